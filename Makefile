@@ -1,0 +1,90 @@
+# `make demo` and `make test` set up everything they need in .venv.
+# They want Python 3.11 or newer and gcc; choose an interpreter with `make test PYTHON=python3.12`.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs-pictures chromium clean distclean
+
+help:
+	@echo "make demo           run the demonstration, results in demo/"
+	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
+	@echo "make lint           ruff check, ruff format --check, mypy --strict"
+	@echo "make bench          run the benchmarks"
+	@echo "make docs-pictures  draw the pictures of the documentation"
+	@echo "make clean          remove outputs and caches"
+	@echo "make distclean      the same, and $(VENV)"
+
+demo: $(STAMPS)/core
+	$(BIN)/deltadyn demo --out demo
+
+test: $(STAMPS)/test chromium
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src tests
+
+bench: $(STAMPS)/test
+	$(BIN)/python -m benchmarks.inverse_dynamics
+
+docs-pictures: $(STAMPS)/docs
+	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+
+# The environment. A stamp per set of packages keeps repeated calls fast; they live in $(VENV) and
+# go with it. A change of pyproject.toml installs again.
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "deltadyn needs Python 3.11 or newer, and $(PYTHON) is not. Name one: make PYTHON=python3.12"; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y python3-venv; \
+		else \
+			echo "$(PYTHON) cannot create environments. Install the package python3-venv first."; \
+			exit 1; \
+		fi; }
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/core: pyproject.toml | $(STAMPS)/venv
+	@echo "Installing deltadyn into $(VENV)"
+	$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
+	@echo "Installing deltadyn and its test tools into $(VENV)"
+	$(PIP_INSTALL) --editable '.[test]'
+	@touch $(STAMPS)/core $@
+
+$(STAMPS)/docs: pyproject.toml | $(STAMPS)/venv
+	@echo "Installing deltadyn and its documentation tools into $(VENV)"
+	$(PIP_INSTALL) --editable '.[docs]'
+	@touch $(STAMPS)/core $@
+
+# The browser tests use the system's Chromium. Without one they are skipped, and say so.
+chromium:
+	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then \
+		:; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Chromium for the browser tests"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null \
+			|| echo "Chromium could not be installed: browser tests will be skipped."; \
+	else \
+		echo "There is no Chromium, and installing it needs root and apt-get: browser tests will be skipped."; \
+	fi
+
+clean:
+	rm -rf demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,107 @@
+"""Errors: one root, few children, each with its data as fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class DeltadynError(Exception):
+    """Root of every error that deltadyn raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the fields: errors come back whole from other processes."""
+        return (_restore, (type(self), self.args, self.__dict__))
+
+
+class InputError(DeltadynError, ValueError):
+    """A value that a caller or a file gave cannot be used.
+
+    The message names the quantity, the place, the value and what is allowed.
+    """
+
+    def __init__(
+        self, quantity: str, value: object, allowed: str, *, where: str | None = None
+    ) -> None:
+        self.quantity = quantity
+        self.value = value
+        self.allowed = allowed
+        self.where = where
+        place = f" at {where}" if where else ""
+        super().__init__(f"{quantity}{place} is {_show(value)}; allowed: {allowed}")
+
+
+class RobotError(InputError):
+    """A robot description that no robot can have; `quantity` is the field's path."""
+
+
+class RobotFileError(RobotError):
+    """A robot file that cannot be read or written; `path` and `line` say where.
+
+    `problem` says what is wrong where the value alone does not show it.
+    """
+
+    def __init__(
+        self,
+        quantity: str,
+        value: object,
+        allowed: str,
+        *,
+        path: str,
+        line: int | None = None,
+        problem: str | None = None,
+    ) -> None:
+        place = path if line is None else f"{path}, line {line}"
+        super().__init__(quantity, value, allowed, where=place)
+        self.path = path
+        self.line = line
+        self.problem = problem
+        said = problem or f"is {_show(value)}"
+        self.args = (f"{place}: {quantity} {said}; allowed: {allowed}",)
+
+
+class UnknownNameError(InputError):
+    """A name (of a model, a robot, a joint) that does not exist."""
+
+    def __init__(
+        self, quantity: str, value: object, names: Iterable[str], *, or_else: str = ""
+    ) -> None:
+        self.names = tuple(names)
+        allowed = "one of " + ", ".join(repr(name) for name in self.names)
+        super().__init__(quantity, value, f"{allowed}, or {or_else}" if or_else else allowed)
+
+
+class UnreachableError(DeltadynError):
+    """Poses that the robot cannot take, asked for by a caller who wants an error."""
+
+    def __init__(self, quantity: str, rows: Iterable[int], value: object, reason: str) -> None:
+        self.quantity = quantity
+        self.rows = tuple(rows)
+        self.value = value
+        self.reason = reason
+        count = len(self.rows)
+        others = f" and {count - 1} more rows" if count > 1 else ""
+        super().__init__(
+            f"{quantity} at row {self.rows[0]}{others} cannot be reached: "
+            f"{_show(value)}: {reason}; pass unreachable='nan' to get NaN rows instead"
+        )
+
+
+def _restore(
+    kind: type[DeltadynError], args: tuple[Any, ...], fields: dict[str, Any]
+) -> DeltadynError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
+
+def _show(value: object) -> str:
+    """A short text for a value: arrays as lists with six digits, strings in quotes."""
+    tolist = getattr(value, "tolist", None)
+    if callable(tolist):
+        value = tolist()
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_show(item) for item in value) + "]"
+    return repr(value)

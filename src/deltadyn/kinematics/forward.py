@@ -1,0 +1,65 @@
+"""Forward kinematics in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import (
+    Component,
+    FloatArray,
+    Unreachable,
+    as_samples,
+    check_unreachable,
+    map_chunks,
+    restore,
+)
+from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kinematics.limbs import limbs, platform_point
+from deltadyn.robot import Robot
+
+
+def forward_kinematics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    *,
+    platform: str = "below",
+    unreachable: Unreachable = "raise",
+) -> FloatArray:
+    """Platform positions p (N, dof) of joint angles q (N, dof): the meeting of three spheres.
+
+    `platform` chooses the assembly mode: "below" the elbows' plane, or "above". Angles at which
+    the loop does not close raise `UnreachableError`, or give NaN rows with unreachable="nan".
+    """
+    check_unreachable(unreachable)
+    angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
+    c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])
+    p = angles.copy()
+    p[:, :3] = platform_points(robot, c, s, platform)
+    missing = np.asarray(np.isnan(p).any(axis=1))
+    if unreachable == "raise" and missing.any():
+        raise_if_open(angles, missing)
+    p[missing] = np.nan
+    return restore(p, single)
+
+
+def platform_points(
+    robot: Robot, c: FloatArray, s: FloatArray, platform: str = "below"
+) -> FloatArray:
+    """Platform points (N, 3) of arms at cos, sin = c, s (N, 3); NaN where the loop stays open."""
+    if platform not in ("below", "above"):
+        raise InputError("platform", platform, "'below' or 'above'")
+    three, side = limbs(robot), -1 if platform == "below" else 1
+
+    def core(cos: tuple[Component, ...], sin: tuple[Component, ...]) -> tuple[Component, ...]:
+        return platform_point(np, three, cos, sin, side)
+
+    return map_chunks(core, [c, s], 3)
+
+
+def raise_if_open(angles: FloatArray, missing: npt.NDArray[np.bool_]) -> None:
+    """Raise for the first row of joint angles at which the loop does not close."""
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        reason = "no platform position closes the loop at these angles"
+        raise UnreachableError("q", rows.tolist(), angles[rows[0]], reason)

@@ -1,0 +1,92 @@
+"""Inverse kinematics in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import (
+    BoolArray,
+    Component,
+    FloatArray,
+    Unreachable,
+    as_samples,
+    check_unreachable,
+    map_chunks,
+    restore,
+)
+from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kinematics.limbs import arm_direction, limbs
+from deltadyn.robot import Robot
+
+Elbows = str | Sequence[str]
+
+
+def inverse_kinematics(
+    robot: Robot,
+    p: npt.ArrayLike,
+    *,
+    elbows: Elbows = "out",
+    unreachable: Unreachable = "raise",
+) -> FloatArray:
+    """Joint angles q (N, dof) of platform positions p (N, dof), in rad.
+
+    `elbows` is "out" or "in" for all arms or one of them per arm: the eight assembly modes.
+    Points out of reach raise `UnreachableError`, or give NaN rows with unreachable="nan".
+    """
+    check_unreachable(unreachable)
+    points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
+    c, s = arm_directions(robot, points, elbows)
+    if unreachable == "raise":
+        raise_if_unreachable(points, c)
+    q = points.copy()
+    q[:, :3] = np.arctan2(s, c)
+    q[np.isnan(c).any(axis=1)] = np.nan
+    return restore(q, single)
+
+
+def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:
+    """Mask (N,) of the positions that all three limbs reach; limits are not looked at."""
+    points, single = as_samples(p, robot.dof, "p", allow_nan=True)
+    c, _ = arm_directions(robot, points, elbows)
+    mask = np.asarray(~np.isnan(c).any(axis=1))
+    return mask[0] if single else mask
+
+
+def arm_directions(
+    robot: Robot, points: FloatArray, elbows: Elbows = "out"
+) -> tuple[FloatArray, FloatArray]:
+    """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
+    three, modes = limbs(robot), elbow_signs(elbows)
+
+    def core(p: tuple[Component, ...]) -> list[Component]:
+        pairs = [arm_direction(np, limb, p, mode) for limb, mode in zip(three, modes, strict=True)]
+        return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+
+    both = map_chunks(core, [points], 6)
+    return both[:, :3], both[:, 3:]
+
+
+def elbow_signs(elbows: Elbows) -> tuple[int, int, int]:
+    """+1 for an elbow outward, -1 for one inward, per arm."""
+    choices = tuple(elbows) if isinstance(elbows, Sequence) else ()
+    if isinstance(elbows, str):
+        choices = (elbows,) * 3
+    if len(choices) != 3 or any(choice not in ("out", "in") for choice in choices):
+        raise InputError("elbows", elbows, "'out' or 'in', for all arms or one per arm")
+    first, second, third = (1 if choice == "out" else -1 for choice in choices)
+    return first, second, third
+
+
+def raise_if_unreachable(points: FloatArray, c: FloatArray) -> None:
+    """Raise for the first row that an arm cannot reach, and name the arm."""
+    missing = np.isnan(c)
+    rows = np.flatnonzero(missing.any(axis=1))
+    if rows.size:
+        arms = [str(arm + 1) for arm in np.flatnonzero(missing[rows[0]])]
+        subject = f"arm {arms[0]} is" if len(arms) == 1 else f"arms {', '.join(arms)} are"
+        raise UnreachableError(
+            "p", rows.tolist(), points[rows[0]], f"{subject} too short or too long for it"
+        )

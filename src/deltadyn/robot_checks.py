@@ -1,0 +1,74 @@
+"""Checks that every part of a robot makes of its own fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deltadyn.errors import RobotError
+
+ARMS = 3
+
+Triple = tuple[float, float, float]
+
+
+def number(
+    path: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    strict: bool = False,
+    unit: str = "",
+) -> float:
+    """`value` as a finite float in [low, high], or (low, high] where `strict`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise RobotError(path, value, "a number")
+    result = float(value)
+    if not math.isfinite(result) or result < low or result > high or (strict and result == low):
+        raise RobotError(path, result, _range_text(low, high, strict, unit))
+    return result
+
+
+def each(path: str, value: Any, count: int, **limits: Any) -> tuple[float, ...]:
+    """One number for all, or `count` numbers, as a tuple of `count` checked floats."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != count:
+            raise RobotError(path, list(value), f"one number or {count} numbers")
+        return tuple(number(f"{path}[{index}]", item, **limits) for index, item in enumerate(value))
+    return (number(path, value, **limits),) * count
+
+
+def _range_text(low: float, high: float, strict: bool, unit: str) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "a finite number"
+    if math.isinf(high):
+        text = f"{'above' if strict else 'at least'} {low:g}"
+    elif math.isinf(low):
+        text = f"at most {high:g}"
+    else:
+        text = (
+            f"{'above' if strict else 'from'} {low:g} {'and at most' if strict else 'to'} {high:g}"
+        )
+    return f"{text} {unit}".rstrip()
+
+
+class Part:
+    """A frozen part; `_set` writes a checked value while it is being made."""
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def three(items: Iterable[Any], path: str) -> tuple[Any, Any, Any]:
+    """Exactly three parts, one per arm."""
+    result = tuple(items)
+    if len(result) != ARMS:
+        raise RobotError(path, len(result), "three, one per arm")
+    return (result[0], result[1], result[2])

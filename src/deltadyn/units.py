@@ -1,0 +1,89 @@
+"""Units of a robot file: every field that has a unit carries it as a suffix of its name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit, written as the `suffix` of a field's name, and its way to SI."""
+
+    suffix: str
+    to_si: Callable[[float], float]
+
+
+def _si(suffix: str) -> Unit:
+    return Unit(suffix, float)
+
+
+def _power(suffix: str, exponent: int) -> Unit:
+    """10^exponent of the SI unit, in decimal arithmetic: 1106 mm is the very float of 1.106 m."""
+    return Unit(suffix, lambda value: float(Decimal(repr(value)).scaleb(exponent)))
+
+
+def _degree(suffix: str) -> Unit:
+    return Unit(suffix, math.radians)
+
+
+#: Units by the kind of the quantity, the SI unit first. A number without a unit has no suffix.
+KINDS: dict[str, tuple[Unit, ...]] = {
+    "number": (),
+    "length": (_si("m"), _power("mm", -3), _power("cm", -2)),
+    "angle": (_si("rad"), _degree("deg")),
+    "mass": (_si("kg"), _power("g", -3)),
+    "inertia": (_si("kgm2"), _power("kgcm2", -4), _power("gm2", -3)),
+    "first moment": (_si("kgm"),),
+    "torque": (_si("Nm"),),
+    "force": (_si("N"),),
+    "rate": (_si("rad_s"), _degree("deg_s"), Unit("rpm", lambda value: value * math.pi / 30)),
+    "angular acceleration": (_si("rad_s2"), _degree("deg_s2")),
+    "speed": (_si("m_s"), _power("mm_s", -3)),
+    "acceleration": (_si("m_s2"),),
+    "viscous friction": (_si("Nms_rad"),),
+    "linear viscous friction": (_si("Ns_m"),),
+    "repetition": (_si("per_min"),),
+}
+
+_DIGITS = 9  # a degree with more decimals is no more readable than the radian
+
+
+def keys(name: str, kind: str) -> tuple[str, ...]:
+    """The ways to write a field in a file: its name with each unit of its kind."""
+    return tuple(f"{name}_{unit.suffix}" for unit in KINDS[kind]) or (name,)
+
+
+def unit_of(kind: str, suffix: str) -> Unit | None:
+    """The unit with this suffix among those of the kind."""
+    return next((unit for unit in KINDS[kind] if unit.suffix == suffix), None)
+
+
+def written(kind: str, values: tuple[float, ...]) -> tuple[str, tuple[float, ...]]:
+    """The key's suffix ("" or "_m") and the numbers that a file should show for SI values.
+
+    Angles and their rates are shown in degrees where short degrees give exactly these radians;
+    everything else is shown in SI, so that reading gives back the same floats.
+    """
+    units = KINDS[kind]
+    if not units:
+        return "", values
+    degree = next((unit for unit in units if unit.to_si is math.radians), None)
+    if degree is not None:
+        short = tuple(_short_degrees(value) for value in values)
+        if all(value is not None for value in short):
+            return f"_{degree.suffix}", tuple(value for value in short if value is not None)
+    return f"_{units[0].suffix}", values
+
+
+def _short_degrees(radians: float) -> float | None:
+    """The shortest decimal number of degrees that is exactly this many radians, if there is one."""
+    degrees = math.degrees(radians)
+    for digits in range(_DIGITS + 1):
+        candidate = round(degrees, digits)
+        same_sign = math.copysign(1.0, candidate) == math.copysign(1.0, radians)
+        if same_sign and math.radians(candidate) == radians:
+            return candidate
+    return None

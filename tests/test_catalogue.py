@@ -1,0 +1,188 @@
+"""The catalogue: every value has a source, bodies are consistent, workspaces are reachable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from deltadyn.arrays import FloatArray
+from deltadyn.catalogue import catalogue_table
+from deltadyn.kinematics import cylinder_inside, inverse_kinematics
+from deltadyn.robot import Robot
+from deltadyn.robot_bodies import Strut
+from deltadyn.robot_file import load_robot, robot_names
+
+NAMES = robot_names()
+FILES = resources.files("deltadyn") / "catalogue"
+CITED = (
+    "falezza2022",
+    "kim2022",
+    "gnad2024",
+    "telescopic2022",
+    "testbedCIIRC",
+    "delta_robot_tesis",
+)
+
+
+def written_values(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and content of every field that holds a number, a flag or a list of numbers."""
+    for key, item in data.items():
+        own = f"{path}.{key}" if path else key
+        if isinstance(item, dict) and "value" not in item:
+            yield from written_values(item, own)
+        elif own not in ("deltadyn", "name", "description"):
+            yield own, item
+
+
+def test_the_robots_that_users_expect_are_there() -> None:
+    wanted = {
+        "sipro-d3-1200",
+        "nt-robot",
+        "abb-irb360-6-1600",
+        "telescopic-delta",
+        "autonox-rl5-1450",
+        "usach-delta",
+        "example-delta",
+        "example-delta-4",
+    }
+    assert set(NAMES) == wanted
+    assert list(NAMES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_has_a_source(name: str) -> None:
+    values = dict(written_values(yaml.safe_load((FILES / f"{name}.yaml").read_text("utf-8"))))
+    assert len(values) > 30
+    for path, item in values.items():
+        assert isinstance(item, dict), f"{path} is written without its source"
+        assert item.get("source", "").strip(), f"{path} has no source"
+        cited = item["source"].startswith(CITED)
+        assert cited or item.get("assumed") is True, f"{path} cites nothing and is not assumed"
+    robot = load_robot(name)
+    assert len(robot.sources) >= len(values)
+    assert robot.name == name
+    assert robot.description
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bodies_are_consistent(name: str) -> None:
+    robot = load_robot(name)
+    for i in range(3):
+        length, strut = robot.geometry.strut_length[i], robot.struts[i]
+        assert_consistent(strut.body(length).pseudo_inertia())
+        thin = Strut(strut.mass, strut.com_fraction, strut.inertia, strut.rods)
+        most = thin.mass * thin.com_fraction * (1 - thin.com_fraction) * length**2
+        assert thin.inertia <= most * 1.001  # [gnad2024] identified a strut just at this bound
+        arm = robot.arms[i]
+        assert 0 < arm.com < robot.geometry.arm_length[i]
+    if robot.spindle is not None:
+        for rod, direction in ((robot.spindle.upper, 1), (robot.spindle.lower, -1)):
+            assert_consistent(rod.body(direction).pseudo_inertia())
+            assert rod.length is not None
+            assert rod.inertia <= rod.mass * rod.com * (rod.length - rod.com)
+
+
+def assert_consistent(matrix: FloatArray) -> None:
+    assert np.linalg.eigvalsh(matrix)[0] >= -1e-12 * np.abs(matrix).max()
+
+
+def test_one_arm_holds_more_inertia_than_its_mass_allows() -> None:
+    """Mass between shoulder and elbow has at most m c (l - c) about its COM."""
+    beyond = {}
+    for name in NAMES:
+        robot = load_robot(name)
+        arm, length = robot.arms[0], robot.geometry.arm_length[0]
+        beyond[name] = arm.inertia / (arm.mass * arm.com * (length - arm.com))
+    # [gnad2024] identified arm and rotor together; the D3-1200 is near the bound, as its file says.
+    assert [name for name, share in beyond.items() if share > 1] == ["abb-irb360-6-1600"]
+    assert beyond["sipro-d3-1200"] == pytest.approx(0.81, abs=0.01)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_workspace_is_reachable_within_all_limits(name: str) -> None:
+    robot = load_robot(name)
+    check = cylinder_inside(robot, samples=13)
+    assert check.inside, check.status
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_arms_reach_the_rim_by_the_plain_formula(name: str) -> None:
+    """Cosine rule in the arm's plane, written here on its own."""
+    robot = load_robot(name)
+    workspace = robot.limits.workspace
+    assert workspace is not None
+    low, high = np.asarray(robot.limits.angle_min), np.asarray(robot.limits.angle_max)
+    for phi in np.radians(np.arange(0, 360, 15)):
+        for z in (workspace.z_min, workspace.z_max):
+            x, y = workspace.radius * math.cos(phi), workspace.radius * math.sin(phi)
+            angles = [arm_angle(robot, i, x, y, z) for i in range(3)]
+            assert (low[:3] <= angles).all()
+            assert (angles <= high[:3]).all()
+            p = [x, y, z, 0.0][: robot.dof]
+            assert inverse_kinematics(robot, p)[:3] == pytest.approx(angles, abs=1e-9)
+
+
+def arm_angle(robot: Robot, i: int, x: float, y: float, z: float) -> float:
+    geometry = robot.geometry
+    azimuth, l1 = geometry.azimuth[i], geometry.arm_length[i]
+    radial = x * math.cos(azimuth) + y * math.sin(azimuth) - geometry.shrunk_radius[i]
+    across = y * math.cos(azimuth) - x * math.sin(azimuth)
+    seen = math.sqrt(geometry.strut_length[i] ** 2 - across**2)  # the strut in the arm's plane
+    reach = math.hypot(radial, z)
+    at_shoulder = math.acos((l1**2 + reach**2 - seen**2) / (2 * l1 * reach))
+    return math.atan2(-z, radial) - at_shoulder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_limits_are_complete_and_in_order(name: str) -> None:
+    limits = load_robot(name).limits
+    assert all(value is not None for value in vars(limits).values())
+    peak, rms = np.asarray(limits.torque_peak), np.asarray(limits.torque_rms)
+    assert (rms < peak).all()
+
+
+def test_the_table_lists_every_robot() -> None:
+    rows = {row.name: row for row in catalogue_table()}
+    assert tuple(rows) == NAMES
+    sipro = rows["sipro-d3-1200"]
+    assert (sipro.dof, sipro.payload, sipro.reach, sipro.cycles) == (3, 4.0, 0.6, 150.0)
+    assert (sipro.source, rows["abb-irb360-6-1600"].source) == ("falezza2022", "gnad2024")
+    assert (rows["example-delta"].source, rows["example-delta"].sourced) == ("made up", 0)
+    assert rows["abb-irb360-6-1600"].dof == 4
+
+
+def test_figures_of_the_papers() -> None:
+    sipro, kim = load_robot("sipro-d3-1200"), load_robot("nt-robot")
+    assert sipro.struts[0].mass * sipro.struts[0].rods == 0.39
+    assert sipro.geometry.shrunk_radius == pytest.approx((0.15,) * 3)
+    assert kim.drives.output_inertia == pytest.approx((21**2 * 2.25e-4,) * 3)
+    assert kim.sources["geometry.strut_length"].assumed
+    assert kim.geometry.azimuth == pytest.approx([math.pi / 3, math.pi, 5 * math.pi / 3])
+    telescopic, usach = load_robot("telescopic-delta"), load_robot("usach-delta")
+    assert telescopic.spindle is not None
+    assert telescopic.spindle.stroke == pytest.approx((0.6, 1.123))
+    assert telescopic.arms[0].axis_inertia == pytest.approx(0.34 * 0.38**2 / 3)
+    assert usach.struts[0].mass * 2 == 1.315
+
+
+def test_figures_of_the_irb_360() -> None:
+    """Table I of gnad2024, "ID geom", comes back from the bodies."""
+    abb = load_robot("abb-irb360-6-1600")
+    arm = abb.arms[0]
+    assert arm.mass * arm.com == pytest.approx(0.091)
+    assert arm.mass * arm.com_offset == pytest.approx(0.009)
+    assert arm.axis_inertia == pytest.approx(0.189)
+    spindle = abb.spindle
+    assert spindle is not None
+    assert spindle.upper.mass * spindle.upper.com == pytest.approx(0.305)
+    assert spindle.lower.mass * spindle.lower.com == pytest.approx(0.239)
+    assert spindle.lower.inertia + 0.483 * spindle.lower.com**2 == pytest.approx(0.126)
+    assert spindle.stroke == pytest.approx((0.78, 1.48))
+    assert abb.drives.output_inertia == (0.0, 0.0, 0.0, 2.87e-3)
+    assert abb.friction.passive[0].coulomb == 5.36

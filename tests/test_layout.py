@@ -1,0 +1,138 @@
+"""A module imports only from its own folder and from those above it in the list."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "deltadyn"
+SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
+
+# Folders and modules in the order of the user's path; names in one row may use each other.
+# "__init__" is the package itself: it stands below all whose public names it gathers, and only the
+# command line may use it.
+LAYERS = (
+    "errors",
+    "arrays",
+    "robot_checks",
+    "robot_bodies",
+    "robot_settings",
+    "units",
+    "robot_fields",
+    "robot_writer",
+    "robot",
+    "robot_yaml",
+    "robot_entries",
+    "robot_reader",
+    "robot_file",
+    "catalogue",
+    "kinematics",
+    "dynamics",
+    "kernels",
+    "motion",
+    "recording",
+    "simulation",
+    "excitation",
+    "identification",
+    "validation",
+    "payload",
+    "export",
+    "fleet",
+    "report",
+    "studio",
+    "reproduce",
+    "demo",
+    "__init__",
+    "cli",
+    "__main__",
+)
+PLACE = {name: place for place, row in enumerate(LAYERS) for name in row.split()}
+
+
+def imported_modules(tree: ast.Module, folder: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of every import, also inside functions and TYPE_CHECKING blocks.
+
+    `folder` holds the names of the packages around the module, against which relative imports
+    count.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = folder[: len(folder) + 1 - node.level] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            # `from deltadyn import kinematics` imports a layer, `from deltadyn import Robot` a name
+            for alias in node.names:
+                yield node.lineno, f"{module}.{alias.name}"
+
+
+def layer_of(name: str) -> str | None:
+    """The layer of a full dotted name; None where it is not of this package."""
+    package, *rest = name.split(".")
+    if package != PACKAGE:
+        return None
+    return rest[0] if rest and rest[0] in PLACE else "__init__"
+
+
+def breaches(source: Path) -> list[str]:
+    """One sentence per import from below and per module that has no place in the list."""
+    found = []
+    for path in sorted(source.rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        if parts[0] not in PLACE:
+            found.append(f"{path.relative_to(source)}: {parts[0]} has no place in LAYERS")
+            continue
+        folder = (PACKAGE, *parts[:-1])
+        for line, name in imported_modules(ast.parse(path.read_text("utf-8")), folder):
+            layer = layer_of(name)
+            if layer is not None and PLACE[layer] > PLACE[parts[0]]:
+                found.append(f"{path.relative_to(source)}:{line}: {parts[0]} imports {name}")
+    return found
+
+
+def test_modules_import_only_from_above() -> None:
+    assert (SOURCE / "__init__.py").is_file()  # an empty tree would pass without a word
+    assert breaches(SOURCE) == []
+
+
+ALLOWED = {
+    "__init__.py": "from deltadyn.motion import Motion\nfrom .dynamics.exact import torque",
+    "robot.py": "import numpy as np\nfrom deltadyn.robot_writer import save_robot",
+    "robot_file.py": "from deltadyn.robot import Robot",
+    "kinematics/inverse.py": "from deltadyn.robot import Robot\nfrom .rates import rates",
+    "dynamics/exact.py": "from deltadyn import kinematics\nfrom ..kinematics import inverse",
+    "cli.py": "import deltadyn as dd",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("kinematics/inverse.py", "from deltadyn.dynamics.exact import torque"),
+        ("kinematics/inverse.py", "import deltadyn.dynamics.exact"),
+        ("kinematics/inverse.py", "from deltadyn import dynamics"),
+        ("kinematics/inverse.py", "from .. import dynamics"),
+        ("kinematics/deep/inverse.py", "from ...dynamics.exact import torque"),
+        ("kinematics/inverse.py", "def f():\n    from deltadyn.motion import Motion"),
+        ("errors.py", "from .robot import Robot"),
+        ("dynamics/exact.py", "from deltadyn import Motion"),
+        ("dynamics/exact.py", "import deltadyn as dd"),
+        ("__init__.py", "from deltadyn.cli import main"),
+        ("helpers.py", "import math"),
+    ],
+)
+def test_a_breach_is_found(tmp_path: Path, path: str, text: str) -> None:
+    for name, content in {**ALLOWED, path: text}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, "utf-8")
+    (breach,) = breaches(tmp_path)
+    assert breach.startswith(path)
+
+
+def test_a_sound_tree_has_no_breach(tmp_path: Path) -> None:
+    for name, content in ALLOWED.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, "utf-8")
+    assert breaches(tmp_path) == []

@@ -1,0 +1,428 @@
+"""Robot files: units, shortcuts and sources are read; what is saved is read back equal."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltadyn.errors import RobotFileError
+from deltadyn.robot import STANDARD_GRAVITY, Robot
+from deltadyn.robot_bodies import (
+    Arm,
+    Effector,
+    Geometry,
+    Payload,
+    Platform,
+    Rod,
+    Spindle,
+    Strut,
+    TenParameters,
+)
+from deltadyn.robot_fields import SECTIONS, TEN, TOP
+from deltadyn.robot_file import load_robot, robot_from_text, robot_names, robot_text, save_robot
+from deltadyn.robot_settings import (
+    PASSIVE_JOINTS,
+    Controller,
+    Drives,
+    Friction,
+    GrayBox,
+    Limits,
+    PassiveFriction,
+    Source,
+    Workspace,
+)
+from deltadyn.units import KINDS
+
+SMALL = """\
+deltadyn: 1
+name: small
+geometry: {base_radius_mm: 200, platform_radius_cm: 5, arm_length_m: 0.3, strut_length_mm: 1106}
+arm: {mass_g: 980, com_mm: 120, inertia_kgcm2: 80}
+strut: {mass_kg: 0.12, com_fraction: 0.5, inertia_gm2: 4.9}
+platform: {mass_kg: 0.5}
+"""
+
+
+def small(old: str = "", new: str = "") -> Robot:
+    assert old in SMALL
+    return robot_from_text(SMALL.replace(old, new, 1))
+
+
+def test_units_are_converted_without_loss() -> None:
+    robot = small()
+    assert robot.geometry.strut_length == (1.106,) * 3
+    assert robot.geometry.platform_radius == (0.05,) * 3
+    assert robot.arms[0] == Arm(0.98, 0.12, 0.008)
+    assert robot.struts[0].inertia == 0.0049
+    assert robot.gravity == STANDARD_GRAVITY
+    assert robot.geometry.azimuth == (0.0, math.radians(120), math.radians(240))
+    assert (robot.dof, robot.name, robot.description) == (3, "small", "")
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("rate_rpm: 60", 2 * math.pi),
+        ("rate_deg_s: 180", math.pi),
+        ("rate_rad_s: [1, 2, 3]", (1.0, 2.0, 3.0)),
+        ("acceleration_deg_s2: 90", math.pi / 2),
+        ("platform_speed_mm_s: 5000", 5.0),
+        ("platform_acceleration_m_s2: 1e2", 100.0),
+        ("ball_joint_angle_deg: 45", math.pi / 4),
+        ("strut_force_N: 1_000", 1000.0),
+        ("torque_peak_Nm: 010", 10.0),
+        ("cycles_per_min: 1.5e+2", 150.0),
+    ],
+)
+def test_every_way_to_write_a_number(limit: str, expected: float | tuple[float, ...]) -> None:
+    robot = robot_from_text(SMALL + f"limits: {{{limit}}}\n")
+    name = limit.partition(":")[0]
+    field = next(field for field in vars(robot.limits) if name.startswith(f"{field}_"))
+    value = getattr(robot.limits, field)
+    if isinstance(value, tuple) and not isinstance(expected, tuple):
+        expected = (expected,) * 3
+    assert value == pytest.approx(expected, rel=1e-15)
+
+
+def test_shortcuts_of_the_arm() -> None:
+    uniform = small("com_mm: 120, inertia_kgcm2: 80", "uniform: true").arms[0]
+    assert uniform == Arm(0.98, 0.15, 0.98 * 0.3**2 / 12)
+    axis = small("inertia_kgcm2: 80", "axis_inertia_kgm2: 0.03, com_offset_mm: 50").arms[0]
+    assert axis.axis_inertia == pytest.approx(0.03, rel=1e-15)
+    point = small(
+        "mass_g: 980, com_mm: 120, inertia_kgcm2: 80",
+        "mass_kg: 1, com_m: 0.1, axis_inertia_kgm2: 0.01",
+    )
+    assert point.arms[0].inertia == 0.0
+
+
+def test_shortcuts_of_the_strut() -> None:
+    uniform = small("com_fraction: 0.5, inertia_gm2: 4.9", "uniform: true, rods: 1").struts[0]
+    assert uniform == Strut.uniform(0.12, 1.106, rods=1)
+    com = small("com_fraction: 0.5", "com_mm: 553").struts[0]
+    assert com.com_fraction == 0.5
+    ten = TenParameters(0.278, (0.104, 0.0, 0.0), (0.024611, 0.114, 0.116, 0.0, 0.0, 0.0))
+    text = (
+        "ten: {mass_kg: 0.278, first_moment_kgm: [0.104, 0, 0], "
+        "inertia_kgm2: [0.024611, 0.114, 0.116, 0, 0, 0]}"
+    )
+    robot = small("mass_kg: 0.12, com_fraction: 0.5, inertia_gm2: 4.9", text)
+    assert robot.struts[0] == Strut.from_ten(ten, 1.106)
+
+
+def test_values_per_arm() -> None:
+    robot = small("mass_g: 980, com_mm: 120", "mass_g: [980, 981, 982], com_mm: 120")
+    assert [arm.mass for arm in robot.arms] == [0.98, 0.981, 0.982]
+    assert not robot.equal_limbs
+    three = ", ".join(f"{{mass_kg: {mass}, uniform: true}}" for mass in (1, 2, 3))
+    listed = small("{mass_g: 980, com_mm: 120, inertia_kgcm2: 80}", f"[{three}]")
+    assert [arm.mass for arm in listed.arms] == [1.0, 2.0, 3.0]
+
+
+def test_sources_stand_under_the_path_of_the_value() -> None:
+    text = SMALL.replace("mass_g: 980", 'mass_g: {value: 980, source: "a scale"}')
+    text = text.replace(
+        "com_mm: 120, inertia_kgcm2: 80", "uniform: {value: true, assumed: true, source: no data}"
+    )
+    text += (
+        "limits: {workspace: {radius_m: {value: 1, source: x}, z_min_m: -1, z_max_m: {value: 0}}}\n"
+    )
+    text += "sources: {anything: {source: a remark, assumed: false}}\n"
+    assert robot_from_text(text).sources == {
+        "arm.mass": Source("a scale"),
+        "arm.com": Source("no data", assumed=True),
+        "arm.inertia": Source("no data", assumed=True),
+        "limits.workspace.radius": Source("x"),
+        "anything": Source("a remark"),
+    }
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_a_catalogue_robot_comes_back_equal(name: str, tmp_path: Path) -> None:
+    robot = load_robot(name)
+    path = tmp_path / "mine.yaml"
+    robot.save(path)
+    again = load_robot(path)
+    assert again == robot
+    assert again.sources == robot.sources
+    assert again.description == robot.description
+    assert robot_text(again) == path.read_text("utf-8")
+
+
+def test_a_saved_file_is_readable(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    load_robot("abb-irb360-6-1600").save(path)
+    text = path.read_text("utf-8")
+    top = [line.partition(":")[0] for line in text.splitlines() if line[:1].isalpha()]
+    assert top == [
+        "deltadyn", "name", "description", "gravity_m_s2", "geometry", "arm", "strut", "platform",
+        "spindle", "drives", "friction", "limits", "controller",
+    ]  # fmt: skip
+    assert "&" not in text.replace("friction and", "")
+    assert "!!" not in text
+    assert "azimuth_deg:" in text
+    assert "[-40, -40, -40, -360]" in text
+    data = yaml.safe_load(text)  # another YAML reader finds numbers, not texts
+    inertia = data["spindle"]["upper"]["ten"]["inertia_kgm2"]["value"]
+    assert inertia == [0.148, 0.148, 2.826e-6, 0, 0, 0]
+    assert all(isinstance(number, int | float) for number in inertia)
+
+
+def test_angles_are_in_degrees_only_where_that_is_exact() -> None:
+    exact = small().replace(controller=Controller(offset=math.radians(-12.5)))
+    assert "offset_deg: -12.5" in robot_text(exact)
+    other = small().replace(controller=Controller(offset=(0.1, 0.2, math.nextafter(0.5, 1.0))))
+    assert "offset_rad: [0.1, 0.2, 0.5000000000000001]" in robot_text(other)
+
+
+def test_struts_that_differ_are_written_one_by_one() -> None:
+    ten = TenParameters(0.3, (0.15, 0.0, 0.001), (0.01, 0.2, 0.2, 0.0, 0.001, 0.0))
+    robot = small()
+    thin, thick = robot.struts[0], Strut.from_ten(ten, 1.106)
+    mixed = robot.replace(struts=(thin, thick, Strut(0.3, 0.4, 0.01, 2, ten)))
+    text = robot_text(mixed)
+    assert text.count("- rods: 2") == 3
+    assert text.count("com_fraction") == 2  # the second follows from its ten parameters
+    assert robot_from_text(text) == mixed
+
+
+def test_saving_replaces_a_file_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("old", "utf-8")
+    path.chmod(0o640)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(RobotFileError, match="cannot be written: No space left") as caught:
+            small().save(path)
+    assert caught.value.path == str(path)
+    assert path.read_text("utf-8") == "old"
+    assert os.listdir(tmp_path) == ["mine.yaml"]
+    small().save(path)
+    assert load_robot(path) == small()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["mine.yaml"]
+
+
+def test_saving_follows_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.yaml", tmp_path / "link.yaml"
+    link.symlink_to(target)
+    small().save(str(link))
+    assert link.is_symlink()
+    assert load_robot(target) == small()
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "mine.yaml"):
+        with pytest.raises(RobotFileError, match="cannot be written"):
+            small().save(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_be_loaded(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.yaml"
+    latin.write_bytes("name: Größe".encode("latin-1"))
+    large = tmp_path / "log.csv"
+    large.write_bytes(b"0,1\n" * 300_000)
+    for path, message in (
+        (tmp_path / "none.yaml", "does not exist"),
+        (tmp_path, "is a folder"),
+        (latin, "is not a text in UTF-8"),
+        (large, "is larger than 1000000 bytes"),
+        (latin / "inside.yaml", "cannot be read: Not a directory"),
+    ):
+        with pytest.raises(RobotFileError, match=message) as caught:
+            load_robot(path)
+        assert caught.value.path == str(path)
+        with pytest.raises(RobotFileError, match=message):
+            load_robot(str(path))
+
+
+def test_a_file_with_a_byte_order_mark_or_windows_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
+    assert load_robot(path) == small()
+
+
+# Random robots.
+
+SIZES = st.floats(1e-3, 10.0)
+SIGNED = st.floats(-10.0, 10.0)
+NONNEGATIVE = st.floats(0.0, 10.0)
+TEXTS = st.text(min_size=1, max_size=30).filter(lambda text: bool(text.strip()))
+
+
+def per(count: int, values: st.SearchStrategy[float]) -> st.SearchStrategy[Any]:
+    return st.one_of(values, st.tuples(*[values] * count))
+
+
+@st.composite
+def tens(draw: st.DrawFn, axis: int, low: float, high: float) -> TenParameters:
+    """The parameters of some points of mass; along `axis` all lie between low and high."""
+    count = draw(st.integers(1, 5))
+    masses = np.array(draw(st.lists(st.floats(0.1, 2.0), min_size=count, max_size=count)))
+    seed = draw(st.integers(0, 2**32 - 1))
+    points = np.random.default_rng(seed).uniform(-0.1, 0.1, (count, 3))
+    points[:, axis] = low + (high - low) * (points[:, axis] + 0.1) / 0.2
+    moments = np.einsum("n,ni,nj->ij", masses, points, points)
+    tensor = np.trace(moments) * np.eye(3) - moments
+    values = [float(tensor[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))]
+    first = [float(value) for value in masses @ points]
+    return TenParameters(float(masses.sum()), tuple(first), tuple(values))  # type: ignore[arg-type]
+
+
+@st.composite
+def struts(draw: st.DrawFn, length: float) -> Strut:
+    rods = draw(st.sampled_from([1, 2]))
+    if draw(st.booleans()):
+        return Strut.from_ten(draw(tens(0, 0.05 * length, 0.95 * length)), length, rods)
+    mass, fraction = draw(NONNEGATIVE), draw(st.floats(0.0, 1.0))
+    most = mass * fraction * (1 - fraction) * length**2
+    return Strut(mass, fraction, draw(st.floats(0.0, 1.0)) * most, rods)
+
+
+@st.composite
+def rods(draw: st.DrawFn, sign: int) -> Rod:
+    length = draw(st.none() | SIZES)
+    if draw(st.booleans()):
+        ends = (0.1, 0.9) if sign > 0 else (-0.9, -0.1)
+        return Rod.from_ten(draw(tens(2, *ends)), length)
+    inertia = draw(NONNEGATIVE)
+    return Rod(
+        draw(NONNEGATIVE), draw(NONNEGATIVE), inertia, draw(st.floats(0, 2)) * inertia, length
+    )
+
+
+@st.composite
+def frictions(draw: st.DrawFn, dof: int) -> Friction:
+    joints = PASSIVE_JOINTS if dof == 4 else PASSIVE_JOINTS[1:5]
+    passive = tuple(
+        PassiveFriction(joint, draw(NONNEGATIVE), draw(NONNEGATIVE))
+        for joint in draw(st.lists(st.sampled_from(joints), unique=True, max_size=3))
+    )
+    stribeck = draw(st.booleans())
+    return Friction(
+        viscous=draw(per(dof, NONNEGATIVE)),
+        coulomb=draw(per(dof, NONNEGATIVE)),
+        coulomb_negative=draw(st.none() | per(dof, NONNEGATIVE)),
+        stribeck=draw(per(dof, NONNEGATIVE)) if stribeck else None,
+        stribeck_velocity=draw(per(dof, SIZES)) if stribeck else None,
+        offset=draw(st.none() | per(dof, SIGNED)),
+        load=draw(st.none() | per(dof, st.floats(0.0, 0.9))),
+        smoothing=draw(st.none() | SIZES),
+        passive=passive,
+    )
+
+
+@st.composite
+def limits(draw: st.DrawFn, dof: int) -> Limits:
+    workspace = st.builds(Workspace, SIZES, st.floats(-10, -5), st.floats(-4, 5))
+    return Limits(
+        angle_min=draw(st.none() | per(dof, st.floats(-10, -0.1))),
+        angle_max=draw(st.none() | per(dof, st.floats(0.0, 10))),
+        rate=draw(st.none() | per(dof, st.sampled_from([math.radians(600), 1.5, 1e-7]))),
+        acceleration=draw(st.none() | per(dof, st.floats(1e-300, 1e300))),
+        torque_peak=draw(st.none() | per(dof, SIZES)),
+        ball_joint_angle=draw(st.none() | st.floats(0.1, 1.5)),
+        workspace=draw(st.none() | workspace),
+        payload=draw(st.none() | SIZES),
+    )
+
+
+PATHS = (
+    "gravity", "geometry.base_radius", "geometry.azimuth", "arm.mass", "arm.com_offset",
+    "arm[1].com", "strut.rods", "strut[0].mass", "strut.ten.mass", "strut[2].ten.inertia",
+    "spindle.upper.mass", "spindle.lower.ten.first_moment", "drives.rotor_side", "limits.rate",
+    "payload.offset", "friction.passive.elbow_sway.viscous", "controller.sign", "gray_box.rho2",
+)  # fmt: skip
+
+
+@st.composite
+def robots(draw: st.DrawFn) -> Robot:
+    dof = draw(st.sampled_from([3, 4]))
+    angles = st.one_of(
+        st.just((0.0, 120.0, 240.0)),
+        st.tuples(st.floats(0, 90), st.floats(100, 200), st.floats(210, 350)),
+    )
+    geometry = Geometry(
+        draw(per(3, st.floats(0.0, 0.5))),
+        draw(per(3, st.floats(0.0, 0.5))),
+        draw(per(3, st.floats(0.1, 1.0))),
+        draw(per(3, st.floats(0.5, 2.0))),
+        [math.radians(angle) for angle in draw(angles)],
+        draw(st.none() | SIZES),
+    )
+    arm = st.builds(
+        Arm, NONNEGATIVE, SIGNED, NONNEGATIVE, st.just(0.0) | SIGNED, st.just(0.0) | NONNEGATIVE
+    )
+    strut = st.tuples(*(struts(length) for length in geometry.strut_length))
+    triple = st.tuples(SIGNED, SIGNED, SIGNED)
+    sides = st.sampled_from(["motor_side", "output_side"])
+    source = st.builds(Source, TEXTS, st.booleans())
+    spindle = st.builds(Spindle, rods(1), rods(-1), SIGNED, SIGNED)
+    return Robot(
+        name=draw(TEXTS),
+        description=draw(st.just("") | TEXTS),
+        geometry=geometry,
+        arms=draw(st.tuples(arm, arm, arm) | arm.map(lambda one: (one, one, one))),
+        struts=draw(st.one_of(strut, struts(min(geometry.strut_length)))),
+        platform=Platform(draw(NONNEGATIVE)),
+        spindle=draw(spindle) if dof == 4 else None,
+        effector=draw(st.builds(Effector) | st.builds(Effector, NONNEGATIVE, triple, NONNEGATIVE)),
+        payload=draw(st.builds(Payload) | st.builds(Payload, NONNEGATIVE, triple, NONNEGATIVE)),
+        drives=Drives(draw(per(dof, SIZES)), draw(per(dof, NONNEGATIVE)), draw(sides)),
+        friction=draw(frictions(dof)),
+        limits=draw(limits(dof)),
+        controller=Controller(draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))),
+        gray_box=GrayBox(draw(SIZES), draw(SIGNED)),
+        gravity=draw(NONNEGATIVE),
+        sources=draw(st.dictionaries(st.sampled_from(PATHS) | TEXTS, source, max_size=8)),
+    )
+
+
+@given(robots())
+def test_any_robot_comes_back_equal(robot: Robot) -> None:
+    text = robot_text(robot)
+    again = robot_from_text(text)
+    assert again == robot
+    assert again.sources == robot.sources
+    assert again.description == robot.description
+    assert robot_text(again) == text
+
+
+def test_save_robot_is_what_save_does(tmp_path: Path) -> None:
+    save_robot(small(), tmp_path / "one.yaml")
+    small().save(tmp_path / "two.yaml")
+    assert (tmp_path / "one.yaml").read_bytes() == (tmp_path / "two.yaml").read_bytes()
+
+
+DOCS = (Path(__file__).parents[1] / "docs" / "robot-file.md").read_text("utf-8")
+
+
+def test_the_example_of_the_documentation_works() -> None:
+    example = DOCS.partition("```yaml\n")[2].partition("```")[0]
+    robot = robot_from_text(example)
+    assert robot.geometry.strut_length == (0.9, 0.9002, 0.8999)
+    assert robot.sources["arm.inertia"] == Source("CAD, without the screws", assumed=True)
+
+
+def test_the_documentation_names_every_field_and_unit() -> None:
+    fields = {field for section in (TOP, TEN, *SECTIONS.values()) for field in section}
+    for field in fields:
+        assert f"`{field.name}`" in DOCS, f"{field.name} is not documented"
+    for kind, units in KINDS.items():
+        row = f"| {kind} | {' '.join(f'`_{unit.suffix}`' for unit in units) or 'none'} |"
+        assert row in DOCS
