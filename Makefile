@@ -33,7 +33,7 @@ lint: $(STAMPS)/test
 	$(BIN)/mypy --strict src tests
 
 bench: $(STAMPS)/test
-	$(BIN)/python -m benchmarks.inverse_dynamics
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.inverse_dynamics
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done

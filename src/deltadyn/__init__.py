@@ -1,8 +1,15 @@
 """deltadyn: dynamic models of Delta robots, from a robot description to a model to deploy."""
 
-from deltadyn import kinematics
+from deltadyn import dynamics, kinematics, motion
+from deltadyn.dynamics import (
+    equations_of_motion,
+    forward_dynamics,
+    inverse_dynamics,
+    regressor,
+)
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
+from deltadyn.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot, robot_names
 
@@ -10,12 +17,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DeltadynError",
+    "Motion",
     "Robot",
     "State",
+    "dynamics",
+    "equations_of_motion",
+    "forward_dynamics",
     "forward_kinematics",
+    "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",
     "kinematics",
     "load_robot",
+    "motion",
+    "regressor",
     "robot_names",
 ]

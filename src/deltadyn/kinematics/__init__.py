@@ -29,6 +29,7 @@ from deltadyn.kinematics.workspace import (
     WorkspaceBoundary,
     WorkspaceGrid,
     cylinder_inside,
+    working_cylinder,
     workspace,
     workspace_grid,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "strut_angles",
     "strut_rate_maps",
     "strut_rates",
+    "working_cylinder",
     "workspace",
     "workspace_grid",
 ]

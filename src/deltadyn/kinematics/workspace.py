@@ -18,6 +18,7 @@ from deltadyn.robot_settings import Workspace
 MARCH_STEPS = 96  # from the axis to the farthest radius; a gap thinner than a step is not seen
 BISECTIONS = 30  # of one step: 2e-11 m on a robot of a metre
 AXIS_SAMPLES = 512
+SINGULARITY_MARGIN = 0.2  # rad, of the cylinder that is taken where a robot names none
 
 IntArray = npt.NDArray[np.int64]
 
@@ -143,6 +144,20 @@ class WorkspaceGrid:
     def volume(self) -> float:
         """Volume (m^3) of the cubes around the points inside."""
         return float(self.inside.sum()) * self.spacing**3
+
+
+def working_cylinder(robot: Robot) -> Workspace:
+    """The robot's limits.workspace, or else the largest cylinder inside its workspace.
+
+    The latter keeps `SINGULARITY_MARGIN` from singular poses.
+    """
+    if robot.limits.workspace is not None:
+        return robot.limits.workspace
+    rules = WorkspaceRules(singularity=SINGULARITY_MARGIN)
+    largest = workspace(robot, rules=rules).largest_cylinder()
+    if largest is None:
+        raise InputError("workspace", "empty", "a robot that reaches points below its base")
+    return largest
 
 
 def workspace_grid(

@@ -1,0 +1,139 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import wraps
+from typing import Any
+
+import click
+
+from deltadyn.errors import DeltadynError
+
+WRONG_CALL = 2  # exit status: the call or its input is wrong
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback."""
+
+    @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+    @wraps(command)
+    def run(*args: Any, debug: bool, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (DeltadynError, OSError) as error:
+            if debug:
+                raise
+            click.echo(f"deltadyn: {error}", err=True)
+            sys.exit(WRONG_CALL)
+
+    return run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="deltadyn")
+def main() -> None:
+    """Dynamic models of Delta robots, from a robot description to a model to deploy."""
+
+
+@main.command(epilog="Example: deltadyn demo --robot abb-irb360-6-1600 --out demo")
+@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to show.")
+@click.option("--out", default="demo", show_default=True, help="Folder for the picture.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the random points.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def demo(name: str, out: str, seed: int, as_json: bool) -> None:
+    """Show a robot: kinematics round trip, the ladder of models on one move, a picture."""
+    from deltadyn.demo import run_demo
+    from deltadyn.robot_file import load_robot
+
+    result = run_demo(load_robot(name), out, seed=seed)
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "robot": result.robot.name,
+                    "points": result.points,
+                    "round_trip_m": result.round_trip,
+                    "ladder": result.ladder.as_dict(),
+                    "picture": str(result.picture),
+                },
+                indent=2,
+            )
+        )
+        return
+    click.echo(f"{result.robot.name}, {result.robot.dof} degrees of freedom")
+    click.echo(
+        f"kinematics: {result.points} points of the workspace, "
+        f"largest |FK(IK(p)) - p| = {result.round_trip:.1e} m"
+    )
+    peaks = ", ".join(f"{peak:.1f}" for peak in result.torque_peak)
+    click.echo(
+        f"move: pick and place in {result.motion.duration:g} s, "
+        f"peak torques {peaks} N m (exact model)\n"
+    )
+    click.echo(str(result.ladder))
+    click.echo(f"\npicture: {result.picture} (open it in a browser)")
+
+
+@main.command(epilog="Example: deltadyn robots sipro-d3-1200")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def robots(name: str | None, as_json: bool) -> None:
+    """List the catalogue, or print one robot's file with the source of every value."""
+    from deltadyn.catalogue import catalogue_table
+    from deltadyn.robot_file import load_robot, robot_text
+
+    if name is not None:
+        robot = load_robot(name)
+        text = robot_text(robot)
+        click.echo(json.dumps({"name": robot.name, "file": text}, indent=2) if as_json else text)
+        return
+    rows = catalogue_table()
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        return
+    click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
+    for row in rows:
+        numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
+        values = f"{row.sourced} values sourced, {row.assumed} assumed"
+        click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
+
+
+@main.group()
+def reproduce() -> None:
+    """Reproduce and check the papers behind deltadyn."""
+
+
+@reproduce.command(epilog="Example: deltadyn reproduce audit")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def audit(as_json: bool) -> None:
+    """Each paper's equations as printed, mended and exact, and what each slip costs in N m."""
+    from deltadyn.reproduce.audit import audit as run_audit
+
+    result = run_audit()
+    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
+
+
+@reproduce.command(epilog="Example: deltadyn reproduce ladder --robot nt-robot")
+@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to take.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def ladder(name: str, as_json: bool) -> None:
+    """The error of every model against the exact one on a pick-and-place move."""
+    from deltadyn.reproduce.ladder import ladder as run_ladder
+    from deltadyn.reproduce.ladder import pick_and_place
+    from deltadyn.robot_file import load_robot
+
+    robot = load_robot(name)
+    result = run_ladder(robot, pick_and_place(robot), name="pick-and-place move")
+    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))

@@ -1,0 +1,206 @@
+"""Kinetic and potential energy of the exact model body by body, and where the power goes.
+
+Every body is a point with its mass in the COM and a turn with its inertia about the COM:
+
+    T = sum 1/2 m |c_d|^2 + sum 1/2 I |w|^2,    V = g sum m c_z, zero in the base plane
+
+    arm        c on the arm,             w = qd (inertia of the arm, of the rotor)
+    strut pair c = (1 - f) E + f p,      w = (pd - Ed) / l2
+    rods       c = o + c1 v, p - c2 v,   w = vd (transverse), spin (axial)
+    effector   c = p + Rz(psi) e,        w = psid; the payload alike
+
+M, C and g are not used, so d(T + V)/dt = qd.(tau - friction) + pd.F_ext checks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.dynamics.friction import friction_torque
+from deltadyn.dynamics.inverse import check_state, external_wrench
+from deltadyn.dynamics.models import model_by_name
+from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.spindle import SpindleGeometry
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+from deltadyn.robot_bodies import Spindle
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """Energies of the exact model in J, each (N,); the potential is zero in the base plane."""
+
+    kinetic: FloatArray
+    potential: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """T + V (N,), in J."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True, eq=False)
+class PowerBalance:
+    """Where the power goes, each (N,) in W: drives + external = friction + stored + residual."""
+
+    drives: FloatArray  # qd.tau
+    external: FloatArray  # pd.F_ext
+    friction: FloatArray  # qd.f, lost
+    stored: FloatArray  # d(T + V)/dt
+
+    @property
+    def residual(self) -> FloatArray:
+        """What the model does not explain (N,), in W: rounding for the model's own torques."""
+        return self.drives + self.external - self.friction - self.stored
+
+
+class _Point(NamedTuple):
+    """A mass (kg) at a height (N,), with the velocity and acceleration (N, 3) of its COM."""
+
+    mass: float
+    height: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+
+
+class _Turn(NamedTuple):
+    """An inertia (kg m^2) with its angular rate and acceleration, (N, k)."""
+
+    inertia: float
+    rate: FloatArray
+    acceleration: FloatArray
+
+
+_Parts = list[_Point | _Turn]
+
+
+def energy(robot: Robot, motion: State) -> Energy:
+    """Kinetic and potential energy along a motion, in J."""
+    check_state(robot, motion)
+    kinetic, potential = np.zeros(len(motion)), np.zeros(len(motion))
+    for part in _parts(robot, motion):
+        if isinstance(part, _Point):
+            kinetic += part.mass / 2 * _dot(part.velocity, part.velocity)
+            potential += part.mass * robot.gravity * part.height
+        else:
+            kinetic += part.inertia / 2 * _dot(part.rate, part.rate)
+    return Energy(restore(kinetic, motion.single), restore(potential, motion.single))
+
+
+def power_balance(
+    robot: Robot,
+    motion: State,
+    tau: npt.ArrayLike | None = None,
+    *,
+    external_force: npt.ArrayLike | None = None,
+) -> PowerBalance:
+    """Power of drives, friction and surroundings against the rate of the stored energy, in W.
+
+    `tau` (N, dof) may be measured; by default it is what the exact model asks for.
+    """
+    check_state(robot, motion)
+    external = external_wrench(robot, external_force, len(motion))
+    frictionless = model_by_name("exact").torque(robot, motion, external)
+    friction = friction_torque(robot, motion, frictionless)
+    given = frictionless + friction
+    if tau is not None:
+        given = matching_samples(tau, len(motion), robot.dof, "tau")
+    stored = np.zeros(len(motion))
+    for part in _parts(robot, motion):
+        if isinstance(part, _Point):
+            lifted = part.acceleration + robot.gravity * UP
+            stored += part.mass * _dot(part.velocity, lifted)
+        else:
+            stored += part.inertia * _dot(part.rate, part.acceleration)
+    powers = (_dot(motion.qd, given), _dot(motion.pd, external), _dot(motion.qd, friction), stored)
+    return PowerBalance(*(restore(power, motion.single) for power in powers))
+
+
+def _parts(robot: Robot, state: State) -> _Parts:
+    """All masses and turning inertias of the robot."""
+    parts: _Parts = []
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    for i in range(3):
+        parts += _limb(robot, state, limbs, i)
+    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
+    parts.append(_Point(robot.platform.mass, state.p[:, 2], pd, pdd))
+    for body, place in (
+        (robot.effector, robot.effector.com),
+        (robot.payload, robot.payload.offset),
+    ):
+        parts.append(_carried_point(robot, state, body.mass, place))
+        if robot.dof == 4:
+            parts.append(_Turn(body.inertia_zz, state.qd[:, 3:], state.qdd[:, 3:]))
+    if robot.spindle is not None:
+        parts += _telescope(robot, robot.spindle, state)
+    return parts
+
+
+def _limb(robot: Robot, state: State, limbs: LimbGeometry, i: int) -> _Parts:
+    """Arm, elbow mass, rotor and strut pair of one limb."""
+    arm, strut, g = robot.arms[i], robot.struts[i], robot.geometry
+    l1, l2, f = g.arm_length[i], g.strut_length[i], strut.com_fraction
+    qd, qdd = state.qd[:, i, None], state.qdd[:, i, None]
+    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
+    e1, e2 = limbs.e1[:, i], limbs.e2[:, i]
+    Ed, Edd = e1 * qd, e1 * qdd + e2 * qd**2
+    elbow_z = state.p[:, 2] - limbs.s[:, i, 2]
+    # the elbow lies at -e2 from the shoulder; along and above the arm the units are -e2/l1, -e1/l1
+    by_angle = (arm.com * e1 - arm.com_offset * e2) / l1
+    by_angle2 = (arm.com * e2 + arm.com_offset * e1) / l1
+    com_z = -(arm.com * e2[:, 2] + arm.com_offset * e1[:, 2]) / l1
+    height = (1 - f) * elbow_z + f * state.p[:, 2]
+    return [
+        _Point(arm.mass, com_z, by_angle * qd, by_angle * qdd + by_angle2 * qd**2),
+        _Point(arm.elbow_mass, elbow_z, Ed, Edd),
+        _Turn(arm.inertia + robot.drives.output_inertia[i], qd, qdd),
+        _Point(strut.rods * strut.mass, height, (1 - f) * Ed + f * pd, (1 - f) * Edd + f * pdd),
+        _Turn(strut.rods * strut.inertia, (pd - Ed) / l2, (pdd - Edd) / l2),
+    ]
+
+
+def _carried_point(
+    robot: Robot, state: State, mass: float, place: tuple[float, float, float]
+) -> _Point:
+    """A mass at `place` in the effector's frame, which turns by psi on the 4-DOF robot."""
+    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
+    height = state.p[:, 2] + place[2]
+    if robot.dof == 3:
+        return _Point(mass, height, pd, pdd)
+    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
+    x, y = place[0] * c - place[1] * s, place[0] * s + place[1] * c
+    flat, ahead = (np.stack([a, b, np.zeros_like(c)], axis=-1) for a, b in ((x, y), (-y, x)))
+    psid, psidd = state.qd[:, 3, None], state.qdd[:, 3, None]
+    return _Point(mass, height, pd + psid * ahead, pdd + psidd * ahead - psid**2 * flat)
+
+
+def _telescope(robot: Robot, spindle: Spindle, state: State) -> _Parts:
+    """Both rods of the spindle, their spin and the rotor of axis 4."""
+    upper, lower = spindle.upper, spindle.lower
+    shaft = SpindleGeometry.of(robot, state.p, state.pd)
+    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
+    vd, psid, psidd = shaft.vd, state.pd[:, 3], state.pdd[:, 3]
+    vdd = contract("nij,nj->ni", shaft.B, pdd) + contract("nij,nj->ni", shaft.Bd, pd)
+    spin_rate = _dot(shaft.n_p_rate, pd) + _dot(shaft.n_p, pdd)
+    spin_rate += shaft.n_psi_rate * psid + shaft.n_psi * psidd
+    top = spindle.upper_joint_z + upper.com * shaft.v[:, 2]
+    bottom = state.p[:, 2] + spindle.lower_joint_z - lower.com * shaft.v[:, 2]
+    axial = upper.axial_inertia + lower.axial_inertia
+    return [
+        _Point(upper.mass, top, upper.com * vd, upper.com * vdd),
+        _Point(lower.mass, bottom, pd - lower.com * vd, pdd - lower.com * vdd),
+        _Turn(upper.inertia + lower.inertia, vd, vdd),
+        _Turn(axial, shaft.spin[:, None], spin_rate[:, None]),
+        _Turn(robot.drives.output_inertia[3], psid[:, None], psidd[:, None]),
+    ]
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return contract("nk,nk->n", a, b)

@@ -1,0 +1,150 @@
+"""The exact model: thin struts with any mass distribution, generic arms, rotors, the spindle.
+
+Written once over array components, with arithmetic, `sqrt`, `cos` and `sin` alone, so that the
+same source runs on NumPy, on JAX arrays and on CasADi symbols. No passive angle is needed: a
+strut's kinetic energy depends on the velocities of its two ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from deltadyn.arrays import Component
+from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
+from deltadyn.kinematics.limbs import cross, dot, local, strut
+from deltadyn.kinematics.spindle import Telescope, telescope, telescope_rate
+
+Vector = tuple[Component, ...]
+
+
+class SpindleForces(NamedTuple):
+    """What spindle, effector and payload ask of the platform (N) and of axis 4 (N m)."""
+
+    force: Vector
+    torque: Component
+
+
+def inverse_dynamics(
+    xp: Any,
+    par: ExactParameters,
+    cos_q: Vector,
+    sin_q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    p: Vector,
+    pd: Vector,
+    pdd: Vector,
+    external: Vector = (),
+) -> list[Component]:
+    """Torque of every axis without friction, in N m.
+
+    F = M_P pdd + sum m_x (E' qdd + E'' qd^2) + g (M_P + sum m_x) z - F_ext [+ spindle]
+    tau = A qdd + m_x E'.pdd - g (G cos th + G_s sin th) + d (S^-T F)
+    """
+    g = par.gravity
+    lift = g * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
+    force = [par.M_P * pdd[0], par.M_P * pdd[1], par.M_P * pdd[2] + lift]
+    tau: list[Component] = []
+    rods: list[Vector] = []
+    lever: list[Component] = []
+    for i, limb in enumerate(par.limbs):
+        c, s, m_x = cos_q[i], sin_q[i], par.m_x[i] * limb.l1
+        rate2 = qd[i] * qd[i]
+        radial = -m_x * (s * qdd[i] + c * rate2)
+        force[0] = force[0] + limb.ca * radial
+        force[1] = force[1] + limb.sa * radial
+        force[2] = force[2] - m_x * (c * qdd[i] - s * rate2)
+        hdd, _ = local(limb, pdd[0], pdd[1])
+        own = par.A[i] * qdd[i] - s * (m_x * hdd) - c * (m_x * pdd[2] + g * par.G[i])
+        tau.append(own - s * (g * par.G_s[i]))
+        rod = strut(limb, c, s, p)
+        rods.append(
+            (
+                rod.radial * limb.ca - rod.tangential * limb.sa,
+                rod.radial * limb.sa + rod.tangential * limb.ca,
+                rod.z,
+            )
+        )
+        lever.append(rod.d)
+    if external:
+        force = [force[k] - external[k] for k in range(3)]
+    if par.spindle is not None:
+        turning = spindle_forces(xp, par.spindle, g, p, pd, pdd)
+        force = [force[k] + turning.force[k] for k in range(3)]
+    for i, share in enumerate(strut_multipliers(rods, tuple(force))):
+        tau[i] = tau[i] + lever[i] * share
+    if par.spindle is not None:
+        tau.append(turning.torque - external[3] if len(external) == 4 else turning.torque)
+    return tau
+
+
+def strut_multipliers(rods: list[Vector], force: Vector) -> list[Component]:
+    """lambda with S^T lambda = F, by cross products of the struts."""
+    n1, n2, n3 = cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1])
+    scale = 1 / dot(rods[0], n1)
+    return [dot(n1, force) * scale, dot(n2, force) * scale, dot(n3, force) * scale]
+
+
+def telescope_acceleration(rod: Telescope, rate: Telescope, pd: Vector, pdd: Vector) -> Telescope:
+    """ldd = v.pdd + l |vd|^2 and vdd = (pdd - ldd v - 2 ld vd) / l."""
+    ldd = dot(rod.v, pdd) + rod.l * dot(rate.v, rate.v)
+    x, y, z = ((pdd[k] - ldd * rod.v[k] - 2 * rate.l * rate.v[k]) / rod.l for k in range(3))
+    return Telescope(ldd, (x, y, z))
+
+
+def spindle_forces(
+    xp: Any, par: SpindleParameters, gravity: Any, p: Vector, pd: Vector, pdd: Vector
+) -> SpindleForces:
+    """Forces of T = H/2 |vd|^2 - kappa pd.vd + I_axial/2 spin^2 + effector, V = g (mu - kappa) v_z.
+
+    The lower rod's and the effector's mass are in M_P already. B = dv/dp = (1 - v v^T)/l.
+    """
+    rod = telescope(xp, par.pivot_z, p)
+    rate = telescope_rate(rod, pd)
+    v, vdd, over = rod.v, telescope_acceleration(rod, rate, pd, pdd).v, 1 / rod.l
+    inner = [par.H * vdd[k] - par.kappa * pdd[k] for k in range(3)]
+    inner[2] = inner[2] + gravity * (par.mu - par.kappa)
+    cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])
+    shaft = _shaft_spin(par.I_axial, (cos_psi, sin_psi), v, rate.v, vdd, pd[3], pdd[3])
+    inner = [inner[k] + shaft[k] for k in range(3)]
+    along = inner[0] * v[0] + inner[1] * v[1] + inner[2] * v[2]
+    hx = par.h_x * cos_psi - par.h_y * sin_psi
+    hy = par.h_x * sin_psi + par.h_y * cos_psi
+    turn2 = pd[3] * pd[3]
+    force = (
+        (inner[0] - v[0] * along) * over - par.kappa * vdd[0] - hy * pdd[3] - hx * turn2,
+        (inner[1] - v[1] * along) * over - par.kappa * vdd[1] + hx * pdd[3] - hy * turn2,
+        (inner[2] - v[2] * along) * over - par.kappa * vdd[2],
+    )
+    torque = par.I_psi * pdd[3] + hx * pdd[1] - hy * pdd[0] + shaft[3]
+    return SpindleForces(force, torque)
+
+
+def _shaft_spin(
+    I_axial: Any,
+    fork: tuple[Component, Component],
+    v: Vector,
+    vd: Vector,
+    vdd: Vector,
+    psid: Component,
+    psidd: Component,
+) -> tuple[Component, Component, Component, Component]:
+    """The shaft's axial inertia: its force on v (three parts) and its torque on axis 4.
+
+    With the fork axis a, e = a.v and w = v x a, spin = (v_z psid - e w.vd) / (1 - e^2); the
+    moment d/dt (I spin v) meets d omega = v x dv + d spin v.
+    """
+    a = (fork[0], fork[1], 0.0)
+    ad = (-fork[1] * psid, fork[0] * psid, 0.0)
+    e = a[0] * v[0] + a[1] * v[1]
+    ed = a[0] * vd[0] + a[1] * vd[1] + ad[0] * v[0] + ad[1] * v[1]
+    w = (-v[2] * a[1], v[2] * a[0], v[0] * a[1] - v[1] * a[0])
+    wd_by_fork = (-v[2] * ad[1], v[2] * ad[0], v[0] * ad[1] - v[1] * ad[0])
+    k, kd = dot(w, vd), dot(w, vdd) + dot(wd_by_fork, vd)
+    over = 1 / (1 - e * e)
+    spin = (v[2] * psid - e * k) * over
+    spind = (vd[2] * psid + v[2] * psidd - ed * k - e * kd + 2 * e * ed * spin) * over
+    gyroscopic = cross(vd, v)
+    lead = -e * spind * over
+    force = tuple(I_axial * (lead * w[j] + spin * gyroscopic[j]) for j in range(3))
+    return force[0], force[1], force[2], I_axial * spind * v[2] * over

@@ -1,0 +1,77 @@
+"""Forward dynamics: accelerations from torques."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
+from deltadyn.dynamics.inverse import external_wrench
+from deltadyn.dynamics.models import model_by_name
+from deltadyn.dynamics.terms import platform_map
+from deltadyn.errors import DeltadynError
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+
+GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    model: str = "exact",
+    external_force: npt.ArrayLike | None = None,
+    friction: bool = True,
+) -> FloatArray:
+    """Joint accelerations qdd (N, dof) of drive torques tau (N, dof) at q, qd, in rad/s^2.
+
+    At rest (qd = 0) sharp Coulomb friction is zero here: sticking is for a simulator to decide.
+    """
+    state = State.from_joints(robot, q, qd)
+    count, dof = len(state), robot.dof
+    torque = matching_samples(tau, count, dof, "tau")
+    terms = model_by_name(model).terms(robot, state)
+    _, (J, _) = platform_map(robot, state)
+    external = external_wrench(robot, external_force, count)
+    pushed = contract("nkd,nk->nd", J, external[:, :3])
+    if dof == 4:
+        pushed[:, 3] += external[:, 3]
+    needed = contract("nij,nj->ni", terms.C, state.qd) + terms.g - pushed
+    if not friction:
+        return restore(_solve(terms.M, torque - needed), state.single)
+    needed += passive_friction(robot, state)
+    torque = torque - drive_friction(robot.friction, state.qd)
+    if robot.friction.load is None:
+        return restore(_solve(terms.M, torque - needed), state.single)
+    return restore(_with_gear_loss(robot, state, terms.M, needed, torque), state.single)
+
+
+def _with_gear_loss(
+    robot: Robot, state: State, M: FloatArray, needed: FloatArray, torque: FloatArray
+) -> FloatArray:
+    """tau = load + rotor qdd + mu s |load|: linear once the signs of the loads are known."""
+    rotor = np.asarray(robot.drives.output_inertia)
+    loss = np.asarray(robot.friction.load) * direction(state.qd, robot.friction.smoothing)
+    behind = M - np.diag(rotor)
+    sign: FloatArray = np.sign(torque)
+    for _ in range(GEAR_ROUNDS):
+        share = loss * sign
+        qdd = _solve(M + share[..., None] * behind, torque - (1 + share) * needed)
+        load = contract("nij,nj->ni", behind, qdd) + needed
+        settled: FloatArray = np.sign(load)
+        if np.all((settled == sign) | (load == 0)):
+            return qdd
+        changed = np.flatnonzero((settled != sign).any(axis=1))
+        sign = settled
+    raise DeltadynError(
+        f"friction.load: no consistent direction of the gear loads at row {changed[0]} after "
+        f"{GEAR_ROUNDS} rounds; the gear losses are too large for this state"
+    )
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.solve(matrix, right[..., None])[..., 0], dtype=np.float64)

@@ -1,0 +1,92 @@
+"""Inverse dynamics and the equations of motion, of every model by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.dynamics.friction import friction_torque
+from deltadyn.dynamics.models import model_by_name
+from deltadyn.errors import InputError
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class EquationsOfMotion:
+    """tau = M qdd + C qd + g + f, with Md - 2C skew-symmetric.
+
+    M, C are (N, dof, dof), c = C qd, g and the friction f are (N, dof).
+    """
+
+    M: FloatArray
+    C: FloatArray
+    c: FloatArray
+    g: FloatArray
+    f: FloatArray
+
+
+def inverse_dynamics(
+    robot: Robot,
+    motion: State,
+    model: str = "exact",
+    *,
+    external_force: npt.ArrayLike | None = None,
+    friction: bool = True,
+) -> FloatArray:
+    """Drive torques (N, dof) at the output side that make this motion, in N m.
+
+    `external_force` acts on the platform: (3,) or (N, 3) in N, with the moment about z in N m as
+    a fourth value on the 4-DOF robot. `friction=False` leaves all friction out.
+    """
+    check_state(robot, motion)
+    chosen = model_by_name(model)
+    external = external_wrench(robot, external_force, len(motion))
+    tau = chosen.torque(robot, motion, external)
+    if friction:
+        tau = tau + friction_torque(robot, motion, tau)
+    return restore(tau, motion.single)
+
+
+def equations_of_motion(robot: Robot, motion: State, model: str = "exact") -> EquationsOfMotion:
+    """M(q), C(q, qd), g(q) and friction f of a model along a motion.
+
+    Friction that grows with the load through the gear takes the load from the motion's own qdd.
+    """
+    check_state(robot, motion)
+    terms = model_by_name(model).terms(robot, motion)
+    c = contract("nij,nj->ni", terms.C, motion.qd)
+    frictionless = contract("nij,nj->ni", terms.M, motion.qdd) + c + terms.g
+    f = friction_torque(robot, motion, frictionless)
+    values = (restore(array, motion.single) for array in (terms.M, terms.C, c, terms.g, f))
+    return EquationsOfMotion(*values)
+
+
+def external_wrench(robot: Robot, value: npt.ArrayLike | None, count: int) -> FloatArray:
+    """Force and moment (N, dof) on the platform; zero where none is given."""
+    if value is None:
+        return np.zeros((count, robot.dof))
+    try:
+        shape = np.shape(value)
+    except ValueError:  # rows of different lengths
+        shape = ()
+    width = shape[-1] if len(shape) in (1, 2) else 0
+    if width not in (3, robot.dof):
+        allowed = "(3,) or (N, 3)" + (", or with 4 values" if robot.dof == 4 else "")
+        raise InputError("shape of external_force", shape, allowed)
+    wrench = np.zeros((count, robot.dof))
+    wrench[:, :width] = matching_samples(value, count, width, "external_force")
+    return wrench
+
+
+def check_state(robot: Robot, motion: object) -> None:
+    """Refuse what is not a motion of this robot."""
+    if not isinstance(motion, State):
+        allowed = "a Motion or a State, made by from_platform or from_joints"
+        raise InputError("motion", type(motion).__name__, allowed)
+    if motion.p.shape[1] != robot.dof:
+        allowed = f"{robot.dof} coordinates, as robot {robot.name!r} has"
+        raise InputError("coordinates of the motion", motion.p.shape[1], allowed)

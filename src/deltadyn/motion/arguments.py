@@ -1,0 +1,72 @@
+"""Checks that every generator of motions makes of its arguments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray, as_samples
+from deltadyn.errors import InputError
+
+REAL = int | float | np.integer | np.floating
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is one finite real number."""
+    return isinstance(value, REAL) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_positive(**values: object) -> None:
+    """Refuse what is not a number above 0."""
+    for name, value in values.items():
+        if not is_real(value) or not value > 0:  # type: ignore[operator]
+            raise InputError(name, value, "a number above 0")
+
+
+def check_between(name: str, value: object, low: float, high: float, unit: str = "") -> None:
+    """Refuse what is not a number from `low` to `high`."""
+    if not is_real(value) or not low <= value <= high:  # type: ignore[operator]
+        raise InputError(name, value, f"a number from {low:g} to {high:g} {unit}".rstrip())
+
+
+def check_share(share: object) -> None:
+    """Refuse what is no share of a limit."""
+    if not is_real(share) or not 0 < share <= 1:  # type: ignore[operator]
+        raise InputError("share", share, "a number above 0 and at most 1")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(name, value, "True or False")
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least `least`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not value >= least:  # type: ignore[operator]
+        raise InputError(name, value, f"a whole number of at least {least}")
+
+
+def one_point(value: npt.ArrayLike, dof: int, name: str) -> FloatArray:
+    """One platform position (dof,)."""
+    rows, single = as_samples(value, dof, name)
+    if not single:
+        raise InputError(f"shape of {name}", rows.shape, f"({dof},)")
+    point: FloatArray = rows[0]
+    return point
+
+
+def dwell_times(value: object, names: tuple[str, str] = ("start", "end")) -> tuple[float, float]:
+    """Seconds at both ends of a move, from one number for both or two."""
+    pair = tuple(value) if isinstance(value, tuple | list | np.ndarray) else (value, value)
+    if len(pair) != 2:
+        raise InputError(
+            "dwell", value, f"one number of s, or two: at the {' and the '.join(names)}"
+        )
+    for place, seconds in zip(names, pair, strict=True):
+        if not is_real(seconds) or seconds < 0:
+            raise InputError("dwell", seconds, "at least 0 s", where=f"the {place}")
+    return float(pair[0]), float(pair[1])

@@ -1,0 +1,327 @@
+"""[kim2022]: the Euler-Lagrange model (1)-(2) and the virtual-work model (3)-(29).
+
+The paper says that z points up and measures the arm angle from the x_i axis with the elbow at
++L1 sin(theta) (eq. 11). In that frame theta is ours with the other sign, and so is the torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import LimbGeometry, State
+from deltadyn.reproduce.audit.records import (
+    AuditItem,
+    Cost,
+    Figure,
+    ModelVariant,
+    Note,
+    PaperAudit,
+    Slip,
+    slip_items,
+    variant,
+)
+from deltadyn.reproduce.audit.scene import Stage, stage
+from deltadyn.reproduce.ladder import random_states
+from deltadyn.robot import Robot
+
+PAPER = "kim2022"
+HOW = "the mended model with this slip alone"
+
+# Identified values of eq. 36.
+PLATFORM_MASS, ARM_GRAVITY_TORQUE = 4.3963, 5.3480  # kg, N m
+ARM_INERTIA = (0.3823, 0.3237, 0.3047)  # kg m^2
+VISCOUS = (3.2111, 1.1688, 3.1343)  # N m s/rad
+COULOMB = (-9.1037, -7.6127, -9.2628)  # N m
+
+
+class LagrangeSlip(Slip):
+    """Slips of eqs. 1-2."""
+
+    GRAVITY_IN_1 = Note(
+        PAPER,
+        "1-2",
+        "z up, yet the platform's weight enters as Pdd_z - g and the arm's as -g cos(theta).",
+        "Pdd_z + g and +g cos(theta); as printed the equations hold with z down.",
+    )
+    ARM_COM = Note(
+        PAPER,
+        "1",
+        "Inertia of the arm I_L1 alone, which table 1 gives about the COM.",
+        "I_L1 + m_a L1c^2.",
+    )
+
+
+class WorkSlip(Slip):
+    """Slips of eqs. 3-7 and 22."""
+
+    GRAVITY = Note(PAPER, "3, 5, 22", "z up, yet the weights act along +z.", "Along -z, or z down.")
+    FRICTION = Note(
+        PAPER,
+        "22",
+        "Friction with a minus in the torque of the drive.",
+        "A plus: the drive works against friction.",
+    )
+    ARM_AS_POINT = Note(
+        PAPER,
+        "7",
+        "I_A = m_A L1^2: the whole arm at its elbow, no rotor.",
+        "I_L1 + m_a L1c^2 + rotor.",
+    )
+    ARM_MOMENT_AT_ELBOW = Note(PAPER, "5", "m_A g L1: the arm's weight at its elbow.", "At L1c.")
+    HALF_ROD = Note(
+        PAPER,
+        "5 and 7",
+        "m_A holds half of a rod, while m_P of eq. 3 holds a whole one per limb.",
+        "One rod, half of the pair, at each end, as in eqs. 1-2.",
+    )
+
+
+def lagrange_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
+    """[kim2022] eqs. 1-2 in the paper's frame, brought to ours (N m): tau = -tau_paper."""
+    geometry, arm, rod = robot.geometry, robot.arms[0], robot.struts[0].mass
+    g = -robot.gravity if LagrangeSlip.GRAVITY_IN_1 not in slips else robot.gravity
+    L1, R, r = geometry.arm_length[0], geometry.base_radius[0], geometry.platform_radius[0]
+    phi, rotor = np.asarray(geometry.azimuth), robot.drives.output_inertia[0]
+    theta, theta_dd = -state.q[:, :3], -state.qdd[:, :3]
+    c, s = np.cos(theta), np.sin(theta)
+    Px, Py, Pz = (state.p[:, k, None] for k in range(3))
+    reach = r - R - L1 * c
+    rows = (Px + reach * np.cos(phi), Py + reach * np.sin(phi), Pz - L1 * s)
+    mass = robot.platform.mass + 3 * rod
+    right = mass * (state.pdd[:, :3] - np.array([0.0, 0.0, g])) / 2
+    multiplier = np.linalg.solve(np.stack(rows, axis=1), right[..., None])[..., 0]
+    inertia = rotor + arm.inertia + L1**2 * rod
+    if LagrangeSlip.ARM_COM not in slips:
+        inertia += arm.mass * arm.com**2
+    k = (Px * np.cos(phi) + Py * np.sin(phi) + r - R) * s - Pz * c
+    weight = (arm.mass * arm.com + rod * L1) * g
+    torque: FloatArray = inertia * theta_dd - weight * c - 2 * L1 * multiplier * k
+    return -torque
+
+
+def work_torque(
+    robot: Robot,
+    state: State,
+    slips: Set[Slip] = frozenset(),
+    friction: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """[kim2022] eq. 25 with the values of eqs. 3, 5, 7, brought to our frame (N m).
+
+    `friction` holds the coefficients c_v and c_c per joint. In the paper's frame theta, its rates
+    and the torque have the other sign, so that friction looks the same in both.
+    """
+    arm, rod = robot.arms[0], robot.struts[0].mass
+    L1, rotor = robot.geometry.arm_length[0], robot.drives.output_inertia[0]
+    elbow = (0.5 if WorkSlip.HALF_ROD in slips else 1.0) * rod
+    inertia = arm.inertia + arm.mass * arm.com**2 + rotor
+    if WorkSlip.ARM_AS_POINT in slips:
+        inertia = arm.mass * L1**2
+    moment = arm.mass * (L1 if WorkSlip.ARM_MOMENT_AT_ELBOW in slips else arm.com)
+    g = robot.gravity if WorkSlip.GRAVITY in slips else -robot.gravity  # along +z of the paper
+    mass = robot.platform.mass + 3 * rod
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    force = mass * (state.pdd[:, :3] - np.array([0.0, 0.0, g]))
+    torque: FloatArray = (inertia + elbow * L1**2) * state.qdd[:, :3]
+    torque = torque + contract("nki,nk->ni", limbs.jacobian, force)
+    torque = torque + (moment + elbow * L1) * g * state.cos_q
+    if friction is not None:
+        sign = -1.0 if WorkSlip.FRICTION in slips else 1.0
+        rate = state.qd[:, :3]
+        torque = torque + sign * (friction[0] * rate + friction[1] * np.sign(rate))
+    return torque
+
+
+def audit_kim2022() -> PaperAudit:
+    """The audit of [kim2022] on its robot; the length of the struts is an assumption."""
+    scenery = stage(PAPER, "nt-robot")
+    robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
+    friction = np.abs(VISCOUS), np.abs(COULOMB)
+    rubbed = exact + friction[0] * motion.qd + friction[1] * np.sign(motion.qd)
+
+    def lagrange(slips: frozenset[LagrangeSlip]) -> FloatArray:
+        return lagrange_torque(robot, motion, slips)
+
+    def work(slips: frozenset[WorkSlip]) -> FloatArray:
+        return work_torque(robot, motion, slips, friction)
+
+    lagrange_items = slip_items(LagrangeSlip, lagrange, exact, HOW)
+    lagrange_items[1] = replace(lagrange_items[1], figures=(_arm_figure(robot),))
+    items = [
+        *lagrange_items,
+        *slip_items(WorkSlip, work, rubbed, HOW + ", with the sizes of eq. 36 as friction"),
+        _values_item(robot),
+        _energy_item(scenery),
+        _regression_item(robot),
+        _fitness_item(scenery),
+        _voltage_item(scenery),
+    ]
+    return PaperAudit(scenery.scene, _variants(scenery, friction, rubbed), tuple(items))
+
+
+def _variants(
+    scenery: Stage, friction: tuple[FloatArray, FloatArray], rubbed: FloatArray
+) -> tuple[ModelVariant, ...]:
+    robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
+    out = []
+    mended = lagrange_torque(robot, motion)
+    for name, ones in (("as printed", frozenset(LagrangeSlip)), ("mended", frozenset())):
+        torque = lagrange_torque(robot, motion, ones)
+        out.append(variant(PAPER, "Euler-Lagrange (1)-(2)", name, torque, mended, exact))
+    mended = work_torque(robot, motion, frozenset(), friction)
+    for name, slips in (("as printed", frozenset(WorkSlip)), ("mended", frozenset())):
+        torque = work_torque(robot, motion, slips, friction)
+        out.append(variant(PAPER, "virtual work (3)-(25)", name, torque, mended, rubbed))
+    return tuple(out)
+
+
+def _arm_figure(robot: Robot) -> Figure:
+    """I_L1 is below m_a L1c^2, so it cannot be about the motor axis."""
+    arm = robot.arms[0]
+    return Figure(
+        "inertia of the arm about the motor axis", arm.inertia, arm.axis_inertia, "kg m^2"
+    )
+
+
+def _values_item(robot: Robot) -> AuditItem:
+    """The approximations of eqs. 3, 5, 7 beside right values and the identified ones."""
+    arm, rod, L1 = robot.arms[0], robot.struts[0].mass, robot.geometry.arm_length[0]
+    equivalent = arm.mass + 0.5 * rod
+    inertia = arm.axis_inertia + rod * L1**2 + robot.drives.output_inertia[0]
+    moment = robot.gravity * (arm.mass * arm.com + rod * L1)
+    return AuditItem(
+        "APPROXIMATIONS",
+        PAPER,
+        "5, 7 and 36",
+        "I_A = m_A L1^2 and T_g = m_A g L1, called approximate.",
+        "Inertia and weight of the arm with its COM and the rotor; the paper's own identified T_g "
+        "and mean inertia are nearer to these.",
+        "table 1 of the paper; identified: "
+        f"I {min(ARM_INERTIA):g} to {max(ARM_INERTIA):g} kg m^2, T_g {ARM_GRAVITY_TORQUE:g} N m",
+        figures=(
+            Figure("I_A", equivalent * L1**2, inertia, "kg m^2"),
+            Figure("T_g", equivalent * robot.gravity * L1, moment, "N m"),
+        ),
+    )
+
+
+def _energy_item(scenery: Stage) -> AuditItem:
+    """What the identified friction of eq. 36 does, with the signs of eq. 22."""
+    motion = scenery.motion
+    qd, step = motion.qd[:, :3], motion.duration / (len(motion) - 1)
+    viscous = -np.asarray(VISCOUS) * qd
+    coulomb = -np.asarray(COULOMB) * np.sign(qd)
+    work = [float(np.sum(torque * qd) * step) for torque in (viscous, coulomb)]
+    turning = np.abs(COULOMB) / np.asarray(VISCOUS)
+    active = np.mean((viscous + coulomb) * qd < 0)
+    return AuditItem(
+        "ACTIVE_FRICTION",
+        PAPER,
+        "22 and 36",
+        "Positive viscous and negative Coulomb coefficients under a minus sign.",
+        "Both positive under a plus: as identified, viscous friction feeds energy in.",
+        "power of the friction terms of eq. 36 on the move; positive is lost by the drives",
+        figures=(
+            Figure("work of the viscous term", work[0], -work[0], "J"),
+            Figure("work of the Coulomb term", work[1], work[1], "J"),
+            Figure("rate above which friction drives, slowest joint", turning.min(), None, "rad/s"),
+            Figure("samples and joints with driving friction", float(active), 0.0, "of all"),
+        ),
+    )
+
+
+def regression_columns(state: State) -> FloatArray:
+    """[kim2022] eq. 40 (N, 3, 14), in the paper's frame turned z down: theta and z are ours."""
+    q, c, s = state.qdd[:, :3], state.cos_q, state.sin_q
+    x, y, z = (state.p[:, k, None] for k in range(3))
+    Y = np.zeros((len(state), 3, 14))
+    Y[:, :, 0], Y[:, :, 1] = q, -c
+    for i in range(3):
+        own = (-x * s, -y * s, -z * c, s)
+        Y[:, i, 2 + 4 * i : 6 + 4 * i] = np.stack([part[:, i] for part in own], axis=-1)
+    return Y
+
+
+def work_columns(robot: Robot, state: State) -> FloatArray:
+    """The 11 columns of the virtual-work model: m_P, T_g, I1..3, c_v1..3, c_c1..3."""
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    lifted = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
+    push = contract("nki,nk->ni", limbs.jacobian, lifted)
+    rate = state.qd[:, :3]
+    own = [part[:, :, None] * np.eye(3) for part in (state.qdd[:, :3], rate, np.sign(rate))]
+    return np.concatenate([push[:, :, None], -state.cos_q[:, :, None], *own], axis=2)
+
+
+def _regression_item(robot: Robot) -> AuditItem:
+    """Least squares on eqs. 37-40 and on the 11 columns, of one set of torques."""
+    states = random_states(robot, 2000, seed=7)
+    torque = inverse_dynamics(robot, states, friction=False)
+    torque += np.abs(VISCOUS) * states.qd + np.abs(COULOMB) * np.sign(states.qd)
+    left = []
+    for Y in (regression_columns(states), work_columns(robot, states)):
+        matrix = Y.reshape(-1, Y.shape[-1])
+        fit = matrix @ np.linalg.lstsq(matrix, torque.ravel(), rcond=None)[0]
+        left.append(Cost.of(fit.reshape(torque.shape), torque))
+    arm, L1 = robot.arms[0], robot.geometry.arm_length[0]
+    moment = arm.mass * arm.com + robot.struts[0].mass * L1
+    whole = float(np.sqrt(np.mean(torque**2)))
+    return AuditItem(
+        "MULTIPLIERS_AS_CONSTANTS",
+        PAPER,
+        "37-38",
+        "The multipliers, which vary with time, are parameters of a linear regression, friction "
+        "is left out, and theta_5 lacks g: its least-squares fits are handicapped by their model.",
+        "The same least squares on the 11 columns of eqs. 26-30.",
+        "both fitted to torques of the exact model with friction at 2000 random states of "
+        f"{whole:.3g} N m RMS; cost is what eqs. 37-38 leave, the other figure what the 11 "
+        "columns leave",
+        left[0],
+        left[0],
+        (
+            Figure("RMS left after least squares", left[0].rms_Nm, left[1].rms_Nm, "N m"),
+            Figure("theta_5, in kg m as printed", moment, moment * robot.gravity, "N m"),
+        ),
+    )
+
+
+def fitness(predicted: FloatArray, measured: FloatArray, over: FloatArray) -> float:
+    """[kim2022] eq. 41: 1 - RMS error / range of `over`."""
+    error = float(np.sqrt(np.mean((predicted - measured) ** 2)))
+    return 1 - error / float(np.ptp(over))
+
+
+def _fitness_item(scenery: Stage) -> AuditItem:
+    measured, predicted = scenery.exact[:, 0], 2 * scenery.exact[:, 0]
+    return AuditItem(
+        "FITNESS",
+        PAPER,
+        "41",
+        "The error is divided by the range of the predicted torque.",
+        "By the range of the measured torque: else a model that predicts too much is rewarded.",
+        "joint 1, a prediction of twice the torque",
+        figures=(
+            Figure(
+                "fitness",
+                fitness(predicted, measured, predicted),
+                fitness(predicted, measured, measured),
+                "",
+            ),
+        ),
+    )
+
+
+def _voltage_item(scenery: Stage) -> AuditItem:
+    negative = float(np.mean(scenery.exact[:, :3] < 0))
+    return AuditItem(
+        "VOLTAGE_SQUARED",
+        PAPER,
+        "section 2",
+        "The measured torque is the square of the voltage, which has no sign.",
+        "A servo drive's torque follows its current, with its sign.",
+        "share of the move in which the drives' torque is negative",
+        figures=(Figure("samples and joints without a real voltage", negative, 0.0, "of all"),),
+    )

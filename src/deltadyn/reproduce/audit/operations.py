@@ -1,0 +1,295 @@
+"""Counting scalar operations: numbers that count what is done with them.
+
+The library's own functions run on such numbers, so the count is of the code that is used. Robot
+constants are known numbers: operations between constants cost nothing, nor do additions of 0 and
+multiplications by 0 or 1. A change of sign counts as a subtraction. Where common subexpressions
+are shared, an operation on the same operands counts once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltadyn.dynamics import exact_parameters
+from deltadyn.dynamics.exact import inverse_dynamics
+from deltadyn.dynamics.parameters import ExactParameters
+from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
+from deltadyn.reproduce.audit.records import number
+from deltadyn.robot import Robot
+
+KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
+COMMUTATIVE = ("add", "mul")
+
+
+@dataclass(frozen=True)
+class Operations:
+    """How many operations of each kind."""
+
+    add: int = 0
+    sub: int = 0
+    mul: int = 0
+    div: int = 0
+    sqrt: int = 0
+    sin: int = 0
+    cos: int = 0
+
+    @property
+    def total(self) -> int:
+        """All operations."""
+        return sum(getattr(self, kind) for kind in KINDS)
+
+
+# [falezza2022] table 6.
+TABLE_6 = {
+    "M_s": Operations(add=50, sub=27, mul=79, div=6, sin=7, cos=9),
+    "M_f": Operations(add=669, sub=477, mul=2029, div=2016, sin=12, cos=15),
+}
+
+
+class Tape:
+    """The record of one count; `shared` counts an operation on the same operands once."""
+
+    def __init__(self, shared: bool) -> None:
+        self.shared = shared
+        self.counts = dict.fromkeys(KINDS, 0)
+        self.known: dict[tuple[Any, ...], Counted] = {}
+        self.size = 0
+
+    def variable(self, value: float) -> Counted:
+        """An input."""
+        self.size += 1
+        return Counted(self, value, self.size)
+
+    def apply(self, kind: str, value: float, *operands: Any) -> Counted:
+        """The result of an operation, counted."""
+        names = [_name(operand) for operand in operands]
+        key = (kind, *(sorted(names) if kind in COMMUTATIVE else names))
+        if self.shared and key in self.known:
+            return self.known[key]
+        self.counts[kind] += 1
+        result = self.variable(value)
+        self.known[key] = result
+        return result
+
+    def operations(self) -> Operations:
+        """The counts so far."""
+        return Operations(**self.counts)
+
+    # The namespace of functions that the generic code asks for.
+
+    def sqrt(self, x: Any) -> Any:
+        """Square root."""
+        return self._function("sqrt", math.sqrt, x)
+
+    def sin(self, x: Any) -> Any:
+        """Sine."""
+        return self._function("sin", math.sin, x)
+
+    def cos(self, x: Any) -> Any:
+        """Cosine."""
+        return self._function("cos", math.cos, x)
+
+    def _function(self, kind: str, function: Callable[[float], float], x: Any) -> Any:
+        if isinstance(x, Counted):
+            return self.apply(kind, function(x.value), x)
+        return function(x)
+
+
+class Counted:
+    """A number that counts what is done with it; it carries its value."""
+
+    def __init__(self, tape: Tape, value: float, name: int) -> None:
+        self.tape, self.value, self.name = tape, value, name
+
+    def __add__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return self
+        return self.tape.apply("add", self.value + _value(other), self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self + other
+
+    def __sub__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return self
+        return self.tape.apply("sub", self.value - _value(other), self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.tape.apply("sub", _value(other) - self.value, other, self)
+
+    def __neg__(self) -> Any:
+        return 0.0 - self
+
+    def __mul__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return 0.0
+        if _is(other, 1):
+            return self
+        if _is(other, -1):
+            return -self
+        return self.tape.apply("mul", self.value * _value(other), self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __truediv__(self, other: Any) -> Any:
+        if _is(other, 1):
+            return self
+        if not isinstance(other, Counted):
+            return self * (1 / other)  # the reciprocal of a constant is a constant
+        return self.tape.apply("div", self.value / other.value, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return 0.0
+        return self.tape.apply("div", _value(other) / self.value, other, self)
+
+
+@dataclass(frozen=True)
+class Count:
+    """The operations of one computation, as written and with common subexpressions shared."""
+
+    name: str
+    inputs: str
+    written: Operations
+    shared: Operations
+    torque: tuple[float, ...]  # the result of the run (N m), for checks
+
+
+State = tuple[tuple[float, ...], ...]  # p, pd, pdd
+
+
+def operation_counts(three: Robot, four: Robot) -> tuple[Count, ...]:
+    """Counts of the exact model of both robots and of M_s, at one state each."""
+    state = ((0.11, -0.07, -0.8), (0.9, -0.4, 0.3), (11.0, 7.0, -5.0))
+    turning = tuple((*row, psi) for row, psi in zip(state, (0.4, 3.0, 20.0), strict=True))
+    return (
+        _count("exact, 3-DOF", "p, pd, pdd", exact_from_platform, three, state),
+        _count("exact, 3-DOF, joints known", "p, pd, pdd, q, qd, qdd", exact_alone, three, state),
+        _count("exact, 4-DOF", "p, pd, pdd", exact_from_platform, four, turning),
+        _count("M_s by the paper's route", "p, pdd, q, qdd", simplified_alone, three, state),
+        _count("M_s from the platform", "p, pd, pdd", simplified_from_platform, three, state),
+    )
+
+
+def exact_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """Inverse kinematics, rates and the exact torque from p, pd, pdd."""
+    p, pd, pdd = _inputs(tape, state)
+    return _exact(tape, exact_parameters(robot), _arms(tape, robot, p, pd, pdd), p, pd, pdd)
+
+
+def exact_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """The exact torque where joints and platform are both known, with cos q and sin q."""
+    free = Tape(shared=True)
+    known = [[x.value for x in row] for row in _arms(free, robot, *_inputs(free, state))]
+    arms = [tuple(tape.variable(x) for x in row) for row in known]
+    p, pd, pdd = _inputs(tape, state)
+    return _exact(tape, exact_parameters(robot), arms, p, pd, pdd)
+
+
+def simplified_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """[falezza2022] eqs. 4-5, mended, from p, pdd, theta, thetadd."""
+    free = Tape(shared=True)
+    c, s, _, qdd = _arms(free, robot, *_inputs(free, state))
+    theta = [tape.variable(math.atan2(s[i].value, c[i].value)) for i in range(3)]
+    cos, sin = [tape.cos(x) for x in theta], [tape.sin(x) for x in theta]
+    p, _, pdd = _inputs(tape, state)
+    return _simplified(robot, cos, sin, [tape.variable(x.value) for x in qdd], p, pdd)
+
+
+def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """The same from p, pd, pdd, with the library's inverse kinematics and rates."""
+    p, pd, pdd = _inputs(tape, state)
+    c, s, _, qdd = _arms(tape, robot, p, pd, pdd)
+    return _simplified(robot, c, s, qdd, p, pdd)
+
+
+def counts_table(counts: Sequence[Count]) -> str:
+    """A table in Markdown, with [falezza2022] table 6 below our counts."""
+    signs = ("+", "-", "x", "/", "sqrt", "sin", "cos")
+    lines = [
+        "| computation | from | " + " | ".join(signs) + " | total | shared |",
+        "|---|---|" + "---:|" * (len(signs) + 2),
+    ]
+    rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
+    rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
+    for name, inputs, count, shared in rows:
+        cells = " | ".join(str(getattr(count, kind)) for kind in KINDS)
+        lines.append(f"| {name} | {inputs} | {cells} | {number(count.total)} | {shared} |")
+    return "\n".join(lines)
+
+
+def _count(
+    name: str, inputs: str, run: Callable[[Tape, Robot, Any], list[Any]], robot: Robot, state: Any
+) -> Count:
+    written, shared = Tape(shared=False), Tape(shared=True)
+    torque = run(written, robot, state)
+    run(shared, robot, state)
+    values = tuple(x.value for x in torque)
+    return Count(name, inputs, written.operations(), shared.operations(), values)
+
+
+def _inputs(tape: Tape, state: State) -> list[tuple[Any, ...]]:
+    return [tuple(tape.variable(x) for x in row) for row in state]
+
+
+def _arms(tape: Tape, robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
+    """cos q, sin q, qd, qdd by the library's closed forms."""
+    three = limbs(robot)
+    direction = [arm_direction(tape, limb, p) for limb in three]
+    c, s = tuple(d[0] for d in direction), tuple(d[1] for d in direction)
+    rates = [joint_rates(three[i], c[i], s[i], p, pd, pdd) for i in range(3)]
+    return [c, s, tuple(r[0] for r in rates), tuple(r[1] for r in rates)]
+
+
+def _exact(tape: Tape, par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:
+    c, s, qd, qdd = arms
+    if par.spindle is not None:
+        qd, qdd = (*qd, pd[3]), (*qdd, pdd[3])
+    return inverse_dynamics(tape, par, c, s, qd, qdd, p, pd, pdd)
+
+
+def _simplified(robot: Robot, c: Any, s: Any, qdd: Any, p: Any, pdd: Any) -> list[Any]:
+    """2 A lambda = M (pdd + g z) by Cramer's rule, tau = I thetadd + v - 2 K lambda."""
+    three, arm, strut = limbs(robot), robot.arms[0], robot.struts[0]
+    m2, g = strut.rods * strut.mass, robot.gravity
+    M = robot.platform.mass + 1.5 * m2
+    columns, k = [], []
+    for i, limb in enumerate(three):
+        reach = limb.r + limb.l1 * c[i]
+        columns.append((p[0] - reach * limb.ca, p[1] - reach * limb.sa, p[2] + limb.l1 * s[i]))
+        radial = p[0] * limb.ca + p[1] * limb.sa - limb.r
+        k.append(limb.l1 * (radial * s[i] + p[2] * c[i]))
+    right = (M * pdd[0], M * pdd[1], M * (pdd[2] + g))
+    whole = _determinant(*columns)
+    l1 = three[0].l1
+    inertia, moment = (arm.mass / 3 + m2 / 2) * l1**2, 0.5 * (arm.mass + m2) * g * l1
+    torque = []
+    for i in range(3):
+        replaced = [right if j == i else columns[j] for j in range(3)]
+        twice_lambda = _determinant(*replaced) / whole
+        torque.append(inertia * qdd[i] - moment * c[i] - k[i] * twice_lambda)
+    return torque
+
+
+def _determinant(a: Any, b: Any, c: Any) -> Any:
+    return (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+
+
+def _is(other: Any, value: float) -> bool:
+    return not isinstance(other, Counted) and float(other) == value
+
+
+def _value(other: Any) -> float:
+    return other.value if isinstance(other, Counted) else float(other)
+
+
+def _name(operand: Any) -> str:
+    return f"#{operand.name}" if isinstance(operand, Counted) else repr(float(operand))

@@ -1,0 +1,237 @@
+"""What the audit reports: what a slip costs, the figures that show it, the variants of a model."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+
+ARMS = slice(0, 3)
+
+
+class Note(NamedTuple):
+    """A slip in words: where it stands, what is printed and what is right."""
+
+    paper: str
+    equation: str
+    printed: str
+    right: str
+
+
+class Slip(Enum):
+    """A slip that can be switched on and off; the value is its `Note`."""
+
+    @property
+    def note(self) -> Note:
+        """The slip in words."""
+        value: Note = self.value
+        return value
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An error of torque over the three arms (N m).
+
+    `share` is the part of the samples at which the variant can be evaluated at all; the error is
+    over these.
+    """
+
+    rms_Nm: float
+    peak_Nm: float
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, torque: FloatArray, reference: FloatArray) -> Cost:
+        """The error of torques (N, dof) against the reference (N, dof)."""
+        error = torque[:, ARMS] - reference[:, ARMS]
+        usable = np.isfinite(error).all(axis=1)
+        if not usable.any():
+            return cls(float("nan"), float("nan"), 0.0)
+        error = error[usable]
+        rms, peak = np.sqrt(np.mean(error**2)), np.abs(error).max()
+        return cls(float(rms), float(peak), float(usable.mean()))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that shows a slip: as printed and as it is right; None where there is none."""
+
+    name: str
+    printed: float | None
+    right: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class AuditItem:
+    """One slip of one paper.
+
+    `cost` compares the model that has this slip alone with the same model without it, and
+    `against_exact` with the exact model; both are None where the slip is not in a torque.
+    """
+
+    key: str
+    paper: str
+    equation: str
+    printed: str
+    right: str
+    how: str
+    cost: Cost | None = None
+    against_exact: Cost | None = None
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelVariant:
+    """A model of a paper in one state of repair, against its mended form and the exact model."""
+
+    paper: str
+    model: str
+    variant: str
+    against_mended: Cost
+    against_exact: Cost
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The robot and the move on which a paper's models are compared."""
+
+    paper: str
+    robot: str
+    move: str
+    acceleration: float  # m/s^2, peak of the platform
+    torque_rms_Nm: float
+    torque_peak_Nm: float
+
+
+@dataclass(frozen=True)
+class PaperAudit:
+    """All that the audit says about one paper."""
+
+    scene: Scene
+    variants: tuple[ModelVariant, ...]
+    items: tuple[AuditItem, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audit of the papers; `str` gives a table, `as_dict` plain values for JSON."""
+
+    papers: tuple[PaperAudit, ...]
+
+    @property
+    def items(self) -> tuple[AuditItem, ...]:
+        """The slips of all papers."""
+        return tuple(item for paper in self.papers for item in paper.items)
+
+    def item(self, key: str) -> AuditItem:
+        """The slip of that key."""
+        return next(item for item in self.items if item.key == key)
+
+    def variant(self, model: str, variant: str) -> ModelVariant:
+        """A model in one state of repair."""
+        rows = (row for paper in self.papers for row in paper.variants)
+        return next(row for row in rows if (row.model, row.variant) == (model, variant))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, texts, lists and dictionaries."""
+        return {"papers": [_plain(asdict(paper)) for paper in self.papers]}
+
+    def __str__(self) -> str:
+        return "\n\n".join(_paper_text(paper) for paper in self.papers)
+
+
+S = TypeVar("S", bound=Slip)
+
+
+def slip_items(
+    slips: Iterable[S],
+    torque: Callable[[frozenset[S]], FloatArray],
+    exact: FloatArray,
+    how: str,
+) -> list[AuditItem]:
+    """One item per slip: the model with that slip alone against itself without it, and exact."""
+    mended = torque(frozenset())
+    items = []
+    for slip in slips:
+        alone = torque(frozenset({slip}))
+        items.append(slip_item(slip, how, Cost.of(alone, mended), Cost.of(alone, exact)))
+    return items
+
+
+def slip_item(
+    slip: Slip, how: str, cost: Cost, against_exact: Cost, figures: tuple[Figure, ...] = ()
+) -> AuditItem:
+    """The item of a slip that has a switch."""
+    note = slip.note
+    words = (note.paper, note.equation, note.printed, note.right)
+    return AuditItem(slip.name, *words, how, cost, against_exact, figures)
+
+
+def variant(
+    paper: str, model: str, name: str, torque: FloatArray, mended: FloatArray, exact: FloatArray
+) -> ModelVariant:
+    """A model in one state of repair, compared."""
+    return ModelVariant(paper, model, name, Cost.of(torque, mended), Cost.of(torque, exact))
+
+
+def number(value: float | None) -> str:
+    """Three digits; what is rounding alone is said to be so, and what is missing is a dash."""
+    if value is None:
+        return "-"
+    if not np.isfinite(value):
+        return "not a number" if np.isnan(value) else "infinite"
+    if value != 0 and abs(value) < 1e-10:
+        return "< 1e-10"
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:.3g}" if abs(value) < 1e3 else f"{value:.0f}"
+    return f"{value:.1e}"
+
+
+def phrase(text: str) -> str:
+    """A text without its full stop, to stand in a table."""
+    return text.rstrip(".")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _paper_text(paper: PaperAudit) -> str:
+    scene = paper.scene
+    lines = [
+        f"{scene.paper}: {scene.robot}, {scene.move}, up to {number(scene.acceleration)} m/s^2, "
+        f"torque {number(scene.torque_rms_Nm)} N m RMS, {number(scene.torque_peak_Nm)} peak",
+        f"  {'RMS':>10} {'peak':>10} {'exact RMS':>10} {'peak':>10}  in N m",
+    ]
+    for row in paper.variants:
+        costs = _cost_text(row.against_mended) + _cost_text(row.against_exact)
+        lines.append(f"  {costs} {row.model}: {row.variant}")
+    for item in paper.items:
+        costs = _cost_text(item.cost) + _cost_text(item.against_exact)
+        lines.append(f"  {costs} {item.paper} {item.equation}: {item.key}")
+        words = f"printed: {phrase(item.printed)}; right: {phrase(item.right)}"
+        lines += textwrap.wrap(words, 100, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines += [
+            f"{'':10}{figure.name}: {number(figure.printed)} printed, {number(figure.right)} right "
+            f"{figure.unit}".rstrip()
+            for figure in item.figures
+        ]
+    return "\n".join(lines)
+
+
+def _cost_text(cost: Cost | None) -> str:
+    if cost is None:
+        return f"{'-':>10} {'-':>10} "
+    mark = "*" if cost.share < 1 else " "
+    return f"{number(cost.rms_Nm):>10} {number(cost.peak_Nm):>9}{mark} "

@@ -1,0 +1,340 @@
+"""[telescopic2022]: the telescopic rod (25)-(34) and the legs (35)-(42).
+
+Its positions have z up (the moves are at z = -0.8 m), its eqs. 3, 5 and 38-41 hold with z down.
+Here the rod's coordinates are l, theta, phi with tan(theta) = x/w, tan(phi) = y/w and w the depth
+below the upper joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import (
+    LimbGeometry,
+    State,
+    forward_kinematics,
+    spindle_coordinates,
+    spindle_jacobian,
+)
+from deltadyn.kinematics.spindle import spindle_of
+from deltadyn.reproduce.audit import jets
+from deltadyn.reproduce.audit.jets import Jet
+from deltadyn.reproduce.audit.records import (
+    AuditItem,
+    Cost,
+    Figure,
+    Note,
+    PaperAudit,
+    Slip,
+    slip_items,
+    variant,
+)
+from deltadyn.reproduce.audit.scene import Stage, stage
+from deltadyn.robot import Robot
+
+PAPER = "telescopic2022"
+HOW = "the mended model with this slip alone"
+
+# Table 2 and the arm of the experiment (table 1).
+ARM_MASS, ROD_MASS, LEG_INERTIA, ARM_LENGTH = 0.524, 0.433, 0.0886, 0.385  # kg, kg, kg m^2, m
+F_V, F_C = 0.451, 0.832  # as table 2 names them
+ROD_LENGTH = 0.8  # m, between the telescope's joints, where eq. 26 is compared
+TILTS = (10.0, 20.0, 30.0)  # deg
+
+
+class RodSlip(Slip):
+    """Slips of the telescopic rod and of the legs."""
+
+    PARALLEL_AXIS = Note(
+        PAPER,
+        "26",
+        "m2 l2^2/3 + m2 (l - l2)^2: the theorem from the rod's end.",
+        "m2 l2^2/12 + m2 (l - l2/2)^2: from its COM.",
+    )
+    PROJECTED_RATES = Note(
+        PAPER,
+        "27-28",
+        "The squares of the rates of two projected angles, right for small tilts.",
+        "The square of the rate of the rod's direction.",
+    )
+    PROJECTED_WEIGHT = Note(
+        PAPER,
+        "29-30",
+        "Heights by cos(theta), one of the projected angles; eq. 32 then uses the tilt.",
+        "Heights by the cosine of the tilt.",
+    )
+    JACOBIAN = Note(
+        PAPER,
+        "21, J_t2",
+        "The rows of x and y lack the change of z: xd = z sec(theta)^2 thetad.",
+        "xd = z sec(theta)^2 thetad + zd tan(theta), and so for y.",
+    )
+    PLATFORM_MASS = Note(
+        PAPER, "37-39", "The platform's own mass is not there.", "It is added to the three rods."
+    )
+    LEG_GRAVITY = Note(
+        PAPER,
+        "38-41",
+        "The legs' and the platform's weight along +z, in a frame where the platform works at "
+        "z = -0.8 m; the equations hold with z down.",
+        "Along -z.",
+    )
+    LEG_ANGLE = Note(
+        PAPER,
+        "1 against 6-14",
+        "Eq. 1 counts the arm angle from the vertical; it then enters cos(theta) in eq. 38.",
+        "From the horizontal, as in eqs. 6-14.",
+    )
+
+
+def _rod_coordinates(p: list[Jet], pivot_z: float) -> tuple[Jet, list[Jet], list[Jet]]:
+    """Length l, projected angles (theta, phi) and direction v of the rod at p."""
+    x, y, depth = p[0], p[1], pivot_z - p[2]
+    l = jets.sqrt(x * x + y * y + depth * depth)
+    angles = [jets.arctan2(x, depth), jets.arctan2(y, depth)]
+    return l, angles, [x / l, y / l, depth / l]
+
+
+def rod_force(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
+    """The force (N, 3) that moves the rods, [telescopic2022] eqs. 23-33, in N.
+
+    Of T = I(l)/2 sum yd^2 + m2/2 ld^2 and V = -g (m1 c1 + m2 (l - c2)) cos, with y the projected
+    angles or the direction: sum (I y'' + I' y') dy/dp - dI/dp sum y'^2 / 2 + m2 l'' dl/dp + dV/dp.
+    """
+    spindle = spindle_of(robot)
+    values = tuple(state.p.T[:3])
+    moving = jets.along(values, tuple(state.pd.T[:3]), tuple(state.pdd.T[:3]))
+    inertia, stretch, turning, _ = _rod_energy(robot, moving, slips)
+    squares = sum(y.d**2 for y in turning)
+    force = np.empty((len(state), 3))
+    for k in range(3):
+        slope = _rod_energy(robot, jets.by_coordinate(values, k), slips)
+        part = spindle.lower.mass * stretch.dd * slope[1].d - 0.5 * slope[0].d * squares
+        for y, partial in zip(turning, slope[2], strict=True):
+            part = part + (inertia.v * y.dd + inertia.d * y.d) * partial.d
+        force[:, k] = part + slope[3].d
+    if RodSlip.JACOBIAN in slips:
+        force = _through_printed_jacobian(robot, state, force)
+    return force
+
+
+def _rod_energy(robot: Robot, p: list[Jet], slips: Set[Slip]) -> tuple[Jet, Jet, list[Jet], Jet]:
+    """I(l), l, the coordinates whose rates turn the rod, and V."""
+    spindle = spindle_of(robot)
+    upper, lower = spindle.upper, spindle.lower
+    l, angles, direction = _rod_coordinates(p, spindle.pivot_z)
+    inertia = jets.jet(upper.inertia + upper.mass * upper.com**2)
+    if RodSlip.PARALLEL_AXIS in slips:
+        beyond = l - 2 * lower.com
+        inertia = inertia + (lower.inertia + lower.mass * lower.com**2)
+    else:
+        beyond = l - lower.com
+        inertia = inertia + lower.inertia
+    inertia = inertia + lower.mass * beyond * beyond
+    cosine = jets.cos(angles[0]) if RodSlip.PROJECTED_WEIGHT in slips else direction[2]
+    reach = upper.mass * upper.com + lower.mass * (l - lower.com)
+    weight = -robot.gravity * reach * cosine
+    return inertia, l, angles if RodSlip.PROJECTED_RATES in slips else direction, weight
+
+
+def _through_printed_jacobian(robot: Robot, state: State, force: FloatArray) -> FloatArray:
+    """Generalised forces J^T F of (l, theta, phi), mapped back by J_t2 as printed (eq. 33).
+
+    The third row, dz, is unreadable and taken as right.
+    """
+    right = spindle_jacobian(spindle_coordinates(robot, state.p), "projected")
+    printed = right.copy()
+    slope = state.p[:, :2] / (state.p[:, 2:3] - spindle_of(robot).pivot_z)  # -tan
+    printed[:, 0] -= slope[:, :1] * right[:, 2]
+    printed[:, 1] -= slope[:, 1:] * right[:, 2]
+    generalised = contract("nki,nk->ni", right, force)
+    mapped = np.linalg.solve(np.swapaxes(printed, 1, 2), generalised[..., None])
+    return np.asarray(mapped[..., 0], dtype=np.float64)
+
+
+def leg_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
+    """The legs (N, 3), [telescopic2022] eqs. 35-39 without friction (N m)."""
+    arm, rod = robot.arms[0], robot.struts[0].mass
+    a, g = robot.geometry.arm_length[0], robot.gravity
+    mass = 3 * rod + robot.effector.mass + robot.payload.mass
+    if RodSlip.PLATFORM_MASS not in slips:
+        mass += robot.platform.mass
+    inertia = robot.drives.output_inertia[0] + arm.mass * a**2 / 3 + rod * a**2
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    if RodSlip.LEG_GRAVITY in slips:
+        g = -g
+    force = mass * (state.pdd[:, :3] + np.array([0.0, 0.0, g]))
+    cosine = state.sin_q if RodSlip.LEG_ANGLE in slips else state.cos_q
+    torque: FloatArray = contract("nki,nk->ni", limbs.jacobian, force)
+    torque += inertia * state.qdd[:, :3] - a * g * (arm.mass / 2 + rod) * cosine
+    return torque
+
+
+def whole_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
+    """Legs and rods (N, 3), [telescopic2022] eq. 40 (N m)."""
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    rods = contract("nki,nk->ni", limbs.jacobian, rod_force(robot, state, slips))
+    return leg_torque(robot, state, slips) + rods
+
+
+def audit_telescopic2022() -> PaperAudit:
+    """The audit of [telescopic2022] on the robot of its simulation and a move of 0.6 s."""
+    scenery = stage(PAPER, "telescopic-delta", width=0.4, duration=0.6)
+    robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
+
+    def torque(slips: frozenset[RodSlip]) -> FloatArray:
+        return whole_torque(robot, motion, slips)
+
+    mended, everything = torque(frozenset()), frozenset(RodSlip)
+    in_rods = frozenset(
+        {
+            RodSlip.PARALLEL_AXIS,
+            RodSlip.PROJECTED_RATES,
+            RodSlip.PROJECTED_WEIGHT,
+            RodSlip.JACOBIAN,
+        }
+    )
+    states = {
+        "as printed": everything - {RodSlip.LEG_ANGLE},  # with the angle of eqs. 6-14
+        "rods as printed": in_rods,
+        "rods, projected rates alone": frozenset({RodSlip.PROJECTED_RATES}),
+        "mended": frozenset[RodSlip](),
+    }
+    variants = tuple(
+        variant(PAPER, "legs and rods (40)", name, torque(slips), mended, exact)
+        for name, slips in states.items()
+    )
+    items = slip_items(RodSlip, torque, exact, HOW)
+    extra = {
+        "PARALLEL_AXIS": _inertia_figures(robot),
+        "PROJECTED_RATES": _tilt_figures(),
+        "LEG_ANGLE": _angle_figures(robot, motion),
+    }
+    items = [replace(item, figures=extra.get(item.key, ())) for item in items]
+    items += [_polar_item(), _friction_item(scenery), _rotor_item(), _legs_item(scenery)]
+    return PaperAudit(scenery.scene, variants, tuple(items))
+
+
+def _inertia_figures(robot: Robot) -> tuple[Figure, ...]:
+    lower = spindle_of(robot).lower
+    l2, about_com = 2 * lower.com, lower.inertia
+    printed = lower.mass * l2**2 / 3 + lower.mass * (ROD_LENGTH - l2) ** 2
+    right = about_com + lower.mass * (ROD_LENGTH - lower.com) ** 2
+    return (
+        Figure(f"inertia of the lower rod at {ROD_LENGTH} m", printed, right, "kg m^2"),
+        Figure("its error", 100 * (printed / right - 1), 0.0, "%"),
+    )
+
+
+def projected_energy_error(tilt_deg: float) -> float:
+    """Largest relative error of T by projected rates at a tilt, over azimuths and directions."""
+    tilt, azimuth = np.radians(tilt_deg), np.linspace(0.0, np.pi / 2, 91)
+    v = np.stack(
+        [
+            np.sin(tilt) * np.cos(azimuth),
+            np.sin(tilt) * np.sin(azimuth),
+            np.full_like(azimuth, np.cos(tilt)),
+        ],
+        axis=-1,
+    )
+    across = np.stack([-np.sin(azimuth), np.cos(azimuth), np.zeros_like(azimuth)], axis=-1)
+    tangent = np.stack([across, np.cross(v, across)], axis=-1)  # (A, 3, 2)
+    slope = np.zeros((len(azimuth), 2, 3))  # d(theta, phi)/dv
+    for row in range(2):
+        square = v[:, row] ** 2 + v[:, 2] ** 2
+        slope[:, row, row], slope[:, row, 2] = v[:, 2] / square, -v[:, row] / square
+    ratio = np.linalg.svd(slope @ tangent, compute_uv=False) ** 2
+    return float(np.abs(ratio - 1).max())
+
+
+def _tilt_figures() -> tuple[Figure, ...]:
+    return tuple(
+        Figure(f"largest error of T at {tilt:g} deg", 100 * projected_energy_error(tilt), 0.0, "%")
+        for tilt in TILTS
+    )
+
+
+def _angle_figures(robot: Robot, state: State) -> tuple[Figure, ...]:
+    """The platform that eq. 1 finds from angles of eqs. 6-14."""
+    q = state.q.copy()
+    q[:, :3] = np.pi / 2 - q[:, :3]
+    found = forward_kinematics(robot, q, unreachable="nan")
+    off = np.linalg.norm(found[:, :3] - state.p[:, :3], axis=1)
+    return (Figure("largest error of the position", 1e3 * float(np.nanmax(off)), 0.0, "mm"),)
+
+
+def _polar_item() -> AuditItem:
+    l, theta, phi = 0.85, np.radians(20.0), np.radians(np.array([30.0, 45.0]))
+    coordinates = np.stack([np.full(2, l), np.full(2, theta), phi], axis=-1)
+    right = spindle_jacobian(coordinates, "polar")
+    printed = right.copy()
+    printed[:, 0, 2] *= -1
+    ratio = np.linalg.det(printed) / np.linalg.det(right)
+    return AuditItem(
+        "POLAR_JACOBIAN",
+        PAPER,
+        "20, J_t1",
+        "l sin(theta) sin(phi) in the last column.",
+        "-l sin(theta) sin(phi), as in eq. 19: as printed the matrix is also singular at "
+        "phi = 45 deg, where the rod is not.",
+        "determinants; the paper goes on with its other coordinates, so no torque is affected",
+        figures=(
+            Figure("determinant over the right one, phi = 30 deg", float(ratio[0]), 1.0, ""),
+            Figure("at phi = 45 deg", float(np.round(ratio[1], 12)), 1.0, ""),
+        ),
+    )
+
+
+def _friction_item(scenery: Stage) -> AuditItem:
+    qd = scenery.motion.qd[:, :3]
+    swapped = F_C * qd + F_V * np.sign(qd)
+    right = F_V * qd + F_C * np.sign(qd)
+    return AuditItem(
+        "FRICTION_NAMES",
+        PAPER,
+        "42 and table 2",
+        "f_c on the rate and f_v on its sign.",
+        "f_v on the rate and f_c on its sign, if table 2 means what the names say.",
+        "friction with the values of table 2, by eq. 42 and by the names",
+        Cost.of(swapped, right),
+        Cost.of(swapped, right),
+    )
+
+
+def _rotor_item() -> AuditItem:
+    arm = (ARM_MASS / 3 + ROD_MASS) * ARM_LENGTH**2
+    return AuditItem(
+        "ROTOR_INERTIA",
+        PAPER,
+        "36 and table 2",
+        "Identified masses and I_u do not fit together: the rotor's inertia is negative.",
+        "A rotor's inertia is above 0: bound the fit. (The rods' identified masses are those of "
+        "the simulation to the last digit.)",
+        "I_m = I_u - m_a a^2/3 - m_b a^2 with tables 1 and 2",
+        figures=(Figure("rotor inertia", LEG_INERTIA - arm, None, "kg m^2"),),
+    )
+
+
+def _legs_item(scenery: Stage) -> AuditItem:
+    """Half of each rod at its ends (eqs. 35-37), against the exact model."""
+    robot, motion = scenery.robot, scenery.motion
+    model = inverse_dynamics(robot, motion, "projected-rod", friction=False)
+    mine = whole_torque(robot, motion, {RodSlip.PROJECTED_RATES})
+    cost = Cost.of(whole_torque(robot, motion), scenery.exact)
+    same = float(np.abs(model[:, :3] - mine).max())
+    return AuditItem(
+        "POINT_MASSES",
+        PAPER,
+        "35-37",
+        "The lower arms' mass in their joints: half of the pair at each end.",
+        "Rods: a third at each end and a sixth between the ends' velocities.",
+        "the model with all slips mended; this is its assumption, not a slip",
+        cost,
+        cost,
+        (Figure("mended with eqs. 27-28, from model 'projected-rod'", None, same, "N m"),),
+    )

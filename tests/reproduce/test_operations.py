@@ -1,0 +1,125 @@
+"""Counting operations: the count is of a run that gives the right torque."""
+
+import math
+
+import numpy as np
+import pytest
+
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import State
+from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.reproduce import operation_counts
+from deltadyn.reproduce.audit.operations import (
+    TABLE_6,
+    Count,
+    Operations,
+    Tape,
+    counts_table,
+    exact_from_platform,
+)
+from deltadyn.robot_file import load_robot
+
+D3 = load_robot("sipro-d3-1200")
+TELESCOPIC = load_robot("telescopic-delta")
+STATE = ((0.11, -0.07, -0.8), (0.9, -0.4, 0.3), (11.0, 7.0, -5.0))
+TURNING = ((0.11, -0.07, -0.8, 0.4), (0.9, -0.4, 0.3, 3.0), (11.0, 7.0, -5.0, 20.0))
+
+
+@pytest.fixture(scope="module")
+def counts() -> dict[str, Count]:
+    return {count.name: count for count in operation_counts(D3, TELESCOPIC)}
+
+
+def test_counted_runs_give_the_torque(counts: dict[str, Count]) -> None:
+    three = State.from_platform(D3, *STATE)
+    four = State.from_platform(TELESCOPIC, *TURNING)
+    exact = inverse_dynamics(D3, three)[None].ravel()
+    half = inverse_dynamics(D3, three, "half-half").ravel()
+    for name in ("exact, 3-DOF", "exact, 3-DOF, joints known"):
+        assert counts[name].torque == pytest.approx(exact, abs=1e-12)
+    for name in ("M_s by the paper's route", "M_s from the platform"):
+        assert counts[name].torque == pytest.approx(half, abs=1e-12)
+    spindle = inverse_dynamics(TELESCOPIC, four).ravel()
+    assert counts["exact, 4-DOF"].torque == pytest.approx(spindle, abs=1e-12)
+
+
+def test_exact_model_costs_a_tenth_of_the_papers(counts: dict[str, Count]) -> None:
+    whole = counts["exact, 3-DOF"]
+    assert whole.written.total < TABLE_6["M_f"].total / 10
+    assert 300 < whole.shared.total < 400  # the design's figure is about 350
+    assert whole.written.sin == whole.written.cos == 0  # no trigonometric function
+    assert whole.written.sqrt == 3
+    assert counts["exact, 3-DOF, joints known"].shared.total < TABLE_6["M_s"].total * 1.1
+    assert counts["M_s by the paper's route"].written.sin == 3
+
+
+def test_sharing_never_adds(counts: dict[str, Count]) -> None:
+    for count in counts.values():
+        for kind in ("add", "sub", "mul", "div", "sqrt", "sin", "cos"):
+            assert getattr(count.shared, kind) <= getattr(count.written, kind)
+        assert count.shared.total < count.written.total
+
+
+def test_counts_do_not_depend_on_the_state() -> None:
+    totals = set()
+    for state in (STATE, ((0.2, 0.1, -0.75), (0.1, 0.2, 0.3), (1.0, 2.0, 3.0))):
+        tape = Tape(shared=False)
+        exact_from_platform(tape, D3, state)
+        totals.add(tape.operations())
+    assert len(totals) == 1
+
+
+def test_table_6_adds_up() -> None:
+    assert TABLE_6["M_s"].total == 178
+    assert TABLE_6["M_f"].total == 5218
+
+
+def test_hand_counts() -> None:
+    tape = Tape(shared=False)
+    a, b = (tuple(tape.variable(x) for x in row) for row in ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)))
+    product = cross(a, b)
+    assert [x.value for x in product] == [-3.0, 6.0, -3.0]
+    assert tape.operations() == Operations(sub=3, mul=6)
+    assert dot(a, product).value == 0
+    assert tape.operations() == Operations(add=2, sub=3, mul=9)
+
+
+def test_constants_zero_and_one_are_free() -> None:
+    tape = Tape(shared=False)
+    x = tape.variable(2.0)
+    assert (x + 0) is x
+    assert (0.0 + x) is x
+    assert (x - 0) is x
+    assert (x * 1) is x
+    assert (1 * x) is x
+    assert (x / 1) is x
+    assert x * 0 == 0
+    assert 0 / x == 0
+    assert tape.sqrt(4.0) == 2.0
+    assert tape.operations() == Operations()
+
+
+def test_each_kind_is_counted() -> None:
+    tape = Tape(shared=False)
+    x = tape.variable(0.5)
+    values = [2 + x, 2 - x, 2 * x, 2 / x, x / 4, -x, -1 * x, tape.sqrt(x), tape.sin(x), tape.cos(x)]
+    right = [2.5, 1.5, 1.0, 4.0, 0.125, -0.5, -0.5, math.sqrt(0.5), math.sin(0.5), math.cos(0.5)]
+    assert [v.value for v in values] == pytest.approx(right)
+    # division by a constant multiplies by its reciprocal, a change of sign subtracts
+    assert tape.operations() == Operations(add=1, sub=3, mul=2, div=1, sqrt=1, sin=1, cos=1)
+
+
+def test_shared_expressions_count_once() -> None:
+    tape = Tape(shared=True)
+    x, y = tape.variable(2.0), tape.variable(3.0)
+    assert x * y is y * x
+    assert (x + y) is (y + x)
+    assert (x - y) is not (y - x)
+    assert tape.operations() == Operations(add=1, sub=2, mul=1)
+
+
+def test_table_has_a_row_per_count(counts: dict[str, Count]) -> None:
+    table = counts_table(list(counts.values())).splitlines()
+    assert len(table) == 2 + len(counts) + len(TABLE_6)
+    assert len({line.count("|") for line in table}) == 1
+    assert np.all([name in "\n".join(table) for name in counts])
