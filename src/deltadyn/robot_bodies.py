@@ -258,6 +258,8 @@ class Rod(Part):
         if self.length is not None:
             self._set(length=number("rod.length", self.length, low=0.0, strict=True, unit="m"))
         _check_same_mass("rod.mass", self.mass, self.ten)
+        if self.mass == 0 and self.inertia > 0:
+            raise RobotError("rod.inertia", self.inertia, "0 where the rod has no mass")
         if self.axial_inertia > 2 * self.inertia * (1 + 1e-9):
             raise RobotError(
                 "rod.axial_inertia",

@@ -398,3 +398,25 @@ def test_right_calls_beside_the_wrong_ones() -> None:
     assert len(Motion.from_platform(THREE, T[:1], P[:1], P[:1], P[:1])) == 1
     hertz: Any = np.int64(100)
     assert len(gate_move(THREE, A, B, duration=1, rate=hertz, overlap=0)) == 101
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: inverse_dynamics("sipro-d3-1200", S3),  # type: ignore[arg-type]
+        lambda: equations_of_motion(None, S3),  # type: ignore[arg-type]
+        lambda: forward_dynamics("x", S3.q, S3.qd, S3.qd),  # type: ignore[arg-type]
+    ],
+)
+def test_a_name_is_no_robot(call: Callable[[], object]) -> None:
+    with pytest.raises(InputError, match=r"robot is .*; allowed: a Robot, as load_robot gives it"):
+        call()
+
+
+def test_forward_dynamics_carries_open_loops_as_nan() -> None:
+    q = np.vstack([S3.q[:1], [[3.0, 0.0, 0.0]]])
+    with pytest.raises(UnreachableError, match="unreachable='nan'"):
+        forward_dynamics(THREE, q, S3.qd[:2], S3.qd[:2])
+    qdd = forward_dynamics(THREE, q, S3.qd[:2], S3.qd[:2], unreachable="nan")
+    assert np.isfinite(qdd[0]).all()
+    assert np.isnan(qdd[1]).all()

@@ -55,9 +55,14 @@ def test_product_is_the_torque_with_every_friction_term(
 
 
 @pytest.mark.parametrize("rotors", [(0.0, 0.0, 0.0), (0.0, 0.1, 0.2), (0.3, 0.0, 0.1)])
+@pytest.mark.parametrize("equal_bodies", [True, False])
 @each_model
-def test_axes_without_a_rotor(model: str, rotors: tuple[float, ...]) -> None:
-    robot = make_robot(3, False, drives=Drives(rotor_inertia=rotors))
+def test_axes_without_a_rotor(
+    model: str, equal_bodies: bool, rotors: tuple[float, float, float]
+) -> None:
+    """Limbs whose rotors alone differ are not equal, and are not tied."""
+    robot = make_robot(3, equal_bodies, drives=Drives(rotor_inertia=rotors))
+    assert robot.equal_limbs is (equal_bodies and len(set(rotors)) == 1)
     state = make_states(robot, 20)
     reg = regressor(robot, state, model)
     assert relative(reg.Y @ reg.parameters, inverse_dynamics(robot, state, model)) < ROUNDING

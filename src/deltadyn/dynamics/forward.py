@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.arrays import FloatArray, Unreachable, contract, matching_samples, restore
 from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
-from deltadyn.dynamics.inverse import external_wrench
+from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.terms import platform_map
 from deltadyn.errors import DeltadynError
@@ -26,12 +26,15 @@ def forward_dynamics(
     model: str = "exact",
     external_force: npt.ArrayLike | None = None,
     friction: bool = True,
+    unreachable: Unreachable = "raise",
 ) -> FloatArray:
     """Joint accelerations qdd (N, dof) of drive torques tau (N, dof) at q, qd, in rad/s^2.
 
+    Joint angles at which the loop stays open raise, or give NaN rows with unreachable="nan".
     At rest (qd = 0) sharp Coulomb friction is zero here: sticking is for a simulator to decide.
     """
-    state = State.from_joints(robot, q, qd)
+    check_robot(robot)
+    state = State.from_joints(robot, q, qd, unreachable=unreachable)
     count, dof = len(state), robot.dof
     torque = matching_samples(tau, count, dof, "tau")
     terms = model_by_name(model).terms(robot, state)

@@ -82,8 +82,15 @@ def external_wrench(robot: Robot, value: npt.ArrayLike | None, count: int) -> Fl
     return wrench
 
 
+def check_robot(robot: object) -> None:
+    """Refuse what is not a robot, a name or a path among them."""
+    if not isinstance(robot, Robot):
+        raise InputError("robot", robot, "a Robot, as load_robot gives it")
+
+
 def check_state(robot: Robot, motion: object) -> None:
     """Refuse what is not a motion of this robot."""
+    check_robot(robot)
     if not isinstance(motion, State):
         allowed = "a Motion or a State, made by from_platform or from_joints"
         raise InputError("motion", type(motion).__name__, allowed)

@@ -128,7 +128,7 @@ def projected_rod_torque(robot: Robot, state: State, external: FloatArray) -> Fl
 
 
 def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) -> Columns:
-    """Half-half and Euler-Lagrange, linear in masses: platform, arm, pair of rods, rotor.
+    """Half-half and Euler-Lagrange, linear in masses: platform, arm, one rod of a pair, rotor.
 
     With a uniform arm its mass stands for its inertia; else moment and axis inertia are columns.
     """
@@ -136,7 +136,6 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
     g, l1 = robot.gravity, np.asarray(robot.geometry.arm_length)
     qdd, c = state.qdd[:, :3], state.cos_q
     at_elbow = l1**2 * qdd - g * l1 * c
-    half = pair_masses(robot) / 2
     blocks: list[tuple[str, str, FloatArray, FloatArray]] = []
     if uniform_arm:
         mass = np.array([arm.mass for arm in robot.arms])
@@ -157,8 +156,10 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
         _on_diagonal(name, unit, columns, values, robot.dof, tied)
         for name, unit, columns, values in blocks
     ]
-    pair = np.eye(3, robot.dof) * at_elbow[:, :, None] + push[:, None, :]  # (N, 3 arms, dof)
-    struts = _per_arm("strut.m", "kg", np.swapaxes(pair, 1, 2), half, tied)
+    ends = np.eye(3, robot.dof) * at_elbow[:, :, None] + push[:, None, :]  # (N, 3 arms, dof)
+    halves = np.array([strut.rods / 2 for strut in robot.struts])  # of a rod, at each end
+    rod = np.array([strut.mass for strut in robot.struts])
+    struts = _per_arm("strut.m", "kg", np.swapaxes(ends, 1, 2) * halves, rod, tied)
     platform = Columns(push[:, :, None], ("platform.m",), ("kg",), np.array([carried_mass(robot)]))
     return join([platform, *own, struts, *_psi_columns(robot, state)])
 
