@@ -1,15 +1,68 @@
-"""Pick-and-place moves."""
+"""Pick-and-place moves: gates with rounded corners, and the overlapped gate.
+
+`pick_and_place` follows a path: straight up, across, straight down, with corners of continuous
+curvature, at the pace of a profile. `gate_move` overlaps three moves in time instead: it takes no
+sharp corner, so it is the faster of the two, and its path follows from the overlap.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.motion.arguments import check_between, check_positive, one_point
-from deltadyn.motion.motion import Motion
+from deltadyn.motion.arguments import (
+    check_between,
+    check_flag,
+    check_positive,
+    dwell_times,
+    is_real,
+    one_point,
+)
+from deltadyn.motion.paths import RoundedPath, rounded_path
+from deltadyn.motion.planned import Course, Hold, Leg, Plan, PlannedMotion, reverse
+from deltadyn.motion.profiles import PROFILES, Profile, profile_by_name, timed
+from deltadyn.motion.scaling import planned
 from deltadyn.robot import Robot
+
+ROUNDED = 0.75  # of the lower upright: what is left of it is straight
+NARROWEST = 1e-6  # m: less is no way across
+
+
+def pick_and_place(
+    robot: Robot,
+    start: npt.ArrayLike,
+    end: npt.ArrayLike,
+    *,
+    lift: float = 0.05,
+    rounding: float | None = None,
+    profile: str = "quintic",
+    back: bool = False,
+    dwell: float | tuple[float, float] = 0.0,
+    duration: float | None = None,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """Up to `lift` (m) above the higher end, across and down, along a path with rounded corners.
+
+    The corners are cut `rounding` (m) before and after, by default three quarters of the lower
+    upright and at most half of the width; see `paths` for the curve. The arc length follows the
+    `profile`. The 4-DOF robot turns psi between the uprights. `dwell` holds the robot (s) at the
+    start before it leaves and at the end after it came; with `back` it then returns to the start.
+    Without a `duration` (s, all of it) the move is as short as `share` of the robot's limits allow.
+    """
+    a, b = one_point(start, robot.dof, "start"), one_point(end, robot.dof, "end")
+    shape = profile_by_name(profile)
+    check_flag("back", back)
+    at_start, at_end = dwell_times(dwell)
+    course = rounded_gate(a, b, lift, rounding, shape)
+    parts: list[Leg | Hold] = [Hold(a, at_start), Leg(course), Hold(b, at_end)]
+    if back:
+        parts.append(Leg(reverse(course)))
+    return planned(robot, Plan(tuple(parts)), duration, rate, share)
 
 
 def gate_move(
@@ -18,43 +71,100 @@ def gate_move(
     end: npt.ArrayLike,
     *,
     lift: float = 0.05,
-    duration: float = 0.4,
+    duration: float | None = 0.4,
     overlap: float = 0.6,
+    rise: float = 0.4,
     rate: float = 2000.0,
-) -> Motion:
+    share: float = 1.0,
+) -> PlannedMotion:
     """Up, across and down in `duration` seconds, sampled at `rate` hertz, from rest to rest.
 
-    Lift and drop take two fifths of the time each; the way across begins when 1 - `overlap` of the
-    lift's time is over, so corners are rounded. Every part is a quintic in time, so the
-    accelerations are continuous. The 4-DOF robot turns psi on the way across.
+    Lift and drop take `rise` of the time each; the way across begins after 1 - `overlap` of the
+    lift's time and ends as long before the drop's end, so corners are rounded. Every part is a
+    quintic in time, so the accelerations are continuous. The 4-DOF robot turns psi on the way
+    across. With duration=None the move is as short as `share` of the robot's limits allow.
     """
-    dof = robot.dof
-    a, b = one_point(start, dof, "start"), one_point(end, dof, "end")
-    check_positive(duration=duration, rate=rate, lift=lift)
+    a, b = one_point(start, robot.dof, "start"), one_point(end, robot.dof, "end")
+    if duration is not None:
+        check_positive(duration=duration)
+    check_positive(rate=rate, lift=lift)
+    plan = Plan((Leg(overlapped_gate(a, b, lift, overlap, rise)),))
+    return planned(robot, plan, duration, rate, share)
+
+
+def overlapped_gate(
+    a: FloatArray, b: FloatArray, lift: float, overlap: float = 0.6, rise: float = 0.4
+) -> Course:
+    """Lift, way across and drop as three quintics that overlap in time."""
+    check_positive(lift=lift)
     check_between("overlap", overlap, 0.0, 1.0)
-    if duration * rate < 1:
-        raise InputError("rate", rate, f"at least 1 / duration = {1 / duration:g} Hz")
-    count = round(duration * rate) + 1
-    t = np.linspace(0.0, duration, count)
-    up = duration * 0.4
-    wait = up * (1 - overlap)
-    rise = quintic(t / up, 1 / up)
-    fall = quintic((t - (duration - up)) / up, 1 / up)
-    across = quintic((t - wait) / (duration - 2 * wait), 1 / (duration - 2 * wait))
-    p, pd, pdd = (profile[:, None] * (b - a) for profile in across)
-    p = p + a
-    for x, one, two in zip((p, pd, pdd), rise, fall, strict=True):
-        x[:, 2] += lift * (one - two)
-    return Motion.from_platform(robot, t, p, pd, pdd)
+    if not is_real(rise) or not 0 < rise <= 0.5:
+        raise InputError("rise", rise, "a number above 0 and at most 0.5")
+    wait = rise * (1 - overlap)
+    if not wait < 0.5:
+        raise InputError("overlap", overlap, "above 0 with a rise of 0.5, to leave time to cross")
+    quintic = PROFILES["quintic"]
+
+    def course(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        across = timed(quintic, u, wait, 1 - wait)
+        up, down = timed(quintic, u, 0.0, rise), timed(quintic, u, 1 - rise, 1.0)
+        p, pd, pdd = (value[:, None] * (b - a) for value in across)
+        p = p + a
+        for x, one, two in zip((p, pd, pdd), up, down, strict=True):
+            x[:, 2] += lift * (one - two)
+        return p, pd, pdd
+
+    return course
 
 
-def quintic(u: FloatArray, slope: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """10 u^3 - 15 u^4 + 6 u^5 on [0, 1], held outside, and its two derivatives in time.
+class Uprights(NamedTuple):
+    """Heights (m) of both uprights of a gate, and its width."""
 
-    `slope` is du/dt in 1/s.
-    """
-    v = np.clip(u, 0.0, 1.0)
-    s = v**3 * (10 + v * (-15 + 6 * v))
-    sd = 30 * slope * (v * (1 - v)) ** 2
-    sdd = 60 * slope**2 * v * (1 - v) * (1 - 2 * v)
-    return s, sd, sdd
+    first: float
+    second: float
+    width: float
+
+
+def rounded_gate(
+    a: FloatArray, b: FloatArray, lift: float, rounding: float | None, profile: Profile
+) -> Course:
+    """Along the rounded path of a gate, psi between its uprights, at the pace of a profile."""
+    check_positive(lift=lift)
+    path, begin, end = gate_path(a, b, lift, rounding)
+    turn = b[3:] - a[3:]  # (0,) or (1,)
+    quintic = PROFILES["quintic"]
+
+    def course(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        share, sharpness, bend = profile(u)
+        s, sd, sdd = path.length * share, path.length * sharpness, path.length * bend
+        x, x1, x2 = path.at(s)
+        if turn.size:
+            f, f1, f2 = (value[:, None] for value in timed(quintic, s, begin, end))
+            x = np.concatenate([x, a[3:] + f * turn], axis=1)
+            x1, x2 = (np.concatenate([y, z * turn], axis=1) for y, z in ((x1, f1), (x2, f2)))
+        sd_, sdd_ = sd[:, None], sdd[:, None]
+        return x, x1 * sd_, x2 * sd_**2 + x1 * sdd_
+
+    return course
+
+
+def gate_path(
+    a: FloatArray, b: FloatArray, lift: float, rounding: float | None
+) -> tuple[RoundedPath, float, float]:
+    """The path of a gate, and the arc lengths (m) at which it leaves and meets the uprights."""
+    higher = max(a[2], b[2])
+    top = higher + lift
+    width = float(np.hypot(*(b - a)[:2]))
+    gate = Uprights(lift + (higher - a[2]), lift + (higher - b[2]), width)
+    if gate.width < NARROWEST:
+        allowed = f"at least {NARROWEST:g} m; to turn psi alone there is spindle_turn"
+        raise InputError("horizontal distance of start and end", gate.width, allowed)
+    largest = min(gate.first, gate.second, gate.width / 2)
+    if rounding is None:
+        rounding = min(ROUNDED * min(gate.first, gate.second), gate.width / 2)
+    if not is_real(rounding) or not 0 < rounding <= largest:
+        allowed = f"above 0 and at most {largest:g} m, the lower upright or half of the width"
+        raise InputError("rounding", rounding, allowed)
+    corners = np.array([a[:3], [a[0], a[1], top], [b[0], b[1], top], b[:3]])
+    path = rounded_path(corners, np.full(2, float(rounding)))
+    return path, gate.first - rounding, path.length - (gate.second - rounding)

@@ -1,0 +1,238 @@
+"""Every limit of a robot along a motion: how close, when, on which axis."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray, contract
+from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
+from deltadyn.dynamics.loads_pairs import pair_loads
+from deltadyn.errors import InputError
+from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.singularity import strut_planes
+from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LocalStruts
+from deltadyn.motion.arguments import check_share, is_real
+from deltadyn.motion.limit_report import ROUNDING, Limit, LimitReport
+from deltadyn.motion.limit_rows import limit_row, range_rows, upper_row, worst_place
+from deltadyn.motion.motion import Motion
+from deltadyn.robot import Robot
+
+SINGULARITY_MARGIN = math.radians(10.0)  # half of what the tightest catalogue workspace leaves
+
+ARM_NAMES = ("1", "2", "3")
+
+
+def check_motion(
+    robot: Robot,
+    motion: Motion,
+    *,
+    model: str = "exact",
+    share: float = 1.0,
+    singularity_margin: float = SINGULARITY_MARGIN,
+    external_force: npt.ArrayLike | None = None,
+) -> LimitReport:
+    """Compare a motion with every limit of the robot.
+
+    `share` (0 to 1) scales the limits that a slower motion keeps more easily: rate, acceleration,
+    torque_peak, torque_rms, platform_speed, platform_acceleration, strut_force. The pose must stay
+    `singularity_margin` (rad, see `kinematics.Singularity.margin`) from singular ones.
+    `external_force` acts on the platform as in `inverse_dynamics`. Rows of a motion that cannot be
+    reached break the limit `reach`; the other limits look at the remaining rows.
+    """
+    if not isinstance(motion, Motion):
+        raise InputError("motion", type(motion).__name__, "a Motion, which has times")
+    check_state(robot, motion)
+    check_share(share)
+    if not is_real(singularity_margin) or not 0 <= singularity_margin < math.pi / 2:
+        raise InputError("singularity_margin", singularity_margin, "from 0 to below pi/2 rad")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = (
+            *_pose_limits(robot, motion, singularity_margin),
+            *_rate_limits(robot, motion, share),
+            *_load_limits(robot, motion, share, model, external_force),
+        )
+    return LimitReport(robot.name, model, motion.duration, len(motion), share, rows)
+
+
+class Reach(NamedTuple):
+    """Per limb (N, 3): share used, whether p is rather too far than too near, and lengths in m.
+
+    `needed` is the least strut that bridges to p, or the longest that has room, where too near.
+    """
+
+    use: FloatArray
+    far: BoolArray
+    needed: FloatArray
+    margin: FloatArray
+
+
+def limb_reach(robot: Robot, p: FloatArray) -> Reach:
+    """How the limbs reach p (N, >= 3).
+
+    With D the shoulder's distance in the arm's plane and w the tangential coordinate, the elbow's
+    circle is hypot(D - l1, w) to hypot(D + l1, w) away; the strut must be as long as one of these.
+    """
+    g = robot.geometry
+    ca, sa, l1 = np.cos(g.azimuth), np.sin(g.azimuth), np.asarray(g.arm_length)
+    x, y, z = (p[:, k, None] for k in range(3))
+    w = y * ca - x * sa
+    D = np.hypot(x * ca + y * sa - np.asarray(g.shrunk_radius), z)
+    nearest, farthest, own = np.hypot(D - l1, w), np.hypot(D + l1, w), np.asarray(g.strut_length)
+    far = nearest / own >= own / farthest
+    return Reach(
+        np.where(far, nearest / own, own / farthest),
+        far,
+        np.where(far, nearest, farthest),
+        np.where(far, own - nearest, farthest - own),
+    )
+
+
+# Rows that the poses alone decide.
+
+
+def _pose_limits(robot: Robot, motion: Motion, least: float) -> list[Limit]:
+    t, p, limits = motion.t, motion.p, robot.limits
+    geometry = LimbGeometry.of(robot, p, motion.cos_q, motion.sin_q)
+    rows = [_reach(robot, motion)]
+    cylinder = limits.workspace
+    radius = np.hypot(p[:, 0], p[:, 1])[:, None]
+    most, low, high = None, None, None
+    if cylinder is not None:
+        most, low, high = cylinder.radius, cylinder.z_min, cylinder.z_max
+    rows.append(upper_row("workspace_radius", "m", t, radius, most, ("",)))
+    rows += range_rows("workspace_z_min", "workspace_z_max", "m", t, p[:, 2:3], low, high, ("",))
+    names = robot.axis_names()
+    bounds = limits.angle_min, limits.angle_max
+    rows += range_rows("angle_min", "angle_max", "rad", t, motion.q, *bounds, names)
+    tangential = np.abs(LocalStruts.of(robot, geometry).tangential)
+    sway = np.arcsin(np.minimum(tangential / robot.geometry.strut_length, 1.0))
+    rows.append(upper_row("ball_joint_angle", "rad", t, sway, limits.ball_joint_angle, ARM_NAMES))
+    rows.append(_singularity(robot, motion, geometry, least))
+    if robot.spindle is not None:
+        rows.append(_stroke(robot, motion))
+    mass = np.array([[robot.payload.mass]])
+    rows.append(upper_row("payload", "kg", t, mass, limits.payload, ("",), timeless=True))
+    return rows
+
+
+def _reach(robot: Robot, motion: Motion) -> Limit:
+    """The limb whose strut is most nearly too short or too long.
+
+    The distance to bridge against the strut, or the strut against the room that there is for it.
+    """
+    use, far, needed, margin = limb_reach(robot, motion.p)
+    use[np.isnan(use)] = np.inf
+    missing = np.isnan(motion.cos_q).any(axis=1) & (use.max(axis=1) <= 1 + ROUNDING)
+    use[missing] = 1 + 2 * ROUNDING  # just out of reach by rounding
+    row, arm = worst_place(use)
+    strut, length = float(robot.geometry.strut_length[arm]), float(needed[row, arm])
+    left, at = float(margin[row, arm]), float(motion.t[row])
+    worst, allowed = (length, strut) if far[row, arm] else (strut, length)
+    return limit_row("reach", worst, allowed, "m", float(use[row, arm]), left, at, ARM_NAMES[arm])
+
+
+def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: float) -> Limit:
+    """The smallest angle of a strut to a singular pose; 0 where the motion passes one."""
+    g = robot.geometry
+    length = np.asarray(g.strut_length)
+    sine = geometry.d / (np.asarray(g.arm_length) * length)  # (N, 3)
+    unit = geometry.s / length[:, None]
+    triples = tuple(tuple(unit[:, i, k] for k in range(3)) for i in range(3))
+    determinant, squares = strut_planes(triples)
+    own = determinant / np.sqrt(np.max(squares, axis=0))
+    sines = np.concatenate([sine, own[:, None]], axis=1)
+    angle = np.arcsin(np.clip(np.abs(sines), 0.0, 1.0))
+    angle[np.isnan(angle).any(axis=1)] = np.nan
+    finite = np.flatnonzero(np.isfinite(own))
+    signs = np.sign(sines[finite])
+    passed: BoolArray = np.diff(signs, axis=0, prepend=signs[:1]) != 0
+    angle[finite] = np.where(passed, 0.0, angle[finite])
+    if not finite.size:
+        return limit_row("singularity_margin", math.nan, least, "rad", None, None)
+    flat = np.nanargmin(angle)
+    row, column = divmod(int(flat), angle.shape[1])
+    worst = float(angle[row, column])
+    use = least / worst if worst > 0 else math.inf
+    axis, at = (*ARM_NAMES, "")[column], float(motion.t[row])
+    return limit_row("singularity_margin", worst, least, "rad", use, worst - least, at, axis)
+
+
+def _stroke(robot: Robot, motion: Motion) -> Limit:
+    """The telescope's length against the end of its stroke that is nearer."""
+    assert robot.spindle is not None
+    p = motion.p
+    l = np.sqrt(p[:, 0] ** 2 + p[:, 1] ** 2 + (p[:, 2] - robot.spindle.pivot_z) ** 2)[:, None]
+    stroke = robot.spindle.stroke
+    low, high = (None, None) if stroke is None else stroke
+    short, long = range_rows("spindle_stroke", "spindle_stroke", "m", motion.t, l, low, high, ("",))
+    return short if (short.use or 0.0) > (long.use or 0.0) else long
+
+
+# Rows that the pace decides: `share` scales their limits.
+
+
+def _rate_limits(robot: Robot, motion: Motion, share: float) -> list[Limit]:
+    t, limits, names = motion.t, robot.limits, robot.axis_names()
+    speed = np.sqrt(contract("nk,nk->n", motion.pd[:, :3], motion.pd[:, :3]))[:, None]
+    pull = np.sqrt(contract("nk,nk->n", motion.pdd[:, :3], motion.pdd[:, :3]))[:, None]
+    rate, acceleration = np.abs(motion.qd), np.abs(motion.qdd)
+    return [
+        upper_row("rate", "rad/s", t, rate, limits.rate, names, share),
+        upper_row("acceleration", "rad/s^2", t, acceleration, limits.acceleration, names, share),
+        upper_row("platform_speed", "m/s", t, speed, limits.platform_speed, ("",), share),
+        upper_row(
+            "platform_acceleration", "m/s^2", t, pull, limits.platform_acceleration, ("",), share
+        ),
+    ]
+
+
+def _load_limits(
+    robot: Robot, motion: Motion, share: float, model: str, external_force: npt.ArrayLike | None
+) -> list[Limit]:
+    t, limits, names = motion.t, robot.limits, robot.axis_names()
+    tau = inverse_dynamics(robot, motion, model, external_force=external_force)
+    tau = tau.reshape(len(motion), robot.dof)
+    rms = _rms(t, tau)[None, :]
+    thermal = upper_row("torque_rms", "N m", t, rms, limits.torque_rms, names, share, timeless=True)
+    external = external_wrench(robot, external_force, len(motion))
+    force = rod_force(robot, motion, external)
+    return [
+        upper_row("torque_peak", "N m", t, np.abs(tau), limits.torque_peak, names, share),
+        thermal,
+        upper_row("strut_force", "N", t, force, limits.strut_force, ARM_NAMES, share),
+    ]
+
+
+def rod_force(robot: Robot, motion: State, external: FloatArray) -> FloatArray:
+    """Largest axial force (N, 3) of one rod of each arm, in tension or compression, in N.
+
+    Where geometry.rod_spacing is known the pair's couple kappa loads one rod by kappa / spacing
+    more; else a rod is taken to carry half of the pair. A single rod carries all.
+    """
+    pairs = pair_loads(robot, motion, external)
+    split = np.array([1 / strut.rods for strut in robot.struts])
+    spacing = robot.geometry.rod_spacing
+    more = np.abs(pairs.couple) / spacing if spacing is not None else 0.0
+    more = np.where(split < 1, more, 0.0)
+    # one rod of the pair has `more` tension than its half, the other has as much less
+    most, least = split * pairs.axial_max + more, split * pairs.axial_min - more
+    force: FloatArray = np.maximum(np.abs(most), np.abs(least))
+    return force
+
+
+def _rms(t: FloatArray, tau: FloatArray) -> FloatArray:
+    """Root of the mean square over time (dof,), trapezoidal, over the rows that have a value."""
+    good = np.isfinite(tau).all(axis=1)
+    if not good.any():
+        return np.full(tau.shape[1], np.nan)
+    t, square = t[good], tau[good] ** 2
+    mean: FloatArray = square[0]
+    if len(t) > 1:
+        mean = np.trapezoid(square, t, axis=0) / (t[-1] - t[0])
+    rms: FloatArray = np.sqrt(mean)
+    return rms

@@ -1,0 +1,271 @@
+"""Scenarios: the moves by which Delta robots are measured and compared, on any robot.
+
+They are laid out in shares of the robot's workspace cylinder, so each is feasible wherever the
+cylinder is. The published ones are known by words and figures, not by numbers: what is ours is said
+in each docstring.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.kinematics.workspace import workspace
+from deltadyn.kinematics.workspace_rules import WorkspaceRules
+from deltadyn.motion.arguments import check_count, check_positive, dwell_times, is_real
+from deltadyn.motion.limits import SINGULARITY_MARGIN
+from deltadyn.motion.pick_place import overlapped_gate
+from deltadyn.motion.planned import Hold, Leg, Plan, PlannedMotion, line, reverse
+from deltadyn.motion.profiles import PROFILES
+from deltadyn.motion.scaling import planned
+from deltadyn.motion.splines import BEND_SAMPLES, spline_course
+from deltadyn.robot import Robot
+from deltadyn.robot_settings import Workspace
+
+ADEPT = (0.305, 0.025)  # m across, m up and down
+ADEPT_ROOM = 0.9  # share of the cylinder that the cycle may take before it shrinks
+LINE_SAMPLES = 80  # of a straight quintic, to find its peaks
+RISE, OVERLAP = 0.3, 1.0  # of the quick gates: the way across begins with the lift
+
+
+def adept_cycle(
+    robot: Robot,
+    *,
+    cycles_per_minute: float | None = None,
+    turn: float | None = None,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """The Adept cycle: 25 mm up, 305 mm across, 25 mm down, and back the same way.
+
+    It lies along x in the middle of the workspace and shrinks in proportion on a robot whose
+    workspace is too small for it. Lift and drop overlap the way across. The 4-DOF robot turns psi
+    by `turn` (rad, by default a quarter) there, and back. Without `cycles_per_minute` the cycle is
+    as short as `share` of the robot's limits allow: 60 / motion.duration are its cycles per minute.
+    """
+    cylinder = usable_cylinder(robot)
+    psi = _turn(robot, turn)
+    if cycles_per_minute is not None:
+        check_positive(cycles_per_minute=cycles_per_minute)
+    size = min(
+        1.0,
+        ADEPT_ROOM * 2 * cylinder.radius / ADEPT[0],
+        ADEPT_ROOM * (cylinder.z_max - cylinder.z_min) / ADEPT[1],
+    )
+    width, lift = size * ADEPT[0], size * ADEPT[1]
+    z = (cylinder.z_min + cylinder.z_max - lift) / 2
+    a = np.array([-width / 2, 0.0, z, 0.0])[: robot.dof]
+    b = np.array([width / 2, 0.0, z, psi])[: robot.dof]
+    there = overlapped_gate(a, b, lift, OVERLAP, RISE)
+    plan = Plan((Leg(there), Leg(reverse(there))))
+    duration = None if cycles_per_minute is None else 60.0 / float(cycles_per_minute)
+    return planned(robot, plan, duration, rate, share)
+
+
+def y1(
+    robot: Robot,
+    *,
+    picks: int = 4,
+    turn: float | None = None,
+    dwell: float = 0.05,
+    seed: int = 0,
+    duration: float | None = None,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """Pick and place between two belts [falezza2022, Y1]: quick ways across, slow strokes down.
+
+    Two belts run along y at 0.45 of the radius on both sides of the robot. `picks` objects lie at
+    random (by `seed`) along 0.7 of the radius of the first and, on the 4-DOF robot, at random
+    angles up to `turn` (rad, by default a quarter); they go to random places of the second at
+    angle 0. The robot hovers above a belt, goes down a quarter of the workspace's height with a
+    quarter of the acceleration, waits `dwell` (s), and up again. It ends where it began. Layout and
+    times are ours: the paper shows a figure without numbers.
+    """
+    check_count("picks", picks, 1)
+    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    _, wait = dwell_times((0.0, dwell))
+    rng = _rng(seed)
+    stroke = np.zeros(robot.dof)
+    stroke[2] = -0.25 * (cylinder.z_max - cylinder.z_min)
+    lift = -0.4 * stroke[2]
+    slow = 2 * math.sqrt(-stroke[2])
+    quintic = PROFILES["quintic"]
+    home = at = _place(robot, cylinder, 0.45, 0.0, 0.5)
+    parts: list[Leg | Hold] = []
+    for side in (-0.45, 0.45) * picks:
+        angle = rng.uniform(-psi, psi) if side < 0 else 0.0
+        above = _place(robot, cylinder, side, rng.uniform(-0.35, 0.35), 0.5, angle)
+        parts += [
+            _quick_gate(at, above, lift),
+            Leg(line(above, above + stroke, quintic), slow, LINE_SAMPLES),
+            Hold(above + stroke, wait),
+            Leg(line(above + stroke, above, quintic), slow, LINE_SAMPLES),
+        ]
+        at = above
+    parts.append(_quick_gate(at, home, lift))
+    return planned(robot, Plan(tuple(parts)), duration, rate, share)
+
+
+def y2(
+    robot: Robot,
+    *,
+    turn: float | None = None,
+    duration: float | None = None,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """High and low accelerations in the middle of the workspace [falezza2022, Y2].
+
+    First slow gates between places 1/12 to 1/6 of the radius from the centre (5 to 10 cm on the
+    D3-1200, as the paper says), then quick changes of direction along a quintic spline through
+    such places, with 5 to 10 times the acceleration. Directions and times are ours. The 4-DOF
+    robot turns psi by up to `turn` (rad, by default a quarter).
+    """
+    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    lift = 0.1 * (cylinder.z_max - cylinder.z_min)
+
+    def around(degrees: float, radius: float, depth: float, part: float) -> FloatArray:
+        x, y = (radius * f(math.radians(degrees)) for f in (math.cos, math.sin))
+        return _place(robot, cylinder, x, y, depth, part * psi)
+
+    centre = around(0, 0.0, 0.6, 0.0)
+    slow = [
+        around(azimuth, radius, 0.6, part)
+        for azimuth, radius, part in ((20, 1 / 6, 1), (160, 1 / 8, -0.5), (265, 1 / 6, 0.5))
+    ]
+    quick = [
+        around(azimuth, radius, depth, part)
+        for azimuth, radius, depth, part in (
+            (70, 1 / 6, 0.7, 0.1),
+            (250, 1 / 6, 0.5, -0.1),
+            (10, 1 / 8, 0.6, 0.1),
+            (190, 1 / 6, 0.7, -0.1),
+            (310, 1 / 12, 0.5, 0.1),
+            (130, 1 / 6, 0.6, -0.1),
+        )
+    ]
+    parts: list[Leg | Hold] = []
+    at = centre
+    for point in (*slow, centre):
+        width = float(np.linalg.norm((point - at)[:3]))
+        parts.append(Leg(overlapped_gate(at, point, lift, OVERLAP, 0.45), 3.5 * math.sqrt(width)))
+        at = point
+    knots = np.array([centre, *quick, centre])
+    steps = np.sqrt(np.linalg.norm(np.diff(knots[:, :3], axis=0), axis=1))
+    u = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
+    course = spline_course(u, knots, 5, "rest")
+    parts.append(Leg(course, float(steps.sum()), BEND_SAMPLES * (len(knots) - 1)))
+    return planned(robot, Plan(tuple(parts)), duration, rate, share)
+
+
+def y3(
+    robot: Robot,
+    *,
+    dwell: float = 2.0,
+    turn: float | None = None,
+    duration: float | None = None,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """Stops at three places near the limits of the workspace [falezza2022, Y3].
+
+    From the centre straight to 0.95 of the radius at azimuths of 30, 150 and 270 degrees, at 0.3,
+    0.6 and 0.95 of the depth, with `dwell` seconds at each, and back to the centre. The 4-DOF robot
+    turns psi by up to `turn` (rad, by default a quarter). Places and times are ours: the paper
+    names three targets, high accelerations between them and stops of a few seconds.
+    """
+    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    _, wait = dwell_times((0.0, dwell))
+    centre = _place(robot, cylinder, 0.0, 0.0, 0.5)
+    targets = [
+        _place(robot, cylinder, 0.95 * math.cos(a), 0.95 * math.sin(a), depth, part * psi)
+        for a, depth, part in (
+            (math.radians(30), 0.3, 1.0),
+            (math.radians(150), 0.6, -1.0),
+            (math.radians(270), 0.95, 0.5),
+        )
+    ]
+    parts: list[Leg | Hold] = []
+    at = centre
+    for target in targets:
+        parts += [_straight(at, target), Hold(target, wait)]
+        at = target
+    parts.append(_straight(at, centre))
+    return planned(robot, Plan(tuple(parts)), duration, rate, share)
+
+
+def telescopic_gate(
+    robot: Robot,
+    *,
+    turn: float = 0.0,
+    duration: float | None = 0.6,
+    rate: float = 2000.0,
+    share: float = 1.0,
+) -> PlannedMotion:
+    """The gate of 0.6 s by which the model with a telescopic rod was simulated [telescopic2022].
+
+    On its robot from x = -0.2 to 0.2 m at y = 0 and z = -0.8 m, up to -0.77 m, as the axes of its
+    figure 7 show; on another robot in proportion to the radius, at the same share of the height.
+    Lift and drop take 0.2 of the time each and overlap the way across by half of that, which meets
+    the figure's peaks of 1.5 m/s across and 0.5 m/s up; the paper gives no law of motion. psi turns
+    by `turn` (rad) on the way across, on a 4-DOF robot.
+    """
+    cylinder = usable_cylinder(robot)
+    psi = _turn(robot, turn)
+    size = cylinder.radius / 0.5  # m, the radius of that robot's workspace
+    a = _place(robot, cylinder, -0.4, 0.0, 0.4)
+    b = _place(robot, cylinder, 0.4, 0.0, 0.4, psi)
+    lift = min(0.03 * size, 0.3 * (cylinder.z_max - cylinder.z_min))
+    plan = Plan((Leg(overlapped_gate(a, b, lift, overlap=0.5, rise=0.2)),))
+    return planned(robot, plan, duration, rate, share)
+
+
+def usable_cylinder(robot: Robot) -> Workspace:
+    """The robot's workspace cylinder, or the largest one found where the robot names none."""
+    if robot.limits.workspace is not None:
+        return robot.limits.workspace
+    rules = WorkspaceRules(singularity=SINGULARITY_MARGIN)
+    found = workspace(robot, rules=rules).largest_cylinder()
+    if found is None:
+        raise InputError("workspace", "empty", "a robot that reaches points on its axis")
+    return found
+
+
+def _place(
+    robot: Robot, cylinder: Workspace, x: float, y: float, depth: float, psi: float = 0.0
+) -> FloatArray:
+    """A position (dof,): x, y in radii of the cylinder, depth from its top (0) to its floor (1)."""
+    z = cylinder.z_max - depth * (cylinder.z_max - cylinder.z_min)
+    return np.array([x * cylinder.radius, y * cylinder.radius, z, psi])[: robot.dof]
+
+
+def _quick_gate(a: FloatArray, b: FloatArray, lift: float) -> Leg:
+    """An overlapped gate whose time grows with the root of its width."""
+    width = float(np.linalg.norm((b - a)[:3]))
+    return Leg(overlapped_gate(a, b, lift, OVERLAP, RISE), math.sqrt(width))
+
+
+def _straight(a: FloatArray, b: FloatArray) -> Leg:
+    """A straight move whose time grows with the root of its length."""
+    length = float(np.linalg.norm((b - a)[:3]))
+    return Leg(line(a, b, PROFILES["quintic"]), math.sqrt(length))
+
+
+def _turn(robot: Robot, turn: float | None) -> float:
+    """The turn of psi (rad): a quarter by default, none on a robot without a spindle."""
+    if turn is None:
+        return math.pi / 2 if robot.dof == 4 else 0.0
+    if not is_real(turn):
+        raise InputError("turn", turn, "a number of rad")
+    if robot.dof == 3 and turn != 0:
+        raise InputError("turn", turn, f"0 rad: robot {robot.name!r} has no spindle")
+    return float(turn)
+
+
+def _rng(seed: object) -> np.random.Generator:
+    check_count("seed", seed, 0)
+    return np.random.default_rng(seed)  # type: ignore[arg-type]
