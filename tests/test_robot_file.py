@@ -300,10 +300,9 @@ def rods(draw: st.DrawFn, sign: int) -> Rod:
     if draw(st.booleans()):
         ends = (0.1, 0.9) if sign > 0 else (-0.9, -0.1)
         return Rod.from_ten(draw(tens(2, *ends)), length)
-    inertia = draw(NONNEGATIVE)
-    return Rod(
-        draw(NONNEGATIVE), draw(NONNEGATIVE), inertia, draw(st.floats(0, 2)) * inertia, length
-    )
+    mass = draw(NONNEGATIVE)
+    inertia = draw(NONNEGATIVE) if mass > 0 else 0.0
+    return Rod(mass, draw(NONNEGATIVE), inertia, draw(st.floats(0, 2)) * inertia, length)
 
 
 @st.composite

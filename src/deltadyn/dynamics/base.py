@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base_exact import LEGEND, exact_base_map, exact_group
@@ -196,6 +195,8 @@ def _group(robot: Robot, name: str, tied: bool) -> tuple[str, str]:
 
 def _numerical(model: str, found: Regressor) -> BaseParameters:
     """Groups by QR with column pivoting: Y_dependent = Y_independent R_1^-1 R_2."""
+    from scipy.linalg import qr, solve_triangular  # takes longer than the rest of the import
+
     Y, names = found.stacked(), found.names
     length = np.linalg.norm(Y, axis=0)
     alive = np.flatnonzero(length > NO_INFLUENCE * length.max())

@@ -1,0 +1,327 @@
+"""From the columns of a file to the channels of a recording: headers, units, column maps."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from deltadyn.recording.failures import RecordingFileError
+from deltadyn.recording.quantities import ANGLE, QUANTITIES, Quantity, Unit, unit_names
+from deltadyn.recording.recording import ColumnUse, channel_name
+
+AXES = 4
+
+_COMMAND = "cmd command commanded set setpoint target ref reference des desired soll demand"
+# Words that say nothing about which quantity it is.
+_NOISE = (
+    "act actual axis axes joint motor drive arm meas measured fb feedback value val ist nc mc main "
+    "gvl plc to from st f fl lr lreal j a m robot delta rob state states data log channel stamp"
+)
+_POSE = "p pos position platform tcp tool pose"
+_GREEK = {"θ": "theta", "τ": "tau", "ψ": "psi", "φ": "phi", "ω": "omega", "ϑ": "theta"}
+_NO_UNIT = frozenset(["", "-", "none", "1", "(none)", "n/a"])
+
+_BRACKETS = re.compile(r"(.*?)\s*[\[({<]\s*([^\[\](){}<>]*?)\s*[\])}>]\s*")
+_SLASH = re.compile(r"(.*\S)\s+(?:in|/)\s+(\S+)")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file: its name, its unit where the file states one apart from the name.
+
+    Files with several clocks number them; `is_time` marks the time column of a clock. `alias` is
+    a second name, such as the symbol of a TwinCAT channel.
+    """
+
+    name: str
+    unit: str | None = None
+    clock: int = 0
+    is_time: bool = False
+    alias: str = ""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which columns a recording is made of, and which are left."""
+
+    uses: tuple[ColumnUse, ...]
+    ignored: tuple[str, ...]
+    dof: int
+
+    def of(self, quantity: str) -> tuple[ColumnUse, ...]:
+        """The columns of a quantity in the order of their axes."""
+        found = [use for use in self.uses if use.quantity == quantity]
+        return tuple(sorted(found, key=lambda use: use.axis or 0))
+
+
+def recognised(column: Column, index: int, path: str) -> ColumnUse | None:
+    """What a column is, by its name and unit; None where the name says nothing known."""
+    readings = (*_readings(column.name), *_readings(column.alias))
+    for base, text, certain in readings:
+        found = _classified(base)
+        if found is None:
+            continue
+        name, axis = found
+        quantity = units_of(name, axis)
+        unit = None if text is None else quantity.unit(text)
+        if unit is None and text is not None:
+            if certain:
+                raise unknown_unit(column.name, name, axis, text, path)
+            continue
+        unit = _agreed(column, name, axis, unit, path)
+        chosen = unit or quantity.si
+        return ColumnUse(column.name, index, name, axis, chosen.name, assumed=unit is None)
+    return None
+
+
+def quietly_recognised(column: Column, index: int) -> ColumnUse | None:
+    """The same where a wrong unit is no reason to stop yet: a column map may state another."""
+    try:
+        return recognised(column, index, "")
+    except RecordingFileError:
+        return None
+
+
+def units_of(name: str, axis: int | None) -> Quantity:
+    """The quantity with the units of this axis: psi of a pose is an angle."""
+    return ANGLE if name == "p" and axis == AXES - 1 else QUANTITIES[name]
+
+
+def unknown_unit(
+    column: str, name: str, axis: int | None, text: str, path: str
+) -> RecordingFileError:
+    """The error for a unit that its quantity does not have."""
+    return RecordingFileError(
+        f"unit of {channel_name(name, axis)}",
+        text,
+        unit_names(units_of(name, axis)),
+        path=path,
+        column=column,
+        problem=f"is {text!r}",
+    )
+
+
+def assign(
+    columns: Sequence[Column],
+    mapped: Iterable[ColumnUse],
+    dropped: Iterable[int],
+    *,
+    path: str,
+    dof: int | None,
+    needs_time: bool,
+) -> Assignment:
+    """The columns to use: those of the column map, then those whose names are known."""
+    uses = {(use.quantity, use.axis): use for use in mapped}
+    from_map = set(uses)
+    taken = {use.index for use in uses.values()} | set(dropped)
+    for index, column in enumerate(columns):
+        if index in taken or column.is_time:
+            continue
+        use = recognised(column, index, path)
+        if use is None or (use.quantity, use.axis) in from_map:
+            continue
+        other = uses.setdefault((use.quantity, use.axis), use)
+        if other is not use:
+            raise _ambiguous(other, use, path)
+    axes = dof or _axes_found(uses)
+    kept = {key: use for key, use in uses.items() if use.axis is None or use.axis < axes}
+    _check_complete(kept, columns, path=path, dof=axes, needs_time=needs_time)
+    kept = {key: use for key, use in kept.items() if _whole(kept, key[0], axes)}
+    used = {use.index for use in kept.values()}
+    ignored = tuple(
+        column.name
+        for index, column in enumerate(columns)
+        if index not in used and not column.is_time and column.name
+    )
+    return Assignment(tuple(sorted(kept.values(), key=lambda use: use.index)), ignored, axes)
+
+
+def _ambiguous(one: ColumnUse, two: ColumnUse, path: str) -> RecordingFileError:
+    places = f"columns {one.index + 1} and {two.index + 1}"
+    if one.name == two.name:
+        problem = f"is given twice: {places} are both named {one.name!r}"
+    else:
+        problem = f"could be {one.name!r} or {two.name!r} ({places})"
+    allowed = "one column for each; a column map chooses, by the column's name or number"
+    return RecordingFileError(one.target, [one.name, two.name], allowed, path=path, problem=problem)
+
+
+def found_text(columns: Sequence[Column], most: int = 40) -> str:
+    """The columns of a file for a message."""
+    names = [repr(column.name) for column in columns if column.name]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) + more) or "no names"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint at the name that was meant."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _readings(name: str) -> Iterator[tuple[str, str | None, bool]]:
+    """Ways to split a header into name and unit; the last says whether the unit is certain."""
+    text = "".join(_GREEK.get(letter, letter) for letter in name).strip()
+    index = ""
+    inside = _BRACKETS.fullmatch(text)
+    if inside is not None and _is_whole(inside[2]):
+        text, index = inside[1], inside[2]
+        inside = _BRACKETS.fullmatch(text)
+    if inside is not None:
+        unit = None if inside[2].lower() in _NO_UNIT else inside[2]
+        yield from ((base + index, unit, True) for base in _tails(inside[1]))
+        return
+    slash = _SLASH.fullmatch(text)
+    if slash is not None:
+        yield from ((base + index, slash[2], False) for base in _tails(slash[1]))
+    pieces = text.split("_")
+    for count in (3, 2, 1):
+        if len(pieces) > count:
+            base, unit = "_".join(pieces[:-count]), "_".join(pieces[-count:])
+            yield from ((tail + index, unit, False) for tail in _tails(base))
+    yield from ((base + index, None, True) for base in _tails(text))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a number in digits; "²" is none."""
+    return text.isascii() and text.isdigit()
+
+
+def _tails(base: str) -> list[str]:
+    """A dotted path whole, then its last two parts, then its last part."""
+    parts = re.split(r"[./\\:|]", base)
+    return list(dict.fromkeys([base, ".".join(parts[-2:]), parts[-1]]))
+
+
+def _classified(base: str) -> tuple[str, int | None] | None:
+    """Quantity and axis of a name without its unit, if every word of it is understood."""
+    words = [word.lower() for word in _WORD.findall(base)]
+    numbers = [word for word in words if _is_whole(word)]
+    words = [word for word in words if not _is_whole(word)]
+    if len(numbers) > 1:
+        return None
+    axis = int(numbers[0]) - 1 if numbers else None
+    if axis is not None and not 0 <= axis < AXES:
+        return None
+    if "psi" in words:
+        words.remove("psi")
+        if axis is not None:
+            return None
+        axis = AXES - 1
+        if "platform" in words or "tcp" in words:
+            return ("p", axis) if set(words) <= _words(_POSE, _NOISE) else None
+        words = words if _quantities(words) else [*words, "q"]
+    pose = [word for word in words if word in "xyz" and len(word) == 1]
+    if pose:
+        others = set(words) - set(pose)
+        fits = len(pose) == 1 and axis is None and others <= _words(_POSE, _NOISE)
+        return ("p", "xyz".index(pose[0])) if fits else None
+    return _plain_quantity(words, axis)
+
+
+def _plain_quantity(words: Sequence[str], axis: int | None) -> tuple[str, int | None] | None:
+    names = _quantities(words)
+    known = {word for word in words if any(word in _synonyms(name) for name in names)}
+    others = set(words) - known
+    if not others <= _words(_COMMAND, _NOISE):
+        return None
+    command = bool(others & _words(_COMMAND))
+    if len(names) != 1:
+        return None
+    name = names[0]
+    if command:
+        name = {"q": "q_command", "tau": "tau_command"}.get(name, "")
+    if not name or (axis is not None) != QUANTITIES[name].per_axis:
+        return None
+    return name, axis
+
+
+def _quantities(words: Sequence[str]) -> list[str]:
+    """Quantities that one of the words names; commands share the words of what they command."""
+    return [
+        name
+        for name in QUANTITIES
+        if not name.endswith("_command") and name != "p" and set(words) & _synonyms(name)
+    ]
+
+
+def _words(*lists: str) -> set[str]:
+    return {word for text in lists for word in text.split()}
+
+
+def _synonyms(name: str) -> set[str]:
+    return set(QUANTITIES[name].words.split())
+
+
+def _agreed(
+    column: Column, name: str, axis: int | None, unit: Unit | None, path: str
+) -> Unit | None:
+    """The unit of the name and the unit that the file states beside it must be the same."""
+    stated = (column.unit or "").strip()
+    if stated.lower() in _NO_UNIT:
+        return unit
+    other = units_of(name, axis).unit(stated)
+    if other is None:
+        raise unknown_unit(column.name, name, axis, stated, path)
+    if unit is not None and unit != other:
+        raise RecordingFileError(
+            f"unit of {channel_name(name, axis)}",
+            stated,
+            "one unit; a column map chooses",
+            path=path,
+            column=column.name,
+            problem=f"is {unit.name} by its name and {other.name} by the file's own unit",
+        )
+    return other
+
+
+def _axes_found(uses: Mapping[tuple[str, int | None], ColumnUse]) -> int:
+    """4 where the file has angle and torque of a fourth axis, else 3."""
+    fourth = {quantity for quantity, axis in uses if axis == AXES - 1}
+    return AXES if "q" in fourth and fourth & {"tau", "current"} else AXES - 1
+
+
+def _check_complete(
+    uses: Mapping[tuple[str, int | None], ColumnUse],
+    columns: Sequence[Column],
+    *,
+    path: str,
+    dof: int,
+    needs_time: bool,
+) -> None:
+    wanted: list[tuple[str, int | None]] = [("t", None)] if needs_time else []
+    torque = "tau" if any(name == "tau" for name, _ in uses) else "current"
+    if not any(name == torque for name, _ in uses):
+        torque = "tau"
+    wanted += [(name, axis) for name in ("q", torque) for axis in range(dof)]
+    missing = [channel_name(name, axis) for name, axis in wanted if (name, axis) not in uses]
+    if missing:
+        raise RecordingFileError(
+            ", ".join(missing),
+            None,
+            f"columns such as {_examples(missing)}, or a column map that names them",
+            path=path,
+            problem=f"{'has' if len(missing) == 1 else 'have'} no column; "
+            f"found: {found_text(columns)}",
+        )
+
+
+def _examples(missing: Sequence[str]) -> str:
+    units = {"t": "s", "q": "rad", "tau": "Nm", "current": "A"}
+    return ", ".join(f"{name}_{units[name.rstrip('1234')]}" for name in missing[:2])
+
+
+def _whole(uses: Mapping[tuple[str, int | None], ColumnUse], name: str, dof: int) -> bool:
+    """Whether an optional quantity has a column for every axis it needs."""
+    if not QUANTITIES[name].per_axis:
+        return True
+    axes = range(3) if name == "p" else range(dof)
+    return all((name, axis) in uses for axis in axes)
+
+
+def renamed(use: ColumnUse, column: Column, index: int) -> ColumnUse:
+    """The use of a map's text, bound to the column that it is for."""
+    return replace(use, name=column.name, index=index)

@@ -1,0 +1,312 @@
+"""A recording: what was measured on a robot over time, and where it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+
+#: Channels with one column per axis, and those with one column.
+AXIS_CHANNELS = ("q", "tau", "current", "q_command", "qd", "qdd", "tau_command", "p")
+SINGLE_CHANNELS = ("t", "temperature")
+CHANNELS = ("t", *AXIS_CHANNELS, "temperature")
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """One column of a file and what became of it.
+
+    The value in `unit` is sign * scale * raw + offset; `side` is "motor" where a value still has
+    to pass the gear. `axis` counts from 0.
+    """
+
+    name: str
+    index: int
+    quantity: str
+    axis: int | None
+    unit: str
+    scale: float = 1.0
+    sign: float = 1.0
+    offset: float = 0.0
+    side: str | None = None
+    torque_constant: float | None = None  # N m/A at the motor side
+    assumed: bool = False  # no unit was found: SI was taken
+
+    @property
+    def target(self) -> str:
+        """The channel it fills: "q1", "t", "tau2_command"."""
+        return channel_name(self.quantity, self.axis)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a recording came from and what was done to it."""
+
+    file: str | None = None
+    sha256: str | None = None
+    reader: str | None = None
+    first_row: int = 0  # of the file's data rows
+    columns: tuple[ColumnUse, ...] = ()
+    ignored: tuple[str, ...] = ()  # columns of the file that nothing was taken from
+    notes: tuple[str, ...] = ()  # conversions and what was assumed
+    repairs: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()  # slices and joins
+
+    def with_repair(self, text: str) -> Provenance:
+        """The same with one more repair."""
+        return replace(self, repairs=(*self.repairs, text))
+
+    def with_edit(self, text: str) -> Provenance:
+        """The same with one more slice or join."""
+        return replace(self, edits=(*self.edits, text))
+
+    def text(self) -> str:
+        """All of it, a line each."""
+        lines = [f"file      {self.file or '(none)'}"]
+        if self.sha256:
+            lines.append(f"sha256    {self.sha256}")
+        if self.reader:
+            lines.append(f"reader    {self.reader}")
+        for use in self.columns:
+            guess = " (no unit in the file)" if use.assumed else ""
+            lines.append(f"column    {use.name!r} -> {use.target} in {use.unit}{guess}")
+        for title, texts in (
+            ("ignored", self.ignored),
+            ("note", self.notes),
+            ("repair", self.repairs),
+            ("edit", self.edits),
+        ):
+            lines += [f"{title:<9} {text}" for text in texts]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """t (N,) in s with q (N, dof) in rad and tau (N, dof) in N m, in deltadyn's convention.
+
+    tau acts at the output side of the gear. Optional: `current` (A, in the drive's own sign),
+    `q_command`, measured `qd` and `qdd`, `tau_command`, the platform's pose `p`, all (N, dof);
+    `temperature` (N,) in degrees Celsius; the `payload` (kg) that was carried. Values may be NaN
+    and times out of order: `check_recording` says so. The arrays cannot be written to.
+    """
+
+    t: FloatArray
+    q: FloatArray
+    tau: FloatArray
+    current: FloatArray | None = None
+    q_command: FloatArray | None = None
+    qd: FloatArray | None = None
+    qdd: FloatArray | None = None
+    tau_command: FloatArray | None = None
+    p: FloatArray | None = None
+    temperature: FloatArray | None = None
+    payload: float | None = None
+    name: str = "recording"
+    robot: str | None = None  # the robot's name
+    provenance: Provenance = field(default_factory=Provenance, repr=False)
+
+    def __post_init__(self) -> None:
+        t = _channel("t", self.t)
+        if t.ndim != 1:
+            raise InputError("shape of t", t.shape, "(N,)")
+        q = _channel("q", self.q)
+        if q.ndim != 2 or q.shape[1] not in (3, 4):
+            raise InputError("shape of q", q.shape, "(N, 3) or (N, 4)")
+        for name in CHANNELS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = _channel(name, value)
+            wanted = (len(t),) if name in SINGLE_CHANNELS else (len(t), q.shape[1])
+            if array.shape != wanted:
+                raise InputError(f"shape of {name}", array.shape, f"{wanted}, as t and q have")
+            object.__setattr__(self, name, array)
+        if self.payload is not None:
+            _check_payload(self.payload)
+        if not isinstance(self.name, str):
+            raise InputError("name", self.name, "a text")
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"Recording({self.name!r}, {len(self)} samples, dof {self.dof})"
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom: 3 or 4."""
+        return int(self.q.shape[1])
+
+    @property
+    def duration(self) -> float:
+        """From the first sample to the last, in s; 0 without samples."""
+        return float(self.t[-1] - self.t[0]) if len(self) else 0.0
+
+    @property
+    def sample_time(self) -> float:
+        """Median time step in s; NaN with fewer than two samples."""
+        if len(self) < 2:
+            return math.nan
+        steps = np.diff(self.t)
+        finite = steps[np.isfinite(steps)]
+        return float(np.median(finite)) if finite.size else math.nan
+
+    def channels(self) -> dict[str, FloatArray]:
+        """The arrays that the recording has, by name."""
+        values = {name: getattr(self, name) for name in CHANNELS}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def replace(self, **changes: Any) -> Self:
+        """The same recording with other fields."""
+        return replace(self, **changes)
+
+    def rows(self, start: int, stop: int | None = None, step: int = 1) -> Self:
+        """The samples start to stop, like a slice of a list."""
+        part = slice(start, stop, step)
+        low, high, stride = part.indices(len(self))
+        if stride < 1:
+            raise InputError("step", step, "a whole number of at least 1")
+        return self.take(part, f"rows {low} to {high} of {len(self)}, step {stride}")
+
+    def between(self, start: float, stop: float) -> Self:
+        """The samples with start <= t < stop, in s."""
+        if not start < stop:
+            raise InputError("stop", stop, f"above start, {start:g} s")
+        with np.errstate(invalid="ignore"):
+            inside = np.flatnonzero((self.t >= start) & (self.t < stop))
+        if inside.size and inside[-1] - inside[0] + 1 == inside.size:
+            part: Any = slice(int(inside[0]), int(inside[-1]) + 1)
+        else:
+            part = inside
+        return self.take(part, f"t from {start:g} s to {stop:g} s")
+
+    def take(self, part: slice | npt.NDArray[np.intp], edit: str) -> Self:
+        """The samples of an index into the rows; `edit` goes into the provenance."""
+        values: dict[str, Any] = {name: array[part] for name, array in self.channels().items()}
+        return replace(self, provenance=self.provenance.with_edit(edit), **values)
+
+    def summary(self) -> str:
+        """A few lines: size, rate, ranges of every channel, origin."""
+        step = self.sample_time
+        rate = f", {1 / step:.6g} Hz" if step > 0 else ""
+        lines = [
+            f"{self.name}: {len(self)} samples, {self.duration:.6g} s{rate}, {self.dof} axes",
+            f"robot {self.robot or '(not named)'}, payload "
+            + ("(not given)" if self.payload is None else f"{self.payload:g} kg"),
+            f"{'channel':<16}{'unit':<9}{'lowest':>12}{'highest':>12}{'not finite':>12}",
+        ]
+        for name, array in self.channels().items():
+            columns = array[:, None] if array.ndim == 1 else array
+            for axis in range(columns.shape[1]):
+                label = channel_name(name, None if array.ndim == 1 else axis)
+                lines.append(_range_line(label, UNITS[name], columns[:, axis]))
+        return "\n".join(lines) + "\n" + self.provenance.text()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a CSV or a Parquet file; `read_recording` gives back equal arrays."""
+        from deltadyn.recording.write import write_recording  # it needs this class
+
+        write_recording(self, path)
+
+
+UNITS = {
+    "t": "s",
+    "q": "rad",
+    "tau": "N m",
+    "current": "A",
+    "q_command": "rad",
+    "qd": "rad/s",
+    "qdd": "rad/s^2",
+    "tau_command": "N m",
+    "p": "m",
+    "temperature": "degC",
+}
+
+
+def concatenate(recordings: Sequence[Recording], name: str | None = None) -> Recording:
+    """Recordings one after the other; refused where they overlap in time or do not match."""
+    parts = list(recordings)
+    if not parts:
+        raise InputError("recordings", [], "at least one recording")
+    first = parts[0]
+    for number, (before, after) in enumerate(pairwise(parts), 1):
+        _check_successor(first, before, after, number)
+    values: dict[str, Any] = {
+        channel: np.concatenate([getattr(part, channel) for part in parts])
+        for channel in first.channels()
+    }
+    origins = [part.provenance.file or part.name for part in parts]
+    provenance = replace(
+        first.provenance,
+        notes=_unique(note for part in parts for note in part.provenance.notes),
+        repairs=_unique(text for part in parts for text in part.provenance.repairs),
+        sha256=first.provenance.sha256 if len(parts) == 1 else None,
+    ).with_edit(f"joined from {', '.join(origins)}")
+    return replace(first, name=name or first.name, provenance=provenance, **values)
+
+
+def _check_successor(first: Recording, before: Recording, after: Recording, number: int) -> None:
+    where = f"recording {number}"
+    if after.dof != first.dof:
+        raise InputError("axes", after.dof, f"{first.dof}, as the first has", where=where)
+    have, want = sorted(after.channels()), sorted(first.channels())
+    if have != want:
+        raise InputError("channels", have, f"{want}, as the first has", where=where)
+    for item in fields(Recording):
+        if item.name in ("robot", "payload"):
+            mine, theirs = getattr(after, item.name), getattr(first, item.name)
+            if mine != theirs:
+                raise InputError(item.name, mine, f"{theirs!r}, as the first has", where=where)
+    if len(before) and len(after) and not after.t[0] > before.t[-1]:
+        raise InputError(
+            "t",
+            float(after.t[0]),
+            f"above {before.t[-1]:g} s, the end of the recording before: they overlap",
+            where=f"{where}, row 0",
+        )
+
+
+def channel_name(quantity: str, axis: int | None) -> str:
+    """What a column of a channel is called: "q1", "tau2_command", "x"."""
+    if axis is None:
+        return quantity
+    if quantity == "p":
+        return ("x", "y", "z", "platform_psi")[axis]
+    word, _, rest = quantity.partition("_")
+    return f"{word}{axis + 1}" + (f"_{rest}" if rest else "")
+
+
+def _channel(name: str, value: object) -> FloatArray:
+    """A view of the values that cannot be written to."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "fiu":
+        raise InputError(name, type(value).__name__, "an array of real numbers")
+    array = given.astype(np.float64, copy=False).view()
+    array.flags.writeable = False
+    return array
+
+
+def _check_payload(payload: object) -> None:
+    number = isinstance(payload, int | float | np.integer | np.floating)
+    if isinstance(payload, bool) or not number or not 0 <= payload < math.inf:  # type: ignore[operator]
+        raise InputError("payload", payload, "a mass of at least 0 kg")
+
+
+def _range_line(label: str, unit: str, values: FloatArray) -> str:
+    finite = values[np.isfinite(values)]
+    ends = (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("-", "-")
+    missing = values.size - finite.size
+    return f"{label:<16}{unit:<9}{ends[0]:>12}{ends[1]:>12}{missing:>12}"
+
+
+def _unique(texts: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

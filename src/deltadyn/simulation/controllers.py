@@ -1,0 +1,115 @@
+"""Controllers: what a drive computes from reference and measurement, once per tick.
+
+A controller is a value with settings. Before a run it is given the whole task, so that what does
+not depend on measurements (feedforward) is computed at once; it answers with a law that is called
+at every tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.dynamics.models import model_by_name
+from deltadyn.errors import InputError
+from deltadyn.robot import Robot
+from deltadyn.simulation.checks import setting, settings
+from deltadyn.simulation.linear import Floats
+from deltadyn.simulation.machine import DIRECT_DRIVE, axis_inertia
+from deltadyn.simulation.reference import Task
+
+#: Torque command (dof,) in N m of tick k, measured angles (rad) and their estimated rates (rad/s).
+Law = Callable[[int, Floats, Floats], Floats]
+
+BANDWIDTH = 20.0  # Hz
+ROTOR_RATE = 300.0  # 1/s: most that damping over rotor inertia may be, for delays of 1 ms
+
+
+class Controller(Protocol):
+    """What `simulate` asks of a controller."""
+
+    def prepare(self, task: Task) -> Law:
+        """The law of this task."""
+
+
+@dataclass(frozen=True)
+class PD:
+    """tau = stiffness (q_ref - q) + damping (qd_ref - qd), each axis on its own.
+
+    The gains, where not given, are those of a spring-mass-damper of `bandwidth` hertz with a
+    damping ratio of 1, on the robot's own inertia at the middle of its workspace with its rotors.
+    The bandwidth, where not given, is 20 Hz, or less where a gear's rotor is light: it must stay
+    calm on its own when the gear gives way.
+    """
+
+    robot: Robot
+    bandwidth: float | None = field(default=None, kw_only=True)  # Hz
+    stiffness: Any = field(default=None, kw_only=True)  # N m/rad, one number or (dof,)
+    damping: Any = field(default=None, kw_only=True)  # N m s/rad, one number or (dof,)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            raise InputError("robot", type(self.robot).__name__, "a Robot")
+        inertia, damping = _default_damping(self.robot, self.bandwidth)
+        for name, default in (("stiffness", damping**2 / (4 * inertia)), ("damping", damping)):
+            given = getattr(self, name)
+            gain = settings(name, default if given is None else given, self.robot.dof, low=0.0)
+            object.__setattr__(self, name, gain)
+
+    def prepare(self, task: Task) -> Law:
+        """The law without feedforward."""
+        _check_axes(self.robot, task)
+        return _pd_law(self, task, np.zeros_like(task.now.q).tolist())
+
+
+@dataclass(frozen=True)
+class PDFeedforward(PD):
+    """PD and the torque that a model of the robot asks for the reference [telescopic2022]."""
+
+    model: str = "exact"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        model_by_name(self.model)
+
+    def prepare(self, task: Task) -> Law:
+        """The law with the torque of the instant at which it acts."""
+        _check_axes(self.robot, task)
+        forward = inverse_dynamics(self.robot, task.ahead, self.model)
+        return _pd_law(self, task, forward.tolist())
+
+
+def _default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray, FloatArray]:
+    """Inertia (kg m^2) and critical damping (N m s/rad) of the axes, each (dof,)."""
+    rotor, moved = np.asarray(robot.drives.output_inertia), axis_inertia(robot)
+    inertia = moved + rotor
+    if bandwidth is not None:
+        hertz = setting("bandwidth", bandwidth, low=0.0, strict=True, unit="Hz")
+        return inertia, 4 * np.pi * hertz * inertia
+    damping = 4 * np.pi * BANDWIDTH * inertia
+    geared = rotor[:3] >= DIRECT_DRIVE * moved[:3]
+    softer = np.minimum(damping[:3], ROTOR_RATE * rotor[:3])
+    damping[:3] = np.where(geared, softer, damping[:3])
+    return inertia, damping
+
+
+def _check_axes(robot: Robot, task: Task) -> None:
+    axes = task.now.q.shape[1]
+    if robot.dof != axes:
+        raise InputError("axes of the controller's robot", robot.dof, f"{axes}, as the motion has")
+
+
+def _pd_law(gains: PD, task: Task, forward: list[list[float]]) -> Law:
+    reference, rates = task.now.q.tolist(), task.qd_seen.tolist()
+    stiffness, damping = gains.stiffness, gains.damping
+
+    def law(k: int, q: Floats, qd: Floats) -> Floats:
+        axes = zip(forward[k], stiffness, reference[k], q, damping, rates[k], qd, strict=True)
+        return tuple([f + kp * (a - b) + kd * (c - d) for f, kp, a, b, kd, c, d in axes])
+
+    return law

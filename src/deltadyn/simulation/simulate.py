@@ -1,0 +1,240 @@
+"""Close the loop at the drive's rate over a plant, and log it as a drive would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.inverse import check_state
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.state import State
+from deltadyn.motion.motion import Motion
+from deltadyn.recording.recording import Provenance, Recording
+from deltadyn.robot import Robot
+from deltadyn.simulation.books import keep_books
+from deltadyn.simulation.checks import setting
+from deltadyn.simulation.controllers import Controller, PDFeedforward
+from deltadyn.simulation.drive import Drive
+from deltadyn.simulation.ideal import IdealPlant
+from deltadyn.simulation.linear import Floats
+from deltadyn.simulation.machine import Machine, build_machine
+from deltadyn.simulation.plant import Plant, PlantStoppedError, Sample
+from deltadyn.simulation.presets import Preset, preset_by_name
+from deltadyn.simulation.reference import Task, make_task
+from deltadyn.simulation.run import Run
+from deltadyn.simulation.sensors import read_log
+from deltadyn.simulation.start import Start, start_on
+from deltadyn.simulation.surroundings import Events, ExternalForce, payload_events, wrenches
+from deltadyn.simulation.truth import Truth
+
+PLANTS = ("ideal", "mujoco")
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What the loop has seen: a sample and a command per tick, and why it ended early."""
+
+    samples: list[Sample]
+    commands: list[Floats]
+    trouble: str | None
+    saturated: int  # ticks
+
+
+def simulate(
+    robot: Robot,
+    motion: Motion,
+    controller: Controller | None = None,
+    plant: str = "ideal",
+    preset: str | Preset = "ideal",
+    *,
+    rate: float = 2000.0,
+    seed: int = 0,
+    payload: Sequence[tuple[float, Any]] = (),
+    external_force: ExternalForce | None = None,
+    progress: bool = False,
+    **switches: Any,
+) -> Run:
+    """Let a controller follow a motion on a simulated machine, and log it as a drive would.
+
+    `robot` is the nominal robot; `preset` says how the machine and its log differ from it, and
+    `switches` change single fields of the preset. The controller is PDFeedforward(robot) unless
+    another is given. The run begins on the motion, with the torque that keeps it there.
+
+    `plant` is "ideal" (the exact model) or "mujoco" (the closed mechanism in MuJoCo), `rate` the
+    drive's ticks in Hz, `payload` pairs (time in s, mass in kg) at which the load changes,
+    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot) or a
+    function of time that gives it. The same seed gives the same run, bit for bit.
+    """
+    if plant not in PLANTS:
+        raise UnknownNameError("plant", plant, PLANTS)
+    _check_call(robot, motion, controller, seed)
+    chosen = preset_by_name(preset).with_switches(**switches)
+    rate = setting("rate", rate, low=0.0, strict=True, unit="Hz")
+    task = make_task(robot, motion, rate, chosen)
+    events = payload_events(robot, payload, task.now.t)
+    forces = wrenches(robot, external_force, task.now.t)
+    machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
+    start = start_on(machine, task.now, forces[0])
+    law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
+    drive = Drive(machine, task, law, start.tau)
+    body = make_plant(plant, machine, start, 1 / rate)
+    loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
+    with _progress(progress, len(forces)) as report:
+        story = _follow(body, drive, task, loads, forces, report)
+    if len(story.samples) < 2:
+        raise DeltadynError(f"the plant stopped at once: {story.trouble}")
+    kind = preset if isinstance(preset, str) else "own preset"
+    changed = "".join(f", {name}={value!r}" for name, value in switches.items())
+    name = f"{robot.name}, {plant} plant, {kind}{changed}, seed {seed}"
+    return _result(machine, task, story, events, int(seed), name)
+
+
+def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
+    """The plant of that name, with ticks of dt seconds."""
+    if name == "ideal":
+        return IdealPlant(machine, start, dt)
+    from deltadyn.simulation.mujoco_plant import MujocoPlant  # takes a second to import
+
+    return MujocoPlant(machine, start, dt)
+
+
+def _follow(
+    body: Plant,
+    drive: Drive,
+    task: Task,
+    loads: dict[int, Robot],
+    forces: list[Floats],
+    report: Callable[[int], None],
+) -> Story:
+    """Tick by tick, until the motion ends or the plant cannot go on."""
+    samples: list[Sample] = []
+    commands: list[Floats] = []
+    trouble = None
+    last, reference = len(forces) - 1, task.now.q[:, :3].tolist()
+    for k, force in enumerate(forces):
+        if k in loads:
+            body.carry(loads[k])
+        try:
+            _check_distance(reference[k], body.q_motor)
+            torques = drive.tick(k, body.q_motor)
+            if k < last:
+                samples.append(body.advance(torques.start, torques.end, force))
+            else:
+                samples.append(body.sample(torques.start, force))
+        except PlantStoppedError as stop:
+            trouble = str(stop)
+            break
+        commands.append(torques.command)
+        report(1)
+    return Story(samples, commands, trouble, drive.saturated)
+
+
+def _check_distance(reference: list[float], q: Floats) -> None:
+    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
+    for axis, angle in enumerate(reference):
+        if not abs(q[axis] - angle) < math.pi:
+            raise PlantStoppedError(
+                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
+            )
+
+
+def _result(
+    machine: Machine, task: Task, story: Story, events: Events, seed: int, name: str
+) -> Run:
+    count = len(story.samples)
+    t = task.now.t[:count]
+    columns: list[FloatArray] = [np.array(column) for column in zip(*story.samples, strict=True)]
+    parts = dict(zip(Sample._fields, columns, strict=True))
+    parts["passive_friction"] = parts.pop("passive")
+    work = parts.pop("work")
+    log = read_log(machine, task.rate, parts["q_motor"], parts["qd_motor"], parts["tau"], seed)
+    payload = np.full(count, machine.robot.payload.mass)
+    for tick, load in sorted(events.items()):
+        payload[tick:] = load.mass
+    truth = Truth(robot=machine.robot, t=t, payload=payload, written=log.written, **parts)
+    kept = log.written
+    recording = Recording(
+        t=t[kept],
+        q=log.q[kept],
+        tau=log.tau[kept],
+        q_command=task.now.q[:count][kept],
+        tau_command=np.array(story.commands)[kept],
+        temperature=truth.temperature.mean(axis=1)[kept] if machine.preset.heating else None,
+        payload=None if events else machine.robot.payload.mass,
+        name=name,
+        robot=machine.robot.name,
+        provenance=Provenance(reader="simulate", notes=_notes(machine, task)),
+    )
+    return Run(
+        recording=recording,
+        truth=truth,
+        reference=_until(task.now, count),
+        energy=keep_books(machine, truth, work, events),
+        completed=story.trouble is None,
+        status=_status(story, t),
+    )
+
+
+def _status(story: Story, t: FloatArray) -> str:
+    if story.trouble is None:
+        text = f"completed {t[-1] - t[0]:g} s"
+    else:
+        text = f"stopped after t = {t[-1]:g} s: {story.trouble}"
+    if story.saturated:
+        text += f"; the torque was at its limit in {story.saturated} of {len(t)} ticks"
+    return text
+
+
+def _notes(machine: Machine, task: Task) -> tuple[str, ...]:
+    """The fields of the preset that are not those of the ideal one."""
+    plain, preset = Preset(), machine.preset
+    pairs = [(item.name, getattr(preset, item.name)) for item in fields(preset)]
+    changed = [f"{name} = {value!r}" for name, value in pairs if value != getattr(plain, name)]
+    if preset.saturation is not None and machine.robot.limits.torque_peak is None:
+        changed.append("no saturation: the robot names no peak torque")
+    return (f"simulated at {task.rate:g} Hz", *changed)
+
+
+def _until(motion: Motion, count: int) -> Motion:
+    """The first samples of a motion."""
+    single, cut = motion.single, {"t": motion.t[:count]}
+    for item in fields(State):
+        if item.name != "single":
+            cut[item.name] = getattr(motion, item.name)[:count]
+    return Motion(single=single, **cut)
+
+
+def _check_call(robot: object, motion: object, controller: object, seed: object) -> None:
+    if not isinstance(robot, Robot):
+        raise InputError("robot", type(robot).__name__, "a Robot")
+    if not isinstance(motion, Motion):
+        allowed = "a Motion, made by Motion.from_platform or Motion.from_joints"
+        raise InputError("motion", type(motion).__name__, allowed)
+    check_state(robot, motion)
+    if len(motion.t) < 2:
+        raise InputError("samples of the motion", len(motion.t), "at least 2")
+    bad = np.flatnonzero(~np.isfinite(np.concatenate([motion.q, motion.qd, motion.qdd], 1)).all(1))
+    if bad.size:
+        raise InputError("motion", "NaN", "a motion that can be reached", where=f"row {bad[0]}")
+    if controller is not None and not callable(getattr(controller, "prepare", None)):
+        allowed = "a controller: PD, PDFeedforward or an object with their method prepare"
+        raise InputError("controller", type(controller).__name__, allowed)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError("seed", seed, "a whole number, at least 0")
+
+
+@contextmanager
+def _progress(wanted: bool, count: int) -> Iterator[Callable[[int], None]]:
+    if not wanted:
+        yield lambda ticks: None
+        return
+    import click  # only for the bar
+
+    with click.progressbar(length=count, label="simulating") as bar:
+        yield bar.update
