@@ -34,6 +34,8 @@ lint: $(STAMPS)/test
 
 bench: $(STAMPS)/test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.inverse_dynamics
+	$(BIN)/python -m benchmarks.derivatives
+	$(BIN)/python -m benchmarks.excitation --quick
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done

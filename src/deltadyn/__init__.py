@@ -8,6 +8,7 @@ from deltadyn.dynamics import (
     regressor,
 )
 from deltadyn.errors import DeltadynError
+from deltadyn.excitation import design_excitation
 from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
 from deltadyn.motion import Motion
 from deltadyn.recording import Recording, read_recording, write_recording
@@ -25,6 +26,7 @@ __all__ = [
     "Recording",
     "Robot",
     "State",
+    "design_excitation",
     "dynamics",
     "equations_of_motion",
     "forward_dynamics",

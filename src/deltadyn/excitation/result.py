@@ -1,0 +1,263 @@
+"""The designed excitation: a value with its motion, what it will tell, and what binds it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from deltadyn.arrays import FloatArray
+from deltadyn.excitation.export import Coordinates, write_csv
+from deltadyn.excitation.prediction import Noise, Prediction
+from deltadyn.motion.fourier import ROUNDING, FourierSeries, fourier_motion
+from deltadyn.motion.limit_report import Limit, LimitReport
+from deltadyn.motion.motion import Motion
+from deltadyn.robot import Robot
+
+BINDING = 0.98  # of a limit: a motion that uses this much is bound by it
+
+
+@dataclass(frozen=True)
+class PredictedParameter:
+    """One parameter: its value for the robot, and how well the motion will tell it.
+
+    `std` is the predicted standard deviation and `before` that of a typical random motion, both in
+    `unit`; `relative` is std / |value|, None where the value is 0.
+    """
+
+    name: str
+    unit: str
+    value: float
+    std: float
+    before: float
+
+    @property
+    def relative(self) -> float | None:
+        """std / |value|."""
+        return self.std / abs(self.value) if self.value else None
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A periodic motion that enters and leaves at rest, designed for identification.
+
+    `motion` holds ramp, `periods` periods and ramp, sampled at `noise.rate` hertz; only the periods
+    count in the predictions, and they begin at t = `ramp`. `before` is a typical random motion with
+    the same period: the one of `random_motions` whose condition number is the median.
+    """
+
+    robot: Robot
+    model: str
+    criterion: str
+    series: FourierSeries
+    periods: int
+    ramp: float  # s
+    motion: Motion
+    parameters: tuple[PredictedParameter, ...]
+    prediction: Prediction
+    before: Prediction
+    random_motions: int
+    report: LimitReport
+    noise: Noise
+    weights: FloatArray  # (dof,), 1/(N m)
+    unidentifiable: str  # a sentence, empty where every parameter can be identified
+    searches: int
+    seconds: float
+    status: str
+
+    @property
+    def condition_number(self) -> float:
+        """Of the row-weighted base regressor with columns of unit length."""
+        return self.prediction.condition_number
+
+    @property
+    def raw_condition_number(self) -> float:
+        """Of the base regressor as it is: it depends on the units."""
+        return self.prediction.raw_condition_number
+
+    @property
+    def paper_condition_number(self) -> float:
+        """cond(Y^T Y), the index of [gnad2024] section IV-B."""
+        return self.prediction.paper_condition_number
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Predicted covariance (n, n) of the parameters."""
+        return self.prediction.covariance
+
+    @property
+    def base_frequency(self) -> float:
+        """Base frequency in Hz."""
+        return self.series.frequency
+
+    @property
+    def duration(self) -> float:
+        """Of the whole periods, in s; the ramps come on top."""
+        return self.periods * self.series.period
+
+    @property
+    def steady(self) -> slice:
+        """Rows of `motion` that lie in the whole periods."""
+        rate = self.noise.rate
+        first = math.ceil((self.ramp - ROUNDING) * rate)
+        return slice(first, first + math.floor((self.duration + ROUNDING) * rate))
+
+    @property
+    def binding(self) -> tuple[Limit, ...]:
+        """The limits of which the motion takes at least 98 %."""
+        return tuple(x for x in self.report.limits if x.use is not None and x.use >= BINDING)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Limits that the robot does not name, so that the design could not keep them."""
+        return tuple(x.name for x in self.report.limits if x.allowed is None)
+
+    def sampled(self, rate: float) -> Motion:
+        """The whole motion at another sample rate (Hz), from the series, not interpolated."""
+        return fourier_motion(
+            self.robot, self.series, periods=self.periods, rate=rate, ramp=self.ramp
+        )
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        rate: float | None = None,
+        coordinates: Coordinates = "joints",
+        angle_unit: str = "rad",
+        length_unit: str = "m",
+        derivatives: bool = False,
+    ) -> None:
+        """Write the motion as CSV for a controller, in its own signs, offsets and units.
+
+        One row per sample at `rate` hertz (that of `motion` by default): t_s and the positions,
+        with `derivatives` also rates and accelerations. `coordinates` is "joints" or "platform",
+        `angle_unit` "rad" or "deg", `length_unit` "m" or "mm"; the columns' names say the unit.
+        """
+        motion = self.motion if rate is None else self.sampled(rate)
+        write_csv(
+            path,
+            self.robot,
+            motion,
+            coordinates=coordinates,
+            angle_unit=angle_unit,
+            length_unit=length_unit,
+            derivatives=derivatives,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the samples, for JSON."""
+        return {
+            "robot": self.robot.name,
+            "model": self.model,
+            "criterion": self.criterion,
+            "status": self.status,
+            "periods": self.periods,
+            "base_frequency_Hz": self.base_frequency,
+            "duration_s": self.duration,
+            "ramp_s": self.ramp,
+            "offset": self.series.offset.tolist(),
+            "sine": self.series.sine.tolist(),
+            "cosine": self.series.cosine.tolist(),
+            "condition_number": _pair(self, "condition_number"),
+            "raw_condition_number": _pair(self, "raw_condition_number"),
+            "paper_condition_number": _pair(self, "paper_condition_number"),
+            "noise_std_Nm": self.noise.std.tolist(),
+            "noise_correlation_s": self.noise.correlation,
+            "rate_Hz": self.noise.rate,
+            "parameters": [
+                {
+                    "name": item.name,
+                    "unit": item.unit,
+                    "value": item.value,
+                    "std": item.std,
+                    "std_before": item.before,
+                    "relative": item.relative,
+                }
+                for item in self.parameters
+            ],
+            "binding": [str(limit) for limit in self.binding],
+            "limits_not_named": list(self.skipped),
+            "unidentifiable": self.unidentifiable,
+            "searches": self.searches,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        """The table: condition numbers and standard deviations before and after, limits."""
+        period = f"{self.series.period:.4g} s"
+        lines = [
+            f"excitation of {self.robot.name}: {self.periods} periods of {period} "
+            f"(base frequency {self.base_frequency:.4g} Hz, {self.series.harmonics} harmonics), "
+            f"{self.ramp:.3g} s to enter and to leave at rest",
+            f"{self.status} Model {self.model!r}, criterion {self.criterion!r}.",
+            f"before: a typical random motion with this period (the median of "
+            f"{self.random_motions} within the limits)",
+            "",
+            *_condition_lines(self),
+            "",
+            *_parameter_lines(self),
+            "",
+            *_limit_lines(self),
+        ]
+        if self.unidentifiable:
+            lines.append(f"left out: {self.unidentifiable}")
+        return "\n".join(lines)
+
+
+def _pair(result: Excitation, name: str) -> dict[str, float]:
+    before, after = getattr(result.before, name), getattr(result.prediction, name)
+    return {"before": float(before), "after": float(after)}
+
+
+def _condition_lines(result: Excitation) -> list[str]:
+    rows = (
+        ("rows weighted, columns normalised", "condition_number"),
+        ("raw, depends on units", "raw_condition_number"),
+        ("of Y^T Y, as in the paper", "paper_condition_number"),
+    )
+    lines = [f"{'condition number':<36}{'before':>12}{'after':>12}"]
+    for title, name in rows:
+        pair = _pair(result, name)
+        lines.append(f"  {title:<34}{pair['before']:>12.4g}{pair['after']:>12.4g}")
+    return lines
+
+
+def _parameter_lines(result: Excitation) -> list[str]:
+    width = max(len("parameter"), *(len(item.name) for item in result.parameters))
+    unit = max(len("unit"), *(len(item.unit) for item in result.parameters))
+    std = ", ".join(f"{value:.3g}" for value in result.noise.std)
+    lines = [
+        f"predicted standard deviations for residuals of {std} N m, correlated over "
+        f"{1e3 * result.noise.correlation:.3g} ms",
+        f"  {'parameter':<{width}}  {'unit':<{unit}}{'value':>12}{'before':>11}{'after':>11}"
+        f"{'of value':>10}",
+    ]
+    for item in result.parameters:
+        share = _percent(item.relative)
+        lines.append(
+            f"  {item.name:<{width}}  {item.unit:<{unit}}{item.value:>12.4g}"
+            f"{item.before:>11.2g}{item.std:>11.2g}{share:>10}"
+        )
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "-"
+    return f"{100 * share:.2g} %" if share < 10 else "> 1000 %"
+
+
+def _limit_lines(result: Excitation) -> list[str]:
+    share = result.report.share
+    allowed = "" if share == 1 else f" ({100 * share:.3g} % of those on pace and load)"
+    lines = [f"limits{allowed}: {result.report.summary}"]
+    for limit in result.binding:
+        axis = f" of axis {limit.axis}" if limit.axis else ""
+        lines.append(
+            f"  binds: {limit.name}{axis}, {limit.worst:.4g} of {limit.allowed:.4g} {limit.unit}"
+        )
+    if result.skipped:
+        lines.append(f"  not named by the robot, so not kept: {', '.join(result.skipped)}")
+    return lines

@@ -1,0 +1,200 @@
+"""One search: a random feasible motion, improved under all limits by sequential quadratic programs.
+
+The limits scale the motion first: a random direction is widened until it touches one. From there
+SLSQP changes all coefficients at once. What it leaves infeasible by a hair is narrowed again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.excitation.problem import Evaluation, Problem, Setting
+
+DRAWS = 200  # of a random motion, before none is thought to be feasible
+HALVINGS = 11  # of the factor between feasible and not: 5e-4
+TOLERANCE = 1e-5  # of the objective, a logarithm: 1e-5 relative
+LOST = 10.0  # added to the objective where the motion does not exist
+NEARLY = 1.05  # of a limit's square: narrowing mends the rest at little cost
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One search: from variables `start`, or from a random motion of `seed` where it is None."""
+
+    setting: Setting
+    periods: int
+    seed: tuple[int, ...]
+    samples: int
+    sharpness: float
+    iterations: int
+    deadline: float  # of time.time(); a task that has not begun by then is skipped
+    start: FloatArray | None = None
+    needed: bool = False  # never skipped: at least its start is returned
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found: feasible variables and their objective."""
+
+    periods: int
+    seed: tuple[int, ...]
+    x: FloatArray
+    value: float
+    iterations: int
+    in_time: bool
+
+
+class _TimeUpError(Exception):
+    """The deadline has passed."""
+
+
+def run_task(task: Task) -> Found:
+    """Carry out a search; it ends soon after its deadline, with the best it has."""
+    problem = Problem(task.setting, task.periods, task.samples, task.sharpness)
+    if task.start is None:
+        start = random_motion(problem, np.random.default_rng(task.seed))
+    else:
+        start = within_limits(problem, task.start)
+    first = Found(task.periods, task.seed, start, problem.objective(start), 0, False)
+    if time.time() >= task.deadline:
+        return first
+    tried, iterations, in_time = improve(problem, start, task.iterations, task.deadline)
+    best = first
+    for x in (within_limits(problem, x) for x in tried):
+        value = problem.objective(x)
+        if value < best.value:
+            best = replace(first, x=x, value=value)
+    return replace(best, iterations=iterations, in_time=in_time)
+
+
+def random_motion(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Variables of a random motion that touches a limit.
+
+    The offset is uniform in nine tenths of the region, the coefficients of all harmonics are
+    uniform and alike; the motion is then widened about its offset until a limit binds.
+    """
+    free = problem.free
+    for _ in range(DRAWS):
+        x = rng.uniform(-1.0, 1.0, free.shape) * problem.order
+        x[:, 0] = rng.uniform(-0.9, 0.9, len(x))
+        if np.hypot(x[0, 0], x[1, 0]) > 0.9:
+            continue
+        x[3:, 0] /= 2  # psi: nearer to the middle of its long range
+        variables: FloatArray = x[free]
+        if problem.use(problem.scaled(variables, 0.0)) < 1:
+            return touching(problem, variables)
+    broken = problem.broken(np.zeros(int(free.sum())))
+    raise InputError(
+        "limits exceeded at rest",
+        list(broken) or "in all points",
+        f"none: the robot must be able to stand still in its workspace, and {DRAWS} random points "
+        "of it fail",
+    )
+
+
+def touching(problem: Problem, x: FloatArray) -> FloatArray:
+    """The same motion as wide as the limits allow."""
+    high = 0.05
+    for _ in range(12):
+        if problem.use(problem.scaled(x, high)) > 1:
+            break
+        high *= 2
+    return problem.scaled(x, _widest(problem, x, high))
+
+
+def within_limits(problem: Problem, x: FloatArray) -> FloatArray:
+    """The motion itself where it keeps the limits, else narrowed about its offset until it does.
+
+    Where even the offset breaks one, it is moved towards the middle of the region.
+    """
+    if problem.use(x) <= 1:
+        return x
+    for share in (1.0, 0.8, 0.5, 0.0):
+        mask = problem.free.copy()
+        mask[:, 1:] = False
+        moved = np.where(mask[problem.free], share * x, x)
+        if problem.use(problem.scaled(moved, 0.0)) < 1:
+            return problem.scaled(moved, _widest(problem, moved, 1.0))
+    return x * 0.0
+
+
+def improve(
+    problem: Problem, x: FloatArray, iterations: int, deadline: float
+) -> tuple[list[FloatArray], int, bool]:
+    """Where SLSQP ended and the best point on its way, its iterations, and whether in time."""
+    from scipy.optimize import Bounds, minimize  # takes longer than the rest of the import
+
+    memory = _Memory(problem, x)
+
+    def watch(_: FloatArray) -> None:
+        if time.time() >= deadline:
+            raise _TimeUpError
+
+    solve: Any = minimize  # its stubs ask for functions of any further arguments
+    try:
+        result = solve(
+            lambda now: memory(now).value,
+            x,
+            jac=lambda now: memory(now).gradient,
+            bounds=Bounds(-problem.bounds, problem.bounds),
+            constraints={
+                "type": "ineq",
+                "fun": lambda now: 1 - memory(now).limits,
+                "jac": lambda now: -memory(now).jacobian,
+            },
+            method="SLSQP",
+            callback=watch,
+            options={"maxiter": iterations, "ftol": TOLERANCE},
+        )
+    except _TimeUpError:
+        return [memory.best], iterations, False
+    return [np.asarray(result.x), memory.best], int(result.nit), True
+
+
+class _Memory:
+    """The last evaluation, because SLSQP asks for its four parts one by one, and the best point.
+
+    The best point is the one of the least objective among those that all but keep the limits.
+    """
+
+    def __init__(self, problem: Problem, x: FloatArray) -> None:
+        self.problem = problem
+        self.best, self._least = x, np.inf
+        self._x = np.full(1, np.nan)
+        self._found: Evaluation | None = None
+
+    def __call__(self, x: FloatArray) -> Evaluation:
+        if self._found is None or not np.array_equal(x, self._x):
+            found = self.problem.evaluate(x)
+            if found is None:  # far worse than before, so that the step is cut
+                found = self._lost(len(x))
+            elif found.limits.max() < NEARLY and found.value < self._least:
+                self.best, self._least = x.copy(), found.value
+            self._x, self._found = x.copy(), found
+        return self._found
+
+    def _lost(self, size: int) -> Evaluation:
+        before = self._found
+        value = (before.value if before else 0.0) + LOST
+        rows = len(before.limits) if before else 1
+        return Evaluation(value, np.zeros(size), np.full(rows, LOST), np.zeros((rows, size)))
+
+
+def _widest(problem: Problem, x: FloatArray, high: float) -> float:
+    """The largest factor up to `high` that keeps the limits, by bisection."""
+    if problem.use(problem.scaled(x, high)) <= 1:
+        return high
+    low = 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if problem.use(problem.scaled(x, middle)) <= 1:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,81 @@
+"""Robots, settings and problems that the tests of the excitation share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import deltadyn as dd
+from deltadyn.excitation.prepare import Prepared, prepared
+from deltadyn.excitation.problem import Problem
+from deltadyn.excitation.request import Request
+from deltadyn.robot import Robot
+from deltadyn.robot_bodies import Effector
+from deltadyn.robot_settings import PassiveFriction
+
+D3 = dd.load_robot("sipro-d3-1200")
+ABB = dd.load_robot("abb-irb360-6-1600")
+
+
+def with_limits(robot: Robot, **changes: Any) -> Robot:
+    """The robot with other limits."""
+    return robot.replace(limits=replace(robot.limits, **changes))
+
+
+def with_all_friction(robot: Robot, smoothing: float | None) -> Robot:
+    """The robot with every friction term there is, and an effector off its axis."""
+    joints = ["elbow_swing", "elbow_sway", "platform_swing", "platform_sway"]
+    if robot.dof == 4:
+        joints += ["prismatic", "universal_fork", "universal_cross"]
+        robot = robot.replace(effector=Effector(0.4, (0.03, 0.02, 0.1), 0.01))
+    return robot.with_friction(
+        viscous=0.5,
+        coulomb=1.0,
+        coulomb_negative=0.7,
+        stribeck=0.3,
+        stribeck_velocity=2.0,
+        offset=0.1,
+        load=0.05,
+        smoothing=smoothing,
+        passive=tuple(PassiveFriction(joint, 0.2, 0.1) for joint in joints),
+    )
+
+
+def request(robot: Robot, **changes: Any) -> Request:
+    """The arguments of a small design, as `design_excitation` hands them on."""
+    arguments: dict[str, Any] = {
+        "duration": 4.0,
+        "harmonics": 3,
+        "periods": 3,
+        "criterion": "balanced",
+        "velocity_weight": 0.1,
+        "model": "exact",
+        "tied": None,
+        "friction": True,
+        "weights": None,
+        "noise_std": None,
+        "noise_correlation": 0.005,
+        "share": 0.9,
+        "singularity_margin": np.radians(10.0),
+        "highest_frequency": 10.0,
+        "still": (),
+        "unidentifiable": "raise",
+        "rate": 1000.0,
+        "starts": 1,
+        "seed": 0,
+        "jobs": 1,
+        "time_limit": 60.0,
+    }
+    return Request(robot=robot, **{**arguments, **changes})
+
+
+def problem(
+    robot: Robot, samples: int = 60, sharpness: float = 50.0, **changes: Any
+) -> tuple[Problem, Prepared]:
+    """The search problem of a small design."""
+    asked = request(robot, **changes)
+    ready = prepared(asked)
+    assert asked.periods is not None
+    return Problem(ready.setting, asked.periods, samples, sharpness), ready
