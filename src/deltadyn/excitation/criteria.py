@@ -10,18 +10,17 @@ difference of 0.1 means 10 % of a standard deviation or of a condition number.
     "E"              -log(smallest eigenvalue of S M S) / 2: the worst relative combination
     "condition"      log cond(W Y D), with D scaling the columns to unit length
     "raw-condition"  log cond(W Y): half the log of the paper's index on W Y [gnad2024] eq. 9
-    "balanced"       "std" + "condition" / 2
+    "balanced"       "std" - 3 / cond(W Y D)
 
 S holds reference values of the parameters. "std", "D", "condition" and "balanced" do not depend on
 the units of the parameters. The deviations are what counts, so "balanced" follows them. Alone they
-tolerate pairs of parameters that hide behind each other, where the rest gains enough; the condition
-number with half the weight forbids that, and costs a few per cent of the deviations, a tenth on a
-robot with a spindle.
+tolerate columns that are nearly alike, where the rest gains enough. The reciprocal of the condition
+number, 1 for orthogonal columns and 0 for dependent ones, guards against that: 0.01 of it is worth
+3 % of the deviations.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -110,10 +109,12 @@ def raw_condition(M: FloatArray, scale: FloatArray) -> Value:
 
 
 def balanced(M: FloatArray, scale: FloatArray) -> Value:
-    """The standard deviations, and the reciprocal of the condition number."""
+    """The standard deviations, and half of the condition number."""
     first, second = std_criterion(M, scale), condition(M, scale)
-    share = CONDITION_WEIGHT * math.exp(-second.value)
-    return Value(first.value - share, first.gradient + share * second.gradient)
+    return Value(
+        first.value + CONDITION_WEIGHT * second.value,
+        first.gradient + CONDITION_WEIGHT * second.gradient,
+    )
 
 
 CRITERIA: dict[str, Criterion] = {
