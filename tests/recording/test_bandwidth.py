@@ -224,3 +224,15 @@ def test_wrong_calls_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         choose_bandwidth(**call)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("sharpness", [0.02, 0.05, 0.2])
+def test_the_decay_of_a_clean_motion_is_not_taken_for_noise(sharpness: float) -> None:
+    """An arm that friction pushes back and forth, without noise: accelerations reach 50 Hz."""
+    from scipy.integrate import cumulative_simpson
+
+    fine, w = np.arange(8 * 3429) / 8000.0, 2 * np.pi * 1.46
+    rate = cumulative_simpson(np.tanh(np.sin(w * fine) / sharpness), x=fine, initial=0.0)
+    x = cumulative_simpson(rate - rate.mean(), x=fine, initial=0.0)[::8]
+    t = fine[::8]
+    assert choose_bandwidth(t, x + np.sin(w * t)).hz[0] > 50

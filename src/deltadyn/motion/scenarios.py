@@ -82,8 +82,8 @@ def y1(
     random (by `seed`) along 0.7 of the radius of the first and, on the 4-DOF robot, at random
     angles up to `turn` (rad, by default a quarter); they go to random places of the second at
     angle 0. The robot hovers above a belt, goes down a quarter of the workspace's height with a
-    quarter of the acceleration, waits `dwell` (s), and up again. It ends where it began. Layout and
-    times are ours: the paper shows a figure without numbers.
+    quarter of the acceleration, waits `dwell` (s), and up again. It ends where it began, along the
+    belt. Layout and times are ours: the paper shows a figure without numbers.
     """
     check_count("picks", picks, 1)
     cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
@@ -106,7 +106,7 @@ def y1(
             Leg(line(above + stroke, above, quintic), slow, LINE_SAMPLES),
         ]
         at = above
-    parts.append(_quick_gate(at, home, lift))
+    parts.append(_straight(at, home))  # along the belt; a gate over a short way would slow down all
     return planned(robot, Plan(tuple(parts)), duration, rate, share)
 
 

@@ -7,7 +7,9 @@ frequencies:
     ln S(w) = -ln(1 + r^2 - 2 r cos(w dt)) + c_0 + c_1 cos(w dt) + ... + c_n cos(n w dt)
 
 r and n <= 4 are those of Bayes' information criterion; r = n = 0 is white noise. Bins that stand
-out, as those of a vibration do, are given little or no weight.
+out, as those of a vibration do, are given little or no weight. Where there is no noise, what lies
+above the motion is its own decay, and carried on it would swallow the motion: a spectrum that
+falls more steeply than filtered noise does is taken for white noise of its lowest level.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ BINS = 64
 OUTLIER = 4.685  # standard deviations at which Tukey's weight is zero
 STEPS = 8
 LEAST = 1e-3  # scatter of a logarithm: no spectrum is known better
+STEEPEST = 5.0  # power of 1/w: two filters of first order leave 4, a smooth motion 6 and more
 
 
 def noise_floor(angle: FloatArray, S: FloatArray, start: float) -> FloatArray:
@@ -31,6 +34,8 @@ def noise_floor(angle: FloatArray, S: FloatArray, start: float) -> FloatArray:
     centres, levels = _bins(angle[used], S[used])
     if np.any(levels == 0):
         return np.zeros_like(angle)
+    if len(levels) > 2 and np.polyfit(np.log(centres), np.log(levels), 1)[0] < -STEEPEST:
+        return np.full_like(angle, float(levels.min()))
     logs = np.log(levels) - _passed(centres, PASSES)  # (r, m)
     orders = range(min(ORDER, len(levels) // 8) + 1)
     fits = [_robust(_cosines(centres, order), logs) for order in orders]  # (r, order + 1) each
