@@ -32,10 +32,12 @@ lint: $(STAMPS)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src tests
 
-bench: $(STAMPS)/test
+bench: $(STAMPS)/bench
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.inverse_dynamics
 	$(BIN)/python -m benchmarks.derivatives
 	$(BIN)/python -m benchmarks.excitation --quick
+	$(BIN)/python -m benchmarks.swarm
+	$(BIN)/python -m benchmarks.identification
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done
@@ -66,6 +68,11 @@ $(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
 	@echo "Installing deltadyn and its test tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[test]'
 	@touch $(STAMPS)/core $@
+
+$(STAMPS)/bench: pyproject.toml | $(STAMPS)/venv
+	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
+	$(PIP_INSTALL) --editable '.[bench]'
+	@touch $(STAMPS)/core $(STAMPS)/test $@
 
 $(STAMPS)/docs: pyproject.toml | $(STAMPS)/venv
 	@echo "Installing deltadyn and its documentation tools into $(VENV)"

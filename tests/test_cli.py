@@ -29,7 +29,7 @@ def test_help_shows_an_example(command: tuple[str, ...]) -> None:
 
 
 def test_demo_shows_round_trip_ladder_and_picture(tmp_path: Path) -> None:
-    result = run("demo", "--out", str(tmp_path), "--robot", "example-delta-4")
+    result = run("demo", "--quick", "--out", str(tmp_path), "--robot", "example-delta-4")
     assert result.exit_code == 0, result.output
     assert "largest |FK(IK(p)) - p|" in result.output
     for model in ("exact", "rigid", "half-half", "virtual-work", "projected-rod"):
@@ -40,7 +40,7 @@ def test_demo_shows_round_trip_ladder_and_picture(tmp_path: Path) -> None:
 
 
 def test_demo_json_carries_units_and_a_small_round_trip(tmp_path: Path) -> None:
-    result = run("demo", "--out", str(tmp_path), "--json")
+    result = run("demo", "--quick", "--out", str(tmp_path), "--json")
     record = json.loads(result.output)
     assert record["robot"] == "sipro-d3-1200"
     assert record["round_trip_m"] < 1e-13  # some roundings of 1 m

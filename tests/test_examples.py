@@ -20,12 +20,36 @@ def test_example_runs(path: Path) -> None:
     assert done.stdout.strip()
 
 
+def readme_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
 def test_readme_example_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    code = readme_blocks()[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("[") == 2
+
+
+def test_readme_path_from_a_log_runs(tmp_path: Path) -> None:
+    _, code = readme_blocks()
+    for seed, name in enumerate(("log.csv", "held-out.csv")):
+        arguments = [sys.executable, "-m", "deltadyn", "simulate", "sipro-d3-1200", "--json"]
+        arguments += ["--motion", ("y2", "y1")[seed], "--preset", "lab", "--out", name]
+        subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import deltadyn as dd\n" + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "M_P" in done.stdout
+    assert "fitness" in done.stdout
+    for name in ("mine.yaml", "mine.json", "report.html"):
+        assert (tmp_path / name).stat().st_size > 1000, name
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:

@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
 LAYERS = (
     "errors",
     "arrays",
+    "pages",
     "robot_checks",
     "robot_bodies",
     "robot_settings",
@@ -44,6 +45,7 @@ LAYERS = (
     "reproduce",
     "demo",
     "__init__",
+    "commands",
     "cli",
     "__main__",
 )

@@ -1,5 +1,7 @@
 """deltadyn: dynamic models of Delta robots, from a robot description to a model to deploy."""
 
+from typing import TYPE_CHECKING, Any
+
 from deltadyn import dynamics, kinematics, motion, recording, simulation
 from deltadyn.dynamics import (
     equations_of_motion,
@@ -16,6 +18,11 @@ from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot, robot_names
 from deltadyn.simulation import PD, PDFeedforward, simulate
 
+if TYPE_CHECKING:
+    from deltadyn import identification, validation
+    from deltadyn.identification import identify
+    from deltadyn.validation import validate
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -31,6 +38,8 @@ __all__ = [
     "equations_of_motion",
     "forward_dynamics",
     "forward_kinematics",
+    "identification",
+    "identify",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",
@@ -43,5 +52,19 @@ __all__ = [
     "robot_names",
     "simulate",
     "simulation",
+    "validate",
+    "validation",
     "write_recording",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Identification and validation are loaded when they are first used."""
+    from importlib import import_module
+
+    homes = {"identify": "identification", "validate": "validation"}
+    if name in homes:
+        return getattr(import_module(f"deltadyn.{homes[name]}"), name)
+    if name in homes.values():
+        return import_module(f"deltadyn.{name}")
+    raise AttributeError(f"module 'deltadyn' has no attribute {name!r}")

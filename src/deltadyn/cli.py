@@ -6,35 +6,17 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from deltadyn.errors import DeltadynError
+from deltadyn.commands.common import ANSWER_NO, guarded
+from deltadyn.commands.fit import identify, validate
+from deltadyn.commands.reproduce import reproduce
 
 if TYPE_CHECKING:
     from deltadyn.motion import Motion
     from deltadyn.robot import Robot
-
-ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
-
-
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback."""
-
-    @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-    @wraps(command)
-    def run(*args: Any, debug: bool, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except (DeltadynError, OSError) as error:
-            if debug:
-                raise
-            click.echo(f"deltadyn: {error}", err=True)
-            sys.exit(WRONG_CALL)
-
-    return run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,15 +28,17 @@ def main() -> None:
 @main.command(epilog="Example: deltadyn demo --robot abb-irb360-6-1600 --out demo")
 @click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to show.")
 @click.option("--out", default="demo", show_default=True, help="Folder for the picture.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the random points.")
+@click.option("--seed", default=0, show_default=True, help="Seed of points, search and bench.")
+@click.option("--quick", is_flag=True, help="Without the path from a log to a model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
-def demo(name: str, out: str, seed: int, as_json: bool) -> None:
-    """Show a robot: kinematics round trip, the ladder of models on one move, a picture."""
+def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
+    """Show a robot: its models on one move, then the path from a log to a model to trust."""
     from deltadyn.demo import run_demo
     from deltadyn.robot_file import load_robot
 
-    result = run_demo(load_robot(name), out, seed=seed)
+    result = run_demo(load_robot(name), out, seed=seed, learn=not quick)
+    learned = result.learned
     if as_json:
         click.echo(
             json.dumps(
@@ -64,6 +48,8 @@ def demo(name: str, out: str, seed: int, as_json: bool) -> None:
                     "round_trip_m": result.round_trip,
                     "ladder": result.ladder.as_dict(),
                     "picture": str(result.picture),
+                    "fit": None if learned is None else learned.fit.as_dict(),
+                    "comparison": None if learned is None else learned.comparison.as_dict(),
                 },
                 indent=2,
             )
@@ -81,6 +67,13 @@ def demo(name: str, out: str, seed: int, as_json: bool) -> None:
     )
     click.echo(str(result.ladder))
     click.echo(f"\npicture: {result.picture} (open it in a browser)")
+    if learned is None:
+        return
+    click.echo("\n" + str(learned.excitation).splitlines()[0])
+    click.echo("logged on the virtual test bench, preset industrial, at 2 kHz\n")
+    click.echo(f"{learned.fit}\n\n{learned.comparison}\n")
+    click.echo("written: " + ", ".join(str(path) for path in learned.files.values()))
+    click.echo(f"report: {learned.files['report']} (open it in a browser)")
 
 
 @main.command(epilog="Example: deltadyn robots sipro-d3-1200")
@@ -258,32 +251,5 @@ def _motion(robot: Robot, name: str) -> Motion:
     return motion.read_motion(name, robot) if chosen is None else chosen(robot)
 
 
-@main.group()
-def reproduce() -> None:
-    """Reproduce and check the papers behind deltadyn."""
-
-
-@reproduce.command(epilog="Example: deltadyn reproduce audit")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def audit(as_json: bool) -> None:
-    """Each paper's equations as printed, mended and exact, and what each slip costs in N m."""
-    from deltadyn.reproduce.audit import audit as run_audit
-
-    result = run_audit()
-    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
-
-
-@reproduce.command(epilog="Example: deltadyn reproduce ladder --robot nt-robot")
-@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to take.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def ladder(name: str, as_json: bool) -> None:
-    """The error of every model against the exact one on a pick-and-place move."""
-    from deltadyn.reproduce.ladder import ladder as run_ladder
-    from deltadyn.reproduce.ladder import pick_and_place
-    from deltadyn.robot_file import load_robot
-
-    robot = load_robot(name)
-    result = run_ladder(robot, pick_and_place(robot), name="pick-and-place move")
-    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
+for _command in (identify, validate, reproduce):
+    main.add_command(_command)

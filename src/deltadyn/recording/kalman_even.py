@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, chunks
 from deltadyn.recording.constant_jerk import (
     STATES,
     ComplexArray,
@@ -20,6 +20,8 @@ from deltadyn.recording.constant_jerk import (
     start_responses,
     steady_filter,
 )
+
+PIECE = 16384  # samples whose temporaries stay in the cache
 
 
 def smooth_even(y: FloatArray, steps: FloatArray) -> FloatArray:
@@ -84,10 +86,11 @@ def _smooth(y: FloatArray, settled: SteadyFilter) -> FloatArray:
     part = np.einsum("nm,mk->mnk", E[:, :2], b[:2])
     modes[:, : len(E)] += part
     e[: len(E)] -= _real_sum(part)
-    back = np.array([lfilter([1 / settled.S], [1.0, -pole], e[::-1], axis=0)[::-1] for pole in z])
+    back = np.empty_like(modes)
+    for i, pole in enumerate(z):
+        back[i] = lfilter([1 / settled.S], [1.0, -pole], e[::-1], axis=0)[::-1]
     correction = settled.P[:3] @ settled.W.T  # (3, 2): P times r, r = 2 Re(W^T modes)
-    smoothed = 2 * np.einsum("im,mnk->ink", settled.V[:3], modes).real
-    smoothed += 2 * np.einsum("im,mnk->ink", correction, back).real
+    smoothed = _real_products(settled.V[:3], modes) + _real_products(correction, back)
     smoothed *= settled.h ** np.arange(3)[:, None, None]
     smoothed[0] += origin
     result: FloatArray = smoothed
@@ -98,3 +101,20 @@ def _real_sum(modes: ComplexArray) -> FloatArray:
     """H x of modal states: the first row of V is 1, and each pair of modes is conjugate."""
     total: FloatArray = 2 * modes.sum(axis=0).real
     return total
+
+
+def _real_products(rows: ComplexArray, modes: ComplexArray) -> FloatArray:
+    """2 Re(rows @ modes) as (3, N, k), of rows (3, 2) and modes (2, N, k).
+
+    Not by matrix products: those of many rows start threads that wait for each other.
+    """
+    flat = modes.reshape(2, -1)
+    out = np.empty((3, flat.shape[1]))
+    for part in chunks(flat.shape[1], PIECE):
+        pairs = [(2 * mode[part].real, 2 * mode[part].imag) for mode in flat]
+        for row, total in zip(rows, out[:, part], strict=True):
+            np.multiply(pairs[0][0], row[0].real, out=total)
+            total -= pairs[0][1] * row[0].imag
+            total += pairs[1][0] * row[1].real
+            total -= pairs[1][1] * row[1].imag
+    return out.reshape(3, *modes.shape[1:])

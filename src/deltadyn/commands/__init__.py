@@ -1,0 +1,1 @@
+"""Commands of the command line, by subject; `deltadyn.cli` gathers them."""

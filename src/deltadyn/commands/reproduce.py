@@ -1,0 +1,79 @@
+"""`deltadyn reproduce`: the papers' experiments and checks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import import_module
+
+import click
+
+from deltadyn.commands.common import ANSWER_NO, guarded, show
+
+PAPERS = {
+    "kim2022": "virtual-work model, the swarm against its baselines and the proven optimum",
+    "falezza2022": "the simplified against the complete model on Y1, Y2, Y3",
+    "falezza2020": "M_KH, M_Id and M_Id+F over twelve trajectories",
+    "gnad2024": "consistent identification of the 4-DOF robot: surrogate, bench, spindle",
+    "telescopic2022": "two steps: the legs without the rod, then the rod",
+}
+
+
+@click.group()
+def reproduce() -> None:
+    """Reproduce and check the papers behind deltadyn."""
+
+
+@reproduce.command(epilog="Example: deltadyn reproduce audit")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def audit(as_json: bool) -> None:
+    """Each paper's equations as printed, mended and exact, and what each slip costs in N m."""
+    from deltadyn.reproduce.audit import audit as run_audit
+
+    result = run_audit()
+    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
+
+
+@reproduce.command(epilog="Example: deltadyn reproduce ladder --robot nt-robot")
+@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to take.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def ladder(name: str, as_json: bool) -> None:
+    """The error of every model against the exact one on a pick-and-place move."""
+    from deltadyn.reproduce.ladder import ladder as run_ladder
+    from deltadyn.reproduce.ladder import pick_and_place
+    from deltadyn.robot_file import load_robot
+
+    robot = load_robot(name)
+    result = run_ladder(robot, pick_and_place(robot), name="pick-and-place move")
+    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
+
+
+def _paper(name: str, text: str) -> click.Command:
+    """The command of one paper: its tables beside ours, its figures as a page."""
+
+    @click.command(
+        name,
+        help=f"{name}: {text}. Exit status 1 where a check fails.",
+        epilog=f"Example: deltadyn reproduce {name} --out {name}.html",
+    )
+    @click.option("--out", default=None, help="HTML page with the figures to write.")
+    @click.option("--seed", default=0, show_default=True, help="Seed of bench and search.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+    @guarded
+    def run(out: str | None, seed: int, as_json: bool) -> None:
+        function = getattr(import_module(f"deltadyn.reproduce.{name}"), name)
+        found = function(seed=seed, progress=not as_json)
+        more = {"page": str(found.page(out))} if out else {}
+        show(found, as_json, **more)
+        if out and not as_json:
+            click.echo(f"\nwritten: {out} (open it in a browser)")
+        if not found.passed:
+            sys.exit(ANSWER_NO)
+
+    return run
+
+
+for _name, _text in PAPERS.items():
+    reproduce.add_command(_paper(_name, _text))

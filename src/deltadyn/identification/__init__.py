@@ -1,0 +1,56 @@
+"""Identification: from recordings to a robot that predicts torque."""
+
+from deltadyn.identification.band import choose_band
+from deltadyn.identification.bodies import Bodies
+from deltadyn.identification.certificate import Certificate
+from deltadyn.identification.consistency import Consistency, consistency
+from deltadyn.identification.data import Prepared, prepare
+from deltadyn.identification.fit import Fit
+from deltadyn.identification.gains import Gains, drive_gains
+from deltadyn.identification.hull import Hull
+from deltadyn.identification.identifiability import (
+    Identifiability,
+    UnidentifiableError,
+    identifiability,
+)
+from deltadyn.identification.identify import identify
+from deltadyn.identification.information import Information, gather, load_information
+from deltadyn.identification.methods import METHODS
+from deltadyn.identification.parametrisation import Parametrisation, parametrise
+from deltadyn.identification.production import LogReport, log_report
+from deltadyn.identification.selection import LimbChoice, compare_limbs
+from deltadyn.identification.stream import Streamed
+from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
+
+__all__ = [
+    "METHODS",
+    "Bodies",
+    "Bootstrap",
+    "Certificate",
+    "Consistency",
+    "Covariance",
+    "Fit",
+    "Gains",
+    "Hull",
+    "Identifiability",
+    "Information",
+    "LimbChoice",
+    "LogReport",
+    "Parametrisation",
+    "Prepared",
+    "Streamed",
+    "UnidentifiableError",
+    "bootstrap",
+    "choose_band",
+    "compare_limbs",
+    "consistency",
+    "covariance",
+    "drive_gains",
+    "gather",
+    "identifiability",
+    "identify",
+    "load_information",
+    "log_report",
+    "parametrise",
+    "prepare",
+]

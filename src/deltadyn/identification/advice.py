@@ -1,0 +1,264 @@
+"""What a motion lacks where parameters cannot be told, and which move would settle them.
+
+Columns of the widest regressor are known quantities: that of Fv_i is the rate of axis i, that of
+A_i (rotor_i in the rigid model) its acceleration. So the information itself tells how an axis
+moved, without the recordings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.identification.data import Prepared
+from deltadyn.identification.information import Information
+from deltadyn.robot import Robot
+
+STILL = 1e-3  # rad/s, RMS: an axis that is slower stands still
+ONE_WAY = 0.95  # correlation of an axis' direction with a column of one sign
+SLOW = 5.0  # rad/s^2, RMS: gravity rules below
+SAME_POSE = 0.02  # rad, RMS: gravity hardly changes below
+STEEP = math.radians(3.0)  # tilt of the spindle below which its parameters hide
+DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "F0", "mu")  # friction of a drive, with its axis behind
+PSI = ("I_psi", "h_x", "h_y", "I_axial", "effector.Izz", "effector.mcx", "effector.mcy", "rotor4")
+TURNING = ("I_psi", "effector.Izz", "rotor4")  # of no influence unless psi turns
+ROD = ("H", "kappa", "mu", "prismatic.Fv", "prismatic.Fc")
+INERTIA = ("A", "m_x", "I", "rho1", "arm.Iyy", "rotor", "arm.Izz", "arm.Ixx")
+GRAVITY = ("M_P", "m_P", "G", "G_s", "T_g", "rho2", "arm.mcx", "arm.mcz", "platform.m")
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLevels:
+    """How the axes moved: RMS rate (dof,) in rad/s, RMS acceleration (dof,) in rad/s^2.
+
+    `one_way` (dof,) tells which axes never reverse, `spread` (3,) is the RMS deviation of the arms
+    from their mean pose in rad, `tilt` (rad) the spindle's largest. What is not known is NaN.
+    """
+
+    rate: FloatArray
+    acceleration: FloatArray
+    one_way: tuple[bool, ...]
+    spread: FloatArray
+    tilt: float = math.nan
+
+    @property
+    def still(self) -> tuple[bool, ...]:
+        """Which axes stand still."""
+        return tuple(bool(rate < STILL) for rate in self.rate)
+
+
+def levels_of_information(information: Information) -> MotionLevels:
+    """The levels as the columns of the factors show them, in the band of the fit."""
+    dof = information.dof
+    rate = np.array([_rms(information, f"Fv{a + 1}", a) for a in range(dof)])
+    acceleration = np.array([_acceleration(information, a) for a in range(dof)])
+    one_way = tuple(_one_way(information, a) for a in range(dof))
+    spread = np.array([_spread(information, a) for a in range(3)])
+    return MotionLevels(rate, acceleration, one_way, spread)
+
+
+def levels_of_samples(robot: Robot, parts: Iterable[Prepared]) -> MotionLevels:
+    """The levels of prepared samples, with the spindle's tilt."""
+    count, tilt = 0, 0.0
+    sums = np.zeros((4, robot.dof))  # of q, q^2, qd^2, qdd^2
+    ways = np.zeros((2, robot.dof), dtype=np.int64)  # samples forward, backward
+    for part in parts:
+        q, qd, qdd, p = part.state.q, part.state.qd, part.state.qdd, part.state.p
+        count += len(q)
+        sums += [q.sum(axis=0), *((x**2).sum(axis=0) for x in (q, qd, qdd))]
+        ways += [(qd > STILL).sum(axis=0), (qd < -STILL).sum(axis=0)]
+        if robot.spindle is not None:
+            along = robot.spindle.pivot_z - p[:, 2]
+            tilt = max(tilt, float(np.arctan2(np.hypot(p[:, 0], p[:, 1]), along).max()))
+    q, square, rate, acceleration = sums / max(count, 1)
+    one_way = tuple(bool(few == 0 and many > 0) for few, many in np.sort(ways, axis=0).T)
+    spread = np.sqrt(np.maximum(square - q**2, 0.0))[:3]
+    found = math.nan if robot.spindle is None else tilt
+    return MotionLevels(np.sqrt(rate), np.sqrt(acceleration), one_way, spread, found)
+
+
+def at_rest(names: Sequence[str], levels: MotionLevels) -> tuple[bool, ...]:
+    """Which parameters need the motion of an axis that stands still: rates there are noise."""
+
+    def rests(name: str) -> bool:
+        axis = 4 if name in TURNING else _axis_of(name)
+        drive = name in TURNING or (_family(name) in DRIVE and _family(name) != "F0")
+        return drive and axis is not None and axis <= len(levels.rate) and levels.still[axis - 1]
+
+    return tuple(rests(name) for name in names)
+
+
+def advise(names: Sequence[str], levels: MotionLevels, *, poorly: bool = False) -> tuple[str, ...]:
+    """Sentences: what these parameters lack in the data, and what would settle them.
+
+    `poorly` says that they are told, but badly.
+    """
+    left = list(names)
+    sentences: list[str] = []
+    for rule in (_psi, _drives, _rods, _inertias, _gravity):
+        for finding in rule(left, levels):
+            mine = ", ".join(finding.names)
+            be = "is" if len(finding.names) == 1 else "are"
+            said = f"{be} told poorly" if poorly else f"cannot be told{finding.beside}"
+            sentences.append(f"{finding.cause}: {mine} {said}; {finding.remedy}")
+            left = [name for name in left if name not in finding.names]
+    if left:
+        be = "is" if len(left) == 1 else "are"
+        lack = f"{be} told poorly" if poorly else "cannot be told"
+        sentences.append(
+            f"{', '.join(left)} {lack} in this motion; move all axes at once, both ways, over more "
+            "of the workspace"
+        )
+    return tuple(sentences)
+
+
+class _Finding(NamedTuple):
+    names: list[str]
+    cause: str
+    remedy: str
+    beside: str = ""
+
+
+def _psi(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    if len(levels.rate) < 4:
+        return []
+    mine = [name for name in names if name in PSI or _axis_of(name) == 4]
+    if not mine:
+        return []
+    if levels.still[3]:
+        return [_Finding(mine, "psi never turns", "turn the spindle")]
+    cause = (
+        f"psi turns at {levels.rate[3]:.2g} rad/s and {levels.acceleration[3]:.2g} rad/s^2 (RMS)"
+    )
+    also = " while the platform accelerates" if {"h_x", "h_y", "I_axial"} & set(mine) else ""
+    return [_Finding(mine, cause, f"turn the spindle faster, both ways{also}, or for longer")]
+
+
+def _drives(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    found = []
+    for axis in range(min(3, len(levels.rate))):
+        number = axis + 1
+        mine = [name for name in names if _axis_of(name) == number]
+        friction = [name for name in mine if _family(name) in DRIVE]
+        if levels.still[axis] and mine:
+            found.append(_Finding(mine, f"axis {number} stands still", f"move axis {number}"))
+        elif levels.one_way[axis] and friction:
+            cause, remedy = f"axis {number} never reverses", f"move axis {number} both ways"
+            found.append(_Finding(friction, cause, remedy, " from an offset or from gravity"))
+        elif friction:
+            cause = f"axis {number} moves at {levels.rate[axis]:.2g} rad/s (RMS)"
+            remedy = f"move axis {number} both ways, slowly and quickly, or for longer"
+            found.append(_Finding(friction, cause, remedy))
+    return found
+
+
+def _rods(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    mine = [n for n in names if n in ROD or n.partition(".")[0] in ("upper", "lower")]
+    if not mine:
+        return []
+    if levels.tilt < STEEP:
+        cause = f"the spindle's tilt stays below {math.degrees(levels.tilt):.2g} deg"
+    else:
+        cause = "the spindle swings too little"
+    remedy = "move far from the centre, up and down, with high accelerations"
+    return [_Finding(mine, cause, remedy)]
+
+
+def _inertias(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    mine = [n for n in names if _family(n) in INERTIA or n == "rho1" or n.startswith("strut")]
+    if not mine:
+        return []
+    known = levels.acceleration[:3][np.isfinite(levels.acceleration[:3])]
+    level = float(known.max(initial=0.0))
+    if level < SLOW:
+        cause = f"the arms accelerate by {level:.2g} rad/s^2 (RMS) only"
+        return [_Finding(mine, cause, "move faster", " from gravity (G, M_P)")]
+    cause = f"the arms accelerate by {level:.2g} rad/s^2 (RMS), too much alike"
+    remedy = "accelerate more, in several directions, up and down as well as across"
+    return [_Finding(mine, cause, remedy, " from other inertias")]
+
+
+def _gravity(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    mine = [name for name in names if _family(name) in GRAVITY or name == "rho2"]
+    if not mine:
+        return []
+    if all(levels.still[:3]):
+        return [_Finding(mine, "the arms stand still", "move the platform")]
+    spread = float(np.nan_to_num(levels.spread, nan=math.inf).max(initial=0.0))
+    if spread < SAME_POSE:
+        cause = f"the arms stay within {spread:.2g} rad (RMS) of one pose"
+        return [_Finding(mine, cause, "move over more of the workspace")]
+    return []
+
+
+def _family(name: str) -> str:
+    """A name without the number of its limb or axis: A2 -> A, arm3.Iyy -> arm.Iyy."""
+    body, dot, entry = name.partition(".")
+    return body.rstrip("1234") + dot + entry
+
+
+def _axis_of(name: str) -> int | None:
+    """The axis of a drive's friction or a limb's parameter."""
+    body = name.partition(".")[0]
+    return (
+        int(body[-1])
+        if body[-1:] in "1234" and body[:-1] and body not in ("rho1", "rho2")
+        else None
+    )
+
+
+def _column(information: Information, name: str, axis: int) -> FloatArray | None:
+    """A wide column's factors (B, n + 1) on an axis."""
+    if name not in information.names:
+        return None
+    return information.factors[:, axis, :, information.names.index(name)]
+
+
+def _rms(information: Information, name: str, axis: int) -> float:
+    column = _column(information, name, axis)
+    if column is None:
+        return math.nan
+    return math.sqrt(float((column**2).sum()) / max(information.samples, 1))
+
+
+def _acceleration(information: Information, axis: int) -> float:
+    """RMS acceleration of an axis from the column of an inertia on it."""
+    for name in (f"A{axis + 1}", f"rotor{axis + 1}", "I_psi" if axis == 3 else ""):
+        value = _rms(information, name, axis)
+        if math.isfinite(value):
+            return value
+    return math.nan
+
+
+def _one_way(information: Information, axis: int) -> bool:
+    """Whether an axis moves in one direction only: its sign is like a column of one sign."""
+    if _column(information, f"Fc+{axis + 1}", axis) is not None:
+        both = [_rms(information, f"Fc{sign}{axis + 1}", axis) for sign in "+-"]
+        return min(both) < 1e-3 * max(both)
+    direction = _column(information, f"Fc{axis + 1}", axis)
+    for name in (f"F0{axis + 1}", f"G{axis + 1}", f"arm{axis + 1}.mcx"):
+        other = _column(information, name, axis)
+        if direction is None or other is None:
+            continue
+        product = abs(float(contract("bm,bm->", direction, other)))
+        size = float(np.linalg.norm(direction) * np.linalg.norm(other))
+        return size > 0 and product > ONE_WAY * size
+    return False
+
+
+def _spread(information: Information, axis: int) -> float:
+    """RMS deviation of an arm from its mean pose, by the columns g cos(theta), g sin(theta)."""
+    for names in ((f"G{axis + 1}", f"G_s{axis + 1}"), (f"arm{axis + 1}.mcx", f"arm{axis + 1}.mcz")):
+        pair = [_column(information, name, axis) for name in names]
+        if pair[0] is None or pair[1] is None:
+            continue
+        both = np.stack([column.reshape(-1) for column in pair if column is not None])
+        values = np.linalg.eigvalsh(both @ both.T)
+        total = float(values.sum())
+        return math.sqrt(max(float(values[0]), 0.0) / total) if total > 0 else math.nan
+    return math.nan

@@ -1,0 +1,190 @@
+"""Whether bodies can exist: mass, COM, triangle inequalities, pseudo-inertia of each body, and the
+signs of rotor inertias and friction; on robots, on standard values that no robot accepts, and on
+base parameters alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.identification.base_signs import base_findings, negative_friction
+from deltadyn.identification.bodies import Bodies, standard_parameters
+from deltadyn.identification.body import Body
+from deltadyn.identification.hull import Hull
+from deltadyn.identification.realise import TEN, tied_names
+from deltadyn.robot import Robot
+
+ROUNDING = 1e-9  # of a cone's reference size or of a matrix
+
+
+@dataclass(frozen=True)
+class BodyVerdict:
+    """One body: mass (kg), COM in its frame (m), principal inertias about the COM (kg m^2), and
+    eigenvalues of the pseudo-inertia, smallest first.
+
+    `inside` says whether its mass lies in its hull; None where no hull was asked for.
+    """
+
+    name: str
+    mass: float
+    com: tuple[float, float, float] | None
+    principal: tuple[float, float, float]
+    eigenvalues: tuple[float, float, float, float]
+    triangle: bool
+    inside: bool | None
+    consistent: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """The verdicts on all bodies, and what is wrong with single numbers, in words.
+
+    `consistent` leaves hulls out: `inside` says whether all mass lies where the bodies are.
+    """
+
+    bodies: tuple[BodyVerdict, ...]
+    findings: tuple[str, ...]
+
+    @property
+    def consistent(self) -> bool:
+        """Whether every body can exist and no friction feeds energy in."""
+        return not self.findings and all(body.consistent for body in self.bodies)
+
+    @property
+    def inside(self) -> bool:
+        """Whether no body is known to have mass outside its hull."""
+        return all(body.inside is not False for body in self.bodies)
+
+    @property
+    def text(self) -> str:
+        """One line per body, then the findings."""
+        head = "All bodies are consistent." if self.consistent else "Not consistent."
+        return "\n".join([head, *(body.sentence for body in self.bodies), *self.findings])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def consistency(
+    given: Robot | Mapping[str, float],
+    *,
+    robot: Robot | None = None,
+    hull: Hull | bool = True,
+) -> Consistency:
+    """The verdict on a robot, on standard parameters or on base parameters of the exact model.
+
+    Parameters need `robot` for its lengths; standard parameters that are not given are the
+    robot's. A mapping that names M_P holds base parameters.
+    """
+    if isinstance(given, Robot):
+        return _standard(given, {}, hull)
+    if not isinstance(given, Mapping):
+        raise InputError("given", type(given).__name__, "a Robot, or a mapping of parameters")
+    if robot is None:
+        raise InputError("robot", None, "the robot whose parameters these are")
+    for name, value in given.items():
+        if not np.isfinite(value):
+            raise InputError(name, value, "a finite number")
+    if "M_P" in given:
+        return Consistency((), base_findings(robot, given))
+    return _standard(robot, given, hull)
+
+
+def _standard(robot: Robot, values: Mapping[str, float], hull: Hull | bool) -> Consistency:
+    tied = tied_names(robot, values) if values else robot.equal_limbs
+    own = standard_parameters(robot, tied)
+    known = dict(zip(own.names, own.parameters.tolist(), strict=True))
+    strange = [name for name in values if name not in known]
+    if strange:
+        raise InputError("standard parameter", strange[0], "one of " + ", ".join(own.names))
+    bodies = Bodies.of(robot, None, "rigid", tied=tied, hull=hull)
+    v = bodies.vector(known | dict(values))
+    verdicts, findings = [], []
+    for body in bodies.bodies:
+        if body.kind in ("rotor", "friction"):
+            cone = body.cones[0]
+            if cone.margin(v) < -ROUNDING:
+                findings.append(
+                    _sign_text(body, float(v[bodies.names.index(body.name)]), v, bodies)
+                )
+        elif body.kind != "offset":
+            verdicts.append(_verdict(body, v, bodies))
+    return Consistency(tuple(verdicts), tuple(findings))
+
+
+def _verdict(body: Body, v: FloatArray, bodies: Bodies) -> BodyVerdict:
+    full = bodies.complete(v) if body.kind in ("arm", "effector", "platform") else v
+    ten = np.array([full[bodies.names.index(f"{body.name}.{entry}")] for entry in TEN])
+    P = pseudo_inertia(ten)
+    eigenvalues = np.linalg.eigvalsh(P)
+    m, h = float(ten[0]), ten[1:4]
+    com = h / m if m > 0 else None
+    principal = _principal(ten, com)
+    triangle = bool(
+        principal[0] + principal[1] >= principal[2] * (1 - ROUNDING) - ROUNDING * abs(P).max()
+    )
+    broken = [cone for cone in body.cones if cone.margin(v) < -ROUNDING]
+    wrong = [cone.text for cone in broken if cone.kind == "inertia"]
+    outside = [cone.text for cone in broken if cone.kind == "hull"]
+    small = float(eigenvalues[0]) < -ROUNDING * max(float(np.abs(P).max()), 1e-12)
+    consistent = not wrong and not small and m >= 0
+    where = "" if com is None else f", COM ({com[0]:.4g}, {com[1]:.4g}, {com[2]:.4g}) m"
+    sentence = f"{body.name}: {m:.4g} kg{where}: "
+    if not consistent:
+        sentence += "no body has these parameters"
+        if m < 0:
+            sentence += ", its mass is negative"
+        if not triangle:
+            sentence += ", its inertias violate the triangle inequality"
+        sentence += f"; required: {'; '.join(wrong) or 'a positive semidefinite pseudo-inertia'}"
+        sentence += f" (smallest eigenvalue {eigenvalues[0]:.3g})."
+    elif outside:
+        sentence += f"consistent, but not inside its hull; required: {'; '.join(outside)}."
+    else:
+        sentence += "consistent."
+    return BodyVerdict(
+        name=body.name,
+        mass=m,
+        com=None if com is None else (float(com[0]), float(com[1]), float(com[2])),
+        principal=(float(principal[0]), float(principal[1]), float(principal[2])),
+        eigenvalues=tuple(eigenvalues.tolist()),
+        triangle=triangle,
+        inside=None if bodies.hull is None else not outside,
+        consistent=consistent,
+        sentence=sentence,
+    )
+
+
+def pseudo_inertia(ten: FloatArray) -> FloatArray:
+    """The 4x4 matrix of ten parameters (10,) [gnad2024] eq. 12, whether or not a body has them."""
+    m, hx, hy, hz, xx, yy, zz, xy, yz, xz = ten
+    half = (xx + yy + zz) / 2
+    return np.array(
+        [
+            [half - xx, -xy, -xz, hx],
+            [-xy, half - yy, -yz, hy],
+            [-xz, -yz, half - zz, hz],
+            [hx, hy, hz, m],
+        ]
+    )
+
+
+def _principal(ten: FloatArray, com: FloatArray | None) -> FloatArray:
+    """Principal inertias about the COM, smallest first; about the origin where there is no mass."""
+    _, _, _, _, xx, yy, zz, xy, yz, xz = ten
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if com is not None:
+        inertia = inertia - ten[0] * (com @ com * np.eye(3) - np.outer(com, com))
+    return np.asarray(np.linalg.eigvalsh(inertia), dtype=np.float64)
+
+
+def _sign_text(body: Body, value: float, v: FloatArray, bodies: Bodies) -> str:
+    if body.kind == "rotor":
+        return f"{body.name} is {value:.4g} kg m^2: no rotor has a negative inertia."
+    return negative_friction(body.name, value, dict(zip(bodies.names, v.tolist(), strict=True)))

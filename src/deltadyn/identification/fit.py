@@ -1,0 +1,271 @@
+"""A fit: the identified robot, its parameters with their uncertainty, and where they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, restore
+from deltadyn.errors import InputError
+from deltadyn.identification.certificate import Certificate
+from deltadyn.identification.consistency import Consistency
+from deltadyn.identification.gains import Gains
+from deltadyn.identification.identifiability import Identifiability
+from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.selection import LimbChoice
+from deltadyn.identification.uncertainty import Covariance, torque_band
+from deltadyn.kinematics.state import State
+from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A recording that a fit used; `sha256` is that of its times, angles and torques."""
+
+    name: str
+    file: str | None
+    sha256: str
+    samples: int
+    duration: float  # s
+    payload: float | None  # kg
+
+    @classmethod
+    def of(cls, recording: Recording) -> DataSource:
+        """What identifies a recording."""
+        return cls(
+            recording.name,
+            recording.provenance.file,
+            fingerprint(recording),
+            len(recording),
+            recording.duration,
+            recording.payload,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """Measured and fitted torque (M, dof) in N m over t (M,) in s, of the first recording."""
+
+    t: FloatArray
+    measured: FloatArray
+    fitted: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What `identify` found.
+
+    `values` (k,) are the parameters named by `names`; where no robot can have them, `robot` is the
+    nearest that can, `consistent` is False and `status` says so. `residual` and `torque_level`
+    (dof,) are RMS values in N m in the `band` (Hz) of the fit. `warnings` are sentences on what
+    deserves a look.
+    """
+
+    method: str
+    robot: Robot
+    nominal: Robot
+    parametrisation: Parametrisation
+    values: FloatArray
+    uncertainty: Covariance
+    residual: FloatArray
+    torque_level: FloatArray
+    weights: FloatArray
+    identifiability: Identifiability | None
+    consistency: Consistency
+    status: str
+    converged: bool
+    consistent: bool
+    data: tuple[DataSource, ...]
+    band: float | None
+    options: dict[str, Any]
+    held: tuple[str, ...] = ()
+    standard: dict[str, float] | None = None
+    certificate: Certificate | None = None
+    limbs: LimbChoice | None = None
+    gains: Gains | None = None
+    warnings: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+    excerpt: Excerpt | None = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.parametrisation.model
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.parametrisation.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the parameters."""
+        return self.parametrisation.units
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance (k, k) of the parameters; residuals' autocorrelation is counted in."""
+        return self.uncertainty.matrix
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviations (k,) of the parameters."""
+        return self.uncertainty.std
+
+    def __getitem__(self, name: str) -> float:
+        """The value of a parameter."""
+        if name not in self.names:
+            raise InputError("parameter", name, "one of " + ", ".join(self.names))
+        return float(self.values[self.names.index(name)])
+
+    def torque(self, state: State) -> FloatArray:
+        """Torque (N, dof) of the fitted parameters, in N m, with the nominal payload."""
+        tau = self.parametrisation.torque(self.nominal, state, self.values)
+        return restore(tau, state.single)
+
+    def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Torque and half the width of its confidence band (N, dof), in N m."""
+        torque, width = torque_band(
+            self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
+        )
+        return restore(torque, state.single), restore(width, state.single)
+
+    @property
+    def table(self) -> str:
+        """The parameters as text: value, standard deviation, what the robot file said."""
+        rows = zip(
+            self.names, self.values, self.std, self.units, self.parametrisation.prior, strict=True
+        )
+        width = max(9, *(len(name) for name in self.names))
+        lines = [f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}{'before':>12}  unit"]
+        for name, value, std, unit, prior in rows:
+            share = f"{100 * std / abs(value):.2g}" if std < 10 * abs(value) else "-"
+            lines.append(
+                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}{prior:>12.5g}  {unit}"
+            )
+        lines += [f"{name:<{width}}{'held at its value before':>43}" for name in self.held]
+        return "\n".join(lines)
+
+    @property
+    def text(self) -> str:
+        """The fit in words and numbers."""
+        axes = self.robot.axis_names()
+        pairs = zip(axes, self.residual, self.torque_level, strict=True)
+        parts = [f"axis {a}: {e:.3g} of {t:.3g} N m" for a, e, t in pairs]
+        band = "all frequencies" if self.band is None else f"up to {self.band:.3g} Hz"
+        lines = [
+            f"{self.method} fit of the model {self.model!r} for {self.nominal.name}",
+            self.status,
+            self.table,
+            f"RMS residual ({band}): " + ", ".join(parts),
+            self.uncertainty.status,
+        ]
+        if self.certificate is not None:
+            lines.append(self.certificate.sentence)
+        if self.limbs is not None:
+            lines.append(self.limbs.recommendation)
+        if self.gains is not None:
+            lines.append(self.gains.status)
+        lines += [f"warning: {text}" for text in self.warnings]
+        lines.append(str(self.consistency))
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, with all that it takes to repeat the fit; None where not finite."""
+        from importlib.metadata import version
+
+        from deltadyn.robot_file import robot_text
+
+        packages = ("deltadyn", "numpy", "scipy", "clarabel")
+        record: dict[str, Any] = {
+            "method": self.method,
+            "model": self.model,
+            "status": self.status,
+            "converged": self.converged,
+            "consistent": self.consistent,
+            "parameters": [
+                {"name": n, "value": float(v), "std": float(s), "unit": u, "before": float(b)}
+                for n, v, s, u, b in zip(
+                    self.names,
+                    self.values,
+                    self.std,
+                    self.units,
+                    self.parametrisation.prior,
+                    strict=True,
+                )
+            ],
+            "held": list(self.held),
+            "covariance": self.covariance.tolist(),
+            "standard": self.standard,
+            "residual_rms_Nm": self.residual.tolist(),
+            "torque_rms_Nm": self.torque_level.tolist(),
+            "band_Hz": self.band,
+            "weights": self.weights.tolist(),
+            "certificate": None if self.certificate is None else vars(self.certificate).copy(),
+            "gains": None if self.gains is None else self.gains.values.tolist(),
+            "warnings": list(self.warnings),
+            "details": self.details,
+            "provenance": {
+                "data": [vars(source).copy() for source in self.data],
+                "options": self.options,
+                "robot_before": robot_text(self.nominal),
+                "versions": {name: version(name) for name in packages},
+                "python": platform.python_version(),
+            },
+        }
+        plain: dict[str, Any] = _plain(record)
+        return plain
+
+    def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
+        """Write the robot file and, beside it, a JSON with parameters and provenance."""
+        target = Path(path).with_suffix(".yaml")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        record = target.with_suffix(".json")
+        text = json.dumps(self.as_dict(), indent=2, allow_nan=False)
+        self.robot.save(target)
+        scratch = record.with_suffix(".json.part")
+        scratch.write_text(text + "\n", encoding="utf-8")
+        scratch.replace(record)
+        return target, record
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one HTML page with tables, verdicts and figures, to open offline."""
+        from deltadyn.identification.fit_page import write_fit_page
+
+        return write_fit_page(self, path)
+
+
+def fingerprint(recording: Recording) -> str:
+    """SHA-256 of a recording's times, angles and torques."""
+    digest = sha256()
+    for array in (recording.t, recording.q, recording.tau):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, texts, lists and dictionaries only; NaN and infinity become None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return str(value)

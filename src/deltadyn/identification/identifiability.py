@@ -1,0 +1,318 @@
+"""What recordings can tell of a model's parameters, said before a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.dynamics.base import exciting_states
+from deltadyn.errors import DeltadynError
+from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
+from deltadyn.identification.groups import body_groups, dependent_sums
+from deltadyn.identification.information import Information
+from deltadyn.identification.least_squares import axis_weights
+from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.uncertainty import Covariance, covariance
+from deltadyn.robot import Robot
+
+NO_INFLUENCE = 1e-10  # of the largest torque that a parameter's typical size gives
+ROUNDING = 1e-14  # of the largest singular value
+WEAK = 0.3  # relative standard deviation: the data hardly tell the parameter
+ESSENTIAL = 0.1  # relative standard deviation: the data tell it well
+DROWNED = 1.0  # the same were all other parameters known: noise hides the parameter
+HOPELESS = 3.0  # the same beside the others: its value before is the better guess
+FELT = 0.01  # of the RMS torque of quick motion: the size at which a parameter is felt
+PLAIN = 3.0  # standard deviations from 0 at which a parameter shows
+STATES = 60  # of quick motion, for that size
+HELD_TOGETHER = 0.95  # correlation of two weak parameters worth a word
+
+
+class UnidentifiableError(DeltadynError):
+    """Parameters that the recordings cannot tell; said before the fit.
+
+    `no_influence` leave no trace in the torque or drown in its noise, of `dependent` only the sums
+    `sums` can be told; `advice` says what would make them identifiable.
+    """
+
+    def __init__(
+        self,
+        no_influence: Sequence[str],
+        dependent: Sequence[str],
+        sums: Sequence[str],
+        advice: Sequence[str],
+    ) -> None:
+        self.no_influence = tuple(no_influence)
+        self.dependent = tuple(dependent)
+        self.sums = tuple(sums)
+        self.advice = tuple(advice)
+        parts = list(self.advice)
+        if self.sums:
+            parts.append("only sums can be told: " + ", ".join(self.sums))
+        super().__init__(
+            f"the recordings do not identify {', '.join(self.no_influence + self.dependent)}: "
+            f"{'; '.join(parts)}; or pass unidentifiable='hold' to keep what cannot be told at the "
+            "robot's own values"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiability:
+    """What recordings tell of the parameters `names` (k).
+
+    `std` (k,) are predicted standard deviations, `scale` (k,) the parameters' sizes: the largest
+    of the robot's own value, what quick motion would feel, and a value that the data show.
+    `no_influence` leave no trace, `drowned` less than noise does, of `dependent` only the `sums`
+    can be told. `weak` are known to worse than 30 % of their size, `essential` to better than 10 %.
+    `held` would stay at the robot's values. `separable` are the standard parameters of bodies that
+    can be told alone, `grouped` says in which sums the others appear, `silent` are in none of them.
+    A fit of the `missing` ones makes no sense: `advice` says what they and others that would be
+    held lack, `weak_advice` what the weak ones do.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    rank: int
+    condition_number: float
+    raw_condition_number: float
+    std: FloatArray
+    scale: FloatArray
+    no_influence: tuple[str, ...]
+    drowned: tuple[str, ...]
+    dependent: tuple[str, ...]
+    sums: tuple[str, ...]
+    weak: tuple[str, ...]
+    essential: tuple[str, ...]
+    held: tuple[str, ...]
+    together: tuple[tuple[str, str], ...]
+    separable: tuple[str, ...]
+    grouped: tuple[str, ...]
+    silent: tuple[str, ...]
+    missing: tuple[str, ...]
+    advice: tuple[str, ...]
+    weak_advice: tuple[str, ...]
+    status: str
+
+    @property
+    def relative(self) -> FloatArray:
+        """Standard deviations over sizes (k,)."""
+        out: FloatArray = self.std / self.scale
+        return out
+
+    @property
+    def complete(self) -> bool:
+        """Whether all parameters can be told at all."""
+        return not self.missing
+
+    @property
+    def text(self) -> str:
+        """All of it in plain words."""
+        k = len(self.names)
+        lines = [
+            f"{self.rank} of {k} parameters are independent in these data; condition number "
+            f"{self.condition_number:.3g} (weighted rows, columns with influence, of unit "
+            f"length), {self.raw_condition_number:.3g} raw."
+        ]
+        lines += _line("No influence on the torque", self.no_influence)
+        lines += _line("Hidden by noise", self.drowned)
+        lines += _line("Told in sums only", self.sums)
+        lines += _line("Weak (predicted deviation above 30 % of the size)", self._sized(self.weak))
+        pairs = [f"{a} with {b}" for a, b in self.together]
+        lines += _line("Weak because they hang together", pairs)
+        lines += _line("Well known (below 10 %)", self.essential)
+        lines += [f"  {text}." for text in self.advice + self.weak_advice]
+        lines += _line("Standard parameters told alone", self.separable)
+        lines += [f"In sums only: {text}." for text in self.grouped]
+        lines += _line("Standard parameters that these data leave open", self.silent)
+        lines.append(self.status)
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _sized(self, names: Sequence[str]) -> list[str]:
+        share = dict(zip(self.names, self.relative, strict=True))
+        return [f"{name} {_share_text(share[name])}" for name in names]
+
+
+def identifiability(
+    robot: Robot,
+    information: Information,
+    par: Parametrisation,
+    weights: npt.ArrayLike | None = None,
+    *,
+    levels: MotionLevels | None = None,
+) -> Identifiability:
+    """What the data of a fit can tell of its parameters, from their factors.
+
+    `weights` (dof,) or (B, dof) are those of the fit, by default one over the residual's deviation
+    of each axis. `levels` of the motion are read from the factors where they are not given.
+    """
+    w = axis_weights(information, par) if weights is None else weights
+    found = covariance(information, par, None, w)
+    scale = shown_sizes(robot, par, found)
+    R, raw = (information.factor(par, u)[:-1, :-1] for u in (w, None))
+    length = np.linalg.norm(R, axis=0)
+    felt = length * scale
+    moved = levels or levels_of_information(information)
+    silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
+    silent |= np.array(at_rest(par.names, moved))
+    alive = np.flatnonzero(~silent)
+    unit = R[:, alive] / length[alive]
+    sums = dependent_sums(unit, length[alive], felt[alive], [par.names[j] for j in alive])
+    dependent = np.isin(np.arange(len(silent)), alive[list(sums.dependent)])
+    drowned = ~silent & (_alone(information, w, found, length) > DROWNED * scale)
+    std = np.where(silent, np.inf, found.std)
+    relative = std / scale
+    weak = (relative > WEAK) & ~(silent | dependent | drowned)
+    spare = np.isin(np.arange(len(silent)), alive[list(sums.spare)])
+    held = _held(information, par, w, scale, silent | drowned | spare)
+    # The small terms of whole rigid bodies lie below the noise as a rule; their fits know that.
+    hidden = drowned if par.source == "exact" else np.zeros_like(drowned)
+    missing = silent | dependent | hidden
+    lacking = missing | np.isin(par.names, held) if missing.any() else missing
+    bodies = body_groups(robot, par, [n for n in par.names if n not in held])
+    return Identifiability(
+        names=par.names,
+        units=par.units,
+        rank=len(alive) - len(sums.spare),
+        condition_number=_condition(unit),
+        raw_condition_number=_condition(raw),
+        std=std,
+        scale=scale,
+        no_influence=_named(par, silent),
+        drowned=_named(par, drowned),
+        dependent=_named(par, dependent),
+        sums=sums.texts,
+        weak=_named(par, weak),
+        essential=_named(par, relative < ESSENTIAL),
+        held=held,
+        together=_together(found, par, weak),
+        separable=bodies.separable,
+        grouped=bodies.grouped,
+        silent=bodies.silent,
+        missing=_named(par, missing),
+        advice=advise(_named(par, lacking), moved),
+        weak_advice=advise(_named(par, (weak | drowned) & ~lacking), moved, poorly=True),
+        status=found.status,
+    )
+
+
+def require_identifiable(found: Identifiability) -> Identifiability:
+    """The same, or an error that says what cannot be told and what would make it so."""
+    if found.complete:
+        return found
+    hidden = tuple(name for name in found.drowned if name in found.missing)
+    raise UnidentifiableError(
+        found.no_influence + hidden, found.dependent, found.sums, found.advice
+    )
+
+
+def hold_unidentifiable(par: Parametrisation, found: Identifiability) -> Parametrisation:
+    """The parameters that the data tell; the others stay at the robot's own values."""
+    return par.without(found.held)
+
+
+def sizes(robot: Robot, par: Parametrisation) -> FloatArray:
+    """The size (k,) by which a deviation is judged: the robot's own value, or what is felt.
+
+    Felt is what makes 1 % of the RMS torque of an axis in quick motion all over the workspace.
+    """
+    state = exciting_states(robot, STATES)
+    Y = par.columns(robot, state)
+    torque = np.sqrt((par.torque(robot, state, par.prior) ** 2).mean(axis=0))  # (dof,)
+    column = np.sqrt((Y**2).mean(axis=0))  # (dof, k)
+    for j, name in enumerate(par.names):  # Stribeck's torque is that of slow motion
+        for partner in (f"Fc{name[2:]}", f"Fc+{name[2:]}"):
+            if name.startswith("Fs") and partner in par.names:
+                column[:, j] = column[:, par.names.index(partner)]
+    with np.errstate(divide="ignore"):
+        felt = np.min(np.where(column > 0, FELT * torque[:, None] / column, np.inf), axis=0)
+    return np.where(np.isfinite(felt), np.maximum(np.abs(par.prior), felt), np.abs(par.prior))
+
+
+def shown_sizes(robot: Robot, par: Parametrisation, found: Covariance) -> FloatArray:
+    """Sizes (k,) that count what the data plainly show: friction that the robot file leaves out."""
+    scale = sizes(robot, par)
+    shown = np.isfinite(found.std) & (np.abs(found.x) > PLAIN * found.std)
+    out: FloatArray = np.where(shown, np.maximum(scale, np.abs(found.x)), scale)
+    return np.maximum(out, np.finfo(float).tiny)
+
+
+def _alone(
+    information: Information,
+    weights: npt.ArrayLike,
+    found: Covariance,
+    length: FloatArray,
+) -> FloatArray:
+    """Standard deviations (k,) if all other parameters were known."""
+    inflation = found.inflation[~found.unknown]
+    more = float(np.median(inflation)) if inflation.size else 1.0
+    w = np.broadcast_to(np.asarray(weights), (information.blocks, information.dof))
+    noise = np.sqrt(np.mean((w * found.residual_std) ** 2))
+    out: FloatArray = more * noise / np.maximum(length, 1e-300)
+    return out
+
+
+def _held(
+    information: Information,
+    par: Parametrisation,
+    weights: npt.ArrayLike,
+    scale: FloatArray,
+    cannot: BoolArray,
+) -> tuple[str, ...]:
+    """What stays at the robot's values: what cannot be told, then the most hopeless one by one.
+
+    Holding x_j leaves C - C_j C_j^T / C_jj of the others' covariance C.
+    """
+    left = np.flatnonzero(~cannot)
+    if not left.size:
+        return par.names
+    found = covariance(information, par.without(_named(par, cannot)), None, weights)
+    more = np.nan_to_num(found.inflation, nan=1.0)
+    C = found.white * np.outer(more, more)
+    while left.size:
+        share = np.sqrt(np.maximum(np.diag(C), 0.0)) / scale[left]
+        worst = int(np.argmax(share))
+        if not share[worst] > HOPELESS:
+            break
+        C = C - np.outer(C[worst], C[worst]) / C[worst, worst]
+        keep = np.arange(len(left)) != worst
+        C, left = C[np.ix_(keep, keep)], left[keep]
+    return tuple(name for j, name in enumerate(par.names) if j not in left)
+
+
+def _together(
+    found: Covariance, par: Parametrisation, weak: BoolArray
+) -> tuple[tuple[str, str], ...]:
+    """Pairs of parameters, one of them weak, whose errors go together."""
+    std = np.sqrt(np.maximum(np.diag(found.known), 1e-300))
+    correlation = np.abs(found.known / np.outer(std, std))
+    pairs = []
+    for i, j in np.argwhere(np.triu(correlation > HELD_TOGETHER, 1)):
+        if (weak[i] or weak[j]) and not (found.unknown[i] or found.unknown[j]):
+            pairs.append((par.names[i], par.names[j]))
+    return tuple(pairs)
+
+
+def _condition(matrix: FloatArray) -> float:
+    """Condition number of a matrix; infinite where a column is zero."""
+    if not matrix.size:
+        return np.inf
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return float(values[0] / values[-1]) if values[-1] > ROUNDING * values[0] else np.inf
+
+
+def _named(par: Parametrisation, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(name for name, yes in zip(par.names, chosen, strict=True) if yes)
+
+
+def _share_text(share: float) -> str:
+    return f"{100 * share:.0f} %" if share < 10 else f"{share:.2g} times"
+
+
+def _line(title: str, items: Sequence[str]) -> list[str]:
+    return [f"{title}: {', '.join(items)}."] if items else []

@@ -1,0 +1,329 @@
+"""The information of recordings: triangular factors of [Y tau], one per axis and block of time.
+
+For rows [Y tau] = Q R of an axis and a block of time all that a least-squares estimator can ask is
+in R: |Y x - tau|^2 = |R (x, -1)|^2. Factors of parts are put side by side without loss, so memory
+and the time of a fit do not grow with the log. Reduced models are column maps on R, weights scale
+it, and blocks of time tell how residuals hang together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray, contract
+from deltadyn.dynamics.base import exciting_states
+from deltadyn.dynamics.regressor import regressor
+from deltadyn.errors import InputError
+from deltadyn.identification.data import Prepared
+from deltadyn.identification.decimation import decimated
+from deltadyn.identification.fast_columns import axis_rows, has_fast_rows
+from deltadyn.identification.parametrisation import Parametrisation, payload_direction, wide_columns
+from deltadyn.robot import Robot
+
+IntArray = npt.NDArray[np.int64]
+
+BLOCK = 0.2  # s: longer than residuals remember, short enough for many blocks in a minute
+TOGETHER = 256  # blocks that are joined at once
+MEMORY = 4_000_000  # numbers in all factors: 32 MB; beyond, neighbouring blocks are joined
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """factors (B, dof, n + 1, n + 1) of [Y tau] for the wide columns `names` (n) of a robot.
+
+    Per block: `rows` (B,) samples of each axis, `seconds` (B,), `extra` (B,) payload in kg beyond
+    the robot's own, `recording` (B,) the index into `recordings`. `payload` (n,) is what one kg of
+    payload adds to the parameters.
+    """
+
+    source: str
+    robot: str
+    names: tuple[str, ...]
+    factors: FloatArray
+    rows: IntArray
+    seconds: FloatArray
+    extra: FloatArray
+    recording: IntArray
+    payload: FloatArray
+    recordings: tuple[str, ...]
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom."""
+        return int(self.factors.shape[1])
+
+    @property
+    def blocks(self) -> int:
+        """Number B of blocks."""
+        return len(self.factors)
+
+    @property
+    def samples(self) -> int:
+        """Samples in all blocks, each with a torque per axis."""
+        return int(self.rows.sum())
+
+    def merge(self, *others: Information) -> Information:
+        """The information of all recordings together, exactly."""
+        for other in others:
+            for name in ("source", "robot", "names"):
+                mine, theirs = getattr(self, name), getattr(other, name)
+                if mine != theirs:
+                    raise InputError(
+                        f"{name} of the information", theirs, f"{mine!r}, as the first"
+                    )
+        found = self
+        for other in others:
+            shifted = other.recording + len(found.recordings)
+            found = _concatenated([found, replace(other, recording=shifted)])
+        return found
+
+    def of_recordings(self, chosen: Sequence[int]) -> Information:
+        """The blocks of some recordings."""
+        return self.of_blocks(np.isin(self.recording, np.asarray(chosen)))
+
+    def of_blocks(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Information:
+        """Some blocks, also repeated."""
+        return replace(
+            self,
+            factors=self.factors[chosen],
+            rows=self.rows[chosen],
+            seconds=self.seconds[chosen],
+            extra=self.extra[chosen],
+            recording=self.recording[chosen],
+        )
+
+    def reduced(self, par: Parametrisation) -> FloatArray:
+        """Factors (B, dof, n + 1, k + 1) of [Y T, tau - Y offset - payload], not triangular."""
+        if par.wide_names != self.names or par.source != self.source:
+            raise InputError("parametrisation", par.wide_names, f"the columns {self.names}")
+        columns = self.factors[..., :-1]
+        known = par.offset + self.extra[:, None] * self.payload  # (B, n)
+        target = self.factors[..., -1] - contract("bamn,bn->bam", columns, known)
+        return np.concatenate([columns @ par.T, target[..., None]], axis=-1)
+
+    def factor(self, par: Parametrisation, weights: npt.ArrayLike | None = None) -> FloatArray:
+        """Triangular factor (k + 1, k + 1) of all weighted rows; weights (dof,) or (B, dof)."""
+        return self.factor_of(self.reduced(par), weights)
+
+    def factor_of(self, reduced: FloatArray, weights: npt.ArrayLike | None = None) -> FloatArray:
+        """The same from the result of `reduced`."""
+        rows = reduced
+        if weights is not None:
+            w = np.broadcast_to(np.asarray(weights, dtype=np.float64), (self.blocks, self.dof))
+            rows = rows * w[..., None, None]
+        return triangle(rows.reshape(-1, reduced.shape[-1]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a NumPy archive; `load_information` gives back equal factors."""
+        with open(path, "wb") as file:  # a path without suffix keeps its name
+            np.savez_compressed(
+                file,
+                text=np.array([self.source, self.robot]),
+                names=np.array(self.names),
+                recordings=np.array(self.recordings),
+                **{
+                    name: getattr(self, name)
+                    for name in ("factors", "rows", "seconds", "extra", "recording", "payload")
+                },
+            )
+
+
+def load_information(path: str | os.PathLike[str]) -> Information:
+    """Read what `Information.save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            fields = {name: file[name] for name in file.files}
+        source, robot = (str(text) for text in fields.pop("text"))
+        names, recordings = (
+            tuple(str(text) for text in fields.pop(key)) for key in ("names", "recordings")
+        )
+        return Information(source, robot, names, recordings=recordings, **fields)
+    except (ValueError, KeyError, TypeError, EOFError) as error:
+        raise InputError(
+            "information file", str(path), "a file that Information.save wrote"
+        ) from error
+
+
+class _Blocks(NamedTuple):
+    """Blocks of one part: factors, samples, seconds and payload."""
+
+    factors: FloatArray
+    rows: IntArray
+    seconds: FloatArray
+    extra: FloatArray
+
+
+Part = Prepared | Callable[[], Prepared]
+
+
+def gather(
+    robot: Robot,
+    recordings: Iterable[tuple[str, Iterable[Part]]],
+    source: str = "exact",
+    *,
+    workers: int | None = None,
+) -> Information:
+    """The information of prepared recordings (name and parts each), in chunks and threads.
+
+    A part may be a function that prepares it: then it is called in a thread.
+    """
+    names = wide_columns(robot, source).names
+    active = _active(robot, source)
+    payload = payload_direction(robot, source)
+    most = max(64, MEMORY // (robot.dof * (len(names) + 1) ** 2))
+    labels: list[str] = []
+    found: list[Information] = []
+    halvings = 0  # of all blocks so far: new ones follow, so that blocks stay of one length
+    for index, (label, parts) in enumerate(recordings):
+        labels.append(label)
+        for part in _mapped(robot, source, active, parts, workers):
+            number = np.full(len(part.rows), index, dtype=np.int64)
+            new = Information(source, robot.name, names, *part, number, payload, ())
+            for _ in range(halvings):
+                new = _paired(new)
+            found.append(new)
+            if sum(item.blocks for item in found) > 2 * most:
+                found = _halved(found, most)
+                halvings += 1
+    if not any(item.blocks for item in found):
+        raise InputError("samples", 0, "recordings longer than the filter of their band")
+    return replace(joined(_concatenated(found), most), recordings=tuple(labels))
+
+
+def joined(information: Information, most: int) -> Information:
+    """At most `most` blocks: neighbours of one recording are put together in pairs."""
+    while information.blocks > most:
+        fewer = _paired(information)
+        if fewer.blocks == information.blocks:
+            break
+        information = fewer
+    return information
+
+
+def _halved(items: list[Information], most: int) -> list[Information]:
+    """About half as many blocks in all: within each item, or else in all of them together."""
+    for index in range(len(items)):
+        items[index] = _paired(items[index])
+    if sum(item.blocks for item in items) > 1.5 * most:
+        return [joined(_concatenated(items), most)]
+    return items
+
+
+def _paired(information: Information) -> Information:
+    """Half as many blocks: those of one recording are put together two by two."""
+    recording, index = information.recording, np.arange(information.blocks)
+    place = index - np.searchsorted(recording, recording)  # within the recording
+    second = np.zeros(len(index), dtype=np.bool_)
+    second[1:] = (recording[1:] == recording[:-1]) & (place[1:] % 2 == 1)
+    fewer = information.of_blocks(~second)
+    target = np.cumsum(~second)[second] - 1  # where the first of each pair went
+    sources = np.flatnonzero(second)
+    for start in range(0, len(sources), TOGETHER):
+        here = target[start : start + TOGETHER]
+        more = information.factors[sources[start : start + TOGETHER]]
+        both = np.concatenate([fewer.factors[here], more], axis=2)
+        fewer.factors[here] = triangle(both)
+    fewer.rows[target] += information.rows[second]
+    fewer.seconds[target] += information.seconds[second]
+    return fewer
+
+
+def triangle(rows: FloatArray) -> FloatArray:
+    """The triangular factor (..., m, m) of rows (..., N, m), with rows of zeros where N < m."""
+    R = np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
+    size = rows.shape[-1]
+    missing = size - R.shape[-2]
+    if missing <= 0:
+        return R
+    return np.concatenate([R, np.zeros((*R.shape[:-2], missing, size))], axis=-2)
+
+
+def _concatenated(items: Sequence[Information]) -> Information:
+    """Blocks of one gathering, whose recordings are numbered already."""
+    if len(items) == 1:
+        return items[0]
+    return replace(
+        items[0],
+        factors=np.concatenate([item.factors for item in items]),
+        rows=np.concatenate([item.rows for item in items]),
+        seconds=np.concatenate([item.seconds for item in items]),
+        extra=np.concatenate([item.extra for item in items]),
+        recording=np.concatenate([item.recording for item in items]),
+        recordings=tuple(name for item in items for name in item.recordings),
+    )
+
+
+def _mapped(
+    robot: Robot,
+    source: str,
+    active: list[BoolArray],
+    parts: Iterable[Part],
+    workers: int | None,
+) -> Iterator[_Blocks]:
+    """The factors of every part in threads: NumPy lets go of the lock, and the next are read."""
+
+    def work(part: Part) -> _Blocks:
+        return _factors(robot, source, active, part if isinstance(part, Prepared) else part())
+
+    count = workers or min(4, os.cpu_count() or 1)
+    ahead: deque[Future[_Blocks]] = deque()
+    with ThreadPoolExecutor(count) as pool:
+        for part in parts:
+            ahead.append(pool.submit(work, part))
+            if len(ahead) > count:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _factors(robot: Robot, source: str, active: list[BoolArray], part: Prepared) -> _Blocks:
+    """Factors of a part's blocks, of equal length as far as samples allow."""
+    count = len(part.times)
+    blocks = max(1, count // max(1, round(BLOCK * part.limited_rate))) if count else 0
+    edges = np.linspace(0, count, blocks + 1).round().astype(np.int64)
+    sizes = np.diff(edges)
+    n = len(active[0])
+    out = np.zeros((blocks, robot.dof, n + 1, n + 1))
+    for axis, (rows, place) in enumerate(_limited_rows(robot, source, active, part)):
+        for size in np.unique(sizes):
+            same = np.flatnonzero(sizes == size)
+            several = triangle(rows[edges[same][:, None] + np.arange(size)])  # (blocks, m, m)
+            out[same[:, None, None], axis, np.arange(len(place))[:, None], place] = several
+    return _Blocks(out, sizes, sizes / part.limited_rate, np.full(blocks, part.extra))
+
+
+def _limited_rows(
+    robot: Robot, source: str, active: list[BoolArray], part: Prepared
+) -> Iterator[tuple[FloatArray, IntArray]]:
+    """[Y tau] (M, m) of each axis in the part's band, and the wide columns (m,) that are there."""
+    if has_fast_rows(robot, source):
+        for rows, places in zip(*axis_rows(robot, part.state, part.tau), strict=True):
+            even = rows if part.grid is None else part.grid(rows.T).T
+            yield decimated(part.filter, even).T, places
+        return
+    Y = wide_regressor(robot, part, source)
+    for axis, columns in enumerate(active):
+        both = np.column_stack([Y[:, axis, columns], part.tau[:, axis]])
+        yield part.limited(both), np.append(np.flatnonzero(columns), len(columns))
+
+
+def wide_regressor(robot: Robot, part: Prepared, source: str) -> FloatArray:
+    """Y (N, dof, n) of a part's samples, before the filter."""
+    offset = True if source == "exact" else None
+    return regressor(robot, part.state, source, tied=False, com_offset=offset).Y
+
+
+def _active(robot: Robot, source: str) -> list[BoolArray]:
+    """Which columns move the torque of each axis: the others are zero in any motion."""
+    state = exciting_states(robot, 16)
+    offset = True if source == "exact" else None
+    Y = regressor(robot, state, source, tied=False, com_offset=offset).Y
+    return [np.asarray((Y[:, axis] != 0).any(axis=0)) for axis in range(robot.dof)]

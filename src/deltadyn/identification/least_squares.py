@@ -1,0 +1,121 @@
+"""Least squares on the information: base parameters, weights of the axes, and Huber's weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.errors import InputError
+from deltadyn.identification.information import Information, triangle
+from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.problem import Problem, Solution
+
+PASSES = 10  # over the weights of the axes
+SETTLED = 1e-6  # relative change of the weights that ends them
+HUBER = 1.345  # deviations: 95 % efficient where residuals are normal
+NORMAL = 1.4826  # standard deviation per median of absolute values
+ROUNDING = 1e-9  # of the torque: residuals below are none
+
+
+def solve_base(problem: Problem) -> Solution:
+    """Weighted least squares for the base parameters [gnad2024], from the factor alone."""
+    x = solved(problem.factor())
+    return Solution(x, "Weighted least squares for the base parameters; nothing was bounded.")
+
+
+def solve_robust(problem: Problem, *, threshold: float = HUBER, passes: int = 50) -> Solution:
+    """Huber's estimate: residuals beyond `threshold` deviations of their axis count less."""
+    if not threshold > 0:
+        raise InputError("threshold", threshold, "a number of deviations above 0")
+    x = solved(problem.factor())
+    scale = _spread(problem, x)
+    for count in range(1, passes + 1):
+        new, light = _reweighted(problem, x, scale * threshold)
+        change = np.abs(new - x) / np.maximum(np.abs(new), 1e-12)
+        x = new
+        scale = _spread(problem, x)
+        if change.max() < 1e-7:
+            status = (
+                f"Huber's estimate after {count} passes; {100 * light:.2g} % of the residuals lie "
+                f"beyond {threshold:g} deviations and count less."
+            )
+            return Solution(x, status, details={"passes": count, "light_share": light})
+    status = f"Huber's weights did not settle in {passes} passes; the last change was "
+    return Solution(x, f"{status}{change.max():.1e}.", converged=False)
+
+
+def solved(factor: FloatArray) -> FloatArray:
+    """x (k,) that minimises |R (x, -1)|, with columns scaled to length 1."""
+    from scipy.linalg import solve_triangular  # takes longer than the rest of the import
+
+    k = len(factor) - 1
+    R, target = factor[:k, :k], factor[:k, k]
+    length = np.linalg.norm(R, axis=0)
+    if not (length > 0).all() or np.abs(np.diag(R)).min() == 0:
+        raise InputError("rank of the columns", int(np.linalg.matrix_rank(R)), f"{k}")
+    x: FloatArray = solve_triangular(R / length, target) / length
+    return x
+
+
+def residual_rms(reduced: FloatArray, information: Information, x: FloatArray) -> FloatArray:
+    """Root mean square of the residuals (dof,) in N m, from reduced factors."""
+    left = contract("bamk,k->bam", reduced, np.append(x, -1.0))
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", left, left) / information.samples)
+    return rms
+
+
+def torque_rms(information: Information) -> FloatArray:
+    """Root mean square of the measured torque (dof,) in N m, in the band of the fit."""
+    last = information.factors[..., -1]
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", last, last) / information.samples)
+    return rms
+
+
+def axis_weights(information: Information, par: Parametrisation) -> FloatArray:
+    """1 / residual deviation of each axis (dof,), iterated with the fit that they weight."""
+    reduced = information.reduced(par)
+    torque = torque_rms(information)
+    floor = np.maximum(ROUNDING * torque, 1e-12 * max(float(torque.max()), 1e-300))
+    weights = 1 / np.maximum(torque, floor)
+    for _ in range(PASSES):
+        x = least(information.factor_of(reduced, weights))
+        new = 1 / np.maximum(residual_rms(reduced, information, x), floor)
+        change = float(np.abs(new / weights - 1).max())
+        weights = new
+        if change < SETTLED:
+            break
+    return weights
+
+
+def least(factor: FloatArray) -> FloatArray:
+    """Least squares, of least norm where columns depend on each other."""
+    k = len(factor) - 1
+    length = np.linalg.norm(factor[:, :k], axis=0)
+    length[length == 0] = 1.0
+    x: FloatArray = np.linalg.lstsq(factor[:, :k] / length, factor[:, k], rcond=1e-10)[0] / length
+    return x
+
+
+def _reweighted(problem: Problem, x: FloatArray, bound: FloatArray) -> tuple[FloatArray, float]:
+    """One pass of Huber's weights, and the share of residuals that count less."""
+    collected: FloatArray | None = None
+    light, total = 0, 0
+    for Y, tau in problem.rows():
+        size = np.abs(tau - Y @ x)
+        weight = np.sqrt(np.minimum(1.0, bound / np.maximum(size, 1e-300))) * problem.weights
+        light += int((size > bound).sum())
+        total += size.size
+        rows = np.concatenate([Y, tau[..., None]], axis=2) * weight[..., None]
+        new = triangle(rows.reshape(-1, rows.shape[2]))
+        collected = new if collected is None else triangle(np.concatenate([collected, new]))
+    assert collected is not None
+    return solved(collected), light / total
+
+
+def _spread(problem: Problem, x: FloatArray) -> FloatArray:
+    """Deviation of the residuals of each axis (dof,) by the median, which outliers do not move."""
+    sizes = np.concatenate([np.abs(tau - Y @ x) for Y, tau in problem.rows()])
+    torque = np.concatenate([np.abs(tau) for _, tau in problem.rows()])
+    floor = ROUNDING * np.maximum(torque.max(axis=0), 1e-300)
+    spread: FloatArray = np.maximum(NORMAL * np.median(sizes, axis=0), floor)
+    return spread

@@ -1,0 +1,263 @@
+"""Recordings on their way into a fit: checked, cut into parts, with one band for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import numpy.typing as npt
+
+from deltadyn.errors import InputError
+from deltadyn.identification.band import LONGEST, choose_band
+from deltadyn.identification.data import (
+    AT_REST,
+    CHUNK,
+    Prepared,
+    Rates,
+    as_recordings,
+    checked_band,
+    deferred_parts,
+    prepared_parts,
+)
+from deltadyn.identification.fit import DataSource, fingerprint
+from deltadyn.identification.information import Information, gather
+from deltadyn.identification.lowpass import LowPass
+from deltadyn.identification.reading_bar import Tell, reading_bar
+from deltadyn.identification.stream import FilePath, Streamed, file_digest, row_bytes
+from deltadyn.recording.checks import check_recording
+from deltadyn.recording.recording import Recording, concatenate
+from deltadyn.robot import Robot
+
+#: What a fit is made from: recordings, files, and logs that are read in pieces.
+Log = Recording | FilePath | Streamed
+Data = Log | Iterable[Log]
+
+#: Findings after which no fit means anything.
+FATAL = (
+    "torque sign",
+    "angle sign",
+    "swapped axes",
+    "angle unit",
+    "torque unit",
+    "time unit",
+    "open loop",
+    "encoder wrap",
+    "rate unit",
+)
+CHECKED = 400_000  # samples of a recording that are looked at
+KEPT = 500_000  # samples whose parts are kept for methods that read them again
+BAND_FROM = 3  # recordings, the longest ones, from which the band is found
+
+
+class Loaded:
+    """Recordings made ready: the robot of the fit, its band in Hz, the parts and their origin.
+
+    Where rates are estimated and the robot's friction has no smoothing, the direction of a joint
+    that rests is noise; friction then gets a smoothing of three deviations of the rate.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        recordings: Data,
+        band: float | Literal["auto"] | None = "auto",
+        rates: Rates = "auto",
+        bandwidth: npt.ArrayLike | None = None,
+        check: bool = True,
+        progress: bool = False,
+    ) -> None:
+        self._given = as_logs(robot, recordings)
+        self.recordings = tuple(
+            (item.whole or item) if isinstance(item, Streamed) else item for item in self._given
+        )
+        if check:
+            for recording in self.recordings:
+                refuse_spoiled(robot, _head(recording))
+        self._progress = progress
+        self._rates: Rates = rates
+        self._bandwidth = bandwidth
+        self._kept: list[list[Prepared]] | None = None
+        self.robot = robot
+        longest = sorted(map(_head, self.recordings), key=len, reverse=True)[:BAND_FROM]
+        first = [self._first_part(item) for item in longest]
+        noise = max(
+            (float(p.rate_noise.max()) for p in first if p.rate_noise is not None), default=0.0
+        )
+        if noise > 0 and robot.friction.smoothing is None:
+            self.robot = robot.with_friction(smoothing=AT_REST * noise)
+        self.band = self._common_band(first) if band == "auto" else checked_band(band)
+
+    @cached_property
+    def sources(self) -> tuple[DataSource, ...]:
+        """Where the samples come from; a file that was not read to its end is read now."""
+        return tuple(
+            item.source if isinstance(item, Streamed) else DataSource.of(item)
+            for item in self._given
+        )
+
+    def parts(self) -> Iterator[Prepared]:
+        """All parts of all recordings, each in the band."""
+        for _, parts in self.by_recording():
+            yield from parts
+
+    def by_recording(self) -> Iterator[tuple[str, Iterable[Prepared]]]:
+        """The name of every recording with its parts."""
+        names = self.names()
+        kept = self._small()
+        for index, (name, recording) in enumerate(zip(names, self.recordings, strict=True)):
+            yield name, (make() for make in self._parts(recording)) if kept is None else kept[index]
+
+    def names(self) -> list[str]:
+        """The recordings' names, numbered where several share one."""
+        names = [item.name for item in self.recordings]
+        if len(set(names)) == len(names):
+            return names
+        return [f"{name} ({index})" for index, name in enumerate(names)]
+
+    def information(self, source: str) -> Information:
+        """The information of all recordings for the widest regressor of a kind."""
+        kept = self._small()
+        if kept is not None:
+            return gather(self.robot, zip(self.names(), kept, strict=True), source)
+        with reading_bar(self._progress, self._seconds()) as tell:
+            parts = (self._parts(item, tell) for item in self.recordings)
+            return gather(self.robot, zip(self.names(), parts, strict=True), source)
+
+    def _seconds(self) -> float | None:
+        """The duration of all recordings; None where a stream's is not known yet."""
+        durations = [item.duration for item in self.recordings if isinstance(item, Recording)]
+        return sum(durations) if len(durations) == len(self.recordings) else None
+
+    def _small(self) -> list[list[Prepared]] | None:
+        """The parts of all recordings, where these are few."""
+        if self._kept is None:
+            whole = [item for item in self.recordings if isinstance(item, Recording)]
+            if len(whole) == len(self.recordings) and sum(map(len, whole)) <= KEPT:
+                self._kept = [[make() for make in self._parts(item)] for item in whole]
+        return self._kept
+
+    def _parts(
+        self, recording: Recording | Streamed, tell: Tell | None = None
+    ) -> Iterator[Callable[[], Prepared]]:
+        """Functions that prepare a part each."""
+        overlap = 0.0
+        if self.band is not None:
+            rate = 1 / _head(recording).sample_time
+            overlap = 2 * LowPass.of(rate, self.band).margin / rate
+        rates, bandwidth = self._rates, self._bandwidth
+        if isinstance(recording, Streamed):
+            parts = recording.parts(
+                robot=self.robot, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
+            )
+        else:
+            parts = deferred_parts(
+                self.robot, recording, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
+            )
+        for make in parts:
+            yield partial(_in_band, make, self.band, overlap, tell)
+
+    def _first_part(self, recording: Recording) -> Prepared:
+        parts = prepared_parts(
+            self.robot, recording, rates=self._rates, bandwidth=self._bandwidth, size=LONGEST
+        )
+        for part in parts:
+            return part
+        raise InputError(
+            f"recording {recording.name!r}", "gaps everywhere", "stretches of at least 8 samples"
+        )
+
+    def _common_band(self, parts: list[Prepared]) -> float | None:
+        found = [choose_band(self.robot, [part]) for part in parts]
+        limits = [hz for hz in found if hz is not None]
+        return min(limits) if limits else None
+
+
+def refuse_spoiled(robot: Robot, recording: Recording) -> None:
+    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
+    looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
+    for finding in check_recording(looked_at, robot):
+        if finding.severity == "error" and finding.kind in FATAL:
+            raise InputError(
+                f"recording {recording.name!r}",
+                finding.kind,
+                f"a recording without this finding. {finding.text} {finding.advice} "
+                "Or pass check=False",
+            )
+
+
+def refuse_shared(sources: Iterable[DataSource], validation: Data | None) -> None:
+    """Raise where a recording or a file is meant for training and for validation."""
+    if validation is None:
+        return
+    trained = list(sources)
+    for item in _several(validation):
+        path = Path(item) if isinstance(item, str | PathLike) else None
+        name = item.name if isinstance(item, Recording | Streamed) else str(item)
+        own = _digests(item)
+        for source in trained:
+            same = (
+                path is not None and source.file and Path(source.file).resolve() == path.resolve()
+            )
+            if same or source.sha256 in own:
+                raise InputError(
+                    "validation",
+                    name,
+                    "another recording: the fit is trained on these very samples "
+                    f"({source.name!r})",
+                )
+
+
+def _digests(item: Log) -> tuple[str | None, ...]:
+    """What a source of these samples may have as its checksum."""
+    if isinstance(item, Streamed):
+        return (item.source.sha256,)
+    if isinstance(item, str | PathLike):
+        return (file_digest(item),) if Path(item).is_file() else ()
+    (recording,) = as_recordings([item])
+    rows = sha256(row_bytes(recording)).hexdigest()
+    return (fingerprint(recording), rows, recording.provenance.sha256)
+
+
+def _several(data: Data) -> tuple[Log, ...]:
+    """One log or more."""
+    if isinstance(data, Recording | Streamed | str | PathLike):
+        return (data,)
+    return tuple(data)
+
+
+def as_logs(robot: Robot, data: Data) -> tuple[Recording | Streamed, ...]:
+    """One log or several: recordings as they are, files and streams to be read in pieces."""
+    found: list[Recording | Streamed] = []
+    for item in _several(data):
+        if isinstance(item, str | PathLike):
+            found.append(Streamed(robot, item))
+        elif isinstance(item, Streamed):
+            found.append(item)
+        else:
+            found += as_recordings([item])
+    return tuple(found) or as_recordings(())
+
+
+def in_memory(robot: Robot, data: Data) -> tuple[Recording, ...]:
+    """The same as recordings, for methods that want them whole."""
+    return tuple(
+        concatenate(list(item.pieces())) if isinstance(item, Streamed) else item
+        for item in as_logs(robot, data)
+    )
+
+
+def _head(recording: Recording | Streamed) -> Recording:
+    return recording.head if isinstance(recording, Streamed) else recording
+
+
+def _in_band(
+    make: Callable[[], Prepared], band: float | None, overlap: float, tell: Tell | None
+) -> Prepared:
+    part = make().with_band(band)
+    if tell is not None:
+        tell(part.name, float(part.t[-1] - part.t[0]) - overlap)  # its neighbour has it, too
+    return part

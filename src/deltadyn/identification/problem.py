@@ -1,0 +1,114 @@
+"""What a method gets and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.errors import InputError
+from deltadyn.identification.certificate import Certificate
+from deltadyn.identification.data import Prepared
+from deltadyn.identification.information import Information, wide_regressor
+from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.robot import Robot
+
+SURE = 100.0  # torques: what a held parameter would cost if it moved by its size
+SMALL = 0.1  # size of a held parameter that is 0, in its unit
+CACHE = 60_000_000  # numbers of rows that are kept in memory: 480 MB
+
+Parts = Callable[[], Iterator[Prepared]]
+
+
+@dataclass(eq=False)
+class Problem:
+    """Robot, parameters and data of a fit; `weights` (dof,) scale the rows of each axis.
+
+    `held` are parameters that the data cannot tell, at the values that they keep.
+    """
+
+    robot: Robot
+    par: Parametrisation
+    information: Information
+    weights: FloatArray
+    parts: Parts | None = None
+    seed: int = 0
+    progress: bool = False
+    held: dict[str, float] = field(default_factory=dict)
+    _rows: list[tuple[FloatArray, FloatArray]] | None = None
+
+    def factor(self) -> FloatArray:
+        """Triangular factor (k + 1, k + 1) of the weighted rows."""
+        return self.information.factor(self.par, self.weights)
+
+    def factor_with_held(self) -> FloatArray:
+        """The factor with columns for what is held, so sure that a fit of bodies keeps it."""
+        R, k, m = self.factor(), len(self.par.names), len(self.held)
+        values = np.array(list(self.held.values()))
+        size = np.where(values != 0, np.abs(values), SMALL)
+        sure = SURE * float(np.linalg.norm(R[:, -1])) / size
+        out = np.zeros((k + m + 1, k + m + 1))
+        out[:k, :k], out[:k, -1], out[-1, -1] = R[:k, :k], R[:k, -1], R[-1, -1]
+        index = np.arange(k, k + m)
+        out[index, index], out[index, -1] = sure, sure * values
+        return out
+
+    def rows(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Rows Y (M, dof, k) and torque (M, dof) of every part in its band, without weights."""
+        if self._rows is not None:
+            yield from self._rows
+            return
+        if self.parts is None:
+            raise InputError(
+                "data", "information alone", "recordings: this method reads the samples again"
+            )
+        kept: list[tuple[FloatArray, FloatArray]] | None = []
+        size = 0
+        for part in self.parts():
+            block = rows_of(self.robot, self.par, self.information, part)
+            size += block[0].size
+            if kept is not None:
+                kept.append(block)
+                if size > CACHE:
+                    kept = None
+            yield block
+        self._rows = kept
+
+    def stacked(self) -> tuple[FloatArray, FloatArray]:
+        """All weighted rows as Y (rows, k) and torque (rows,)."""
+        blocks = [
+            ((Y * self.weights[:, None]).reshape(-1, Y.shape[2]), (tau * self.weights).reshape(-1))
+            for Y, tau in self.rows()
+        ]
+        return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Parameters x (k,) with a sentence on how they were found.
+
+    `standard` holds parameters of the bodies where the method finds them, `certificate` the proof
+    of a global optimum where there is one, `details` numbers for the report.
+    """
+
+    x: FloatArray
+    status: str
+    converged: bool = True
+    standard: dict[str, float] | None = None
+    certificate: Certificate | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def rows_of(
+    robot: Robot, par: Parametrisation, information: Information, part: Prepared
+) -> tuple[FloatArray, FloatArray]:
+    """Y (M, dof, k) and the torque (M, dof) that the parameters explain, in the part's band."""
+    wide = wide_regressor(robot, part, par.source)
+    known = par.offset + part.extra * information.payload
+    tau = part.tau - contract("nij,j->ni", wide, known)
+    both = np.concatenate([wide @ par.T, tau[..., None]], axis=2)
+    limited = part.limited(both)
+    return limited[..., :-1], limited[..., -1]

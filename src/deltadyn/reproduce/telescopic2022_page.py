@@ -1,0 +1,198 @@
+"""The figures of the reproduction of [telescopic2022]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from deltadyn.arrays import FloatArray
+from deltadyn.identification.two_step import TwoStepResult
+from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.telescopic2022_bench import Bench, fitted_value, machine_value
+
+if TYPE_CHECKING:
+    from deltadyn.reproduce.telescopic2022 import Simulated, Validated
+
+COLORS = ("#1f5fa8", "#d2691e", "#2a8a4a", "#444444")
+AXES = ("l", "theta", "phi")
+JOINTS = ("joint 1", "joint 2", "joint 3")
+SHOWN = 600  # samples of a measured curve: more cannot be seen
+BARS = ("platform.m", "arm.m", "strut.m", "rotor", "Fv", "Fc", "upper.m", "lower.m", "prismatic.Fv")
+
+
+def figures(gate: Simulated, runs: Bench, validated: Validated) -> tuple[Figure, ...]:
+    """Figures 8, 9 with 10, 12, 13 and table 2 as a picture."""
+    return (
+        Figure(
+            "Figure 8: the rod's coordinates on the gate",
+            partial(_rod_figure, gate),
+            "Length and projected angles of the rod, their rates and accelerations, and the force "
+            "along l and the moments about theta and phi that move it.",
+        ),
+        Figure(
+            "Figures 9 and 10: torques without and with the rod, simulated",
+            partial(_torque_figure, gate),
+            "Model 'projected-rod', no friction. Dotted: the exact model. Joints 2 and 3 have the "
+            "same torque: the gate is in their plane of symmetry.",
+        ),
+        Figure(
+            "Figure 12: torques without and with the rod, measured on the bench",
+            partial(_measured_figure, runs),
+            "The same gate with friction, on the bench's industrial machine.",
+        ),
+        Figure(
+            "Figure 13: predicted and measured torque",
+            partial(_validation_figure, validated),
+            "A motion that the fits have not seen, below 30 Hz, on the industrial machine. Waves "
+            "in the measured torque are motor ripple. Dashed: the exact model's legs, no rod.",
+        ),
+        Figure(
+            "Table 2: identified over true values",
+            partial(_bar_figure, runs),
+            "1 is the machine's own value. The paper's model has the platform's mass given, and is "
+            "shown as its unbounded fit gives it.",
+        ),
+    )
+
+
+def _rod_figure(gate: Simulated) -> Any:
+    titles = ("(a) coordinates", "(b) rates", "(c) accelerations", "(d) force and moments")
+    labels = ("m, rad", "m/s, rad/s", "m/s², rad/s²", "N, N m")
+    figure = _grid(2, 2, titles)
+    parts = (gate.coordinates, gate.rates, gate.accelerations, gate.forces)
+    for place, (values, label) in enumerate(zip(parts, labels, strict=True)):
+        row, col = place // 2 + 1, place % 2 + 1
+        for k, name in enumerate(AXES):
+            curve = (gate.motion.t, values[:, k])
+            _line(figure, curve, name, COLORS[k], row, col, legend=place == 0)
+        figure.update_yaxes(title_text=label, row=row, col=col)
+    return _finished(figure, 620, bottom=2)
+
+
+def _torque_figure(gate: Simulated) -> Any:
+    figure = _grid(1, 2, ("without rod", "with rod"), shared_y=True)
+    for col, tau in enumerate((gate.without, gate.projected), start=1):
+        for k, name in enumerate(JOINTS):
+            _line(figure, (gate.motion.t, tau[:, k]), name, COLORS[k], 1, col, legend=col == 1)
+    for k in range(3):
+        name = f"exact, {JOINTS[k]}"
+        curve = (gate.motion.t, gate.exact[:, k])
+        _line(figure, curve, name, COLORS[k], 1, 2, dash="dot", legend=True)
+    figure.update_yaxes(title_text="torque (N m)", row=1, col=1)
+    return _finished(figure, 400)
+
+
+def _measured_figure(runs: Bench) -> Any:
+    figure = _grid(1, 3, JOINTS, shared_y=True)
+    for run, name, color in zip(
+        runs.gates, ("without rod", "with rod"), (COLORS[0], COLORS[1]), strict=True
+    ):
+        t, tau = _thinned(run.recording.t, run.recording.tau)
+        for k in range(3):
+            _line(figure, (t, tau[:, k]), name, color, 1, k + 1, legend=k == 0)
+    figure.update_yaxes(title_text="torque (N m)", row=1, col=1)
+    return _finished(figure, 400)
+
+
+def _validation_figure(validated: Validated) -> Any:
+    figure = _grid(3, 1, JOINTS, shared_x=True)
+    curves = (
+        ("measured", validated.tau, "#999999", "solid"),
+        ("predicted, no rod", validated.predicted["legs alone"], "#bbbbbb", "dash"),
+        ("predicted, paper's model", validated.predicted["projected-rod"], COLORS[1], "dot"),
+        ("predicted, exact model", validated.predicted["exact"], COLORS[0], "solid"),
+    )
+    for name, tau, color, dash in curves:
+        for k in range(3):
+            curve = (validated.t, tau[:, k])
+            _line(figure, curve, name, color, k + 1, 1, dash=dash, legend=k == 0)
+    for row in (1, 2, 3):
+        figure.update_yaxes(title_text="torque (N m)", row=row, col=1)
+    return _finished(figure, 800, bottom=3)
+
+
+def _bar_figure(runs: Bench) -> Any:
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    bumpy, ideal = runs.fits["industrial"], runs.fits["ideal"]
+    bars: tuple[tuple[str, TwoStepResult, Any, str, bool], ...] = (
+        ("exact, ideal bench", ideal.exact, ideal.machine, COLORS[2], False),
+        ("exact, industrial bench", bumpy.exact, bumpy.machine, COLORS[0], False),
+        ("paper's model, ideal bench", ideal.mended, ideal.machine, "#e8b98a", True),
+        ("paper's model, industrial bench", bumpy.mended, bumpy.machine, COLORS[1], True),
+    )
+    for name, result, machine, color, unbounded in bars:
+        shown = [item for item in BARS if item not in result.held]
+        ratios = [
+            fitted_value(result, item, unbounded=unbounded) / machine_value(machine, item)
+            for item in shown
+        ]
+        figure.add_trace(go.Bar(x=shown, y=ratios, name=name, marker_color=color))
+    figure.add_hline(y=1, line_color="#444444", line_width=1)
+    figure.update_yaxes(title_text="identified over true")
+    return _finished(figure, 420, title="")
+
+
+def _grid(
+    rows: int,
+    cols: int,
+    titles: Sequence[str],
+    *,
+    shared_x: bool = False,
+    shared_y: bool = False,
+) -> Any:
+    from plotly.subplots import make_subplots
+
+    return make_subplots(
+        rows=rows,
+        cols=cols,
+        subplot_titles=titles,
+        shared_xaxes=shared_x,
+        shared_yaxes=shared_y,
+        vertical_spacing=0.07 if rows == 3 else 0.14,
+        horizontal_spacing=0.08,
+    )
+
+
+def _line(
+    figure: Any,
+    curve: tuple[FloatArray, FloatArray],
+    name: str,
+    color: str,
+    row: int,
+    col: int,
+    *,
+    dash: str = "solid",
+    legend: bool,
+) -> None:
+    import plotly.graph_objects as go
+
+    trace = go.Scatter(
+        x=curve[0],
+        y=curve[1],
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        showlegend=legend,
+        line={"color": color, "width": 1.6, "dash": dash},
+    )
+    figure.add_trace(trace, row=row, col=col)
+
+
+def _finished(figure: Any, height: int, *, bottom: int = 1, title: str = "time (s)") -> Any:
+    if title:
+        figure.update_xaxes(title_text=title, row=bottom)
+    figure.update_layout(
+        template="plotly_white",
+        height=height,
+        margin={"t": 40, "b": 90},
+        legend={"orientation": "h", "y": -60 / height, "yanchor": "top"},
+    )
+    return figure
+
+
+def _thinned(t: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    step = max(1, len(t) // SHOWN)
+    return t[::step], values[::step]

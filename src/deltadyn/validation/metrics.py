@@ -1,0 +1,112 @@
+"""The numbers of a validation: how far predicted and measured torque differ, per axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.errors import InputError
+
+#: The fields of `Metrics` that are numbers per axis, with their units, in the order of the tables.
+FIELDS = {
+    "fitness": "1",
+    "fitness_measured": "1",
+    "r_squared": "1",
+    "rms": "N m",
+    "mean": "N m",
+    "std": "N m",
+    "maximum": "N m",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Metrics:
+    """Per axis (dof,), of the residual e = measured - predicted over `count` samples.
+
+    fitness           1 - rms / (range of the predicted torque)   [kim2022] eq. 41
+    fitness_measured  1 - rms / (range of the measured torque)
+    r_squared         1 - sum e^2 / sum (measured - its mean)^2
+    rms, mean, std    of e in N m, with rms^2 = mean^2 + std^2
+    maximum           largest |e| in N m
+
+    A number that does not exist is NaN: all without samples, the first three where the torque that
+    they divide by does not change.
+    """
+
+    count: npt.NDArray[np.intp]
+    fitness: FloatArray
+    fitness_measured: FloatArray
+    r_squared: FloatArray
+    rms: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    maximum: FloatArray
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers for JSON; what does not exist is None."""
+        values: dict[str, Any] = {name: plain(getattr(self, name)) for name in FIELDS}
+        return {"count": self.count.tolist(), **values}
+
+
+def metrics(
+    measured: npt.ArrayLike, predicted: npt.ArrayLike, mask: npt.ArrayLike | None = None
+) -> Metrics:
+    """Metrics of torques (N, dof) in N m; `mask` (N, dof) picks the samples of each axis."""
+    tau, model = _torques(measured, "measured"), _torques(predicted, "predicted")
+    if model.shape != tau.shape:
+        raise InputError("shape of predicted", model.shape, f"{tau.shape}, as measured has")
+    chosen = np.ones(tau.shape, dtype=bool) if mask is None else np.asarray(mask)
+    if chosen.dtype != np.bool_ or chosen.shape != tau.shape:
+        shown = (str(chosen.dtype), chosen.shape)
+        raise InputError("mask", shown, f"truth values of shape {tau.shape}, as measured has")
+    rows = [_axis(*columns) for columns in zip(tau.T, model.T, chosen.T, strict=True)]
+    count = np.array([row[0] for row in rows], dtype=np.intp)
+    return Metrics(count, *(np.array([row[k] for row in rows]) for k in range(1, 8)))
+
+
+def _axis(tau: FloatArray, model: FloatArray, chosen: BoolArray) -> tuple[float, ...]:
+    tau, model = tau[chosen], model[chosen]
+    if not tau.size:
+        return (0, *[np.nan] * 7)
+    e = tau - model
+    square = float(np.mean(e**2))
+    rms, mean = float(np.sqrt(square)), float(np.mean(e))
+    return (
+        tau.size,
+        1 - _share(rms, float(np.ptp(model))),
+        1 - _share(rms, float(np.ptp(tau))),
+        1 - _share(square, float(np.var(tau))),
+        rms,
+        mean,
+        float(np.std(e)),
+        float(np.abs(e).max()),
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else np.nan
+
+
+def _torques(value: npt.ArrayLike, name: str) -> FloatArray:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or array.ndim != 2:
+        raise InputError(name, (str(array.dtype), array.shape), "real numbers of shape (N, dof)")
+    array = array.astype(np.float64, copy=False)
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        row, axis = (int(index) for index in bad[0])
+        place = f"row {row}, axis {axis}"
+        raise InputError(name, float(array[row, axis]), "finite numbers", where=place)
+    return array
+
+
+def plain(values: npt.ArrayLike) -> Any:
+    """Numbers for JSON, None in place of what is not finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        return float(array) if np.isfinite(array) else None
+    return [plain(value) for value in array]

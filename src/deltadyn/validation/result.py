@@ -1,0 +1,228 @@
+"""The result of a validation: a value with its tables, its words and its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.robot import Robot
+from deltadyn.validation.diagnosis import Diagnosis
+from deltadyn.validation.metrics import FIELDS, Metrics
+from deltadyn.validation.segments import Segment
+from deltadyn.validation.sentences import percent
+
+STANDING = 0.3  # share of the residual's power at rest that is worth a word
+TITLES = {
+    "fitness": "fitness (kim2022 eq. 41)",
+    "fitness_measured": "fitness, measured range",
+    "r_squared": "R^2",
+    "rms": "RMS",
+    "mean": "mean",
+    "std": "standard deviation",
+    "maximum": "largest",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """A model beside held-out recordings; numbers per axis (dof,), see `Metrics`.
+
+    `t` (M,) in s, `measured` and `torque` (M, dof) in N m are what was compared: both torques below
+    `band` Hz (None: as recorded) at `rate` Hz, the recordings one after the other. `segments` are
+    the metrics by part of the motion, `diagnosis` says what the residual consists of. `parts` holds
+    the validation of each recording where several were given.
+    """
+
+    model: str
+    robot: Robot
+    recordings: tuple[str, ...]
+    t: FloatArray
+    measured: FloatArray
+    torque: FloatArray
+    band: float | None
+    rate: float
+    metrics: Metrics
+    segments: tuple[Segment, ...]
+    diagnosis: Diagnosis
+    starts: tuple[int, ...]  # first sample of every stretch without a gap
+    payloads: tuple[float, ...]  # kg that the model carried, per recording
+    parts: tuple[Validation, ...] = ()
+
+    @property
+    def residual(self) -> FloatArray:
+        """Measured minus predicted torque (M, dof), in N m."""
+        return self.measured - self.torque
+
+    @property
+    def fitness(self) -> FloatArray:
+        """1 - rms / range of the predicted torque [kim2022] eq. 41."""
+        return self.metrics.fitness
+
+    @property
+    def fitness_measured(self) -> FloatArray:
+        """1 - rms / range of the measured torque."""
+        return self.metrics.fitness_measured
+
+    @property
+    def r_squared(self) -> FloatArray:
+        """Share of the measured torque's variance that the model explains."""
+        return self.metrics.r_squared
+
+    @property
+    def rms(self) -> FloatArray:
+        """Root mean square of the residual, in N m."""
+        return self.metrics.rms
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the residual, in N m."""
+        return self.metrics.mean
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation of the residual about its mean, in N m."""
+        return self.metrics.std
+
+    @property
+    def maximum(self) -> FloatArray:
+        """Largest size of the residual, in N m."""
+        return self.metrics.maximum
+
+    @property
+    def relative_rms(self) -> float:
+        """RMS over the axes of rms / standard deviation of the measured torque."""
+        return relative_rms(self.rms, self.measured)
+
+    def segment(self, name: str) -> Segment:
+        """The segment of that name."""
+        from deltadyn.errors import UnknownNameError
+
+        for item in self.segments:
+            if item.name == name:
+                return item
+        raise UnknownNameError("segment", name, [item.name for item in self.segments])
+
+    @property
+    def verdict(self) -> str:
+        """What to think of the model, in a few words."""
+        worst = int(np.argmin(np.where(np.isnan(self.r_squared), np.inf, self.r_squared)))
+        explained = float(self.r_squared[worst])
+        if np.isnan(explained):
+            first = "The measured torque does not change: R^2 does not exist."
+        elif explained < 0:
+            first = (
+                f"On axis {self.robot.axis_names()[worst]} the model is worse than a constant "
+                f"torque (R^2 {explained:.2g})."
+            )
+        else:
+            first = (
+                f"On its worst axis, {self.robot.axis_names()[worst]}, the model explains "
+                f"{percent(explained)} of the torque's variance and leaves "
+                f"{self.rms[worst]:.3g} N m RMS."
+            )
+        standing = self._standing
+        if standing < STANDING:
+            return f"{first} {self.diagnosis.status}"
+        return (
+            f"{first} {self.diagnosis.status} {percent(standing)} of the residual's power lies at "
+            "rest, where friction lets the drive hold more or less than the model can know."
+        )
+
+    @property
+    def _standing(self) -> float:
+        """Share of the residual's power at rest."""
+        e = self.residual**2
+        return float(e[self.segment("rest").mask].sum() / e.sum()) if e.any() else 0.0
+
+    @property
+    def text(self) -> str:
+        """The tables with units, the verdict and the causes."""
+        names = self.robot.axis_names()
+        head = f"{self.model} on {', '.join(self.recordings)}"
+        band = "as recorded" if self.band is None else f"below {self.band:.3g} Hz"
+        samples = f"{len(self.t)} samples at {self.rate:.4g} Hz, torques {band}"
+        load = ", ".join(f"{mass:g}" for mass in dict.fromkeys(self.payloads))
+        lines = [head, f"{samples}; payload {load} kg", "", *_table(self.metrics, names), ""]
+        lines += [*_segment_lines(self.segments, names), "", self.verdict]
+        lines += [f"  {item.sentence}" for item in self.diagnosis.causes]
+        for part in self.parts:
+            rms = ", ".join(f"{value:.3g}" for value in part.rms)
+            cause = part.diagnosis.cause or "no clear cause"
+            lines.append(f"{part.recordings[0]}: RMS {rms} N m; {cause}")
+        return "\n".join(lines)
+
+    @property
+    def segment_table(self) -> str:
+        """Every number of every segment, with the rule of the segment."""
+        names = self.robot.axis_names()
+        lines: list[str] = []
+        for item in self.segments:
+            lines += [f"{item.name} ({percent(item.share)} of the samples): {item.rule}"]
+            lines += [*_table(item.metrics, names), ""]
+        return "\n".join(lines[:-1])
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the samples, for JSON."""
+        return {
+            "model": self.model,
+            "robot": self.robot.name,
+            "recordings": list(self.recordings),
+            "samples": len(self.t),
+            "rate_Hz": self.rate,
+            "band_Hz": self.band,
+            "payload_kg": list(self.payloads),
+            "axes": list(self.robot.axis_names()),
+            "metrics": self.metrics.as_dict(),
+            "segments": {item.name: item.as_dict() for item in self.segments},
+            "diagnosis": self.diagnosis.as_dict(),
+            "verdict": self.verdict,
+            "parts": [part.as_dict() for part in self.parts],
+        }
+
+    def page(self, path: str | PathLike[str]) -> Path:
+        """Write one HTML file with the tables and figures, to open without a network."""
+        from deltadyn.validation.page import validation_page  # plotly is not needed before
+
+        return validation_page(self, path)
+
+
+def relative_rms(rms: FloatArray, measured: FloatArray) -> float:
+    """RMS over the axes of rms / standard deviation of the measured torque; NaN without motion."""
+    size = measured.std(axis=0)
+    moving = size > 0
+    if not moving.any():
+        return float("nan")
+    return float(np.sqrt(np.mean((rms[moving] / size[moving]) ** 2)))
+
+
+def number(value: float, unit: str = "N m") -> str:
+    """A number for a table; "-" where there is none."""
+    if np.isnan(value):
+        return "-"
+    return f"{value:.5f}" if unit == "1" and abs(value) < 10 else f"{value:.4g}"
+
+
+def _table(found: Metrics, names: tuple[str, ...]) -> list[str]:
+    head = "".join(f"{'axis ' + name:>11}" for name in names)
+    lines = [f"{'residual = measured - predicted':<32}{'unit':<5}{head}"]
+    for field, unit in FIELDS.items():
+        values = "".join(f"{number(value, unit):>11}" for value in getattr(found, field))
+        lines.append(f"  {TITLES[field]:<30}{unit:<5}{values}")
+    return lines
+
+
+def _segment_lines(segments: tuple[Segment, ...], names: tuple[str, ...]) -> list[str]:
+    head = "".join(f"{'axis ' + name:>11}" for name in names)
+    lines = [f"{'RMS by segment, N m':<25}{'of samples':>12}{head}"]
+    for item in segments:
+        values = "".join(f"{number(value):>11}" for value in item.metrics.rms)
+        lines.append(f"  {item.name:<23}{percent(item.share):>12}{values}")
+    return lines

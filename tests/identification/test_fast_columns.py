@@ -1,0 +1,113 @@
+"""The evaluation for long logs equals the common one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.identification.motions import unequal
+
+import deltadyn as dd
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.base import exciting_states
+from deltadyn.errors import InputError, UnreachableError
+from deltadyn.identification import fast_columns
+from deltadyn.identification.decimation import decimated
+from deltadyn.identification.fast_columns import axis_rows, has_fast_rows, joint_state
+from deltadyn.identification.lowpass import LowPass
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+
+FRICTION: dict[str, dict[str, Any]] = {
+    "drives": {"viscous": 0.4, "coulomb": 1.2},
+    "smooth": {"viscous": 0.4, "coulomb": 1.2, "smoothing": 0.05},
+    "by direction": {"viscous": 0.4, "coulomb": 1.2, "coulomb_negative": 0.9},
+    "all": {
+        "viscous": 0.4,
+        "coulomb": 1.2,
+        "coulomb_negative": 0.9,
+        "stribeck": (0.5, 0.6, 0.7),
+        "stribeck_velocity": (0.3, 0.4, 0.5),
+        "offset": (0.1, -0.1, 0.2),
+    },
+    "offset": {"viscous": 0.4, "coulomb": 1.2, "offset": (0.1, -0.1, 0.2)},
+}
+
+
+def joints(robot: Robot, count: int) -> tuple[State, FloatArray, FloatArray, FloatArray]:
+    state = exciting_states(robot, count, 3)
+    return state, np.array(state.q), np.array(state.qd), np.array(state.qdd)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several pieces, the last one shorter."""
+    monkeypatch.setattr(fast_columns, "PIECE", 150)
+
+
+@pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600", "nt-robot"])
+def test_states_equal_those_of_joints(name: str) -> None:
+    robot = dd.load_robot(name)
+    _, q, qd, qdd = joints(robot, 400)
+    want, found = State.from_joints(robot, q, qd, qdd), joint_state(robot, q, qd, qdd)
+    for quantity in ("p", "pd", "pdd", "cos_q", "sin_q", "q", "qd", "qdd"):
+        expected = getattr(want, quantity)
+        error = np.abs(getattr(found, quantity) - expected).max()
+        assert error <= 1e-12 * np.abs(expected).max(), quantity  # rounding in another order
+
+
+def test_a_state_does_not_change_with_the_arrays_it_came_from() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    _, q, qd, qdd = joints(robot, 10)
+    state = joint_state(robot, q, qd, qdd)
+    before = state.qd.copy()
+    qd[:] = 0.0
+    np.testing.assert_array_equal(state.qd, before)
+
+
+def test_what_cannot_be_is_refused_as_elsewhere() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    _, q, qd, qdd = joints(robot, 300)
+    q[200] = [3.1, 0.0, 0.0]
+    with pytest.raises(UnreachableError, match=r"no platform position closes the loop"):
+        joint_state(robot, q, qd, qdd)
+    q[200] = q[0]
+    qdd[250, 1] = np.nan
+    with pytest.raises(InputError, match=r"qdd at row 250, axis 1 is nan"):
+        joint_state(robot, q, qd, qdd)
+    with pytest.raises(InputError, match=r"shape of q"):
+        joint_state(robot, q[:, :2], qd, qdd)
+
+
+@pytest.mark.parametrize("friction", sorted(FRICTION))
+def test_rows_equal_the_regressor(friction: str) -> None:
+    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION[friction])
+    state = joints(robot, 400)[0]
+    tau = np.random.default_rng(0).standard_normal((400, 3))
+    Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
+    assert has_fast_rows(robot, "exact")
+    found = axis_rows(robot, state, tau)
+    for axis in range(3):
+        full = np.zeros((400, Y.shape[2] + 1))
+        full[:, found.places[axis]] = found.rows[axis].T
+        np.testing.assert_allclose(full[:, :-1], Y[:, axis], atol=1e-12 * np.abs(Y).max())
+        np.testing.assert_array_equal(full[:, -1], tau[:, axis])
+        assert (np.diff(found.places[axis]) > 0).all()
+
+
+def test_other_models_go_the_common_way() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    assert not has_fast_rows(robot, "rigid")
+    assert not has_fast_rows(dd.load_robot("abb-irb360-6-1600"), "exact")
+    assert not has_fast_rows(robot.with_friction(load=(0.1, 0.1, 0.1)), "exact")
+
+
+@pytest.mark.parametrize("band", [12.0, 40.0, 150.0, 390.0])
+@pytest.mark.parametrize("count", [4000, 1601, 300])
+def test_decimation_is_the_filter(band: float, count: int) -> None:
+    chosen = LowPass.of(1000.0, band)
+    x = np.random.default_rng(1).standard_normal((2, 3, count))
+    want = np.moveaxis(chosen(np.moveaxis(x, -1, 0)), 0, -1)
+    found = decimated(chosen, x)
+    assert found.shape == want.shape
+    np.testing.assert_allclose(found, want, atol=1e-13)
+    assert decimated(None, x) is x

@@ -1,0 +1,249 @@
+"""The log-Cholesky method: its charts, its derivative, and its optimum beside the convex one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.identification.factors import Problem, problem, random_variables
+
+import deltadyn as dd
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.bodies import Bodies
+from deltadyn.identification.consistency import consistency, pseudo_inertia
+from deltadyn.identification.convex import solve_convex
+from deltadyn.identification.guesses import geometric_guess
+from deltadyn.identification.log_charts import Chart, charts
+from deltadyn.identification.log_cholesky import relative_scale, solve_log_cholesky
+from deltadyn.identification.realise import robot_from_standard
+from deltadyn.identification.trust_region import descend
+
+CASES = [
+    ("sipro-d3-1200", "exact", False),
+    ("sipro-d3-1200", "rigid", False),
+    ("sipro-d3-1200", "reduced", True),
+    ("example-delta-4", "exact", False),
+    ("example-delta-4", "rigid", False),
+    ("example-delta-4", "reduced", True),
+]
+
+
+def _bodies(name: str, family: str) -> Bodies:
+    robot = dd.load_robot(name)
+    if robot.dof == 4:
+        robot = robot.with_payload(0.5, (0.05, -0.02, 0.0), 0.001)
+    return Bodies.of(robot, None, family, hull=False)
+
+
+def _each(
+    bodies: Bodies, parts: tuple[Chart, ...], u: FloatArray
+) -> list[tuple[Chart, FloatArray]]:
+    out, start = [], 0
+    for part, body in zip(parts, bodies.bodies, strict=True):
+        out.append((part, u[start : start + len(body.variables)]))
+        start += len(body.variables)
+    return out
+
+
+@pytest.mark.parametrize(("name", "family", "reduction"), CASES)
+def test_derivative_is_analytic(name: str, family: str, reduction: bool) -> None:
+    """Against the complex step, which has no cancellation."""
+    bodies = _bodies(name, family)
+    u = random_variables(bodies, 0) / bodies.scale
+    rng = np.random.default_rng(0)
+    for part, own in _each(bodies, charts(bodies, u, reduction), u):
+        pi = part.start(own) + 0.3 * rng.normal(size=len(part.names))
+        _, D = part.map(pi)
+        for j in range(len(pi)):
+            step = pi.astype(complex)
+            step[j] += 1e-30j
+            slope = part.map(step)[0].imag / 1e-30
+            np.testing.assert_allclose(D[:, j], slope, rtol=1e-12, atol=1e-14)  # rounding
+
+
+@pytest.mark.parametrize(("name", "family", "reduction"), CASES)
+def test_every_parameter_gives_consistent_bodies(name: str, family: str, reduction: bool) -> None:
+    bodies = _bodies(name, family)
+    u = bodies.interior / bodies.scale
+    parts = charts(bodies, u, reduction)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        values = [
+            part.map(part.start(own) + 2 * rng.normal(size=len(part.names)))[0]
+            for part, own in _each(bodies, parts, u)
+        ]
+        standard = bodies.standard(np.concatenate(values) * bodies.scale)
+        report = consistency(standard, robot=bodies.robot, hull=False)
+        assert report.consistent, report.text
+
+
+@pytest.mark.parametrize(("name", "family"), [case[:2] for case in CASES if not case[2]])
+def test_charts_reach_every_body_inside(name: str, family: str) -> None:
+    bodies = _bodies(name, family)
+    for seed in range(5):
+        u = random_variables(bodies, seed) / bodies.scale
+        for part, own in _each(bodies, charts(bodies, u, False), u):
+            back = part.map(part.start(own))[0]
+            np.testing.assert_allclose(back, own, atol=3e-5)  # a start on the border moves inside
+
+
+def test_solid_chart_is_the_map_of_the_paper() -> None:
+    """Mass and first moments as printed in [gnad2024] eq. 14, inertia from the factor."""
+    bodies = _bodies("sipro-d3-1200", "rigid")
+    strut = next(k for k, body in enumerate(bodies.bodies) if body.name == "strut")
+    u = bodies.interior / bodies.scale
+    part, _ = _each(bodies, charts(bodies, u, False), u)[strut]
+    assert part.names[0] == "strut.alpha"
+    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = p = np.random.default_rng(3).normal(size=10)
+    e1, e2, e3 = np.exp([d1, d2, d3])
+    m, hx, hy, hz, Sxx, Syy, Szz, Sxy, Syz, Sxz = part.map(p)[0] * np.exp(-2 * alpha)
+    assert m == pytest.approx(t1**2 + t2**2 + t3**2 + 1)
+    assert hx == pytest.approx(t1 * e1)
+    assert hy == pytest.approx(t1 * s12 + t2 * e2)
+    assert hz == pytest.approx(t1 * s13 + t2 * s23 + t3 * e3)
+    assert Syy + Szz == pytest.approx(s12**2 + s23**2 + s13**2 + e2**2 + e3**2)  # I_xx
+    assert Sxx + Szz == pytest.approx(s13**2 + s23**2 + e1**2 + e3**2)  # I_yy, mended
+    assert Sxx + Syy == pytest.approx(s12**2 + e1**2 + e2**2)  # I_zz, missing there
+    assert (-Sxy, -Syz, -Sxz) == pytest.approx((-s12 * e1, -s12 * s13 - s23 * e2, -s13 * e1))
+
+
+def test_reduction_has_36_variables() -> None:
+    """[gnad2024] section VI: 25 of bodies, one rotor, ten of friction."""
+    given = problem("abb-irb360-6-1600", "rigid", states=60)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies, max_evaluations=50)
+    assert len(found.parameters) == 36
+    arm = [name for name in found.parameters if name.startswith("arm.")]
+    assert arm == ["arm.d1", "arm.d3", "arm.t1", "arm.t3"]
+    assert "log rotor4" in found.parameters
+    assert "log rotor" not in found.parameters
+    strut = np.array([found.standard[f"strut.{e}"] for e in ("Ixy", "Iyz", "Ixz", "mcy", "mcz")])
+    assert not strut.any()
+    full = solve_log_cholesky(
+        given.factor, given.K, given.bodies, reduction=False, max_evaluations=5
+    )
+    assert len(full.parameters) == 51
+
+
+def _convex_total(given: Problem, bodies: Bodies, prior: FloatArray, strength: float) -> float:
+    found = solve_convex(
+        given.factor, given.K, bodies, prior, strength=strength, scale=relative_scale(bodies, prior)
+    )
+    assert found.converged, found.status
+    return found.objective + found.regularisation
+
+
+def test_100_random_starts_come_to_the_convex_optimum() -> None:
+    """Same objective, same constraints: within 0.1 % on 95 of 100 starts, none ends at the cap."""
+    given = problem("sipro-d3-1200", "exact", hull=False, states=100)
+    best = _convex_total(given, given.bodies, given.bodies.prior, 1e-6)
+    near = 0
+    for seed in range(100):
+        found = solve_log_cholesky(given.factor, given.K, given.bodies, guess="random", seed=seed)
+        total = found.objective + found.regularisation
+        assert total > best * (1 - 1e-7)  # the convex optimum is the global one
+        near += total < best * 1.001
+        assert found.converged, found.status
+    assert near >= 95
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "guess"),
+    [
+        ("nt-robot", "rigid", "nominal"),
+        ("nt-robot", "reduced", "random"),
+        ("example-delta-4", "reduced", "geometric"),
+    ],
+)
+def test_other_bodies_come_to_the_convex_optimum(name: str, family: str, guess: str) -> None:
+    given = problem(name, family, hull=False, states=100)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies, guess=guess, reduction=False)
+    assert found.converged, found.status
+    assert consistency(found.standard, robot=given.robot, hull=False).consistent
+    prior = given.bodies.prior
+    if guess == "geometric":  # the guess is p_reg, too
+        prior = given.bodies.vector(geometric_guess(given.robot))
+    best = _convex_total(given, given.bodies, prior, 1e-6)
+    assert found.objective + found.regularisation == pytest.approx(best, rel=1e-3)
+
+
+def test_border_is_said_and_convex_ends_it() -> None:
+    """Data of thin struts have their optimum on the border."""
+    given = problem("nt-robot", "rigid", hull=False, states=100)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies)
+    assert "strut" in found.border
+    assert "border of consistency" in found.status
+    assert "finish='convex' ends it there" in found.status
+    assert found.certificate is None
+    ended = solve_log_cholesky(given.factor, given.K, given.bodies, finish="convex")
+    assert ended.certificate is not None
+    assert ended.certificate.holds(1e-6)
+    assert "Ended by the convex solve" in ended.status
+    total = ended.objective + ended.regularisation
+    assert total <= (found.objective + found.regularisation) * (1 + 1e-8)
+
+
+def test_inside_nothing_is_said_of_a_border() -> None:
+    given = problem("example-delta-4", "exact", noise=0.001)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies)
+    assert found.border == ()
+    assert "border" not in found.status
+    assert found.objective == pytest.approx(found.unconstrained, rel=1e-4)
+    robot_from_standard(given.robot, found.standard)
+
+
+def test_limit_is_said() -> None:
+    given = problem("sipro-d3-1200", "exact", states=50)
+    found = solve_log_cholesky(
+        given.factor, given.K, given.bodies, guess="geometric", max_evaluations=5
+    )
+    assert not found.converged
+    assert found.status.startswith("The descent stopped at its limit of 5 evaluations")
+
+
+def test_guess_and_prior_by_value() -> None:
+    given = problem("sipro-d3-1200", "exact", states=100)
+    names = given.bodies.names
+    prior = dict(zip(names, given.bodies.prior, strict=True)) | {"arm.m": 2.0}
+    found = solve_log_cholesky(given.factor, given.K, given.bodies, prior, guess=prior)
+    assert found.standard["arm.m"] == pytest.approx(2.0, rel=0.01)
+    same = solve_log_cholesky(given.factor, given.K, given.bodies, prior, weight=1e3)
+    assert same.regularisation > 0
+    np.testing.assert_array_equal(found.x, given.K @ found.vector)
+
+
+def test_effector_stays_above_the_payload() -> None:
+    robot = dd.load_robot("example-delta-4").with_payload(0.8, (0.1, 0.0, 0.0), 0.002)
+    given = problem(robot, "rigid", states=60)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies)
+    assert found.standard["effector.m"] > 0.8
+    P = pseudo_inertia(np.array([found.standard[f"effector.{e}"] for e in _TEN]))
+    assert np.linalg.eigvalsh(P)[0] >= -1e-12
+    assert robot_from_standard(robot, found.standard).payload == robot.payload
+
+
+_TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
+
+
+def test_bad_calls() -> None:
+    given = problem("sipro-d3-1200", "exact", states=20)
+    args = (given.factor, given.K, given.bodies)
+    with pytest.raises(UnknownNameError, match=r"guess is 'cad'; allowed: one of 'nominal'"):
+        solve_log_cholesky(*args, guess="cad")
+    with pytest.raises(UnknownNameError, match=r"finish is 'swarm'; allowed: one of 'convex'"):
+        solve_log_cholesky(*args, finish="swarm")
+    with pytest.raises(InputError, match=r"regularisation is -1; allowed: a number of at least 0"):
+        solve_log_cholesky(*args, regularisation=-1)
+    with pytest.raises(InputError, match=r"max_evaluations is 0; allowed: a whole number"):
+        solve_log_cholesky(*args, max_evaluations=0)
+
+
+def test_descent_follows_a_curved_valley() -> None:
+    """Rosenbrock's function from its usual start."""
+
+    def residual(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        r = np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+        return r, np.array([[-20 * x[0], 10.0], [-1.0, 0.0]])
+
+    found = descend(residual, np.array([-1.2, 1.0]), unit=1e-12, floor=0.0, limit=500)
+    np.testing.assert_allclose(found.x, [1.0, 1.0], atol=1e-6)
+    assert found.converged

@@ -1,0 +1,139 @@
+"""The reproduction of telescopic2022: its gate, its table 2, and checks that can fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deltadyn.arrays import contract
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.motion import check_motion, fourier_motion
+from deltadyn.reproduce.result import Reproduction
+from deltadyn.reproduce.telescopic2022 import Simulated, simulated_gate, telescopic2022
+from deltadyn.reproduce.telescopic2022_bench import (
+    ARM_LENGTH,
+    EXCITATION,
+    TABLE_2,
+    VALIDATION,
+    experiment_robot,
+    leg_inertia,
+    table_2_split,
+    upper_rod_by_projection,
+)
+from deltadyn.robot_file import load_robot
+
+
+@pytest.fixture(scope="module")
+def reproduced() -> Reproduction:
+    """A shorter excitation at a lower rate than the default: a few seconds."""
+    return telescopic2022(rate=1500.0, periods=1)
+
+
+@pytest.fixture(scope="module")
+def gate() -> Simulated:
+    return simulated_gate()
+
+
+@pytest.mark.parametrize("rotor", [0.0, 0.0075])
+def test_the_split_keeps_the_sums_of_table_2(rotor: float) -> None:
+    split = table_2_split(rotor)
+    arm, strut = split["arm.m"], split["strut.m"]
+    assert split["platform.m"] + 3 * strut == pytest.approx(3 * TABLE_2["strut.m"])
+    assert arm / 2 + strut == pytest.approx(TABLE_2["arm.m"] / 2 + TABLE_2["strut.m"])
+    assert leg_inertia(arm, strut, rotor) == pytest.approx(TABLE_2["I_u"])
+    assert min(split.values()) > 0
+
+
+def test_table_2_as_printed_has_a_negative_rotor() -> None:
+    rotor = TABLE_2["I_u"] - leg_inertia(TABLE_2["arm.m"], TABLE_2["strut.m"], 0.0)
+    assert rotor == pytest.approx(-0.00147, abs=1e-5)
+
+
+def test_the_robot_of_the_experiment_keeps_its_limits() -> None:
+    robot = experiment_robot()
+    assert robot.geometry.arm_length == (ARM_LENGTH,) * 3
+    assert robot.drives.output_inertia[:3] == (0.0075,) * 3
+    for series in (EXCITATION, VALIDATION):
+        report = check_motion(robot, fourier_motion(robot, series, rate=500.0))
+        assert report.ok, report.summary
+
+
+def test_the_rods_coordinates_are_consistent(gate: Simulated) -> None:
+    """Figure 8: rates and accelerations are derivatives, and the forces do the rod's work."""
+    dt = gate.motion.t[1] - gate.motion.t[0]
+    for values, rates, peak in (
+        (gate.coordinates, gate.rates, 2.0),
+        (gate.rates, gate.accelerations, 13.0),
+    ):
+        slope = (values[2:] - values[:-2]) / (2 * dt)
+        # Central differences at 2 kHz; where a stroke meets the way across the jerk jumps.
+        assert np.abs(slope - rates[1:-1]).max() < 0.02 * peak
+    power = contract("ni,ni->n", gate.forces, gate.rates)
+    torque = gate.projected - gate.without
+    assert np.abs(power - contract("ni,ni->n", torque, gate.motion.qd[:, :3])).max() < 1e-10
+
+
+def test_the_rod_makes_the_torques_larger(gate: Simulated) -> None:
+    """What figures 9 and 10 show, on every joint."""
+    for with_rod in (gate.projected, gate.exact):
+        assert np.all(np.abs(with_rod).max(axis=0) > np.abs(gate.without).max(axis=0))
+    robot = load_robot("telescopic-delta")
+    exact = inverse_dynamics(robot, gate.motion)[:, :3]
+    assert np.array_equal(exact, gate.exact)
+
+
+def test_projected_angles_alone_lose_the_upper_rod() -> None:
+    found = upper_rod_by_projection(experiment_robot())
+    assert found == pytest.approx(0.053, abs=0.005)  # kg, of 0.134
+
+
+def test_every_check_passes(reproduced: Reproduction) -> None:
+    assert reproduced.passed, "\n".join(map(str, reproduced.checks))
+    assert len(reproduced.checks) == 7
+
+
+def test_table_2_stands_beside_the_papers(reproduced: Reproduction) -> None:
+    table = next(item for item in reproduced.tables if item.title.startswith("Table 2"))
+    assert table.columns[:4] == ("parameter", "paper", "its equations", "exact model")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["mass of the lower arm (one rod)"][0] == 0.433
+    assert rows["rotor by eq. 36"][0] == pytest.approx(-0.0015, abs=1e-4)
+    assert rows["rotor by eq. 36"][1] < 0 < rows["rotor by eq. 36"][2]  # type: ignore[operator]
+    assert rows["mass of the platform"][0] is None
+    # The sum that the paper's I_u stands for is known well, however its parts are split.
+    assert rows["I_u"][2] == pytest.approx(rows["I_u"][4], rel=0.02)
+
+
+def test_the_validation_knows_its_order(reproduced: Reproduction) -> None:
+    """Without noise and ripple the exact model errs least, and no rod most."""
+    table = reproduced.tables[-1]
+    errors = {row[1]: np.array(row[2:]) for row in table.rows if row[0] == "ideal"}
+    exact = errors["error: exact model"]
+    paper = errors["error: paper's model, platform given"]
+    assert np.all(exact < 0.5 * paper)
+    assert np.all(paper < errors["error: legs of the exact model, no rod"])
+
+
+def test_what_was_assumed_is_said(reproduced: Reproduction) -> None:
+    text = " ".join(reproduced.statements)
+    for words in (
+        "names no platform mass",
+        "-0.0015 kg m^2 by eq. 36",
+        "eq. 42 has them the other way round",
+        "This split is an assumption",
+        "The bench does not know the real machine",
+    ):
+        assert words in text
+
+
+def test_text_data_and_page(reproduced: Reproduction, tmp_path: Path) -> None:
+    assert "Table 2: identified parameters" in str(reproduced)
+    data = json.loads(json.dumps(reproduced.as_dict()))
+    assert data["passed"] is True
+    page = reproduced.page(tmp_path / "page.html").read_text(encoding="utf-8")
+    for title in ("Figure 8", "Figures 9 and 10", "Figure 12", "Figure 13", "Table 2"):
+        assert title in page
+    assert page.count("plotly-graph-div") >= 5

@@ -1,0 +1,353 @@
+"""The commands identify, validate and reproduce: text, JSON, files and exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.identification.motions import swing
+
+import deltadyn as dd
+from deltadyn.cli import main
+from deltadyn.commands.reproduce import PAPERS
+from deltadyn.identification import METHODS, Fit
+from deltadyn.identification import identify as identified
+from deltadyn.reproduce import falezza2020
+from deltadyn.reproduce.result import Check, Figure, Reproduction
+from deltadyn.reproduce.tables import Table
+
+ROBOT = "sipro-d3-1200"
+
+
+class Logs(NamedTuple):
+    """Two logs of the bench as files, of different motions."""
+
+    training: str
+    held_out: str
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
+    folder, robot = tmp_path_factory.mktemp("logs"), dd.load_robot(ROBOT)
+    paths = []
+    for seed in (1, 2):
+        # a loop at 1 kHz is stable with a bandwidth well below the default of 20 Hz
+        controller = dd.PD(robot, bandwidth=8.0)
+        motion = swing(robot, 3.0, seed=seed)
+        made = dd.simulate(robot, motion, controller, preset="lab", rate=1000.0, seed=seed)
+        paths.append(folder / f"log{seed}.csv")
+        made.recording.save(paths[-1])
+    return Logs(*map(str, paths))
+
+
+@pytest.fixture(scope="module")
+def fitted(logs: Logs, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """One call of identify with a held-out log, and the name of its files without suffix."""
+    out = tmp_path_factory.mktemp("fit") / "mine"
+    return run(
+        "identify", ROBOT, logs.training, "--validate", logs.held_out, "--out", str(out)
+    ), out
+
+
+def run(*arguments: str) -> Result:
+    """One call of the command line."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def refused(*arguments: str) -> str:
+    """What a call with wrong input says on stderr, in one line and with exit status 2."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("deltadyn: ")
+    assert result.stderr.count("\n") == 1
+    assert not result.stdout
+    return result.stderr
+
+
+# identify
+
+
+def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path]) -> None:
+    result, _ = fitted
+    assert result.exit_code == 0, result.output
+    text = result.stdout
+    assert text.startswith("convex fit of the model 'exact' for sipro-d3-1200\n")
+    for part in ("The optimum is found and proved.", "std %", "Fc3", "RMS residual", "R^2"):
+        assert part in text
+    assert "All bodies are consistent." in text
+    assert text.index("All bodies") < text.index("fitness (kim2022 eq. 41)")
+
+
+def test_identify_writes_robot_record_and_report(fitted: tuple[Result, Path]) -> None:
+    result, out = fitted
+    files = [out.with_suffix(suffix) for suffix in (".yaml", ".json", ".html")]
+    assert f"written: {', '.join(map(str, files))} (open it in a browser)" in result.stdout
+    assert sorted(out.parent.iterdir()) == sorted(files)
+    robot = dd.load_robot(files[0])
+    record = json.loads(files[1].read_text("utf-8"))
+    assert "plotly" in files[2].read_text("utf-8").lower()
+    found = {item["name"]: item["value"] for item in record["parameters"]}
+    # 1.33 kg and 0.39 kg m^2 of rotor are the bench's; gears, ripple and arms that differ by 0.5 %
+    # move both by a few per cent at most
+    assert found["M_P"] == pytest.approx(1.33, rel=0.05)
+    assert found["A"] == pytest.approx(0.0741 + 0.39, rel=0.05)
+    assert robot.friction.coulomb == pytest.approx([found[f"Fc{i}"] for i in (1, 2, 3)])
+    (source,) = record["provenance"]["data"]
+    assert len(source["sha256"]) == 64
+    assert record["provenance"]["options"]["method"] == "convex"
+
+
+def test_identify_json_holds_fit_files_and_validation(logs: Logs, tmp_path: Path) -> None:
+    out = tmp_path / "folder" / "fit"  # the folder is made
+    options = ("--method", "base", "--band", "20", "--limbs", "own", "--out", str(out), "--json")
+    result = run("identify", ROBOT, logs.training, "--validate", logs.held_out, *options)
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    assert (record["method"], record["model"], record["band_Hz"]) == ("base", "exact", 20.0)
+    names = [item["name"] for item in record["parameters"]]
+    assert {"A1", "A2", "A3"} <= set(names)
+    assert record["files"] == {
+        kind: f"{out}{suffix}"
+        for kind, suffix in (("robot", ".yaml"), ("record", ".json"), ("report", ".html"))
+    }
+    assert all(Path(path).is_file() for path in record["files"].values())
+    assert record["validation"]["axes"] == ["1", "2", "3"]
+    # a rigid fit of the lab bench leaves 0.25 to 0.29 N m (docs/simulation.md), less in a band
+    assert max(record["validation"]["metrics"]["rms"]) < 0.5
+    saved = json.loads(out.with_suffix(".json").read_text("utf-8"))
+    assert saved["parameters"] == record["parameters"]
+
+
+def test_identify_without_a_held_out_log_says_null(logs: Logs, tmp_path: Path) -> None:
+    options = ("--model", "virtual-work", "--method", "damped", "--band", "none", "--json")
+    out = ("--out", str(tmp_path / "fit"))
+    record = json.loads(run("identify", ROBOT, logs.training, *options, *out).stdout)
+    assert record["validation"] is None
+    assert record["band_Hz"] is None
+    assert [item["name"] for item in record["parameters"]][:2] == ["m_P", "T_g"]
+
+
+def test_a_declared_payload_is_taken_off_the_platform(logs: Logs, tmp_path: Path) -> None:
+    masses = []
+    for payload in ("0", "0.5"):
+        options = ("--method", "base", "--payload", payload, "--json")
+        out = ("--out", str(tmp_path / payload))
+        record = json.loads(run("identify", ROBOT, logs.training, *options, *out).stdout)
+        masses.append(next(p["value"] for p in record["parameters"] if p["name"] == "M_P"))
+    # the model is linear in both masses: what is left is rounding and the weights' iteration
+    assert masses[0] - masses[1] == pytest.approx(0.5, rel=1e-3)
+
+
+def limited(iterations: int) -> Callable[..., Fit]:
+    """`identify` with a limit that the solver cannot meet."""
+
+    def identify(*args: Any, **kwargs: Any) -> Fit:
+        return identified(*args, **kwargs, max_iterations=iterations)
+
+    return identify
+
+
+def test_a_fit_that_has_not_converged_is_status_1(
+    logs: Logs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dd.identification, "identify", limited(1))
+    out = tmp_path / "fit"
+    result = run("identify", ROBOT, logs.training, "--out", str(out), "--json")
+    assert result.exit_code == 1, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    record = json.loads(result.stdout)
+    assert record["converged"] is False
+    assert "limit of iterations" in record["status"]
+    assert out.with_suffix(".json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--band", "wide"), "--band is 'wide'; allowed: auto, none or a frequency in Hz"),
+        (("--band", "-3"), "band is -3; allowed: 'auto', a frequency above 0 Hz, or None"),
+        (("--band", "900"), "band is 900; allowed: above 0 and at most 400 Hz, or None"),
+        (("--method", "least"), "method is 'least'; allowed: one of "),
+        (("--model", "virtual-work"), "model for 'convex' is 'virtual-work'; allowed: one of "),
+        (("--payload", "-1"), "payload is -1; allowed: a mass of at least 0 kg"),
+        (("--method", "two-step"), "robot is 'sipro-d3-1200'; allowed: a robot with a spindle"),
+    ],
+)
+def test_wrong_options_are_one_sentence(
+    options: tuple[str, str], said: str, logs: Logs, tmp_path: Path
+) -> None:
+    out = tmp_path / "fit"
+    assert said in refused("identify", ROBOT, logs.training, *options, "--out", str(out))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_method_names_them_all(logs: Logs) -> None:
+    said = refused("identify", ROBOT, logs.training, "--method", "convx")
+    assert all(f"'{name}'" in said for name in METHODS)
+
+
+def test_a_missing_log_and_an_unknown_robot(logs: Logs, tmp_path: Path) -> None:
+    said = refused("identify", ROBOT, str(tmp_path / "none.csv"))
+    assert "none.csv: file does not exist" in said
+    said = refused("identify", "sipro-d3-1201", logs.training)
+    assert "did you mean 'sipro-d3-1200'?" in said
+
+
+def test_a_log_of_three_axes_does_not_fit_a_robot_of_four(logs: Logs) -> None:
+    said = refused("identify", "example-delta-4", logs.training)
+    assert "q4, tau4 have no column" in said
+    assert "'q3_rad'" in said
+
+
+def test_the_log_of_the_fit_does_not_validate_it(logs: Logs, tmp_path: Path) -> None:
+    said = refused("identify", ROBOT, logs.training, "--validate", logs.training)
+    assert "validation is " in said
+    assert "the fit is trained on these very samples" in said
+
+
+def test_a_call_without_a_log_shows_the_usage() -> None:
+    result = run("identify", ROBOT)
+    assert result.exit_code == 2
+    assert "Missing argument 'LOG...'" in result.stderr
+
+
+def test_debug_raises_the_error_itself(logs: Logs) -> None:
+    result = run("identify", ROBOT, logs.training, "--band", "wide", "--debug")
+    assert isinstance(result.exception, dd.DeltadynError)
+
+
+# validate
+
+
+def test_validate_prints_tables_verdict_and_page(
+    logs: Logs, fitted: tuple[Result, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "validation.html"
+    robot = str(fitted[1].with_suffix(".yaml"))
+    result = run("validate", robot, logs.held_out, "--out", str(page))
+    assert result.exit_code == 0, result.output
+    for part in ("residual = measured - predicted", "RMS by segment", "On its worst axis"):
+        assert part in result.stdout
+    assert f"written: {page} (open it in a browser)" in result.stdout
+    assert "plotly" in page.read_text("utf-8").lower()
+
+
+def test_validate_of_the_robot_file_equals_that_of_the_fit(
+    logs: Logs, fitted: tuple[Result, Path]
+) -> None:
+    result, out = fitted
+    robot = str(out.with_suffix(".yaml"))
+    again = json.loads(run("validate", robot, logs.held_out, "--json").stdout)
+    line = next(text for text in result.stdout.splitlines() if text.startswith("  RMS  "))
+    # the table has four digits, and the file keeps the friction's smoothing
+    assert [float(x) for x in line.split()[-3:]] == pytest.approx(again["metrics"]["rms"], rel=2e-3)
+
+
+def test_validate_against_another_robot_ranks_them(logs: Logs, fitted: tuple[Result, Path]) -> None:
+    robot = str(fitted[1].with_suffix(".yaml"))
+    options = ("--against", ROBOT, "--json")
+    record = json.loads(run("validate", robot, logs.held_out, *options).stdout)
+    assert record["ranking"] == [robot, ROBOT]
+    assert record["best_is_better_beyond_chance"] == {robot: False, ROBOT: True}
+    text = run("validate", robot, logs.held_out, "--against", ROBOT).stdout
+    assert f"{robot} is better than {ROBOT} beyond chance." in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--band", "x"), "--band is 'x'; allowed: auto, none or a frequency in Hz"),
+        (("--model", "exakt"), "'exakt'; allowed: one of "),
+        (("--against", "nobody"), "robot is 'nobody'; allowed: one of "),
+    ],
+)
+def test_validate_refuses_wrong_options(options: tuple[str, str], said: str, logs: Logs) -> None:
+    assert said in refused("validate", ROBOT, logs.held_out, *options)
+
+
+def test_validate_of_a_missing_log(tmp_path: Path) -> None:
+    assert "file does not exist" in refused("validate", ROBOT, str(tmp_path / "none.csv"))
+
+
+# reproduce
+
+
+@pytest.mark.parametrize(
+    "command", [("identify",), ("validate",), *(("reproduce", p) for p in PAPERS)]
+)
+def test_help_shows_an_example(command: tuple[str, ...]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Example: deltadyn " + " ".join(command) in result.stdout
+
+
+def test_reproduce_lists_every_paper() -> None:
+    text = run("reproduce", "--help").stdout
+    assert all(paper in text for paper in PAPERS)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_has_its_function(paper: str) -> None:
+    assert callable(getattr(import_module(f"deltadyn.reproduce.{paper}"), paper))
+
+
+def quick(value: float) -> Callable[..., Reproduction]:
+    """A reproduction in no time, whose only check asks for at least 3."""
+
+    def drawn() -> Any:
+        import plotly.graph_objects as go
+
+        return go.Figure(go.Scatter(x=[0, 1], y=[0, value]))
+
+    def reproduce(*, seed: int, progress: bool) -> Reproduction:
+        return Reproduction(
+            "falezza2020",
+            "a title",
+            (Table("Numbers", ("seed", "progress"), ((seed, str(progress)),)),),
+            ("A sentence.",),
+            (Check.at_least("a number", value, 3.0),),
+            (Figure("A figure", drawn),),
+        )
+
+    return reproduce
+
+
+def test_reproduce_prints_and_writes_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(falezza2020, "falezza2020", quick(3.5))
+    page = tmp_path / "page.html"
+    result = run("reproduce", "falezza2020", "--seed", "7", "--out", str(page))
+    assert result.exit_code == 0, result.output
+    for part in ("falezza2020: a title", "     7  True", "- A sentence.", "[yes] a number: 3.5"):
+        assert part in result.stdout
+    assert result.stdout.endswith(f"written: {page} (open it in a browser)\n")
+    assert "A figure" in page.read_text("utf-8")
+
+
+def test_a_failed_check_of_a_reproduction_is_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(falezza2020, "falezza2020", quick(2.5))
+    result = run("reproduce", "falezza2020")
+    assert result.exit_code == 1
+    assert "[NO] a number: 2.5, at least 3" in result.stdout
+    page = tmp_path / "page.html"
+    result = run("reproduce", "falezza2020", "--json", "--out", str(page))
+    assert result.exit_code == 1
+    record = json.loads(result.stdout)
+    assert record["passed"] is False
+    assert record["tables"][0]["rows"] == [[0, "False"]]  # no bar beside JSON
+    assert record["page"] == str(page)
+    assert page.is_file()
+
+
+def test_reproduce_of_an_unknown_paper() -> None:
+    result = run("reproduce", "clavel1988")
+    assert result.exit_code == 2
+    assert "No such command 'clavel1988'" in result.stderr
