@@ -10,7 +10,7 @@ STAMPS := $(VENV)/.stamps
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs-pictures chromium clean distclean
+.PHONY: help demo test lint bench docs-pictures chromium mosquitto clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
@@ -24,7 +24,7 @@ help:
 demo: $(STAMPS)/core
 	$(BIN)/deltadyn demo --out demo
 
-test: $(STAMPS)/test chromium
+test: $(STAMPS)/test chromium mosquitto
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
@@ -38,6 +38,9 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.excitation --quick
 	$(BIN)/python -m benchmarks.swarm
 	$(BIN)/python -m benchmarks.identification
+	$(BIN)/python -m benchmarks.time_optimal
+	$(BIN)/python -m benchmarks.payload
+	$(BIN)/python -m benchmarks.live
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done
@@ -89,6 +92,18 @@ chromium:
 			|| echo "Chromium could not be installed: browser tests will be skipped."; \
 	else \
 		echo "There is no Chromium, and installing it needs root and apt-get: browser tests will be skipped."; \
+	fi
+
+# The tests of live streams start an MQTT broker. Without one they are skipped, and say so.
+mosquitto:
+	@if PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v mosquitto >/dev/null; then \
+		:; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing mosquitto for the tests of live streams"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq mosquitto; } >/dev/null \
+			|| echo "mosquitto could not be installed: tests over MQTT will be skipped."; \
+	else \
+		echo "There is no mosquitto, and installing it needs root and apt-get: tests over MQTT will be skipped."; \
 	fi
 
 clean:

@@ -37,6 +37,7 @@ LAYERS = (
     "excitation",
     "identification",
     "validation",
+    "sizing",
     "payload",
     "export",
     "fleet",

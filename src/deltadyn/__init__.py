@@ -16,26 +16,42 @@ from deltadyn.motion import Motion
 from deltadyn.recording import Recording, read_recording, write_recording
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot, robot_names
-from deltadyn.simulation import PD, PDFeedforward, simulate
+from deltadyn.simulation import (
+    PD,
+    AdaptiveFeedforward,
+    AugmentedPD,
+    ComputedTorque,
+    PDFeedforward,
+    PDGravity,
+    simulate,
+)
 
 if TYPE_CHECKING:
-    from deltadyn import identification, validation
+    from deltadyn import identification, payload, sizing, validation
     from deltadyn.identification import identify
-    from deltadyn.validation import validate
+    from deltadyn.payload import PayloadEstimator
+    from deltadyn.sizing import fastest, motion_loads
+    from deltadyn.validation import predicted_tracking, validate
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PD",
+    "AdaptiveFeedforward",
+    "AugmentedPD",
+    "ComputedTorque",
     "DeltadynError",
     "Motion",
     "PDFeedforward",
+    "PDGravity",
+    "PayloadEstimator",
     "Recording",
     "Robot",
     "State",
     "design_excitation",
     "dynamics",
     "equations_of_motion",
+    "fastest",
     "forward_dynamics",
     "forward_kinematics",
     "identification",
@@ -46,12 +62,16 @@ __all__ = [
     "kinematics",
     "load_robot",
     "motion",
+    "motion_loads",
+    "payload",
+    "predicted_tracking",
     "read_recording",
     "recording",
     "regressor",
     "robot_names",
     "simulate",
     "simulation",
+    "sizing",
     "validate",
     "validation",
     "write_recording",
@@ -59,10 +79,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Identification and validation are loaded when they are first used."""
+    """Identification and what comes behind it are loaded when they are first used."""
     from importlib import import_module
 
-    homes = {"identify": "identification", "validate": "validation"}
+    homes = {
+        "identify": "identification",
+        "validate": "validation",
+        "predicted_tracking": "validation",
+        "fastest": "sizing",
+        "motion_loads": "sizing",
+        "PayloadEstimator": "payload",
+    }
     if name in homes:
         return getattr(import_module(f"deltadyn.{homes[name]}"), name)
     if name in homes.values():

@@ -12,7 +12,9 @@ import click
 
 from deltadyn.commands.common import ANSWER_NO, guarded
 from deltadyn.commands.fit import identify, validate
+from deltadyn.commands.payload import payload
 from deltadyn.commands.reproduce import reproduce
+from deltadyn.commands.sizing import sizing
 
 if TYPE_CHECKING:
     from deltadyn.motion import Motion
@@ -48,6 +50,7 @@ def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
                     "round_trip_m": result.round_trip,
                     "ladder": result.ladder.as_dict(),
                     "picture": str(result.picture),
+                    "loads": result.loads.as_dict(),
                     "fit": None if learned is None else learned.fit.as_dict(),
                     "comparison": None if learned is None else learned.comparison.as_dict(),
                 },
@@ -67,6 +70,7 @@ def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
     )
     click.echo(str(result.ladder))
     click.echo(f"\npicture: {result.picture} (open it in a browser)")
+    click.echo(f"loads of the move: {result.loads_page}")
     if learned is None:
         return
     click.echo("\n" + str(learned.excitation).splitlines()[0])
@@ -184,6 +188,8 @@ MOTIONS = ("adept", "y1", "y2", "y3", "gate")
     "--out", default="log.csv", show_default=True, help="The recording, .csv or .parquet."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of noise and faults.")
+@click.option("--loads", is_flag=True, help="Print torques, powers, forces and limits of the run.")
+@click.option("--loads-page", default=None, help="HTML page with the loads to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
 def simulate(
@@ -196,6 +202,8 @@ def simulate(
     rate: float,
     out: str,
     seed: int,
+    loads: bool,
+    loads_page: str | None,
     as_json: bool,
 ) -> None:
     """Run a motion on the virtual test bench and write what a drive would log."""
@@ -205,6 +213,7 @@ def simulate(
     from deltadyn.robot_file import load_robot
     from deltadyn.simulation import PD, PDFeedforward
     from deltadyn.simulation import simulate as run_simulation
+    from deltadyn.sizing import motion_loads
 
     robot = load_robot(name)
     laws = {"feedforward": PDFeedforward, "pd": PD}
@@ -219,6 +228,10 @@ def simulate(
         progress=not as_json,
     )
     write_recording(run.recording, out)
+    found = None
+    if len(run.truth.t) > 1:  # a run that failed at once has no loads
+        found = motion_loads(run.truth.robot, run.truth.motion())
+    page = None if loads_page is None or found is None else str(found.page(loads_page))
     if as_json:
         error = np.sqrt(np.mean(run.tracking_error**2, axis=0))
         record = {
@@ -227,11 +240,17 @@ def simulate(
             "completed": run.completed,
             "status": run.status,
             "tracking_error_rms_rad": error.tolist(),
+            "loads": None if found is None else found.as_dict(),
+            "loads_page": page,
         }
         click.echo(json.dumps(record, indent=2))
     else:
         click.echo(str(run))
+        if loads and found is not None:
+            click.echo(f"\nloads of the true motion:\n{found}\n")
         click.echo(f"written: {out}, {len(run.recording)} rows")
+        if page is not None:
+            click.echo(f"loads: {page} (open it in a browser)")
     if not run.completed:
         sys.exit(ANSWER_NO)
 
@@ -251,5 +270,5 @@ def _motion(robot: Robot, name: str) -> Motion:
     return motion.read_motion(name, robot) if chosen is None else chosen(robot)
 
 
-for _command in (identify, validate, reproduce):
+for _command in (identify, validate, payload, sizing, reproduce):
     main.add_command(_command)

@@ -20,6 +20,7 @@ from deltadyn.report.picture import torque_page
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
 from deltadyn.robot import Robot
 from deltadyn.simulation import PDFeedforward, simulate
+from deltadyn.sizing import MotionLoads, motion_loads
 from deltadyn.validation import Comparison, compare
 from deltadyn.validation.predictor import FitLike
 
@@ -39,7 +40,9 @@ class Demo:
     round_trip: float  # m, the largest |FK(IK(p)) - p|
     ladder: Ladder
     torque_peak: FloatArray  # (dof,), N m, exact model on the move
+    loads: MotionLoads
     picture: Path
+    loads_page: Path
     learned: Learned | None
 
 
@@ -62,6 +65,7 @@ def run_demo(
     motion = pick_and_place(robot)
     torques = {name: inverse_dynamics(robot, motion, name) for name in MODELS}
     picture = torque_page(robot, motion, torques, Path(out) / "picture.html")
+    loads = motion_loads(robot, motion)
     return Demo(
         robot=robot,
         motion=motion,
@@ -69,7 +73,9 @@ def run_demo(
         round_trip=float(np.abs(back - p).max()),
         ladder=ladder(robot, motion, name=f"pick-and-place move of {motion.duration:g} s"),
         torque_peak=np.abs(torques["exact"]).max(axis=0),
+        loads=loads,
         picture=picture,
+        loads_page=loads.page(Path(out) / "loads.html"),
         learned=_learn(robot, Path(out), seed) if learn else None,
     )
 

@@ -11,6 +11,7 @@ import pytest
 
 from deltadyn.errors import InputError
 from deltadyn.reproduce.falezza2020 import TABLE_1, falezza2020, identification_motion
+from deltadyn.reproduce.falezza2020_payload import TABLE_2
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.robot_file import load_robot
 
@@ -36,7 +37,7 @@ def test_the_error_falls_at_least_three_times(result: Reproduction) -> None:
             assert std["M_Id", joint][band] < first
             assert std["exact, identified", joint][band] < last
     assert result.passed
-    assert len(result.checks) == 6
+    assert len(result.checks) == 12
 
 
 def test_the_papers_figures_stand_beside_ours(result: Reproduction) -> None:
@@ -78,10 +79,11 @@ def test_what_the_bench_cannot_know_is_said(result: Reproduction) -> None:
 def test_plain_data_and_page(result: Reproduction, tmp_path: Path) -> None:
     data = json.loads(json.dumps(result.as_dict(), allow_nan=False))
     assert data["paper"] == "falezza2020"
-    assert len(data["tables"]) == 4
+    assert len(data["tables"]) == 6
     text = result.page(tmp_path / "page.html").read_text("utf-8")
-    assert text.count("Plotly.newPlot(") >= 3
+    assert text.count("Plotly.newPlot(") >= 6
     assert "Torques on v_F" in text
+    assert "Estimated payload over time (figure 8)" in text
 
 
 def test_twelve_trajectories_are_four_kinds_at_three_speeds() -> None:
@@ -115,3 +117,24 @@ def test_places_go_with_the_seed(index: int) -> None:
 def test_wrong_calls(options: dict[str, Any], text: str) -> None:
     with pytest.raises(InputError, match=text):
         falezza2020(**options)
+
+
+def test_the_payload_is_found_and_mended_equations_are_named(result: Reproduction) -> None:
+    rows = rows_of(result, "Table 2")
+    assert len(rows) == 12
+    for row in rows[:6]:
+        joint = int(row[1][-1]) - 1
+        mean, std = TABLE_2[row[0]]
+        assert (row[2], row[4]) == (mean[joint], std[joint])
+    size = {row[0]: 0.0 for row in rows}
+    for row in rows:
+        size[row[0]] += abs(row[3])
+    assert size["M_Id+F, eq. 11"] < 0.2 * size["M_Id+F, m_P = 0"]
+    assert size["exact, PayloadEstimator"] < 0.1 * size["exact, m_P = 0"]
+    masses = {row[0]: row[1] for row in rows_of(result, "Figure 8 in numbers")}
+    assert masses["eq. 11, mended, scalar"] == pytest.approx(3.8, rel=0.05)
+    assert masses["PayloadEstimator"] == pytest.approx(3.8, rel=0.03)
+    assert masses["eq. 11 on the model's own torque"] == pytest.approx(3.8, abs=1e-6)
+    text = " ".join(str(result).split())
+    assert "Eq. 11 is run with + before the gain and for a scalar" in text
+    assert "where one number is meant" in text

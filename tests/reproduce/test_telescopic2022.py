@@ -23,6 +23,14 @@ from deltadyn.reproduce.telescopic2022_bench import (
     table_2_split,
     upper_rod_by_projection,
 )
+from deltadyn.reproduce.telescopic2022_control import (
+    ALONE,
+    HALF,
+    NONE,
+    PROJECTED,
+    WITH,
+    WITHOUT,
+)
 from deltadyn.robot_file import load_robot
 
 
@@ -92,7 +100,7 @@ def test_projected_angles_alone_lose_the_upper_rod() -> None:
 
 def test_every_check_passes(reproduced: Reproduction) -> None:
     assert reproduced.passed, "\n".join(map(str, reproduced.checks))
-    assert len(reproduced.checks) == 7
+    assert len(reproduced.checks) == 13
 
 
 def test_table_2_stands_beside_the_papers(reproduced: Reproduction) -> None:
@@ -109,12 +117,30 @@ def test_table_2_stands_beside_the_papers(reproduced: Reproduction) -> None:
 
 def test_the_validation_knows_its_order(reproduced: Reproduction) -> None:
     """Without noise and ripple the exact model errs least, and no rod most."""
-    table = reproduced.tables[-1]
+    table = next(item for item in reproduced.tables if item.title.startswith("Figure 13"))
     errors = {row[1]: np.array(row[2:]) for row in table.rows if row[0] == "ideal"}
     exact = errors["error: exact model"]
     paper = errors["error: paper's model, platform given"]
     assert np.all(exact < 0.5 * paper)
     assert np.all(paper < errors["error: legs of the exact model, no rod"])
+
+
+def test_the_rods_model_is_worth_more_where_less_is_left(reproduced: Reproduction) -> None:
+    """Figure 15: the factor grows as ripple goes, and PD alone stands beside both."""
+    table = next(item for item in reproduced.tables if item.title.startswith("RMS tracking"))
+    factor = {row[0]: row[-1] for row in table.rows}
+    order = ("industrial", HALF, NONE, "ideal")
+    values = [float(factor[bench]) for bench in order]  # type: ignore[arg-type]
+    assert values == sorted(values)
+    assert values[0] < factor["paper"] < values[2]  # type: ignore[operator]
+    errors = next(item for item in reproduced.tables if item.title.startswith("Figure 15"))
+    rms = {row[:2]: np.array(row[2:5], dtype=float) for row in errors.rows}
+    assert len(rms) == 16
+    for bench in ("ideal", "industrial"):
+        assert np.all(rms[bench, WITH] < rms[bench, WITHOUT])
+        assert np.all(rms[bench, WITHOUT] < rms[bench, ALONE])
+    # What the paper's projected angles and point masses leave, where nothing else errs.
+    assert np.all(rms["ideal", WITH] < 0.2 * rms["ideal", PROJECTED])
 
 
 def test_what_was_assumed_is_said(reproduced: Reproduction) -> None:
@@ -125,6 +151,8 @@ def test_what_was_assumed_is_said(reproduced: Reproduction) -> None:
         "eq. 42 has them the other way round",
         "This split is an assumption",
         "The bench does not know the real machine",
+        "The paper's gains are not given",
+        "Most of what is left is motor ripple",
     ):
         assert words in text
 
@@ -134,6 +162,6 @@ def test_text_data_and_page(reproduced: Reproduction, tmp_path: Path) -> None:
     data = json.loads(json.dumps(reproduced.as_dict()))
     assert data["passed"] is True
     page = reproduced.page(tmp_path / "page.html").read_text(encoding="utf-8")
-    for title in ("Figure 8", "Figures 9 and 10", "Figure 12", "Figure 13", "Table 2"):
+    for title in ("Figure 8", "Figures 9 and 10", "Figure 12", "Figure 13", "Table 2", "Figure 15"):
         assert title in page
-    assert page.count("plotly-graph-div") >= 5
+    assert page.count("plotly-graph-div") >= 7

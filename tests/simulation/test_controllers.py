@@ -67,6 +67,17 @@ def test_gains_stay_below_what_a_light_rotor_bears() -> None:
     assert PD(geared, bandwidth=20.0).damping[0] > 50.0  # who asks for more gets it
 
 
+def test_a_lead_meets_the_delay_of_the_bus() -> None:
+    motion = strokes(ROBOT)[0]
+    errors = [
+        rms(simulate(ROBOT, motion, PDFeedforward(ROBOT, lead=x), delay=4).tracking_error)
+        for x in (0.0, 4 / 2000)
+    ]
+    assert np.all(errors[1] < 0.02 * errors[0])  # the first four ticks come from before the run
+    with pytest.raises(dd.DeltadynError, match="lead"):
+        PDFeedforward(ROBOT, lead=-1e-3)
+
+
 def test_own_gains_and_the_fourth_axis() -> None:
     robot = dd.load_robot("example-delta-4")
     pd = PDFeedforward(robot, "half-half", stiffness=[1, 2, 3, 4], damping=0.5)

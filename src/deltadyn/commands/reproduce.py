@@ -13,9 +13,9 @@ from deltadyn.commands.common import ANSWER_NO, guarded, show
 PAPERS = {
     "kim2022": "virtual-work model, the swarm against its baselines and the proven optimum",
     "falezza2022": "the simplified against the complete model on Y1, Y2, Y3",
-    "falezza2020": "M_KH, M_Id and M_Id+F over twelve trajectories",
+    "falezza2020": "M_KH, M_Id and M_Id+F over twelve trajectories, and a payload of 3.8 kg",
     "gnad2024": "consistent identification of the 4-DOF robot: surrogate, bench, spindle",
-    "telescopic2022": "two steps: the legs without the rod, then the rod",
+    "telescopic2022": "two steps: the legs, then the rod; feedforward with and without it",
 }
 
 

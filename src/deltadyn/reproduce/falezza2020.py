@@ -1,4 +1,4 @@
-"""[falezza2020] section 6 without payload: M_KH, M_Id and M_Id+F on the virtual bench, table 1."""
+"""[falezza2020] section 6 on the virtual bench: M_KH, M_Id, M_Id+F, table 1, and the payload."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from deltadyn.kinematics import State
 from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.reproduce.falezza2020_page import PageData, figures
+from deltadyn.reproduce.falezza2020_payload import payload_part
 from deltadyn.reproduce.falezza_bench import (
     BAND,
     BAND_STATEMENT,
@@ -61,6 +62,8 @@ def falezza2020(
 ) -> Reproduction:
     """Identify the gray box on the virtual bench and judge the three models on v_F, unseen.
 
+    Then estimate a payload of 3.8 kg on v_P with them.
+
     Another `seed` gives other places and another noise. Fewer `trajectories` than 12 save time:
     the fast ones come first.
     """
@@ -83,18 +86,20 @@ def falezza2020(
     }
     torques[EXACT] = exact_torque(robot, seen)(unseen)
     found = {name: errors(unseen.prepared, tau) for name, tau in torques.items()}
+    load = payload_part(robot, seen, result, seed)
     return Reproduction(
         paper="falezza2020",
-        title="gray-box identification on the virtual bench, without payload",
+        title="gray-box identification and payload estimation on the virtual bench",
         tables=(
             _table_1(found),
             _reductions(found),
             _factors(robot, result, unseen.run.truth.robot),
             _per_trajectory(seen, result),
+            *load.tables,
         ),
-        statements=_statements(robot, unseen, result),
-        checks=_checks(found, result),
-        figures=figures(PageData(unseen, torques, found, TABLE_1, result)),
+        statements=(*_statements(robot, unseen, result), *load.statements),
+        checks=(*_checks(found, result), *load.checks),
+        figures=(*figures(PageData(unseen, torques, found, TABLE_1, result)), *load.figures),
     )
 
 

@@ -1,4 +1,4 @@
-"""[telescopic2022] again: what the telescopic rod does to the torques, and its identification."""
+"""[telescopic2022] again: the telescopic rod in torques, identification and feedforward."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ from deltadyn.reproduce.telescopic2022_bench import (
     table_2_split,
     upper_rod_by_projection,
 )
+from deltadyn.reproduce.telescopic2022_control import (
+    tracking,
+    tracking_checks,
+    tracking_statements,
+    tracking_tables,
+)
+from deltadyn.reproduce.telescopic2022_control_page import tracking_figures
 from deltadyn.reproduce.telescopic2022_page import figures
 from deltadyn.robot_file import load_robot
 
 PAPER = "telescopic2022"
-TITLE = "the telescopic rod in the torques, and its identification in two steps"
+TITLE = "the telescopic rod in the torques, its identification in two steps, its feedforward"
 ARMS = ("joint 1", "joint 2", "joint 3")
 RECOVERED = 0.02  # of a value: from derivatives, and tanh for sign in the bench's friction
 BETTER = 0.5  # of the paper's model's error, where nothing but the model errs
@@ -83,7 +90,7 @@ class Validated:
 def telescopic2022(
     *, seed: int = 0, progress: bool = False, rate: float = 2000.0, periods: int = 5
 ) -> Reproduction:
-    """Reproduce figures 8-10, 12, 13 and table 2 of [telescopic2022] on the virtual bench.
+    """Reproduce figures 8-10, 12, 13, 15 and table 2 of [telescopic2022] on the virtual bench.
 
     `rate` (Hz) is that of the drives, `periods` of 1.14 s those of the excitation; the defaults
     take half a minute.
@@ -91,6 +98,7 @@ def telescopic2022(
     simulated = simulated_gate()
     runs = bench(seed=seed, rate=rate, periods=periods, progress=progress)
     validated = {preset: validation(runs, preset) for preset in runs.validation}
+    followed = tracking(runs, seed=seed + 5, rate=rate, progress=progress)
     return Reproduction(
         PAPER,
         TITLE,
@@ -100,10 +108,11 @@ def telescopic2022(
             _table_2(runs.fits),
             _ideal_table(runs.fits["ideal"]),
             _validation_table(validated),
+            *tracking_tables(followed),
         ),
-        statements=_statements(runs),
-        checks=_checks(simulated, runs, validated),
-        figures=figures(simulated, runs, validated["industrial"]),
+        statements=_statements(runs) + tracking_statements(followed),
+        checks=_checks(simulated, runs, validated) + tracking_checks(followed),
+        figures=figures(simulated, runs, validated["industrial"]) + tracking_figures(followed),
     )
 
 

@@ -1,7 +1,10 @@
 """The virtual test bench: plants, drives, sensors and controllers, closed at the drive's rate."""
 
 from deltadyn.simulation.books import EnergyBooks
-from deltadyn.simulation.controllers import PD, Controller, Law, PDFeedforward
+from deltadyn.simulation.control_adaptive import AdaptiveFeedforward, PayloadEstimate
+from deltadyn.simulation.control_picks import PickError, pick_errors
+from deltadyn.simulation.control_state import AugmentedPD, ComputedTorque, PDGravity
+from deltadyn.simulation.controllers import PD, Controller, Law, PDFeedforward, TorqueLaw
 from deltadyn.simulation.presets import PRESETS, Preset
 from deltadyn.simulation.reference import Task
 from deltadyn.simulation.run import Run
@@ -12,13 +15,21 @@ __all__ = [
     "PD",
     "PLANTS",
     "PRESETS",
+    "AdaptiveFeedforward",
+    "AugmentedPD",
+    "ComputedTorque",
     "Controller",
     "EnergyBooks",
     "Law",
     "PDFeedforward",
+    "PDGravity",
+    "PayloadEstimate",
+    "PickError",
     "Preset",
     "Run",
     "Task",
+    "TorqueLaw",
     "Truth",
+    "pick_errors",
     "simulate",
 ]

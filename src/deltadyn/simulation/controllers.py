@@ -2,14 +2,15 @@
 
 A controller is a value with settings. Before a run it is given the whole task, so that what does
 not depend on measurements (feedforward) is computed at once; it answers with a law that is called
-at every tick.
+at every tick. Here are PD and PD with feedforward; `control_state` has those that ask a model at
+the measured state, `control_adaptive` the one that learns its payload.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,14 +18,27 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
+from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.simulation.checks import setting, settings
 from deltadyn.simulation.linear import Floats
 from deltadyn.simulation.machine import DIRECT_DRIVE, axis_inertia
-from deltadyn.simulation.reference import Task
+from deltadyn.simulation.reference import Task, resampled
 
 #: Torque command (dof,) in N m of tick k, measured angles (rad) and their estimated rates (rad/s).
 Law = Callable[[int, Floats, Floats], Floats]
+
+
+@runtime_checkable
+class TorqueLaw(Protocol):
+    """A law that is also told the measured torque, before it is asked at the same tick."""
+
+    def __call__(self, k: int, q: Floats, qd: Floats) -> Floats:
+        """As any law."""
+
+    def measured(self, tau: Floats) -> None:
+        """The torque (dof,) in force while the angles were read, by the current sensor, in N m."""
+
 
 BANDWIDTH = 20.0  # Hz
 ROTOR_RATE = 300.0  # 1/s: most that damping over rotor inertia may be, for delays of 1 ms
@@ -55,7 +69,7 @@ class PD:
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise InputError("robot", type(self.robot).__name__, "a Robot")
-        inertia, damping = _default_damping(self.robot, self.bandwidth)
+        inertia, damping = default_damping(self.robot, self.bandwidth)
         for name, default in (("stiffness", damping**2 / (4 * inertia)), ("damping", damping)):
             given = getattr(self, name)
             gain = settings(name, default if given is None else given, self.robot.dof, low=0.0)
@@ -63,28 +77,34 @@ class PD:
 
     def prepare(self, task: Task) -> Law:
         """The law without feedforward."""
-        _check_axes(self.robot, task)
-        return _pd_law(self, task, np.zeros_like(task.now.q).tolist())
+        check_axes(self.robot, task)
+        return pd_law(self, task, np.zeros_like(task.now.q))
 
 
 @dataclass(frozen=True)
 class PDFeedforward(PD):
-    """PD and the torque that a model of the robot asks for the reference [telescopic2022]."""
+    """PD and the torque that a model of the robot asks for the reference [telescopic2022].
+
+    The torque is that of `lead` seconds after the instant at which it would act on a bus without
+    delay: give the bus's delay, and it is in time.
+    """
 
     model: str = "exact"
+    lead: float = field(default=0.0, kw_only=True)  # s
 
     def __post_init__(self) -> None:
         super().__post_init__()
         model_by_name(self.model)
+        setting("lead", self.lead, low=0.0, unit="s")
 
     def prepare(self, task: Task) -> Law:
         """The law with the torque of the instant at which it acts."""
-        _check_axes(self.robot, task)
-        forward = inverse_dynamics(self.robot, task.ahead, self.model)
-        return _pd_law(self, task, forward.tolist())
+        check_axes(self.robot, task)
+        ahead = led(self.robot, task, self.lead)
+        return pd_law(self, task, inverse_dynamics(self.robot, ahead, self.model))
 
 
-def _default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray, FloatArray]:
+def default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray, FloatArray]:
     """Inertia (kg m^2) and critical damping (N m s/rad) of the axes, each (dof,)."""
     rotor, moved = np.asarray(robot.drives.output_inertia), axis_inertia(robot)
     inertia = moved + rotor
@@ -98,18 +118,35 @@ def _default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray,
     return inertia, damping
 
 
-def _check_axes(robot: Robot, task: Task) -> None:
+def check_axes(robot: Robot, task: Task) -> None:
+    """Refuse a task with other axes than the controller's robot has."""
     axes = task.now.q.shape[1]
     if robot.dof != axes:
         raise InputError("axes of the controller's robot", robot.dof, f"{axes}, as the motion has")
 
 
-def _pd_law(gains: PD, task: Task, forward: list[list[float]]) -> Law:
+def led(robot: Robot, task: Task, lead: float) -> Motion:
+    """The reference `lead` seconds after the instants at which torque acts; its end is held."""
+    return resampled(robot, task.now, task.ahead.t + lead) if lead else task.ahead
+
+
+def pd_law(gains: PD, task: Task, forward: FloatArray) -> Law:
+    """The law of a PD with the torque `forward` (N, dof) of every tick, in N m."""
+    given, feedback = forward.tolist(), feedback_of(gains, task)
+
+    def law(k: int, q: Floats, qd: Floats) -> Floats:
+        return tuple([a + b for a, b in zip(given[k], feedback(k, q, qd), strict=True)])
+
+    return law
+
+
+def feedback_of(gains: PD, task: Task) -> Law:
+    """stiffness (q_ref - q) + damping (qd_ref - qd), both of now, in N m."""
     reference, rates = task.now.q.tolist(), task.qd_seen.tolist()
     stiffness, damping = gains.stiffness, gains.damping
 
     def law(k: int, q: Floats, qd: Floats) -> Floats:
-        axes = zip(forward[k], stiffness, reference[k], q, damping, rates[k], qd, strict=True)
-        return tuple([f + kp * (a - b) + kd * (c - d) for f, kp, a, b, kd, c, d in axes])
+        axes = zip(stiffness, reference[k], q, damping, rates[k], qd, strict=True)
+        return tuple([kp * (a - b) + kd * (c - d) for kp, a, b, kd, c, d in axes])
 
     return law

@@ -6,8 +6,10 @@ import math
 from collections import deque
 from typing import NamedTuple
 
+import numpy as np
+
 from deltadyn.errors import InputError
-from deltadyn.simulation.controllers import Law
+from deltadyn.simulation.controllers import Law, TorqueLaw
 from deltadyn.simulation.linear import Floats
 from deltadyn.simulation.machine import Machine
 from deltadyn.simulation.reference import Task, VelocityEstimator
@@ -24,9 +26,13 @@ class Torques(NamedTuple):
 class Drive:
     """State of the drive between ticks; at first it gives the torque that holds the robot."""
 
-    def __init__(self, machine: Machine, task: Task, law: Law, holding: Floats) -> None:
+    def __init__(
+        self, machine: Machine, task: Task, law: Law, holding: Floats, seed: int = 0
+    ) -> None:
         preset = machine.preset
         self.law, self.ramps = law, preset.hold == "linear"
+        self.tell = law.measured if isinstance(law, TorqueLaw) else None
+        self.sensor = CurrentSensor(machine, seed)
         self.step = None if preset.encoder_counts is None else 2 * math.pi / preset.encoder_counts
         self.estimator = VelocityEstimator(
             task.rate, preset.velocity_filter, task.now.q[0], task.now.qd[0]
@@ -44,6 +50,8 @@ class Drive:
         q = q_motor
         if self.step is not None:
             q = tuple([round(angle / self.step) * self.step for angle in q])
+        if self.tell is not None:
+            self.tell(self.sensor.read(self.torque))
         command = self.law(k, q, self.estimator.update(q))
         command = _checked(command, len(q)) if k == 0 else tuple(command)
         self.queue.append(command)
@@ -58,6 +66,27 @@ class Drive:
         if self.limit is None:
             return torque
         return tuple([max(-a, min(a, x)) for a, x in zip(self.limit, torque, strict=True)])
+
+
+class CurrentSensor:
+    """The torque that a law is told: with the noise of the log's rows, and its resolution."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        preset, reference = machine.preset, machine.reference_torque
+        self.noise = preset.current_noise * reference if preset.current_noise else None
+        self.step = preset.current_step * reference if preset.current_step else None
+        self.random = np.random.default_rng([seed, 1])  # the stream of the log's current noise
+
+    def read(self, torque: Floats) -> Floats:
+        """The reading (dof,) of a torque, in N m."""
+        if self.noise is None and self.step is None:
+            return torque
+        value = np.array(torque)
+        if self.noise is not None:
+            value += self.noise * self.random.standard_normal(len(torque))
+        if self.step is not None:
+            value = np.round(value / self.step) * self.step
+        return tuple(value.tolist())
 
 
 def _checked(command: object, dof: int) -> Floats:

@@ -82,7 +82,7 @@ def simulate(
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
     start = start_on(machine, task.now, forces[0])
     law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
-    drive = Drive(machine, task, law, start.tau)
+    drive = Drive(machine, task, law, start.tau, int(seed))
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
     with _progress(progress, len(forces)) as report:

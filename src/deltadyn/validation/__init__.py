@@ -1,5 +1,6 @@
 """Validation: how well a model predicts torque on recordings that it has not seen, and why not."""
 
+from deltadyn.validation.benefit import Benefit, predicted_tracking
 from deltadyn.validation.comparison import Comparison, compare
 from deltadyn.validation.diagnosis import CAUSES, Cause, Diagnosis
 from deltadyn.validation.metrics import Metrics, metrics
@@ -9,6 +10,7 @@ from deltadyn.validation.validate import validate
 
 __all__ = [
     "CAUSES",
+    "Benefit",
     "Cause",
     "Comparison",
     "Diagnosis",
@@ -17,5 +19,6 @@ __all__ = [
     "Validation",
     "compare",
     "metrics",
+    "predicted_tracking",
     "validate",
 ]

@@ -1,0 +1,25 @@
+"""Payload: its mass online with a standard deviation, picks, lost grips, logs cut into picks."""
+
+from deltadyn.payload.bound import ColouredNoise, bound_over_time, cramer_rao, payload_column
+from deltadyn.payload.effector_load import EffectorLoad, effector_load
+from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.events import Pick
+from deltadyn.payload.forgetting import ForgettingEstimator
+from deltadyn.payload.noise import NoiseModel
+from deltadyn.payload.offline import PickLog, find_picks, product_mass
+
+__all__ = [
+    "ColouredNoise",
+    "EffectorLoad",
+    "ForgettingEstimator",
+    "NoiseModel",
+    "PayloadEstimator",
+    "Pick",
+    "PickLog",
+    "bound_over_time",
+    "cramer_rao",
+    "effector_load",
+    "find_picks",
+    "payload_column",
+    "product_mass",
+]

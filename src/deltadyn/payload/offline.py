@@ -1,0 +1,177 @@
+"""A log cut into picks: events by the online detector, masses from all samples of each pick."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.payload.estimator import SETTLE, PayloadEstimator
+from deltadyn.payload.events import Pick
+from deltadyn.payload.noise import NoiseModel
+from deltadyn.payload.stretches import GridSeries, check_recording_of, recorded_grid, sampling_rate
+from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class PickLog:
+    """The picks of a log; `t`, `mass`, `std` (M,) are the online estimate beside them (s, kg)."""
+
+    name: str
+    picks: tuple[Pick, ...]
+    events: tuple[tuple[float, str], ...]  # when it was known (s), what
+    t: FloatArray
+    mass: FloatArray
+    std: FloatArray
+    noise: NoiseModel
+    bridged: int
+    status: str
+
+    @property
+    def table(self) -> str:
+        """One line per pick: begin, end, mass, standard deviation, latency, how it ended."""
+        head = f"{'pick':>4}{'start s':>10}{'end s':>10}{'mass kg':>10}{'std kg':>9}"
+        lines = [f"{head}{'latency ms':>12}  ended by"]
+        for k, pick in enumerate(self.picks, start=1):
+            lines.append(
+                f"{k:>4}{pick.start:>10.3f}{pick.end:>10.3f}{pick.mass:>10.3f}{pick.std:>9.3f}"
+                f"{1e3 * pick.latency:>12.0f}  {pick.ended}"
+            )
+        return "\n".join(lines)
+
+    @property
+    def product(self) -> tuple[float, float]:
+        """Mass and standard deviation in kg if all picks were of one product."""
+        return product_mass(self.picks, self.noise)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.status}\n{self.noise.summary}\n{self.table}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "bridged": self.bridged,
+            "noise": self.noise.summary,
+            "picks": [{**vars(pick), "latency": pick.latency} for pick in self.picks],
+            "events": [{"t": t, "event": what} for t, what in self.events],
+        }
+
+    def page(self, path: str | os.PathLike[str]) -> Path:
+        """Write one HTML page with the figure and the table, to open offline."""
+        from deltadyn.payload.page import pick_page
+
+        return pick_page(self, path)
+
+
+def find_picks(
+    model: Any,
+    recording: Recording,
+    *,
+    noise: NoiseModel | None = None,
+    holding: Sequence[bool] | None = None,
+    rate: float | None = None,
+    **options: Any,
+) -> PickLog:
+    """Cut a log into picks.
+
+    `model` is the identified robot or its fit, `noise` comes from an empty recording
+    (`NoiseModel.of`), `holding` (N,) is the gripper's signal where the log has it. Further options
+    are those of `PayloadEstimator`. The mass of a pick rests on all of its samples.
+    """
+    robot = getattr(model, "robot", model)
+    if not isinstance(robot, Robot):
+        raise InputError("model", type(model).__name__, "a Robot, or a fit with .robot")
+    check_recording_of(robot, recording)
+    if holding is not None and len(holding) != len(recording):
+        raise InputError("values of holding", len(holding), f"{len(recording)}, one per sample")
+    own = noise.grid.rate if noise is not None else sampling_rate(recording)
+    estimator = PayloadEstimator(robot, rate=rate or own, noise=noise, **options)
+    series = recorded_grid(robot, recording, rate=estimator.grid.rate, form=estimator.grid.form)
+    events, trace = _replay(estimator, recording, holding)
+    estimator._close("end of the log", float(recording.t[-1]) if len(recording) else 0.0)
+    sums = estimator.noise.weigh_all(series.r, series.c, series.qd, series.starts)
+    picks = tuple(_refined(pick, series, sums, estimator.noise) for pick in estimator.picks)
+    count, lost = len(picks), sum(pick.ended == "lost grip" for pick in picks)
+    status = f"{count} picks in {recording.duration:.4g} s, {lost} of them lost"
+    t, mass, std = (np.array(column) for column in zip(*trace, strict=True)) if trace else _none()
+    return PickLog(
+        recording.name,
+        picks,
+        tuple(events),
+        t,
+        mass,
+        std,
+        estimator.noise,
+        estimator.bridged,
+        status,
+    )
+
+
+def product_mass(picks: Sequence[Pick], noise: NoiseModel) -> tuple[float, float]:
+    """Mass of one product and its standard deviation (kg) over repeated picks of it.
+
+    Weights by what each pick knows. What no averaging takes away (`noise.systematic`) stays; where
+    the picks differ by more than their deviations say, the deviation grows with it.
+    """
+    if not picks:
+        raise InputError("picks", 0, "at least one")
+    masses = np.array([pick.mass for pick in picks])
+    variance = np.array([max(p.std**2 - noise.systematic(p.mass) ** 2, 1e-8) for p in picks])
+    weights = 1 / variance
+    mean = float(weights @ masses / weights.sum())
+    spread = 1.0
+    if len(picks) > 1:
+        spread = max(1.0, float(weights @ (masses - mean) ** 2) / (len(picks) - 1))
+    return mean, math.hypot(math.sqrt(spread / weights.sum()), noise.systematic(mean))
+
+
+def _replay(
+    estimator: PayloadEstimator, recording: Recording, holding: Sequence[bool] | None
+) -> tuple[list[tuple[float, str]], list[tuple[float, float, float]]]:
+    """Events, and the estimate after every residual."""
+    measured = recording.qd is not None and recording.qdd is not None
+    times, rows, torques = recording.t.tolist(), recording.q.tolist(), recording.tau.tolist()
+    rates = recording.qd.tolist() if measured else None  # type: ignore[union-attr]
+    accelerations = recording.qdd.tolist() if measured else None  # type: ignore[union-attr]
+    events: list[tuple[float, str]] = []
+    trace: list[tuple[float, float, float]] = []
+    for k, t in enumerate(times):
+        estimator.update(
+            rows[k],
+            rates[k] if rates else None,
+            accelerations[k] if accelerations else None,
+            torques[k],
+            t=t,
+            holding=None if holding is None else bool(holding[k]),
+        )
+        if estimator.event:
+            events.append((t, estimator.event))
+        if k % estimator.grid.step == 0 or estimator.event:
+            trace.append((t, estimator.mass, estimator.std))
+    return events, trace
+
+
+def _refined(
+    pick: Pick, series: GridSeries, sums: tuple[FloatArray, FloatArray], noise: NoiseModel
+) -> Pick:
+    """The pick with the mass of all residuals that speak of it alone."""
+    delay = series.grid.delay
+    inside = (series.t > pick.start + delay + SETTLE) & (series.t < pick.end + delay - SETTLE)
+    S, I = (float(x[inside].sum()) for x in sums)
+    if I <= 0:
+        return pick
+    return replace(pick, mass=S / I, std=noise.std(I, S / I))
+
+
+def _none() -> tuple[FloatArray, FloatArray, FloatArray]:
+    return np.empty(0), np.empty(0), np.empty(0)

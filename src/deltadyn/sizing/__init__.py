@@ -1,0 +1,33 @@
+"""Loads and sizing: what a motion asks of the machine, and the fastest pace along a path."""
+
+from deltadyn.sizing.cycles import CycleRate, CycleRates, cycle_rates
+from deltadyn.sizing.fastest import FastMotion, fastest
+from deltadyn.sizing.loads import (
+    BearingLoads,
+    DriveLoads,
+    MotionLoads,
+    StrutLoads,
+    drive_loads,
+    motion_loads,
+)
+from deltadyn.sizing.table import SizingCase, SizingTable, sizing_table
+from deltadyn.sizing.time_law import Pace, TimeLaw
+
+__all__ = [
+    "BearingLoads",
+    "CycleRate",
+    "CycleRates",
+    "DriveLoads",
+    "FastMotion",
+    "MotionLoads",
+    "Pace",
+    "SizingCase",
+    "SizingTable",
+    "StrutLoads",
+    "TimeLaw",
+    "cycle_rates",
+    "drive_loads",
+    "fastest",
+    "motion_loads",
+    "sizing_table",
+]

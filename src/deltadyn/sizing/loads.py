@@ -1,0 +1,248 @@
+"""What a motion asks of drives, bearings, struts and ball joints, and the margin to every limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.dynamics.inverse import check_state, inverse_dynamics
+from deltadyn.dynamics.loads import CUP_HALF_ANGLE, ConstraintLoads, constraint_loads
+from deltadyn.errors import InputError
+from deltadyn.motion.limit_report import LimitReport
+from deltadyn.motion.limits import check_motion
+from deltadyn.motion.motion import Motion
+from deltadyn.robot import Robot
+from deltadyn.sizing.payloads import carrying
+
+
+@dataclass(frozen=True, eq=False)
+class DriveLoads:
+    """What a motion asks of the drives, at the output side of the gears, each (dof,).
+
+    Power counts positive where the drive works, negative where it brakes; `energy_returned` is what
+    it brakes away during the motion, as a positive number, before losses of gear and inverter that
+    are not in the robot's friction.
+    """
+
+    torque_peak: FloatArray  # N m, size
+    torque_rms: FloatArray  # N m, over the time of the motion
+    speed_peak: FloatArray  # rad/s, size
+    power_peak: FloatArray  # W, most that is drawn
+    power_returned: FloatArray  # W, most that is returned, as a positive number
+    energy_drawn: FloatArray  # J
+    energy_returned: FloatArray  # J
+
+    @property
+    def energy_net(self) -> FloatArray:
+        """Work of the drives (dof,), in J."""
+        return self.energy_drawn - self.energy_returned
+
+
+@dataclass(frozen=True, eq=False)
+class BearingLoads:
+    """What the shoulders carry, each (3,); the axis of a bearing is the motor axis of its arm."""
+
+    radial_peak: FloatArray  # N
+    radial_mean: FloatArray  # N: cubic mean over the way turned, for the life of ball bearings
+    axial_peak: FloatArray  # N, size
+    moment_peak: FloatArray  # N m, tilting
+
+
+@dataclass(frozen=True, eq=False)
+class StrutLoads:
+    """What rods and ball joints carry, in N.
+
+    `rod_max` and `rod_min` (3, r) are the most and the least tension of each rod (compression is
+    negative): r = 2 where geometry.rod_spacing is known; else r = 1, a rod's share of its pair. The
+    rest is None where the spacing is not known. `ball_elbow` and `ball_platform` (3, 2) are the
+    largest forces between ball and socket with springs of just `preload_elbow` and
+    `preload_platform`.
+    """
+
+    rod_max: FloatArray
+    rod_min: FloatArray
+    ball_elbow: FloatArray | None
+    ball_platform: FloatArray | None
+    preload_elbow: float | None
+    preload_platform: float | None
+    cup_half_angle: float  # rad: of the sockets, on which the preload depends
+
+    @property
+    def preload(self) -> float | None:
+        """Smallest spring force (N) that keeps every ball in its socket."""
+        if self.preload_elbow is None or self.preload_platform is None:
+            return None
+        return max(self.preload_elbow, self.preload_platform)
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLoads:
+    """Loads of a motion: drives, bearings, struts, the spindle's joints, and every limit.
+
+    `torque` (N, dof) is that of `model`; `constraint` are the forces over time, by the exact model.
+    """
+
+    robot: Robot
+    motion: Motion
+    model: str
+    torque: FloatArray
+    constraint: ConstraintLoads
+    drives: DriveLoads
+    bearings: BearingLoads
+    struts: StrutLoads
+    spindle_upper: float | None  # N, largest force in the upper joint
+    spindle_lower: float | None
+    limits: LimitReport
+
+    @property
+    def power(self) -> FloatArray:
+        """Power of each drive (N, dof), in W."""
+        return self.torque * self.motion.qd
+
+    @property
+    def cycles_per_minute(self) -> float:
+        """How often the motion runs in a minute, one after the other."""
+        return 60.0 / self.motion.duration
+
+    @property
+    def mean_power(self) -> tuple[float, float]:
+        """Mean power of all drives in W: with nothing, and with all of the returned energy used."""
+        drawn, net = float(self.drives.energy_drawn.sum()), float(self.drives.energy_net.sum())
+        return drawn / self.motion.duration, net / self.motion.duration
+
+    @property
+    def text(self) -> str:
+        """Tables with units, and the margin to every limit."""
+        from deltadyn.sizing.loads_text import loads_text
+
+        return loads_text(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every number with its unit in the key, for JSON."""
+        from deltadyn.sizing.loads_text import loads_dict
+
+        return loads_dict(self)
+
+    def page(self, path: str | PathLike[str]) -> Path:
+        """Write one HTML file with tables and curves, to open without a network."""
+        from deltadyn.sizing.pages import loads_page  # plotly is not needed before
+
+        return loads_page(self, path)
+
+
+def motion_loads(
+    robot: Robot,
+    motion: Motion,
+    *,
+    model: str = "exact",
+    payload: float | None = None,
+    share: float = 1.0,
+    external_force: npt.ArrayLike | None = None,
+    cup_half_angle: float = CUP_HALF_ANGLE,
+) -> MotionLoads:
+    """Loads of a motion, which may be one of many that follow each other.
+
+    Torques, powers and energies are those of `model`; forces in struts and joints those of the
+    exact one. `payload` (kg) replaces that of the robot. `share` scales limits as `check_motion`
+    does, `external_force` acts on the platform as in `inverse_dynamics`, `cup_half_angle` (rad) is
+    that of the sockets as in `constraint_loads`.
+    """
+    robot = carrying(robot, payload)
+    if not isinstance(motion, Motion):
+        raise InputError("motion", type(motion).__name__, "a Motion, which has times")
+    check_state(robot, motion)
+    if len(motion) < 2:
+        raise InputError("samples of motion", len(motion), "at least 2")
+    bad = np.flatnonzero(~np.isfinite(motion.qdd).all(axis=1))
+    if bad.size:
+        raise InputError("motion", "out of reach", "a motion in reach", where=f"row {int(bad[0])}")
+    tau = inverse_dynamics(robot, motion, model, external_force=external_force)
+    forces = constraint_loads(robot, motion, external_force, cup_half_angle)
+    spindle = (forces.spindle_upper, forces.spindle_lower)
+    upper, lower = (None if f is None else float(np.linalg.norm(f, axis=1).max()) for f in spindle)
+    return MotionLoads(
+        robot,
+        motion,
+        model,
+        tau,
+        forces,
+        drive_loads(motion.t, tau, motion.qd),
+        _bearings(robot, motion, forces),
+        _struts(robot, forces, cup_half_angle),
+        upper,
+        lower,
+        check_motion(robot, motion, model=model, share=share, external_force=external_force),
+    )
+
+
+def drive_loads(t: FloatArray, tau: FloatArray, qd: FloatArray) -> DriveLoads:
+    """Peaks, RMS and energies of torques and rates (N, dof) at times t (N,) in s.
+
+    Between two samples torque squared and power go in straight lines.
+    """
+    power = tau * qd
+    drawn, returned = _signed_areas(t, power)
+    return DriveLoads(
+        np.abs(tau).max(axis=0),
+        np.sqrt(np.trapezoid(tau**2, t, axis=0) / (t[-1] - t[0])),
+        np.abs(qd).max(axis=0),
+        np.maximum(power.max(axis=0), 0.0),
+        np.maximum(-power.min(axis=0), 0.0),
+        drawn,
+        returned,
+    )
+
+
+def _signed_areas(t: FloatArray, power: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Areas (dof,) above and below zero of straight lines between samples."""
+    one, two, h = power[:-1], power[1:], np.diff(t)[:, None]
+    crossing = one * two < 0
+    whole = h * (one + two) / 2
+    height = np.where(one > 0, one, two)  # of the end above zero
+    above = np.divide(
+        h * height**2 / 2, np.abs(one - two), out=np.zeros_like(whole), where=crossing
+    )
+    drawn = np.where(crossing, above, np.maximum(whole, 0.0)).sum(axis=0)
+    returned: FloatArray = drawn - whole.sum(axis=0)
+    return drawn, np.maximum(returned, 0.0)  # no less than 0 by rounding
+
+
+def _bearings(robot: Robot, motion: Motion, forces: ConstraintLoads) -> BearingLoads:
+    azimuth = np.asarray(robot.geometry.azimuth)
+    axis = np.stack([-np.sin(azimuth), np.cos(azimuth), np.zeros(3)], axis=-1)
+    axial = contract("nik,ik->ni", forces.shoulder_force, axis)
+    radial = np.linalg.norm(forces.shoulder_force - axial[..., None] * axis, axis=2)
+    rate = np.abs(motion.qd[:, :3])
+    way = np.trapezoid(rate, motion.t, axis=0)
+    cubes = np.trapezoid(rate * radial**3, motion.t, axis=0)
+    mean = np.divide(cubes, way, out=np.max(radial, axis=0) ** 3, where=way > 0) ** (1 / 3)
+    moment = np.linalg.norm(forces.shoulder_moment, axis=2)
+    return BearingLoads(radial.max(axis=0), mean, np.abs(axial).max(axis=0), moment.max(axis=0))
+
+
+def _struts(robot: Robot, forces: ConstraintLoads, half_angle: float) -> StrutLoads:
+    rods = forces.rods
+    if rods is None:
+        split = np.array([1 / strut.rods for strut in robot.struts])
+        most, least = forces.axial_max.max(axis=0), forces.axial_min.min(axis=0)
+        pair = ((split * most)[:, None], (split * least)[:, None])
+        return StrutLoads(*pair, None, None, None, None, half_angle)
+    azimuth = np.asarray(robot.geometry.azimuth)
+    pin = np.stack([-np.sin(azimuth), np.cos(azimuth), np.zeros(3)], axis=-1)
+    outward = np.stack([pin, -pin], axis=1)  # (3, 2, 3)
+    preloads = float(rods.preload_elbow.max()), float(rods.preload_platform.max())
+    elbow, platform = (
+        np.linalg.norm(force + preload * outward, axis=3).max(axis=0)
+        for force, preload in zip((rods.elbow, rods.platform), preloads, strict=True)
+    )
+    most, least = rods.axial_max.max(axis=0), rods.axial_min.min(axis=0)
+    return StrutLoads(most, least, elbow, platform, *preloads, half_angle)

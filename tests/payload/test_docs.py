@@ -1,0 +1,56 @@
+"""The page on payload: its code runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from deltadyn.payload.events import CONFIRM, SLACK, WINDOWS, threshold
+from deltadyn.payload.front_end import CORNER, FIRST, NARROW, STAGES, Grid
+from deltadyn.payload.noise import CORRELATION, FRICTION_SHARE, GAIN, LEVEL, REST
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "payload.md").read_text("utf-8")
+NUMBER = re.compile(r"-?\d+\.?\d*")
+
+
+def test_code_runs_and_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)
+    codes = [code for kind, code in blocks if kind]
+    shown = [text for kind, text in blocks if not kind]
+    assert len(codes) == len(shown) == 2
+    names: dict[str, object] = {}
+    for code, text in zip(codes, shown, strict=True):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        assert NUMBER.sub("#", out.getvalue()).split() == NUMBER.sub("#", text).split()
+        found, told = (list(map(float, NUMBER.findall(x))) for x in (out.getvalue(), text))
+        # an event may fall into the next residual, and a latency is in ms
+        assert found == pytest.approx(told, rel=0.1, abs=0.03)
+    assert (tmp_path / "picks.html").stat().st_size > 1_000_000
+
+
+def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
+    text, grid = " ".join(TEXT.split()), Grid.of(2000.0)
+    assert (STAGES, FIRST, NARROW, CORNER) == (4, 100.0, 4, 30.0)
+    assert "(four stages at 100 Hz)" in text
+    assert "(four stages at 30 Hz)" in text
+    assert grid.interval == 1 / 250
+    assert round(1e3 * grid.delay) == 21
+    assert "together delay by 21 ms" in text
+    assert FRICTION_SHARE == 0.25
+    assert f"slower than {REST:g} rad/s says nothing" in text
+    assert f"{100 * GAIN:g} % of the mass for elastic gears" in text
+    assert f"takes {100 * LEVEL:g} % of the torque that 100 rad/s² need" in text
+    assert f"{1e3 * CORRELATION:g} ms. `PayloadEstimator.from_fit" in text
+    assert f"over {len(WINDOWS)} windows from {4 * WINDOWS[0]} ms to 0.5 s" in text
+    assert f"{threshold(0.1, grid.interval):.1f} standard deviations" in text
+    assert f"within {1e3 * SLACK:g} ms of the" in text
+    assert f"judged {4 * CONFIRM} ms after it began" in text

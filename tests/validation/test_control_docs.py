@@ -1,0 +1,57 @@
+"""The page on control: its code runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from deltadyn import simulation
+from deltadyn.dynamics.models import MODELS
+from deltadyn.simulation.control_model import SPECIAL_CASES
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "control.md").read_text("utf-8")
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+CODES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+SHOWN = re.findall(r"```\n((?:PD|expected).*?)```", TEXT, re.DOTALL)
+
+
+def words_and_numbers(text: str) -> tuple[list[str], list[float]]:
+    """The text without its numbers and its spacing, and the numbers."""
+    return NUMBER.sub("#", text).split(), [float(number) for number in NUMBER.findall(text)]
+
+
+def test_code_runs_and_prints_what_the_page_shows() -> None:
+    """Controllers, picks (whose numbers belong to the estimator), the predicted benefit."""
+    names: dict[str, object] = {}
+    said = []
+    for code in CODES:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        said.append(out.getvalue())
+    assert len(said) == 3
+    assert len(SHOWN) == 2
+    for printed, told in zip((said[0], said[2]), SHOWN, strict=True):
+        words, values = words_and_numbers(printed)
+        expected, numbers = words_and_numbers(told)
+        assert words == expected
+        # the last digits of a fit and of a simulation differ between processors
+        assert values == pytest.approx(numbers, rel=0.05, abs=5e-3)
+    loaded = [float(line.split()[0]) for line in said[1].splitlines()]
+    assert loaded == [1.5, 0.0, 3.0, 0.0, 0.8, 0.0] * 2
+
+
+def test_the_page_names_all_controllers_and_slow_models() -> None:
+    for name in ("PD", "PDGravity", "PDFeedforward", "AugmentedPD", "ComputedTorque"):
+        assert f"| `{name}(robot" in TEXT
+        assert name in simulation.__all__
+    assert "| `AdaptiveFeedforward(robot, estimator, model)`" in TEXT
+    for model in MODELS:
+        assert f'`"{model}"`' in TEXT
+    slow = re.search(r'`"([a-z-]+)"` and `"([a-z-]+)"` go through NumPy', TEXT)
+    assert slow is not None
+    assert set(slow.groups()) == set(MODELS) - set(SPECIAL_CASES)
