@@ -41,6 +41,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.time_optimal
 	$(BIN)/python -m benchmarks.payload
 	$(BIN)/python -m benchmarks.live
+	$(BIN)/python -m benchmarks.simulation
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done

@@ -252,8 +252,24 @@ def test_a_short_gap_is_bridged_and_a_long_one_begins_anew(noise: NoiseModel) ->
     assert loaded.picks[0].end == pytest.approx(t)
 
 
+def test_an_angle_that_jumps_is_refused_and_one_that_stays_begins_anew() -> None:
+    estimator, found = started(400)
+    mass, (q, tau, t) = estimator.mass, good(found, 400)
+    with pytest.raises(
+        InputError, match=r"q at axis 2, .* is 3; allowed: within 0\.5 rad of .*not"
+    ):
+        estimator.update([q[0], 3.0, q[2]], None, None, tau, t=t)
+    assert estimator.mass == mass
+    moved = [value + 0.6 for value in q]
+    for k in range(18):
+        with pytest.raises(InputError, match="the sample was not used"):
+            estimator.update(moved, None, None, tau, t=t + k / RATE)
+    estimator.update(moved, None, None, tau, t=t + 18 / RATE)
+    assert "jumped and stayed" in estimator.status
+
+
 def test_angles_that_close_no_loop_are_refused() -> None:
-    estimator, found = started(100)
+    estimator, found = PayloadEstimator(D3), case(4, seed=1)
     open_loop = found.recording.replace(q=np.tile([3.1, -0.2, -0.2], (len(found.payload), 1)))
     with pytest.raises(InputError, match=r"q is .*; allowed: angles at which the loop closes"):
         feed(estimator, found._replace(recording=open_loop), range(900), RATE)

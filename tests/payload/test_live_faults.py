@@ -151,9 +151,10 @@ def test_angles_that_no_robot_takes_are_refused_and_the_rest_is_used(batches: li
     wrong = replace(batches[5], q=q)
     live = LiveEstimator(D3)
     updates = fed(live, [*batches[:5], wrong, *batches[6:]])
-    (said,) = [text for kind, text in notices_of(updates) if kind == "refused"]
-    assert "samples of batch 5 at 0.250000 s: q is [" in said
-    assert "allowed: angles at which the loop closes" in said
+    there, back = [text for kind, text in notices_of(updates) if kind == "refused"]
+    assert "samples of batch 5 at 0.250000 s: q at axis 2" in there
+    assert "within 0.5 rad of" in there
+    assert "samples of batch 6 at 0.300000 s" in back  # believed once they stay
     assert 0 < live.counts.refused_samples <= 100
     assert live.counts.samples + live.counts.refused_samples == len(case(6).recording)
     last = events_of(fed(LiveEstimator(D3), batches))[-2:]  # seconds later all is as without them

@@ -12,6 +12,7 @@ from deltadyn.robot import Robot
 
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
 PATIENCE = 20  # steps of the same wrong length in a row: the rate has changed
+FASTEST = 100.0  # rad/s of an arm: beyond it an angle has jumped
 
 Row = tuple[Any, Any, Any, Any]
 
@@ -20,12 +21,14 @@ class Intake:
     """Checks samples and their times, and fills gaps of a few samples by a straight line.
 
     Refused with an InputError, nothing changed: values that are not finite, another number of
-    axes, times that do not run forward, a rate other than that of the estimator. A pause of more
-    than ten sample times makes the estimator begin anew.
+    axes, times that do not run forward, a rate other than that of the estimator, an arm's angle
+    that jumped. A pause of more than ten sample times makes the estimator begin anew, and so do
+    angles that stay where they jumped to.
     """
 
     def __init__(self, robot: Robot, rate: float) -> None:
         self.robot, self.dof, self.rate = robot, robot.dof, rate
+        self.reach = FASTEST * GAP / rate  # rad over the longest gap that is bridged
         self.reset()
 
     def reset(self) -> None:
@@ -37,6 +40,7 @@ class Intake:
         self.bridged = 0
         self.wrong = 0
         self.wrong_time = 0.0
+        self.jumped = 0
         self.message = ""
 
     def rows(
@@ -62,9 +66,12 @@ class Intake:
             total = math.nan
         if not math.isfinite(total):
             self._refuse_values({"q": q, "qd": qd, "qdd": qdd, "tau": tau})
+        stayed = self._check_jump(q)
         missing = self._missing(t)
         self.pattern = given
-        if missing is None:
+        if stayed:
+            self.message = f"angles that jumped and stayed, {self._when()}: begun anew"
+        if missing is None or stayed:
             return None
         row = (q, qd, qdd, tau)
         if not missing or self.last is None:
@@ -105,6 +112,24 @@ class Intake:
                 if not isinstance(value, int | float) or not math.isfinite(value):
                     allowed = "a finite number; the sample was not used"
                     raise InputError(name, value, allowed, where=f"axis {axis + 1}, {self._when()}")
+
+    def _check_jump(self, q: list[float]) -> bool:
+        """Refuse an angle that jumped; whether it has stayed there for long enough to be true."""
+        if self.last is None:
+            return False
+        before: Any = self.last[0]
+        for axis in range(3):
+            if abs(q[axis] - before[axis]) > self.reach:
+                self.jumped += 1
+                if self.jumped >= PATIENCE:
+                    self.jumped = 0
+                    return True
+                allowed = (
+                    f"within {self.reach:.3g} rad of {before[axis]:.4g}; the sample was not used"
+                )
+                raise InputError("q", q[axis], allowed, where=f"axis {axis + 1}, {self._when()}")
+        self.jumped = 0
+        return False
 
     def _missing(self, t: float | None) -> int | None:
         """How many samples are missing before this one; None: too many."""
