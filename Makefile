@@ -7,6 +7,8 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# What the optional extension is built from: a change builds it again.
+KERNELS := setup.py $(wildcard src/deltadyn/kernels/*.c src/deltadyn/kernels/*.h)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -34,6 +36,7 @@ lint: $(STAMPS)/test
 
 bench: $(STAMPS)/bench
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.inverse_dynamics
+	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.derivatives
 	$(BIN)/python -m benchmarks.excitation --quick
 	$(BIN)/python -m benchmarks.swarm
@@ -47,7 +50,7 @@ docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 # The environment. A stamp per set of packages keeps repeated calls fast; they live in $(VENV) and
-# go with it. A change of pyproject.toml installs again.
+# go with it. A change of pyproject.toml or of the extension's sources installs again.
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -63,22 +66,22 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/core: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/core: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn into $(VENV)"
 	$(PIP_INSTALL) --editable .
 	@touch $@
 
-$(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its test tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[test]'
 	@touch $(STAMPS)/core $@
 
-$(STAMPS)/bench: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
 	$(PIP_INSTALL) --editable '.[bench]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
 
-$(STAMPS)/docs: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its documentation tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[docs]'
 	@touch $(STAMPS)/core $@
@@ -112,4 +115,4 @@ clean:
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) src/deltadyn/kernels/*.so

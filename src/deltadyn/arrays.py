@@ -37,7 +37,7 @@ def as_samples(
     Non-finite entries are refused at once, with their row and axis; `allow_nan` lets NaN pass,
     for callers who carry unreachable rows along.
     """
-    array = _as_float(value, quantity)
+    array = as_float(value, quantity)
     single = array.ndim == 1
     if single:
         array = array[None, :]
@@ -110,7 +110,8 @@ def contract(subscripts: str, *arrays: FloatArray) -> FloatArray:
     return out
 
 
-def _as_float(value: npt.ArrayLike, quantity: str) -> FloatArray:
+def as_float(value: npt.ArrayLike, quantity: str) -> FloatArray:
+    """`value` as doubles; refuses what holds no real numbers."""
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "fiu":  # no text, no complex numbers, no truth values

@@ -15,6 +15,7 @@ from deltadyn.dynamics.inverse import EquationsOfMotion, equations_of_motion, in
 from deltadyn.dynamics.loads import ConstraintLoads, constraint_loads
 from deltadyn.dynamics.loads_rods import RodLoads
 from deltadyn.dynamics.models import MODELS
+from deltadyn.dynamics.packed import packed_parameters
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 
@@ -42,6 +43,7 @@ __all__ = [
     "forward_dynamics",
     "inertia_coupling",
     "inverse_dynamics",
+    "packed_parameters",
     "power_balance",
     "regressor",
 ]

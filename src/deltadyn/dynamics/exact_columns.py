@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
+from deltadyn.dynamics.compiled import compiled_columns
 from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.parameters import exact_parameters
 from deltadyn.dynamics.terms import PlatformMap, platform_map, shaft_rotation
@@ -26,6 +27,25 @@ def exact_columns(
     par = exact_parameters(robot)
     if com_offset is None:
         com_offset = any(value != 0 for value in par.G_s)
+    limb = [("m_x", "kg", par.m_x), ("A", "kg m^2", par.A), ("G", "kg m", par.G)]
+    limb += [("G_s", "kg m", par.G_s)] if com_offset else []
+    names, units, numbers = ["M_P"], ["kg"], [float(par.M_P)]
+    for name, unit, values in limb:
+        names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
+        units += [unit] if tied else [unit] * 3
+        numbers += [float(value) for value in (values[:1] if tied else values)]
+    if par.spindle is not None:
+        names += SPINDLE_NAMES
+        units += SPINDLE_UNITS
+        numbers += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
+    Y = compiled_columns(robot, state, len(names), tied=tied, com_offset=com_offset)
+    if Y is None:
+        Y = _numpy_columns(robot, state, tied, com_offset)
+    return Columns(Y, tuple(names), tuple(units), np.array(numbers))
+
+
+def _numpy_columns(robot: Robot, state: State, tied: bool, com_offset: bool) -> FloatArray:
+    """Y (N, dof, n) in the order of the names."""
     geometry, platform = platform_map(robot, state)
     count, dof = len(state), robot.dof
     g, index = robot.gravity, np.arange(3)
@@ -34,30 +54,16 @@ def exact_columns(
     elbow = geometry.e1 * qdd[..., None] + geometry.e2 * (qd**2)[..., None] + up  # (N, 3 arms, 3)
     m_x = contract("nkd,nik->ndi", platform.J, elbow)
     m_x[:, index, index] += contract("nik,nk->ni", geometry.e1, pdd)
-    blocks = [("m_x", "kg", m_x, par.m_x)]
-    for name, unit, own, values in (
-        ("A", "kg m^2", qdd, par.A),
-        ("G", "kg m", -g * state.cos_q, par.G),
-        ("G_s", "kg m", -g * state.sin_q, par.G_s),
-    ):
+    blocks = [m_x]
+    for own in (qdd, -g * state.cos_q, -g * state.sin_q)[: 3 if com_offset else 2]:  # A, G, G_s
         block = np.zeros((count, dof, 3))
         block[:, index, index] = own
-        blocks.append((name, unit, block, values))
-    if not com_offset:
-        blocks.pop()
+        blocks.append(block)
     Y = [contract("nkd,nk->nd", platform.J, pdd + up)[:, :, None]]
-    names, units, numbers = ["M_P"], ["kg"], [float(par.M_P)]
-    for name, unit, block, values in blocks:
-        Y.append(block.sum(axis=2, keepdims=True) if tied else block)
-        names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [unit] if tied else [unit] * 3
-        numbers += [float(value) for value in (values[:1] if tied else values)]
-    if par.spindle is not None:
+    Y += [block.sum(axis=2, keepdims=True) if tied else block for block in blocks]
+    if robot.spindle is not None:
         Y.append(spindle_columns(robot, state, platform))
-        names += SPINDLE_NAMES
-        units += SPINDLE_UNITS
-        numbers += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
-    return Columns(np.concatenate(Y, axis=2), tuple(names), tuple(units), np.array(numbers))
+    return np.concatenate(Y, axis=2)
 
 
 def spindle_columns(robot: Robot, state: State, platform: PlatformMap) -> FloatArray:

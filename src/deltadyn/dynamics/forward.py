@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, Unreachable, contract, matching_samples, restore
+from deltadyn.dynamics.compiled import compiled_mass, compiled_torque
 from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
-from deltadyn.dynamics.terms import platform_map
+from deltadyn.dynamics.terms import Terms, platform_map
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -37,20 +38,37 @@ def forward_dynamics(
     state = State.from_joints(robot, q, qd, unreachable=unreachable)
     count, dof = len(state), robot.dof
     torque = matching_samples(tau, count, dof, "tau")
-    terms = model_by_name(model).terms(robot, state)
-    _, (J, _) = platform_map(robot, state)
+    chosen = model_by_name(model)
     external = external_wrench(robot, external_force, count)
-    pushed = contract("nkd,nk->nd", J, external[:, :3])
-    if dof == 4:
-        pushed[:, 3] += external[:, 3]
-    needed = contract("nij,nj->ni", terms.C, state.qd) + terms.g - pushed
+    compiled = _compiled(robot, state, external) if model == "exact" else None
+    M, needed = compiled or _from_terms(chosen.terms(robot, state), robot, state, external)
     if not friction:
-        return restore(_solve(terms.M, torque - needed), state.single)
+        return restore(_solve(M, torque - needed), state.single)
     needed += passive_friction(robot, state)
     torque = torque - drive_friction(robot.friction, state.qd)
     if robot.friction.load is None:
-        return restore(_solve(terms.M, torque - needed), state.single)
-    return restore(_with_gear_loss(robot, state, terms.M, needed, torque), state.single)
+        return restore(_solve(M, torque - needed), state.single)
+    return restore(_with_gear_loss(robot, state, M, needed, torque), state.single)
+
+
+def _compiled(
+    robot: Robot, state: State, external: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """M and the torque at qdd = 0 from the kernels; None where they cannot answer."""
+    M = compiled_mass(robot, state)
+    needed = compiled_torque(robot, state, external, friction=False)
+    return None if M is None or needed is None else (M, needed)
+
+
+def _from_terms(
+    terms: Terms, robot: Robot, state: State, external: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """M and the torque at qdd = 0: C qd + g less what the external force gives."""
+    _, (J, _) = platform_map(robot, state)
+    pushed = contract("nkd,nk->nd", J, external[:, :3])
+    if robot.dof == 4:
+        pushed[:, 3] += external[:, 3]
+    return terms.M, contract("nij,nj->ni", terms.C, state.qd) + terms.g - pushed
 
 
 def _with_gear_loss(

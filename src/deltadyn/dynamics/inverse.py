@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.dynamics.compiled import compiled_torque
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
@@ -45,9 +46,11 @@ def inverse_dynamics(
     check_state(robot, motion)
     chosen = model_by_name(model)
     external = external_wrench(robot, external_force, len(motion))
-    tau = chosen.torque(robot, motion, external)
-    if friction:
-        tau = tau + friction_torque(robot, motion, tau)
+    tau = compiled_torque(robot, motion, external, friction=friction) if model == "exact" else None
+    if tau is None:
+        tau = chosen.torque(robot, motion, external)
+        if friction:
+            tau = tau + friction_torque(robot, motion, tau)
     return restore(tau, motion.single)
 
 

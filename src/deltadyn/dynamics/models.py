@@ -10,6 +10,7 @@ import numpy as np
 
 from deltadyn.arrays import Component, FloatArray, contract, map_chunks
 from deltadyn.dynamics import exact, lumped
+from deltadyn.dynamics.compiled import compiled_torque
 from deltadyn.dynamics.exact_columns import exact_columns
 from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
@@ -39,6 +40,9 @@ def model_by_name(name: str) -> Model:
 
 
 def _exact_torque(robot: Robot, state: State, external: FloatArray) -> FloatArray:
+    compiled = compiled_torque(robot, state, external, friction=False)
+    if compiled is not None:
+        return compiled
     par = exact_parameters(robot)
     inputs = [state.cos_q, state.sin_q, state.qd, state.qdd, state.p, state.pd, state.pdd]
     if external.any():

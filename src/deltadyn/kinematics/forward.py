@@ -15,7 +15,10 @@ from deltadyn.arrays import (
     restore,
 )
 from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kernels import available as kernels_available
+from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import limbs, platform_point
+from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
 
 
@@ -33,9 +36,13 @@ def forward_kinematics(
     """
     check_unreachable(unreachable)
     angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
-    c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])
-    p = angles.copy()
-    p[:, :3] = platform_points(robot, c, s, platform)
+    side, p = platform_side(platform), angles.copy()
+    if kernels_available():
+        par = packed_limbs(robot, side=side)
+        run_kernel("forward_kinematics", par, [angles[:, :3]], [p[:, :3]])
+    else:
+        c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])
+        p[:, :3] = platform_points(robot, c, s, side)
     missing = np.asarray(np.isnan(p).any(axis=1))
     if unreachable == "raise" and missing.any():
         raise_if_open(angles, missing)
@@ -43,18 +50,21 @@ def forward_kinematics(
     return restore(p, single)
 
 
-def platform_points(
-    robot: Robot, c: FloatArray, s: FloatArray, platform: str = "below"
-) -> FloatArray:
+def platform_points(robot: Robot, c: FloatArray, s: FloatArray, side: int) -> FloatArray:
     """Platform points (N, 3) of arms at cos, sin = c, s (N, 3); NaN where the loop stays open."""
-    if platform not in ("below", "above"):
-        raise InputError("platform", platform, "'below' or 'above'")
-    three, side = limbs(robot), -1 if platform == "below" else 1
+    three = limbs(robot)
 
     def core(cos: tuple[Component, ...], sin: tuple[Component, ...]) -> tuple[Component, ...]:
         return platform_point(np, three, cos, sin, side)
 
     return map_chunks(core, [c, s], 3)
+
+
+def platform_side(platform: str) -> int:
+    """-1 for a platform below the elbows' plane, +1 for one above."""
+    if platform not in ("below", "above"):
+        raise InputError("platform", platform, "'below' or 'above'")
+    return -1 if platform == "below" else 1
 
 
 def raise_if_open(angles: FloatArray, missing: npt.NDArray[np.bool_]) -> None:

@@ -18,7 +18,10 @@ from deltadyn.arrays import (
     restore,
 )
 from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kernels import available as kernels_available
+from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import arm_direction, limbs
+from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
 
 Elbows = str | Sequence[str]
@@ -59,7 +62,12 @@ def arm_directions(
     robot: Robot, points: FloatArray, elbows: Elbows = "out"
 ) -> tuple[FloatArray, FloatArray]:
     """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
-    three, modes = limbs(robot), elbow_signs(elbows)
+    modes = elbow_signs(elbows)
+    if kernels_available():
+        c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
+        run_kernel("inverse_kinematics", packed_limbs(robot, modes), [points[:, :3]], [c, s])
+        return c, s
+    three = limbs(robot)
 
     def core(p: tuple[Component, ...]) -> list[Component]:
         pairs = [arm_direction(np, limb, p, mode) for limb, mode in zip(three, modes, strict=True)]

@@ -140,6 +140,53 @@ def platform_point(
     return x, y, z
 
 
+def platform_rates(
+    three: tuple[Limb, Limb, Limb],
+    c: tuple[Component, ...],
+    s: tuple[Component, ...],
+    p: tuple[Component, ...],
+    qd: tuple[Component, ...],
+    qdd: tuple[Component, ...],
+) -> tuple[tuple[Component, ...], tuple[Component, ...]]:
+    """pd and pdd of arms that move at qd, qdd: S pd = d qd, by cross products of the struts.
+
+    S pdd = d qdd + s.E'' qd^2 - |pd - E' qd|^2, the rate of s.(pd - E' qd) = 0.
+    """
+    rods: list[tuple[Component, ...]] = []
+    struts: list[Strut] = []
+    for i, limb in enumerate(three):
+        rod = strut(limb, c[i], s[i], p)
+        rods.append((*_base(limb, rod.radial, rod.tangential), rod.z))
+        struts.append(rod)
+    normals = (cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1]))
+    over = 1 / dot(rods[0], normals[0])
+
+    def solve(right: list[Component]) -> tuple[Component, ...]:
+        return tuple(
+            (normals[0][k] * right[0] + normals[1][k] * right[1] + normals[2][k] * right[2]) * over
+            for k in range(3)
+        )
+
+    pd = solve([struts[i].d * qd[i] for i in range(3)])
+    right = []
+    for i, limb in enumerate(three):
+        hd, wd = local(limb, pd[0], pd[1])
+        slip_r = hd + limb.l1 * s[i] * qd[i]
+        slip_z = pd[2] + limb.l1 * c[i] * qd[i]
+        bend = limb.l1 * (struts[i].z * s[i] - struts[i].radial * c[i])  # s . E''
+        slip = slip_r * slip_r + wd * wd + slip_z * slip_z
+        right.append(struts[i].d * qdd[i] + bend * (qd[i] * qd[i]) - slip)
+    return pd, solve(right)
+
+
+def _base(limb: Limb, radial: Component, tangential: Component) -> tuple[Component, Component]:
+    """x and y of a vector in the limb's axes."""
+    return (
+        radial * limb.ca - tangential * limb.sa,
+        radial * limb.sa + tangential * limb.ca,
+    )
+
+
 def dot(a: tuple[Component, ...], b: tuple[Component, ...]) -> Component:
     """a . b of two triples of components."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,12 @@ from deltadyn.arrays import (
     matching_samples,
 )
 from deltadyn.errors import UnreachableError
-from deltadyn.kinematics.forward import platform_points, raise_if_open
+from deltadyn.kernels import available as kernels_available
+from deltadyn.kernels import run as run_kernel
+from deltadyn.kinematics.forward import platform_points, platform_side, raise_if_open
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
 from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
+from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.robot import Robot
 
@@ -76,30 +79,15 @@ class State:
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
         acceleration = _rates(pdd, count, dof, "pdd", nan)
-        three, modes = limbs(robot), elbow_signs(elbows)
-
-        def core(*motion: tuple[Component, ...]) -> list[Component]:
-            arms = [
-                arm_direction(np, limb, motion[0], mode)
-                for limb, mode in zip(three, modes, strict=True)
-            ]
-            rates = [
-                joint_rates(limb, *arm, *motion) for limb, arm in zip(three, arms, strict=True)
-            ]
-            pairs = (*zip(*arms, strict=True), *zip(*rates, strict=True))
-            return [component for pair in pairs for component in pair]
-
-        joined = map_chunks(core, [points, speed, acceleration], 12)
-        c, s = joined[:, :3], joined[:, 3:6]
-        if not nan:
+        modes = elbow_signs(elbows)
+        c, s, qd, qdd, sound = _joints(robot, modes, points, speed, acceleration)
+        if not nan and not sound:
             raise_if_unreachable(points, c)
-        qd, qdd = speed.copy(), acceleration.copy()
-        qd[:, :3], qdd[:, :3] = joined[:, 6:9], joined[:, 9:]
-        if not nan:
             _raise_if_singular("p", points, qdd, "an arm and its strut are in line")
-        missing = np.isnan(c).any(axis=1)
-        c[missing], s[missing] = np.nan, np.nan
-        _blank(qd, qdd)
+        if nan:
+            missing = np.isnan(c).any(axis=1)
+            c[missing], s[missing] = np.nan, np.nan
+            _blank(qd, qdd)
         return cls(points, speed, acceleration, c, s, qd, qdd, single)
 
     @classmethod
@@ -122,20 +110,88 @@ class State:
         count = angles.shape[0]
         speed = _rates(qd, count, dof, "qd", nan)
         acceleration = _rates(qdd, count, dof, "qdd", nan)
-        c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])
-        p = angles.copy()
-        p[:, :3] = platform_points(robot, c, s, platform)
-        if not nan:
+        side = platform_side(platform)
+        c, s, p, pd, pdd, sound = _platform(robot, side, angles, speed, acceleration)
+        if not nan and not sound:
             raise_if_open(angles, np.asarray(np.isnan(p).any(axis=1)))
-        geometry = LimbGeometry.of(robot, p, c, s)
-        pd, pdd = geometry.platform_rates(speed, acceleration)
-        if not nan:
             _raise_if_singular("q", angles, pdd, "the struts lie in one plane or are parallel")
-        p[np.isnan(p).any(axis=1)] = np.nan
-        _blank(pd, pdd)
+        if nan:
+            p[np.isnan(p).any(axis=1)] = np.nan
+            _blank(pd, pdd)
         state = cls(p, pd, pdd, c, s, speed, acceleration, single)
         state.__dict__["q"] = angles
         return state
+
+
+class _Joints(NamedTuple):
+    c: FloatArray
+    s: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+    sound: bool  # all of it is known to be finite
+
+
+class _Platform(NamedTuple):
+    c: FloatArray
+    s: FloatArray
+    p: FloatArray
+    pd: FloatArray
+    pdd: FloatArray
+    sound: bool
+
+
+def _joints(
+    robot: Robot,
+    modes: tuple[int, int, int],
+    p: FloatArray,
+    pd: FloatArray,
+    pdd: FloatArray,
+) -> _Joints:
+    """Arm directions and joint rates of platform motions."""
+    c, s = np.empty((len(p), 3)), np.empty((len(p), 3))
+    qd, qdd = _with_psi(pd), _with_psi(pdd)
+    inputs, outputs = (p[:, :3], pd[:, :3], pdd[:, :3]), (c, s, qd[:, :3], qdd[:, :3])
+    if kernels_available():
+        bad = run_kernel("platform_state", packed_limbs(robot, modes), inputs, outputs)
+        return _Joints(c, s, qd, qdd, not bad)
+    three = limbs(robot)
+
+    def core(*motion: tuple[Component, ...]) -> list[Component]:
+        arms = [
+            arm_direction(np, limb, motion[0], mode)
+            for limb, mode in zip(three, modes, strict=True)
+        ]
+        rates = [joint_rates(limb, *arm, *motion) for limb, arm in zip(three, arms, strict=True)]
+        pairs = (*zip(*arms, strict=True), *zip(*rates, strict=True))
+        return [component for pair in pairs for component in pair]
+
+    joined = map_chunks(core, inputs, 12)
+    for out, columns in zip(outputs, np.split(joined, 4, axis=1), strict=True):
+        out[:] = columns
+    return _Joints(c, s, qd, qdd, False)
+
+
+def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> _Platform:
+    """Arm directions, platform positions and rates of joint motions; psi passes through."""
+    if kernels_available():
+        c, s = np.empty((len(q), 3)), np.empty((len(q), 3))
+        p, pd, pdd = _with_psi(q), _with_psi(qd), _with_psi(qdd)
+        inputs = (q[:, :3], qd[:, :3], qdd[:, :3])
+        outputs = (c, s, p[:, :3], pd[:, :3], pdd[:, :3])
+        bad = run_kernel("joint_state", packed_limbs(robot, side=side), inputs, outputs)
+        return _Platform(c, s, p, pd, pdd, not bad)
+    c, s = np.cos(q[:, :3]), np.sin(q[:, :3])
+    p = q.copy()
+    p[:, :3] = platform_points(robot, c, s, side)
+    rates = LimbGeometry.of(robot, p, c, s).platform_rates(qd, qdd)
+    return _Platform(c, s, p, *rates, False)
+
+
+def _with_psi(values: FloatArray) -> FloatArray:
+    """Room for (N, dof) in which psi is that of `values` already."""
+    room = np.empty_like(values)
+    room[:, 3:] = values[:, 3:]
+    return room
 
 
 def _rates(

@@ -1,0 +1,200 @@
+"""Torques per second of the compiled kernels, beside NumPy, MuJoCo and Pinocchio from Python.
+
+Run: python -m benchmarks.kernels [--samples N] [--json]
+
+"whole" is from p, pd, pdd (or q, qd, qdd) to the torques in one call; "public" is State and
+inverse_dynamics, which also keep all joint and platform coordinates. The peers are called from
+Python and get all joint positions for free, see benchmarks.inverse_dynamics. All run in the same
+process. "cores" is the processor time over the time of the best run: on a machine that is busy
+elsewhere two threads get less than two cores, and the row then says nothing about two. Torques are
+compared first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from tests.reference.convert import to_robot
+from tests.reference.engines import random_robot, random_states
+
+import deltadyn as dd
+from benchmarks.inverse_dynamics import SEED, best_time, own_time, peer_times
+from benchmarks.machine import machine_name
+from deltadyn import kernels
+from deltadyn.dynamics import packed_parameters
+from deltadyn.dynamics.exact_columns import exact_columns
+from deltadyn.robot_settings import Friction
+
+ONE_BY_ONE = 20_000  # calls of one sample
+PEER_SAMPLES = 500
+OTHER_SAMPLES = 40_000
+TARGET_RATE = 20e6  # 3-DOF torques per second on two cores
+TARGET_CALL = 5e-6  # s per call of one sample
+
+REPEATS = 25
+
+
+class Row(NamedTuple):
+    """One line of the table; `cores` is None where it was not measured."""
+
+    dof: int
+    what: str
+    seconds: float
+    cores: float | None = None
+
+
+def measured(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of the shortest of several runs, and the cores that it had."""
+    best, cores = float("inf"), 0.0
+    for _ in range(REPEATS):
+        start, used = time.perf_counter(), time.process_time()
+        work()
+        seconds = time.perf_counter() - start
+        if seconds < best:
+            best, cores = seconds, (time.process_time() - used) / seconds
+    return best, cores
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let the kernels use this many threads."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def own_rows(dof: int, samples: int) -> list[Row]:
+    """Seconds per torque of deltadyn, by every way that it offers."""
+    rng = np.random.default_rng(SEED)
+    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
+    robot = to_robot(spec, thin=True)
+    dry = robot.replace(friction=Friction(viscous=0.1, coulomb=0.2))
+    smooth = robot.replace(friction=Friction(viscous=0.1, coulomb=0.2, smoothing=0.05))
+    state = dd.State.from_joints(robot, *random_states(spec, rng, samples))
+    p, pd, pdd = state.p.copy(), state.pd.copy(), state.pdd.copy()
+    par, with_dry, with_smooth = (packed_parameters(item) for item in (robot, dry, smooth))
+
+    def platform() -> object:
+        return kernels.inverse_dynamics_platform(par, p, pd, pdd, friction=False)
+
+    def public() -> object:
+        made = dd.State.from_platform(robot, p, pd, pdd)
+        return dd.inverse_dynamics(robot, made, friction=False)
+
+    ways: dict[str, Callable[[], object]] = {
+        "whole from p, pd, pdd": platform,
+        "the same with Coulomb friction": lambda: kernels.inverse_dynamics_platform(
+            with_dry, p, pd, pdd
+        ),
+        "the same with tanh friction": lambda: kernels.inverse_dynamics_platform(
+            with_smooth, p, pd, pdd
+        ),
+        "whole from q, qd, qdd": lambda: kernels.inverse_dynamics_joints(
+            par, state.q, state.qd, state.qdd, friction=False
+        ),
+        "torque of a known state": lambda: dd.inverse_dynamics(robot, state, friction=False),
+        "public, from p, pd, pdd": public,
+    }
+    with kernels.switched_off():
+        expected = np.asarray(public())
+    worst = np.abs(np.asarray(platform()) - expected).max() / np.abs(expected).max()
+    if worst > 1e-12:
+        raise SystemExit(f"kernels and NumPy differ by {worst:.1e}: no race")
+    rows = []
+    for cores in (1, 2):
+        with threads(cores):
+            word = "1 thread" if cores == 1 else f"{cores} threads"
+            for what, work in ways.items():
+                seconds, used = measured(work)
+                rows.append(Row(dof, f"{what}, {word}", seconds / samples, used))
+    single = [array[0].copy() for array in (p, pd, pdd)]
+
+    def one_by_one() -> None:
+        for _ in range(ONE_BY_ONE):
+            kernels.inverse_dynamics_platform(par, *single, friction=False)
+
+    rows.append(Row(dof, "one sample a call", best_time(one_by_one) / ONE_BY_ONE))
+    return rows
+
+
+def other_rows(dof: int, samples: int) -> list[Row]:
+    """Regressor and forward dynamics by kernels and by NumPy, on one thread."""
+    rng = np.random.default_rng(SEED)
+    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
+    robot = to_robot(spec, thin=True)
+    state = dd.State.from_joints(robot, *random_states(spec, rng, samples))
+    tau = dd.inverse_dynamics(robot, state, friction=False)
+    ways: dict[str, Callable[[], object]] = {
+        "inertial regressor, arms tied": lambda: exact_columns(robot, state, True, False),
+        "inertial regressor, per arm": lambda: exact_columns(robot, state, False, True),
+        "forward dynamics": lambda: dd.forward_dynamics(
+            robot, state.q, state.qd, tau, friction=False
+        ),
+    }
+    rows = []
+    for what, work in ways.items():
+        rows.append(Row(dof, f"{what}, kernels", best_time(work) / samples))
+        with kernels.switched_off():
+            rows.append(Row(dof, f"{what}, NumPy", best_time(work) / samples))
+    return rows
+
+
+def main() -> None:
+    """Print the table, or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=int, default=400_000, help="states for deltadyn")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    arguments = parser.parse_args()
+    if not kernels.available():
+        raise SystemExit(f"nothing to measure, the kernels are {kernels.status()}")
+    rows: list[Row] = []
+    for dof in (3, 4):
+        rows += own_rows(dof, arguments.samples)
+        rows.append(Row(dof, "NumPy path, public, 1 thread", own_time(dof, arguments.samples)))
+        with threads(1):
+            rows += other_rows(dof, OTHER_SAMPLES)
+        rows += [Row(dof, name, value) for name, value in peer_times(dof, PEER_SAMPLES).items()]
+    unit = {dof: next(row.seconds for row in rows if row.dof == dof) for dof in (3, 4)}
+    two = next(row for row in rows if row.what == "whole from p, pd, pdd, 2 threads")
+    call = next(row.seconds for row in rows if row.what == "one sample a call")
+    if arguments.json:
+        keys = ("dof", "what", "seconds_per_torque", "cores", "times_whole_on_1_thread")
+        ratios = [row.seconds / unit[row.dof] for row in rows]
+        pairs = zip(rows, ratios, strict=True)
+        records = [dict(zip(keys, (*row, ratio), strict=True)) for row, ratio in pairs]
+        print(json.dumps({"machine": machine_name(), "rows": records}, indent=2))
+        return
+    print(f"machine: {machine_name()}")
+    print(
+        f"{'dof':>3}  {'what':<42}{'ns a torque':>12}{'torques/s':>14}{'x whole':>10}{'cores':>7}"
+    )
+    for dof, what, seconds, cores in rows:
+        ratio, had = seconds / unit[dof], "" if cores is None else f"{cores:.2f}"
+        line = f"{dof:>3}  {what:<42}{seconds * 1e9:>12.1f}{1 / seconds:>14,.0f}{ratio:>10.1f}"
+        print(f"{line}{had:>7}")
+    rate = 1 / two.seconds
+    for what, met in (
+        (
+            f"{rate / 1e6:.1f} million 3-DOF torques/s on 2 threads that had {two.cores:.2f} cores",
+            rate >= TARGET_RATE,
+        ),
+        (f"one sample in {call * 1e6:.2f} us", call < TARGET_CALL),
+    ):
+        print(f"{what}: target {'met' if met else 'NOT met'}")
+
+
+if __name__ == "__main__":
+    main()

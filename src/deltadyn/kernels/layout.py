@@ -1,0 +1,45 @@
+"""The order of a robot's numbers in the array that the compiled kernels read.
+
+One layout serves the 3-DOF and the 4-DOF robot; what a robot does not have is zero. The kinematics
+reads the first `KINEMATIC` numbers alone. The generated C holds the same places as an enumeration.
+"""
+
+from __future__ import annotations
+
+AXES = 4  # room for axis 4 in per-axis entries
+
+#: Name and width of every entry, in order; "limb" is r, l1, l2, cos, sin of each arm in turn.
+ENTRIES: tuple[tuple[str, int], ...] = (
+    ("limb", 15),
+    ("elbow", 3),  # +1 outward, -1 inward
+    ("side", 1),  # -1 platform below the elbows, +1 above
+    ("gravity", 1),
+    ("M_P", 1),
+    ("m_x", 3),
+    ("A", 3),
+    ("G", 3),
+    ("G_s", 3),
+    ("spindle", 8),  # pivot_z, H, kappa, mu, I_axial, h_x, h_y, I_psi
+    ("viscous", AXES),
+    ("coulomb", AXES),  # qd > 0
+    ("coulomb_negative", AXES),
+    ("stribeck", AXES),
+    ("stribeck_velocity", AXES),  # 0: the axis has no such term
+    ("offset", AXES),
+    ("load", AXES),
+    ("rotor", AXES),  # inertia at the output side
+    ("smoothing", 1),  # 0: sign
+)
+
+
+def _places() -> dict[str, slice]:
+    places, start = {}, 0
+    for name, width in ENTRIES:
+        places[name] = slice(start, start + width)
+        start += width
+    return places
+
+
+PLACES = _places()
+KINEMATIC = PLACES["side"].stop
+COUNT = PLACES["smoothing"].stop
