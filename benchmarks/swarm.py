@@ -21,9 +21,12 @@ import argparse
 import importlib
 import importlib.util
 import json
+import logging
 import time
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -88,12 +91,12 @@ def timed(work: Callable[[], float]) -> tuple[float, float]:
 
 def by_pyswarms(Y: FloatArray, tau: FloatArray, iterations: int, local: bool) -> float:
     """The objective that pyswarms reaches."""
-    import logging
-    from contextlib import chdir
-    from tempfile import TemporaryDirectory
+    with TemporaryDirectory() as folder, chdir(folder):  # it writes report.log where it runs
+        return _by_pyswarms(Y, tau, iterations, local)
 
-    with TemporaryDirectory() as folder, chdir(folder):  # it writes report.log where it starts
-        pyswarms: Any = importlib.import_module("pyswarms")
+
+def _by_pyswarms(Y: FloatArray, tau: FloatArray, iterations: int, local: bool) -> float:
+    pyswarms: Any = importlib.import_module("pyswarms")
     logging.disable(logging.CRITICAL)
     np.random.seed(0)  # noqa: NPY002 - pyswarms draws from the global generator
     options: dict[str, Any] = {"c1": ATTRACTION[0], "c2": ATTRACTION[1], "w": INERTIA}
