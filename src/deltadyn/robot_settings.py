@@ -11,6 +11,16 @@ from typing import Any
 from deltadyn.errors import RobotError, UnknownNameError
 from deltadyn.robot_checks import Part, each, number
 
+#: Names of friction terms in regressors, and the fields of `Friction` that hold them.
+FRICTION_FIELDS = {
+    "Fv": "viscous",
+    "Fc": "coulomb",
+    "Fc+": "coulomb",
+    "Fc-": "coulomb_negative",
+    "Fs": "stribeck",
+    "F0": "offset",
+    "mu": "load",
+}
 ROTOR_SIDES = ("motor_side", "output_side")
 PASSIVE_JOINTS = (
     "prismatic",  # between the telescope's two parts

@@ -222,6 +222,16 @@ def test_train_and_validation_are_kept_apart(truth: Robot, noisy: Recording) -> 
         identify(truth, noisy, rates="measured", validation=noisy.replace())
 
 
+def test_the_log_of_a_robot_with_a_spindle_is_refused(truth: Robot, tmp_path: Path) -> None:
+    path = tmp_path / "four.csv"
+    recording_of(make("example-delta-4"), 0.1, 1).save(path)
+    log = dd.read_recording(path, robot=truth)
+    with pytest.raises(
+        InputError, match=r"columns of a fourth axis at .* is \['psi_rad', 'tau4_Nm"
+    ):
+        identify(truth, log)
+
+
 def test_a_turned_torque_is_refused(truth: Robot, noisy: Recording) -> None:
     with pytest.raises(InputError, match=r"recording 'a' is 'torque sign'.*opposite sign"):
         identify(truth, noisy.replace(tau=-noisy.tau), rates="measured")

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
 from deltadyn.identification.base_signs import base_findings, negative_friction
 from deltadyn.identification.bodies import Bodies, standard_parameters
 from deltadyn.identification.body import Body
 from deltadyn.identification.hull import Hull
-from deltadyn.identification.realise import TEN, tied_names
+from deltadyn.identification.realise import tied_names
 from deltadyn.robot import Robot
 
 ROUNDING = 1e-9  # of a cone's reference size or of a matrix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from hashlib import sha256
@@ -48,6 +49,8 @@ FATAL = (
     "encoder wrap",
     "rate unit",
 )
+#: Columns that a reader leaves out of the log of a 4-DOF robot when it is told of a 3-DOF one.
+FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
 CHECKED = 400_000  # samples of a recording that are looked at
 KEPT = 500_000  # samples whose parts are kept for methods that read them again
 BAND_FROM = 3  # recordings, the longest ones, from which the band is found
@@ -178,6 +181,15 @@ class Loaded:
 
 def refuse_spoiled(robot: Robot, recording: Recording) -> None:
     """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
+    left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
+    if robot.dof == 3 and left_out:
+        raise InputError(
+            "columns of a fourth axis",
+            left_out,
+            f"none: robot {robot.name!r} has 3 axes; is it the log of another robot? "
+            "Or pass check=False",
+            where=repr(recording.name),
+        )
     looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
     for finding in check_recording(looked_at, robot):
         if finding.severity == "error" and finding.kind in FATAL:

@@ -15,28 +15,19 @@ from typing import Any
 import numpy as np
 
 from deltadyn.dynamics.inverse import check_robot
+from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
 from deltadyn.identification.bodies import standard_parameters, without_payload
 from deltadyn.identification.nearest import Nearest, nearest_consistent
 from deltadyn.robot import Robot
 from deltadyn.robot_bodies import Arm, Effector, Platform, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot_settings import Drives, Friction
+from deltadyn.robot_settings import FRICTION_FIELDS, Drives, Friction
 
 __all__ = ["Nearest", "nearest_consistent", "robot_from_standard", "tied_names"]
 
-TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
 ROUNDING = 1e-9  # of a body's size: a violation below it is rounding and is taken back
 THIN = 1e-13  # of a body's size: what a thin body may have beside its axis
 _AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|F0|mu)(\d)")
-_FIELDS = {
-    "Fv": "viscous",
-    "Fc": "coulomb",
-    "Fc+": "coulomb",
-    "Fc-": "coulomb_negative",
-    "Fs": "stribeck",
-    "F0": "offset",
-    "mu": "load",
-}
 
 
 def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
@@ -234,7 +225,7 @@ def _friction(robot: Robot, new: Mapping[str, float]) -> Friction:
     for name, value in new.items():
         term = _AXIS_TERM.fullmatch(name)
         if term is not None:
-            field = _FIELDS[term[1]]
+            field = FRICTION_FIELDS[term[1]]
             fields.setdefault(field, list(getattr(old, field)))[int(term[2]) - 1] = value
     passive = tuple(
         replace(item, viscous=new[f"{item.joint}.Fv"], coulomb=new[f"{item.joint}.Fc"])

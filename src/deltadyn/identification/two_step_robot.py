@@ -24,18 +24,10 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot_bodies import Arm, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot_settings import Friction, PassiveFriction
+from deltadyn.robot_settings import FRICTION_FIELDS, Friction, PassiveFriction
 
 ROD_NAMES = ("upper.m", "lower.m", "prismatic.Fv")
 ROD_JOINTS = ("prismatic", "universal_fork", "universal_cross")
-FRICTION_FIELDS = {
-    "Fv": "viscous",
-    "Fc": "coulomb",
-    "Fc+": "coulomb",
-    "Fc-": "coulomb_negative",
-    "Fs": "stribeck",
-    "F0": "offset",
-}
 _NAME = re.compile(r"(platform|arm|strut|rotor|upper|lower|Fv|Fc[+-]?|Fs|F0)([123]?)(\.m)?")
 Shaped = TypeVar("Shaped", Strut, Rod)
 

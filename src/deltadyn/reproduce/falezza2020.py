@@ -15,7 +15,9 @@ from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.reproduce.falezza2020_page import PageData, figures
 from deltadyn.reproduce.falezza2020_payload import payload_part
-from deltadyn.reproduce.falezza_bench import (
+from deltadyn.reproduce.result import Check, Reproduction
+from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.trials import (
     BAND,
     BAND_STATEMENT,
     BENCH_STATEMENT,
@@ -29,8 +31,6 @@ from deltadyn.reproduce.falezza_bench import (
     trial,
     whole_number,
 )
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Cell, Table
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 

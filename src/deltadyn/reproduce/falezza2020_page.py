@@ -10,8 +10,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.gray_box import GrayBoxResult
-from deltadyn.reproduce.falezza_bench import BAND, JOINTS, Errors, Trial
 from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.trials import BAND, JOINTS, Errors, Trial
 
 COLORS = ("#d62728", "#ff9d1c", "#1f77b4", "#2ca02c")
 PaperTable = Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]

@@ -17,9 +17,9 @@ from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
 from deltadyn.payload.stretches import even_rows
 from deltadyn.reproduce.falezza2020_payload_page import PayloadData, payload_figures
-from deltadyn.reproduce.falezza_bench import BAND, JOINTS, RATE, Errors, Trial, errors, trial
 from deltadyn.reproduce.result import Check, Figure
 from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.trials import BAND, JOINTS, RATE, Errors, Trial, errors, trial
 from deltadyn.robot import Robot
 
 MASS = 3.8  # kg, as in the paper

@@ -10,8 +10,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.reproduce.falezza2020_page import PaperTable, bar_figure, torque_figure
-from deltadyn.reproduce.falezza_bench import BAND, Errors, Trial
 from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.trials import BAND, Errors, Trial
 
 POINTS = 4000
 

@@ -14,7 +14,9 @@ from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.reproduce.audit.operations import TABLE_6, operation_counts
 from deltadyn.reproduce.falezza2022_cost import M_F, M_S, operations_table, rates_table
 from deltadyn.reproduce.falezza2022_page import PageCase, figures
-from deltadyn.reproduce.falezza_bench import (
+from deltadyn.reproduce.result import Check, Reproduction
+from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.trials import (
     BAND,
     BAND_STATEMENT,
     BENCH_STATEMENT,
@@ -28,8 +30,6 @@ from deltadyn.reproduce.falezza_bench import (
     trial,
     whole_number,
 )
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Cell, Table
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from deltadyn.arrays import FloatArray
 from deltadyn.reproduce.falezza2020_page import PaperTable, bar_figure, torque_figure
-from deltadyn.reproduce.falezza_bench import BAND, Errors, Trial
 from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.trials import BAND, Errors, Trial
 
 FIGURES = {"Y1": ("7", "10a"), "Y2": ("8", "10b"), "Y3": ("9", "10c")}  # torques, errors
 SHOWN = 500  # points of a path

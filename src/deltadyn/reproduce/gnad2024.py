@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from deltadyn.reproduce.falezza_bench import whole_number
 from deltadyn.reproduce.gnad2024_page import figures
 from deltadyn.reproduce.gnad2024_spindle import (
     BASE,
@@ -39,6 +38,7 @@ from deltadyn.reproduce.gnad2024_surrogate import (
 )
 from deltadyn.reproduce.result import Check, Reproduction
 from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.trials import whole_number
 
 PAPER = "gnad2024"
 TITLE = "physically consistent identification of the ABB IRB 360-6/1600"

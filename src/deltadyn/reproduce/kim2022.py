@@ -32,10 +32,10 @@ from deltadyn.motion import (
     spline_move,
 )
 from deltadyn.motion.scenarios import usable_cylinder
-from deltadyn.reproduce.falezza_bench import RATE, progress_bar, trial, whole_number
 from deltadyn.reproduce.kim2022_page import figures
 from deltadyn.reproduce.kim2022_text import checks, statements, tables
 from deltadyn.reproduce.result import Reproduction
+from deltadyn.reproduce.trials import RATE, progress_bar, trial, whole_number
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 from deltadyn.validation.metrics import Metrics, metrics

@@ -1,4 +1,4 @@
-"""The virtual bench of [falezza2020] and [falezza2022]: recordings and their torque errors."""
+"""Trials on the virtual bench, shared by the reproductions: recordings and their torque errors."""
 
 from __future__ import annotations
 
