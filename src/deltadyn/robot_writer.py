@@ -6,21 +6,18 @@ degrees that are exactly the same angle, and every source stands at its value.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
-import shutil
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import yaml
 
 from deltadyn.errors import RobotFileError
+from deltadyn.files import replacing
 from deltadyn.robot_bodies import (
     Arm,
     Effector,
@@ -78,24 +75,14 @@ class RobotParts(Protocol):
 def save_robot(robot: RobotParts, path: str | PathLike[str]) -> None:
     """Write a robot file; it is either written whole or left as it was."""
     shown = os.fspath(path)
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    data = robot_text(robot).encode("utf-8")
     try:
-        data = robot_text(robot).encode("utf-8")
-        with temporary.open("xb") as file:
+        with replacing(path) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}"
         allowed = "a path in a folder that can be written"
         raise RobotFileError("robot file", shown, allowed, path=shown, problem=problem) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def robot_text(robot: RobotParts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable
 from os import PathLike
@@ -12,6 +13,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import UnknownNameError
+from deltadyn.files import replacing
 from deltadyn.motion.arguments import check_flag
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -42,11 +44,13 @@ def write_csv(
     names, columns = controller_columns(
         robot, motion, coordinates, angle_unit, length_unit, derivatives
     )
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        for row in columns:
-            writer.writerow([f"{value:.{_DIGITS}g}" for value in row])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in columns:
+        writer.writerow([f"{value:.{_DIGITS}g}" for value in row])
+    with replacing(path) as file:
+        file.write(text.getvalue().encode("utf-8"))
 
 
 def controller_columns(

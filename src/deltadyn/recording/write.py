@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +10,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import UnknownNameError
+from deltadyn.files import replacing
 from deltadyn.recording.failures import RecordingFileError, extra_module
 from deltadyn.recording.recording import Recording, channel_name
 
@@ -49,7 +44,7 @@ def write_recording(
     kind = format or ("parquet" if Path(shown).suffix in (".parquet", ".pq") else "csv")
     columns = named_columns(recording)
     try:
-        with _replacing(shown) as file:
+        with replacing(shown) as file:
             if kind == "parquet":
                 _write_parquet(recording, columns, file)
             else:
@@ -123,21 +118,3 @@ def _unit_of(column: str) -> str:
     """The unit in a default column name: "qd1_rad_s" is in rad/s."""
     unit = max((u for u in _UNITS.values() if column.endswith(f"_{u}")), key=len)
     return {"rad_s": "rad/s", "rad_s2": "rad/s^2"}.get(unit, unit)
-
-
-@contextmanager
-def _replacing(shown: str) -> Iterator[IO[bytes]]:
-    """A new file beside the target that takes its place when it is complete."""
-    target = Path(os.path.realpath(shown))
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
