@@ -1,5 +1,7 @@
 """The optional extension: without a compiler the package installs and runs on NumPy alone."""
 
+from glob import glob
+
 from setuptools import Extension, setup
 
 KERNELS = "src/deltadyn/kernels"
@@ -8,18 +10,8 @@ setup(
     ext_modules=[
         Extension(
             "deltadyn.kernels._kernels",
-            sources=[f"{KERNELS}/_kernels.c"],
-            depends=[
-                f"{KERNELS}/angles.h",
-                f"{KERNELS}/blocks.h",
-                f"{KERNELS}/generated_columns_3.h",
-                f"{KERNELS}/generated_columns_4.h",
-                f"{KERNELS}/generated_kinematics.h",
-                f"{KERNELS}/generated_mass.h",
-                f"{KERNELS}/generated_table.h",
-                f"{KERNELS}/generated_torque_3.h",
-                f"{KERNELS}/generated_torque_4.h",
-            ],
+            sources=[f"{KERNELS}/_kernels.c", f"{KERNELS}/_float.c", f"{KERNELS}/_simulation.c"],
+            depends=sorted(glob(f"{KERNELS}/*.h")),
             # Vectors need square roots without errno. No -ffast-math: NaN marks what does not
             # exist. No contraction: every processor gives the same bits, but for tanh and exp.
             extra_compile_args=[

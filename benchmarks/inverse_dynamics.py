@@ -6,8 +6,9 @@ deltadyn starts from p, pd, pdd. The peers get all joint positions for free. "Wh
 Jacobian, rates, accelerations, open-tree inverse dynamics and projection on the drives are timed;
 "open tree": rates, accelerations and projection are free too, and only the engine's inverse
 dynamics and one product are timed. deltadyn runs on NumPy here; benchmarks.kernels measures its
-compiled kernels. All run on one core, in the same process, on the same states;
-the torques are compared first.
+compiled kernels, benchmarks.peers the peers compiled, and `deltadyn bench` all of it beside the
+targets. All run on one core, in the same process, on the same states; the torques are compared
+first.
 """
 
 from __future__ import annotations

@@ -1,93 +1,116 @@
-"""Ticks per second of the virtual test bench, beside MuJoCo's own stepping of the same robot.
+"""Speed of the virtual test bench and of rollouts, beside MuJoCo's own stepping of the same robot.
 
-Run: OMP_NUM_THREADS=1 python -m benchmarks.simulation [--seconds S] [--json]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.simulation [--repeats N] [--json]
 
-A tick is a whole drive cycle at 2 kHz: sensors, controller, plant with its energy books, log. The
-peer is `mj_step` of the same robot's MJCF from Python with its own constraint solver, which does
-nothing but step; its acceleration errs as its loop constraints allow.
+What is measured, and how, stands in deltadyn.bench.simulation_speed. All rows are of one run on one
+core; on a machine that is busy elsewhere the ratios hold better than the rates. MuJoCo runs in C
+where gcc and its wheel's headers are there, else from Python.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Sequence
-from importlib.util import find_spec
+from dataclasses import asdict
 from typing import Any
-
-import numpy as np
 
 import deltadyn as dd
 from benchmarks.machine import machine_name
+from deltadyn import kernels
+from deltadyn.bench.compiler import PeerMissingError
+from deltadyn.bench.simulation_speed import (
+    BATCH_TARGET,
+    ERROR_TARGET,
+    LOOP_TARGET,
+    Comparison,
+    Speed,
+    batch_speed,
+    compare,
+    loop_speed,
+    mujoco_python_speed,
+    simulate_speed,
+)
 from deltadyn.robot import Robot
-from deltadyn.simulation.machine import build_machine
-from deltadyn.simulation.mujoco_plant import MujocoPlant
-from deltadyn.simulation.presets import preset_by_name
-from deltadyn.simulation.start import start_on
 
-RATE = 2000.0  # Hz
-STEPS = 400  # of MuJoCo alone: a robot that is only held drifts away from its pose
 ROBOTS = ("sipro-d3-1200", "example-delta-4")
+PRESETS = ("ideal", "lab", "industrial")
 
 
-def bench_rate(robot: Robot, plant: str, preset: str, seconds: float) -> float:
-    """Ticks per second of `simulate` with feedforward on an Adept cycle, repeated."""
-    one = dd.motion.adept_cycle(robot, cycles_per_minute=100)
-    count = max(1, round(seconds / one.duration))
-    began = time.perf_counter()
-    ticks = 0
-    for seed in range(count):
-        run = dd.simulate(robot, one, plant=plant, preset=preset, rate=RATE, seed=seed)
-        ticks += len(run.reference)
-    return ticks / (time.perf_counter() - began)
+def own_speeds(robot: Robot, repeats: int) -> list[Speed]:
+    """Loops of all presets, the whole of `simulate`, and batches."""
+    rows = [loop_speed(robot, preset, repeats) for preset in PRESETS]
+    rows += [simulate_speed(robot, preset) for preset in PRESETS[::2]]
+    rows += [batch_speed(robot, own=own) for own in (False, True)]
+    with kernels.switched_off():
+        slow = loop_speed(robot, "ideal", 1)
+    return [*rows, Speed(slow.robot, f"{slow.what}, without the extension", slow.per_second)]
 
 
-def mujoco_rate(robot: Robot) -> float:
-    """Steps per second of MuJoCo alone, with the torque that holds the start of an Adept cycle."""
-    import mujoco
+def peer_speeds(robot: Robot, repeats: int) -> tuple[Comparison | None, list[Speed], str]:
+    """The comparison, all of MuJoCo's rows, and why one of them is missing."""
+    try:
+        comparison, rows = compare(robot, repeats)
+        return comparison, [comparison.ours, *rows], ""
+    except PeerMissingError as error:
+        reason = str(error)
+    try:
+        return None, [mujoco_python_speed(robot)], reason
+    except ImportError:
+        return None, [], reason
 
-    machine = build_machine(robot, preset_by_name("ideal"))
-    rest = (0.0,) * robot.dof
-    start = start_on(machine, dd.motion.adept_cycle(robot), rest)
-    plant = MujocoPlant(machine, start, 1 / RATE)
-    plant.sample(start.tau, rest)
-    model, data = plant.model, plant.data
-    began = time.perf_counter()
-    for _ in range(STEPS):
-        mujoco.mj_step(model, data)
-    rate = STEPS / (time.perf_counter() - began)
-    if not np.isfinite(data.qpos).all():
-        raise ArithmeticError("MuJoCo's state is not finite")
-    return rate
+
+def verdicts(robot: Robot, comparison: Comparison | None, rows: list[Speed]) -> list[str]:
+    """The targets, and whether they are met."""
+    lines = []
+    if comparison is not None:
+        lines.append(
+            f"{robot.name}: loop {comparison.ratio:.1f} times {comparison.mujoco.what}, the "
+            f"quickest, at {comparison.error_ratio:.0e} of its acceleration error; target "
+            f"{LOOP_TARGET:g} times at {ERROR_TARGET:g}: {_word(comparison.met)}"
+        )
+    batches = [row for row in rows if robot.dof == 3 and row.what.startswith("batch")]
+    return lines + [
+        f"{robot.name}: {row.what}, {row.per_second / 1e6:.2f} million Runge-Kutta steps/s on one "
+        f"core; target {BATCH_TARGET / 1e6:g}: {_word(row.per_second >= BATCH_TARGET)}"
+        for row in batches
+    ]
+
+
+def _word(met: bool) -> str:
+    return "met" if met else "NOT met"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seconds", type=float, default=1.8, help="simulated time of a case")
+    parser.add_argument("--repeats", type=int, default=20, help="the best of so many runs counts")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(argv)
-    engine = find_spec("mujoco") is not None
-    rows: list[dict[str, Any]] = []
+    if not kernels.available():
+        raise SystemExit(f"nothing to measure, the kernels are {kernels.status()}")
+    rows: list[Speed] = []
+    targets: list[str] = []
+    missing = ""
     for name in ROBOTS:
         robot = dd.load_robot(name)
-        cases = [("ideal", "ideal"), ("ideal", "industrial")]
-        cases += [("mujoco", "ideal")] if engine else []
-        for plant, preset in cases:
-            rate = bench_rate(robot, plant, preset, given.seconds)
-            rows.append({"robot": name, "case": f"plant {plant}, {preset}", "per_second": rate})
-        if engine:
-            alone = {"robot": name, "case": "MuJoCo, mj_step alone"}
-            rows.append({**alone, "per_second": mujoco_rate(robot)})
+        own = own_speeds(robot, given.repeats)
+        comparison, peers, missing = peer_speeds(robot, given.repeats)
+        rows += [*own, *(Speed(row.robot, f"race: {row.what}", *_rest(row)) for row in peers)]
+        targets += verdicts(robot, comparison, own)
     if given.json:
-        print(json.dumps({"machine": machine_name(), "rows": rows}, indent=2))
+        record: dict[str, Any] = {"machine": machine_name(), "rows": [asdict(row) for row in rows]}
+        print(json.dumps({**record, "targets": targets, "missing": missing}, indent=2))
         return
-    print(f"Ticks of the test bench at {RATE:g} Hz, on {machine_name()}")
+    print(f"Steps of simulators on one core, drives at 2 kHz, on {machine_name()}")
     for row in rows:
-        print(f"  {row['robot']:<18}{row['case']:<28}{row['per_second']:>10.0f} per second")
-    if not engine:
-        print("  mujoco is not installed: its lines are left out (pip install deltadyn[mujoco])")
+        error = "" if row.error is None else f"   acceleration error {row.error:.1e}"
+        print(f"  {row.robot:<18}{row.what:<44}{row.per_second:>12,.0f} per second{error}")
+    print("\n".join([*targets, *([missing] if missing else [])]))
+
+
+def _rest(row: Speed) -> tuple[float, float | None]:
+    return row.per_second, row.error
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ operation. The files in src/deltadyn/kernels that begin with "generated" are its
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,12 @@ from typing import Any
 import casadi
 
 from deltadyn.kernels.layout import COUNT, ENTRIES, KINEMATIC, PLACES
-from tools.kernel_models import Model, friction_model, models
+from tools.generated import write_or_check
+from tools.kernel_columns import column_models, row_places
+from tools.kernel_models import Model, friction_model, kinematics_models, torque_models
+from tools.kernel_passive import passive_models
+from tools.kernel_terms import term_models
+from tools.plant_models import plant_files
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "deltadyn" / "kernels"
 
@@ -36,15 +39,21 @@ CODES = {getattr(casadi, name): name for name in dir(casadi) if name.startswith(
 
 def generated_files() -> dict[str, str]:
     """Name and text of every generated file."""
-    kernels = models()
-    files = {
-        "generated_kinematics.h": _functions(kernels[:4]),
-        "generated_torque_3.h": _functions([*kernels[4:7], friction_model(3)]),
-        "generated_torque_4.h": _functions([*kernels[7:10], friction_model(4)]),
-        "generated_columns_3.h": _functions(kernels[10:14]),
-        "generated_columns_4.h": _functions(kernels[14:18]),
-        "generated_mass.h": _functions(kernels[18:]),
+    groups = {
+        "kinematics": kinematics_models(),
+        "torque_3": torque_models(3),
+        "torque_4": torque_models(4),
+        "columns_3": column_models(3),
+        "columns_4": column_models(4),
+        "terms_3": term_models(3),
+        "terms_4": term_models(4),
+        "passive": [*passive_models(3), *passive_models(4)],
     }
+    kernels = [model for group in groups.values() for model in group]
+    for dof in (3, 4):
+        groups[f"torque_{dof}"].append(friction_model(dof))
+    files = {f"generated_{name}.h": _functions(group) for name, group in groups.items()}
+    files |= plant_files(c_function, _header(False))
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
     files["generated_table.h"] = _c_table(kernels, digest)
     files["generated_table.py"] = _python_table(kernels, digest)
@@ -54,7 +63,8 @@ def generated_files() -> dict[str, str]:
 def c_function(model: Model) -> str:
     """The C function of one kernel: `par`, columns of x in, columns of y out."""
     widths = [width for _, width in model.inputs]
-    widths += [model.angles[1]] * 2 if model.angles[1] else []
+    for _, count in (model.angles, model.rates):
+        widths += [count] * 2 if count else []
     par, x = casadi.SX.sym("par", COUNT), casadi.SX.sym("x", sum(widths))
     symbols, groups, start = casadi.vertsplit(x), [], 0
     for width in widths:
@@ -64,6 +74,7 @@ def c_function(model: Model) -> str:
     lines = _statements(casadi.Function(model.name, [par, x], [y]))
     columns = ", ".join(name for name, _ in model.inputs)
     angles = f"; cosines, sines of {model.angles[1]} angles" if model.angles[1] else ""
+    angles += f"; directions, Stribeck shapes of {model.rates[1]} rates" if model.rates[1] else ""
     given = "tau, qd, qdd" if model.dof else ", ".join(name for name, _ in model.outputs)
     return "\n".join(
         [
@@ -152,34 +163,51 @@ def _functions(kernels: list[Model]) -> str:
 
 def _c_table(kernels: list[Model], digest: str) -> str:
     """Places of the robot's numbers, and one X-macro row per kernel."""
-    places = [f"    PAR_{name.upper()} = {PLACES[name].start}," for name, _ in ENTRIES]
-    rows = []
-    for number, model in enumerate(kernels):
-        inputs = ", ".join(str(width) for _, width in model.inputs)
-        outputs = ", ".join(str(width) for _, width in model.outputs)
-        facts = f"{model.parameters}, {model.angles[0]}, {model.angles[1]}, {model.dof}"
-        end = " \\" if number + 1 < len(kernels) else ""
-        rows.append(
-            f"    X({model.name}, {facts}, {int(model.whole)}, "
-            f"({len(model.inputs)}, {inputs}), ({len(model.outputs)}, {outputs})){end}"
-        )
+    numbers = [f"    PAR_{name.upper()} = {PLACES[name].start}," for name, _ in ENTRIES]
     return "\n".join(
         [
             _header(False),
             f'#define DELTADYN_DIGEST "{digest}"',
             "",
             "enum {",
-            *places,
+            *numbers,
             f"    PAR_KINEMATIC_COUNT = {KINEMATIC},",
-            f"    PAR_COUNT = {COUNT}",
+            f"    PAR_COUNT = {COUNT},",
+            f"    MAX_ARRAYS = {max(len(k.inputs) + len(k.outputs) for k in kernels)},",
+            f"    MAX_INPUTS = {max(_room(k)[0] for k in kernels)},",
+            f"    MAX_OUTPUTS = {max(_room(k)[1] for k in kernels)}",
             "};",
             "",
-            "/* name, parameters, first angle, angles, dof of the torque, whole rows, widths */",
-            "#define DELTADYN_KERNELS(X) \\",
-            *rows,
+            "/* name, parameters, first and count of angles and of rates, dof of the torque,",
+            " * whole rows, widths of inputs and outputs */",
+            *_macro("DELTADYN_KERNELS", kernels),
+            "",
+            "/* those that give the torques of a motion in one pass */",
+            *_macro("DELTADYN_TORQUE_KERNELS", [k for k in kernels if k.dof and k.whole]),
             "",
         ]
     )
+
+
+def _macro(name: str, kernels: list[Model]) -> list[str]:
+    """An X-macro with one row per kernel."""
+    rows = []
+    for model in kernels:
+        inputs, outputs = (
+            ", ".join(str(number) for number in (len(groups), *(width for _, width in groups)))
+            for groups in (model.inputs, model.outputs)
+        )
+        places = ", ".join(str(number) for number in (*model.angles, *model.rates))
+        facts = f"{model.parameters}, {places}, {model.dof}, {int(model.whole)}"
+        rows.append(f"    X({model.name}, {facts}, ({inputs}), ({outputs}))")
+    return [f"#define {name}(X) \\", *(f"{row} \\" for row in rows[:-1]), rows[-1]]
+
+
+def _room(model: Model) -> tuple[int, int]:
+    """Columns that a block needs: inputs with what is added to them, and outputs."""
+    inputs = sum(width for _, width in model.inputs) + 2 * (model.angles[1] + model.rates[1])
+    outputs = sum(width for _, width in model.outputs)
+    return inputs, max(outputs, 5 * model.dof)  # friction works behind a torque
 
 
 def _python_table(kernels: list[Model], digest: str) -> str:
@@ -195,26 +223,24 @@ def _python_table(kernels: list[Model], digest: str) -> str:
             *rows,
             ")",
             "",
+            "# For each axis the inertial columns, per arm and with sine terms, that rows_3 and",
+            "# rows_4 give: the others are zero in any motion.",
+            "ROWS = {",
+            *(line for dof in (3, 4) for line in _row_lines(dof)),
+            "}",
+            "",
         ]
     )
 
 
+def _row_lines(dof: int) -> list[str]:
+    axes = [f"        ({', '.join(str(k) for k in own)})," for own in row_places(dof)]
+    return [f"    {dof}: (", *axes, "    ),"]
+
+
 def main() -> None:
     """Write the files, or compare them with those that are there."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only; exit status 1: differ")
-    check = parser.parse_args().check
-    stale = []
-    for name, text in generated_files().items():
-        path = FOLDER / name
-        if path.is_file() and path.read_text("utf-8") == text:
-            continue
-        stale.append(name)
-        if not check:
-            path.write_text(text, "utf-8")
-    word = "differ" if check else "written"
-    print(f"{word}: {', '.join(stale)}" if stale else "all generated files are up to date")
-    sys.exit(1 if check and stale else 0)
+    write_or_check(__doc__ or "", FOLDER, generated_files())
 
 
 if __name__ == "__main__":

@@ -1,36 +1,21 @@
-"""The evaluation for long logs equals the common one."""
+"""The NumPy evaluation for long logs equals the common one."""
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.identification.motions import unequal
 
 import deltadyn as dd
+from deltadyn import kernels
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.identification import fast_columns
 from deltadyn.identification.decimation import decimated
-from deltadyn.identification.fast_columns import axis_rows, has_fast_rows, joint_state
+from deltadyn.identification.fast_columns import has_fast_rows, joint_state
 from deltadyn.identification.lowpass import LowPass
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-
-FRICTION: dict[str, dict[str, Any]] = {
-    "drives": {"viscous": 0.4, "coulomb": 1.2},
-    "smooth": {"viscous": 0.4, "coulomb": 1.2, "smoothing": 0.05},
-    "by direction": {"viscous": 0.4, "coulomb": 1.2, "coulomb_negative": 0.9},
-    "all": {
-        "viscous": 0.4,
-        "coulomb": 1.2,
-        "coulomb_negative": 0.9,
-        "stribeck": (0.5, 0.6, 0.7),
-        "stribeck_velocity": (0.3, 0.4, 0.5),
-        "offset": (0.1, -0.1, 0.2),
-    },
-    "offset": {"viscous": 0.4, "coulomb": 1.2, "offset": (0.1, -0.1, 0.2)},
-}
 
 
 def joints(robot: Robot, count: int) -> tuple[State, FloatArray, FloatArray, FloatArray]:
@@ -39,9 +24,11 @@ def joints(robot: Robot, count: int) -> tuple[State, FloatArray, FloatArray, Flo
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several pieces, the last one shorter."""
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Several pieces, the last one shorter; and no kernels, which would answer first."""
     monkeypatch.setattr(fast_columns, "PIECE", 150)
+    with kernels.switched_off():
+        yield
 
 
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600", "nt-robot"])
@@ -76,22 +63,6 @@ def test_what_cannot_be_is_refused_as_elsewhere() -> None:
         joint_state(robot, q, qd, qdd)
     with pytest.raises(InputError, match=r"shape of q"):
         joint_state(robot, q[:, :2], qd, qdd)
-
-
-@pytest.mark.parametrize("friction", sorted(FRICTION))
-def test_rows_equal_the_regressor(friction: str) -> None:
-    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION[friction])
-    state = joints(robot, 400)[0]
-    tau = np.random.default_rng(0).standard_normal((400, 3))
-    Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
-    assert has_fast_rows(robot, "exact")
-    found = axis_rows(robot, state, tau)
-    for axis in range(3):
-        full = np.zeros((400, Y.shape[2] + 1))
-        full[:, found.places[axis]] = found.rows[axis].T
-        np.testing.assert_allclose(full[:, :-1], Y[:, axis], atol=1e-12 * np.abs(Y).max())
-        np.testing.assert_array_equal(full[:, -1], tau[:, axis])
-        assert (np.diff(found.places[axis]) > 0).all()
 
 
 def test_other_models_go_the_common_way() -> None:

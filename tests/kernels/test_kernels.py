@@ -9,41 +9,40 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.dynamics.factory import KIND_NAMES, KINDS, full_friction, make_robot, make_states
+from tests.kernels.comparison import RELATIVE, both, close, needs_kernels
 from tests.kernels.robots import wide_robot
 
 import deltadyn as dd
 from deltadyn import kernels
-from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.compiled import compiled_mass
+from deltadyn.dynamics.compiled import compiled_passive
 from deltadyn.dynamics.exact_columns import exact_columns
+from deltadyn.dynamics.friction import passive_friction
 from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kernels import loader
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.robot_settings import Friction
 
-pytestmark = pytest.mark.skipif(
-    not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"
-)
+pytestmark = needs_kernels
 
-# The same operations in the same order but for the sums of platform rates; roundings grow by the
-# condition of the three struts, which is below 1e3 in these states.
-RELATIVE = 1e-12
-
-
-def close(ours: FloatArray, expected: FloatArray) -> None:
-    """Equal to 1e-12 of the largest entry, with NaN in the same places."""
-    assert ours.shape == expected.shape
-    np.testing.assert_array_equal(np.isnan(ours), np.isnan(expected))
-    scale = np.nanmax(np.abs(expected), initial=0.0)
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=RELATIVE * scale)
-
-
-def both(work: Callable[[], Any]) -> tuple[Any, Any]:
-    """What the kernels give, and what NumPy gives."""
-    assert kernels.available()
-    ours = work()
-    with kernels.switched_off():
-        assert not kernels.available()
-        return ours, work()
+FRICTION = {
+    "none": Friction(),
+    "viscous": Friction(viscous=0.4),
+    "sign": Friction(coulomb=1.5),
+    "two directions": Friction(coulomb=1.5, coulomb_negative=0.5),
+    "smooth": Friction(coulomb=1.5, coulomb_negative=0.5, smoothing=0.2),
+    "stribeck": Friction(coulomb=1.0, stribeck=0.8, stribeck_velocity=0.6),
+    "offset": Friction(offset=-0.3),
+    "load": Friction(load=0.1, smoothing=0.1),
+    "all": Friction(
+        viscous=0.4,
+        coulomb=1.5,
+        coulomb_negative=0.5,
+        stribeck=0.8,
+        stribeck_velocity=0.6,
+        offset=-0.3,
+        load=0.1,
+    ),
+}
 
 
 def close_states(ours: dd.State, expected: dd.State) -> None:
@@ -104,36 +103,6 @@ def test_columns_of_the_regressor(dof: int, equal: bool, tied: bool, com_offset:
         )
 
 
-@pytest.mark.parametrize(("dof", "equal"), KINDS, ids=KIND_NAMES)
-def test_mass_matrix_and_forward_dynamics(dof: int, equal: bool) -> None:
-    friction = replace(full_friction(dof), passive=())
-    for robot in (make_robot(dof, equal), make_robot(dof, equal, friction=friction)):
-        state = make_states(robot, 130)
-        M = compiled_mass(robot, state)
-        assert M is not None
-        close(M, dd.equations_of_motion(robot, state).M)
-        np.testing.assert_array_equal(M, M.transpose(0, 2, 1))
-        tau = dd.inverse_dynamics(robot, state)
-        q, qd, force = state.q, state.qd, np.array([3.0, -2.0, 5.0])
-        ours, expected = both(lambda: dd.forward_dynamics(robot, q, qd, tau))  # noqa: B023
-        close(ours, expected)
-        # there and back through a matrix whose condition is below 1e3
-        np.testing.assert_allclose(ours, state.qdd, rtol=0, atol=1e-9 * np.abs(ours).max())
-        pushed = both(lambda: dd.forward_dynamics(robot, q, qd, tau, external_force=force))  # noqa: B023
-        close(*pushed)
-        close(*both(lambda: dd.forward_dynamics(robot, q[0], qd[0], tau[0])))  # noqa: B023
-
-
-@pytest.mark.parametrize("dof", [3, 4])
-def test_forward_dynamics_carries_nan_rows(dof: int) -> None:
-    robot, q = wide_robot(dof)
-    q[[5, 99]] = 0.0
-    zero = np.zeros(q.shape)
-    ours, expected = both(lambda: dd.forward_dynamics(robot, q, zero, zero, unreachable="nan"))
-    close(ours, expected)
-    assert np.flatnonzero(np.isnan(ours).any(axis=1)).tolist() == [5, 99]
-
-
 @pytest.mark.parametrize("name", dd.robot_names())
 def test_regressor_of_catalogue_robots(name: str) -> None:
     robot = dd.load_robot(name)
@@ -145,6 +114,38 @@ def test_regressor_of_catalogue_robots(name: str) -> None:
     assert dd.regressor(robot, nothing).Y.shape == (0, *ours.Y.shape[1:])
 
 
+@pytest.mark.parametrize("dof", [3, 4])
+@pytest.mark.parametrize("kind", FRICTION)
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_whole_regressor(dof: int, kind: str, tied: bool) -> None:
+    robot = make_robot(dof, True, friction=FRICTION[kind])
+    state = make_states(robot, 130)
+    qd = state.qd.copy()
+    qd[:3] = 0.0  # no direction at rest
+    state = dd.State.from_joints(robot, state.q, qd, state.qdd)
+    ours, expected = both(lambda: dd.regressor(robot, state, tied=tied))
+    assert ours.names == expected.names
+    assert ours.units == expected.units
+    np.testing.assert_array_equal(ours.parameters, expected.parameters)
+    for j, name in enumerate(ours.names):
+        scale = np.abs(expected.Y[:, :, j]).max()
+        assert np.abs(ours.Y[:, :, j] - expected.Y[:, :, j]).max() <= RELATIVE * scale, name
+    tau = dd.inverse_dynamics(robot, state)
+    np.testing.assert_allclose(
+        ours.Y @ ours.parameters, tau, rtol=0, atol=1e-12 * np.abs(tau).max()
+    )
+    one = dd.State.from_joints(robot, state.q[9], state.qd[9], state.qdd[9])
+    close(dd.regressor(robot, one, tied=tied).Y, ours.Y[9])
+
+
+def test_a_regressor_with_passive_joints() -> None:
+    robot = make_robot(4, False, friction=full_friction(4))
+    state = make_states(robot, 60)
+    ours, expected = both(lambda: dd.regressor(robot, state))
+    assert ours.names == expected.names
+    close(ours.Y, expected.Y)
+
+
 def test_columns_of_unreachable_rows_are_nan() -> None:
     robot = make_robot(4, False)
     p = make_states(robot, 70).p.copy()
@@ -153,18 +154,6 @@ def test_columns_of_unreachable_rows_are_nan() -> None:
     ours, expected = both(lambda: dd.regressor(robot, state).Y)
     for Y in (ours, expected):
         assert np.flatnonzero(np.isnan(Y).any(axis=(1, 2))).tolist() == [3, 66]
-
-
-FRICTION = {
-    "none": Friction(),
-    "viscous": Friction(viscous=0.4),
-    "sign": Friction(coulomb=1.5),
-    "two directions": Friction(coulomb=1.5, coulomb_negative=0.5),
-    "smooth": Friction(coulomb=1.5, coulomb_negative=0.5, smoothing=0.2),
-    "stribeck": Friction(coulomb=1.0, stribeck=0.8, stribeck_velocity=0.6),
-    "offset": Friction(offset=-0.3),
-    "load": Friction(load=0.1, smoothing=0.1),
-}
 
 
 @pytest.mark.parametrize("dof", [3, 4])
@@ -179,13 +168,22 @@ def test_friction_of_the_drives(dof: int, kind: str) -> None:
     assert (kind == "none") == bool((ours == without).all())
 
 
-def test_friction_in_passive_joints_is_left_to_numpy() -> None:
-    robot = make_robot(4, False, friction=full_friction(4))
-    state = make_states(robot, 50)
-    ours, expected = both(lambda: dd.inverse_dynamics(robot, state))
-    close(ours, expected)
-    drives = robot.replace(friction=replace(full_friction(4), passive=()))
-    assert np.abs(ours - dd.inverse_dynamics(drives, state)).max() > 0.01
+@pytest.mark.parametrize("smoothing", [None, 0.1])
+@pytest.mark.parametrize(("dof", "equal"), KINDS, ids=KIND_NAMES)
+def test_friction_in_passive_joints(dof: int, equal: bool, smoothing: float | None) -> None:
+    friction = full_friction(dof, smoothing=smoothing)
+    for item in (*friction.passive, None):  # each alone, then all of them
+        some = friction if item is None else replace(friction, passive=(item,))
+        robot = make_robot(dof, equal, friction=some)
+        state = make_states(robot, 70)
+        ours, expected = both(lambda: dd.inverse_dynamics(robot, state))  # noqa: B023
+        close(ours, expected)
+        passive = compiled_passive(robot, state)
+        assert passive is not None
+        close(passive, passive_friction(robot, state))
+        drives = robot.replace(friction=replace(friction, passive=()))
+        assert np.abs(ours - dd.inverse_dynamics(drives, state)).max() > 0.01
+        close(*both(lambda: dd.forward_dynamics(robot, state.q, state.qd, ours)))  # noqa: B023
 
 
 @pytest.mark.parametrize("elbows", ["in", ("out", "in", "out")])
@@ -311,9 +309,9 @@ def test_a_large_input_goes_over_threads(dof: int, monkeypatch: pytest.MonkeyPat
     robot = make_robot(dof, False, friction=Friction(coulomb=0.4))
     state = make_states(robot, 1000)
     expected = dd.inverse_dynamics(robot, state)
-    monkeypatch.setattr(kernels, "THREADED", 100)
-    monkeypatch.setattr(kernels, "PIECE", 77)
-    monkeypatch.setattr(kernels, "threads", lambda: 3)
+    monkeypatch.setattr(loader, "THREADED", 100)
+    monkeypatch.setattr(loader, "PIECE", 77)
+    monkeypatch.setattr(loader, "threads", lambda: 3)
     np.testing.assert_array_equal(dd.inverse_dynamics(robot, state), expected)
     far = state.p.copy()
     far[[5, 800], 2] = -9.0

@@ -1,6 +1,7 @@
 """Dynamics: every model by name, its terms, regressor, forward dynamics and loads."""
 
 from deltadyn.dynamics.base import BaseParameter, BaseParameters, base_parameters
+from deltadyn.dynamics.components import FrictionTerms
 from deltadyn.dynamics.coupling import (
     CouplingMap,
     CouplingSummary,
@@ -16,6 +17,13 @@ from deltadyn.dynamics.loads import ConstraintLoads, constraint_loads
 from deltadyn.dynamics.loads_rods import RodLoads
 from deltadyn.dynamics.models import MODELS
 from deltadyn.dynamics.packed import packed_parameters
+from deltadyn.dynamics.packed_model import (
+    packed_acceleration,
+    packed_joint_torque,
+    packed_torque,
+    torque_components,
+)
+from deltadyn.dynamics.packed_names import packing
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 
@@ -29,6 +37,7 @@ __all__ = [
     "Energy",
     "EquationsOfMotion",
     "ExactParameters",
+    "FrictionTerms",
     "InertiaCoupling",
     "PowerBalance",
     "Regressor",
@@ -43,7 +52,12 @@ __all__ = [
     "forward_dynamics",
     "inertia_coupling",
     "inverse_dynamics",
+    "packed_acceleration",
+    "packed_joint_torque",
     "packed_parameters",
+    "packed_torque",
+    "packing",
     "power_balance",
     "regressor",
+    "torque_components",
 ]

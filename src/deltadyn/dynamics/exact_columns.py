@@ -12,17 +12,24 @@ from deltadyn.dynamics.terms import PlatformMap, platform_map, shaft_rotation
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax
 
 SPINDLE_NAMES = ("H", "kappa", "mu", "I_axial", "h_x", "h_y", "I_psi")
 SPINDLE_UNITS = ("kg m^2", "kg m", "kg m", "kg m^2", "kg m", "kg m", "kg m^2")
 
 
 def exact_columns(
-    robot: Robot, state: State, tied: bool, com_offset: bool | None = None
+    robot: Robot,
+    state: State,
+    tied: bool,
+    com_offset: bool | None = None,
+    *,
+    more: int = 0,
 ) -> Columns:
     """M_P, then m_x, A, G [, G_s] of the limbs, tied or per arm, then the spindle's seven.
 
-    `com_offset` adds the arms' sine gravity terms; by default where the robot has any.
+    `com_offset` adds the arms' sine gravity terms; by default where the robot has any. `more`
+    leaves room of zeros for as many columns behind them in Y.
     """
     par = exact_parameters(robot)
     if com_offset is None:
@@ -38,9 +45,15 @@ def exact_columns(
         names += SPINDLE_NAMES
         units += SPINDLE_UNITS
         numbers += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
-    Y = compiled_columns(robot, state, len(names), tied=tied, com_offset=com_offset)
+    if on_jax(state.p):
+        from deltadyn.dynamics.traced import inertial_columns
+
+        traced = inertial_columns(robot, state, tied, com_offset)
+        return Columns(traced, tuple(names), tuple(units), np.array(numbers))
+    Y = compiled_columns(robot, state, len(names), tied=tied, com_offset=com_offset, more=more)
     if Y is None:
         Y = _numpy_columns(robot, state, tied, com_offset)
+        Y = np.pad(Y, ((0, 0), (0, 0), (0, more))) if more else Y
     return Columns(Y, tuple(names), tuple(units), np.array(numbers))
 
 

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, Unreachable, contract, matching_samples, restore
-from deltadyn.dynamics.compiled import compiled_mass, compiled_torque
+from deltadyn.arrays import (
+    FloatArray,
+    Unreachable,
+    as_samples,
+    check_unreachable,
+    contract,
+    matching_samples,
+    restore,
+)
+from deltadyn.dynamics.compiled import (
+    accelerations_compiled,
+    compiled_accelerations,
+    compiled_mass,
+    compiled_passive,
+    compiled_torque,
+)
 from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
@@ -14,6 +30,7 @@ from deltadyn.dynamics.terms import Terms, platform_map
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax
 
 GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
 
@@ -35,6 +52,12 @@ def forward_dynamics(
     At rest (qd = 0) sharp Coulomb friction is zero here: sticking is for a simulator to decide.
     """
     check_robot(robot)
+    if on_jax(q, qd, tau, external_force):
+        return _on_jax(robot, q, qd, tau, model, external_force, friction, unreachable)
+    if model == "exact":
+        found = _in_one_pass(robot, q, qd, tau, external_force, friction, unreachable)
+        if found is not None:
+            return found
     state = State.from_joints(robot, q, qd, unreachable=unreachable)
     count, dof = len(state), robot.dof
     torque = matching_samples(tau, count, dof, "tau")
@@ -44,11 +67,61 @@ def forward_dynamics(
     M, needed = compiled or _from_terms(chosen.terms(robot, state), robot, state, external)
     if not friction:
         return restore(_solve(M, torque - needed), state.single)
-    needed += passive_friction(robot, state)
+    if robot.friction.passive:
+        passive = compiled_passive(robot, state)
+        needed += passive_friction(robot, state) if passive is None else passive
     torque = torque - drive_friction(robot.friction, state.qd)
     if robot.friction.load is None:
         return restore(_solve(M, torque - needed), state.single)
     return restore(_with_gear_loss(robot, state, M, needed, torque), state.single)
+
+
+def _on_jax(
+    robot: Robot,
+    q: Any,
+    qd: Any,
+    tau: Any,
+    model: str,
+    external: Any,
+    friction: bool,
+    unreachable: Unreachable,
+) -> FloatArray:
+    """The accelerations of JAX arrays; raises outside of a trace where NumPy's would."""
+    from deltadyn.dynamics import traced
+    from deltadyn.kinematics.traced import sound
+
+    traced.check_model(model)
+    check_unreachable(unreachable)
+    qdd = traced.forward_dynamics(robot, q, qd, tau, external, friction)
+    if unreachable == "raise" and not sound(qdd):
+        motion = map(np.asarray, (q, qd, tau))
+        push = None if external is None else np.asarray(external)
+        forward_dynamics(robot, *motion, external_force=push, friction=friction)
+    return qdd
+
+
+def _in_one_pass(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None,
+    tau: npt.ArrayLike,
+    external_force: npt.ArrayLike | None,
+    friction: bool,
+    unreachable: Unreachable,
+) -> FloatArray | None:
+    """The accelerations from one kernel; None where it cannot answer or a row is to be refused."""
+    if not accelerations_compiled(robot, friction):
+        return None
+    check_unreachable(unreachable)
+    nan, dof = unreachable == "nan", robot.dof
+    angles, single = as_samples(q, dof, "q", allow_nan=nan)
+    count = len(angles)
+    at_rest = np.zeros(dof) if qd is None else qd
+    rates = matching_samples(at_rest, count, dof, "qd", allow_nan=nan)
+    torque = matching_samples(tau, count, dof, "tau")
+    external = external_wrench(robot, external_force, count)
+    qdd, missing = compiled_accelerations(robot, (angles, rates, torque, external), friction)
+    return None if missing and not nan else restore(qdd, single)
 
 
 def _compiled(

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import FloatArray, contract, namespace
 from deltadyn.kinematics.passive import passive_rate_map
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot_settings import Friction
+from deltadyn.tracing import on_jax
 
 
 class Columns(NamedTuple):
@@ -24,7 +25,9 @@ class Columns(NamedTuple):
 
 def direction(rate: FloatArray, smoothing: float | None) -> FloatArray:
     """sign(rate), or tanh(rate / smoothing) where a smoothing velocity is given."""
-    return np.sign(rate) if smoothing is None else np.tanh(rate / smoothing)
+    xp = namespace(rate)
+    out: FloatArray = xp.sign(rate) if smoothing is None else xp.tanh(rate / smoothing)
+    return out
 
 
 def drive_friction(friction: Friction, qd: FloatArray) -> FloatArray:
@@ -66,7 +69,8 @@ def load_friction(friction: Friction, qd: FloatArray, load: FloatArray) -> Float
 
 def through_gear(robot: Robot, state: State, torque: FloatArray) -> FloatArray:
     """The torque that a gear passes on: all but what turns the rotor on its other side."""
-    return torque - np.asarray(robot.drives.output_inertia) * state.qdd
+    inertia = np.asarray(robot.drives.output_inertia, dtype=torque.dtype)
+    return torque - inertia * state.qdd
 
 
 def friction_torque(robot: Robot, state: State, frictionless: FloatArray) -> FloatArray:
@@ -86,7 +90,11 @@ def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Co
     The gear's loss is not linear in the other parameters: its column holds the load that the
     robot's own values give.
     """
-    friction, qd = robot.friction, state.qd
+    friction, qd, xp = robot.friction, state.qd, namespace(state.qd)
+    if on_jax(qd):
+        from deltadyn.dynamics.traced import check_passive
+
+        check_passive(robot)
     s = direction(qd, friction.smoothing)
     terms: list[tuple[str, str, FloatArray, Any]] = [
         ("Fv", "N m s/rad", qd, friction.viscous),
@@ -94,18 +102,21 @@ def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Co
     if friction.coulomb_negative is None:
         terms.append(("Fc", "N m", s, friction.coulomb))
     else:
-        terms.append(("Fc+", "N m", np.maximum(s, 0.0), friction.coulomb))
-        terms.append(("Fc-", "N m", np.minimum(s, 0.0), friction.coulomb_negative))
+        terms.append(("Fc+", "N m", xp.maximum(s, 0.0), friction.coulomb))
+        terms.append(("Fc-", "N m", xp.minimum(s, 0.0), friction.coulomb_negative))
     if friction.stribeck is not None:
         shape = s * _stribeck_shape(friction, qd)
         terms.append(("Fs", "N m", shape, friction.stribeck))
     if friction.offset is not None:
-        terms.append(("F0", "N m", np.ones_like(qd), friction.offset))
+        terms.append(("F0", "N m", xp.ones_like(qd), friction.offset))
     if friction.load is not None:
-        load = through_gear(robot, state, frictionless + passive_friction(robot, state))
-        terms.append(("mu", "1", np.abs(load) * s, friction.load))
+        through = frictionless
+        if friction.passive:
+            through = frictionless + passive_friction(robot, state)
+        load = through_gear(robot, state, through)
+        terms.append(("mu", "1", abs(load) * s, friction.load))
     dof = robot.dof
-    blocks = [term[2][:, :, None] * np.eye(dof) for term in terms]
+    blocks = [term[2][:, :, None] * np.eye(dof, dtype=qd.dtype) for term in terms]
     names = [f"{term[0]}{axis + 1}" for term in terms for axis in range(dof)]
     units = [term[1] for term in terms for _ in range(dof)]
     values = [float(value) for term in terms for value in term[3]]
@@ -114,12 +125,12 @@ def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Co
         names += [f"{item.joint}.Fv", f"{item.joint}.Fc"]
         units += ["N s/m", "N"] if item.joint == "prismatic" else ["N m s/rad", "N m"]
         values += _pair(item)
-    return Columns(np.concatenate(blocks, axis=2), tuple(names), tuple(units), np.array(values))
+    return Columns(xp.concatenate(blocks, axis=2), tuple(names), tuple(units), np.array(values))
 
 
 def _stribeck_shape(friction: Friction, qd: FloatArray) -> FloatArray:
-    ratio = qd / np.asarray(friction.stribeck_velocity)
-    shape: FloatArray = np.exp(-(ratio**2))
+    ratio = qd / np.asarray(friction.stribeck_velocity, dtype=qd.dtype)
+    shape: FloatArray = namespace(qd).exp(-(ratio**2))
     return shape
 
 

@@ -14,8 +14,10 @@ from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax, pytree
 
 
+@pytree(("M", "C", "c", "g", "f"))
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
     """tau = M qdd + C qd + g + f, with Md - 2C skew-symmetric.
@@ -44,6 +46,11 @@ def inverse_dynamics(
     a fourth value on the 4-DOF robot. `friction=False` leaves all friction out.
     """
     check_state(robot, motion)
+    if on_jax(motion.p, external_force):
+        from deltadyn.dynamics import traced
+
+        traced.check_model(model)
+        return traced.inverse_dynamics(robot, motion, external_force, friction)
     chosen = model_by_name(model)
     external = external_wrench(robot, external_force, len(motion))
     tau = compiled_torque(robot, motion, external, friction=friction) if model == "exact" else None
@@ -60,6 +67,11 @@ def equations_of_motion(robot: Robot, motion: State, model: str = "exact") -> Eq
     Friction that grows with the load through the gear takes the load from the motion's own qdd.
     """
     check_state(robot, motion)
+    if on_jax(motion.p):
+        from deltadyn.dynamics import traced
+
+        traced.check_model(model)
+        return EquationsOfMotion(*traced.equations_of_motion(robot, motion))
     terms = model_by_name(model).terms(robot, motion)
     c = contract("nij,nj->ni", terms.C, motion.qd)
     frictionless = contract("nij,nj->ni", terms.M, motion.qdd) + c + terms.g
@@ -97,6 +109,9 @@ def check_state(robot: Robot, motion: object) -> None:
     if not isinstance(motion, State):
         allowed = "a Motion or a State, made by from_platform or from_joints"
         raise InputError("motion", type(motion).__name__, allowed)
+    if motion.p.ndim != 2:
+        allowed = "2, samples and coordinates; map over more of them with jax.vmap"
+        raise InputError("dimensions of the motion", motion.p.ndim, allowed)
     if motion.p.shape[1] != robot.dof:
         allowed = f"{robot.dof} coordinates, as robot {robot.name!r} has"
         raise InputError("coordinates of the motion", motion.p.shape[1], allowed)

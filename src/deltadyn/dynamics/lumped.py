@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import FloatArray, contract, namespace
 from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.parameters import (
     ExactParameters,
@@ -212,7 +212,7 @@ def projected_rod_columns(robot: Robot, state: State, tied: bool) -> Columns:
 def join(parts: list[Columns]) -> Columns:
     """Columns side by side."""
     return Columns(
-        np.concatenate([part.Y for part in parts], axis=2),
+        namespace(parts[0].Y).concatenate([part.Y for part in parts], axis=2),
         tuple(name for part in parts for name in part.names),
         tuple(unit for part in parts for unit in part.units),
         np.concatenate([part.values for part in parts]),

@@ -5,6 +5,7 @@ from deltadyn.excitation.design import design_excitation
 from deltadyn.excitation.parameters import UnidentifiableError
 from deltadyn.excitation.prediction import Noise, Prediction, predict
 from deltadyn.excitation.result import Excitation, PredictedParameter
+from deltadyn.excitation.screening import ScreenedStart, screen_starts
 
 __all__ = [
     "CRITERIA",
@@ -12,7 +13,9 @@ __all__ = [
     "Noise",
     "PredictedParameter",
     "Prediction",
+    "ScreenedStart",
     "UnidentifiableError",
     "design_excitation",
     "predict",
+    "screen_starts",
 ]

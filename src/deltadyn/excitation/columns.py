@@ -2,19 +2,19 @@
 
 The same columns as `dynamics.regressor`, in the same order, written with arithmetic alone so that a
 complex step passes through: Im f(x + i h) / h is the derivative to rounding. Every array ends in
-(D, N): D directions of the step and N samples; the three limbs come first where there are three.
+(D, N): D directions of the step, or D motions, and N samples; the three limbs come first where
+there are three. The arrays may be those of JAX.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, namespace
 from deltadyn.dynamics.exact import spindle_forces, telescope_acceleration
 from deltadyn.dynamics.exact_columns import SPINDLE_NAMES
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
@@ -22,12 +22,13 @@ from deltadyn.kinematics.limbs import Limb, arm_direction, cross, dot, joint_rat
 from deltadyn.kinematics.spindle import Telescope, spin_map, telescope, telescope_rate
 from deltadyn.robot import Robot
 from deltadyn.robot_settings import PassiveFriction
+from deltadyn.tracing import put
 
 #: Real or complex components.
 Field = npt.NDArray[Any]
 Vector = tuple[Field, Field, Field]
 
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # the limbs after and before each limb
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # the limbs after and before each limb
 _SOFT = 1e-3  # share of l2^2 below which the root of the inverse kinematics is continued
 
 
@@ -39,14 +40,14 @@ class _SoftRoot:
     """
 
     floor: float
-    cos: Callable[[Field], Field] = np.cos
-    sin: Callable[[Field], Field] = np.sin
+    xp: Any = np
 
     def sqrt(self, x: Field) -> Field:
-        below = np.real(x) < self.floor
-        if below.any():
-            x = np.where(below, self.floor**2 / (2 * self.floor - x), x)
-        root: Field = np.sqrt(x)
+        xp = self.xp
+        below = xp.real(x) < self.floor
+        if xp is not np or below.any():
+            x = xp.where(below, self.floor**2 / (2 * self.floor - x), x)
+        root: Field = xp.sqrt(x)
         return root
 
 
@@ -73,9 +74,9 @@ class Pose:
         arms: Field = self.J[0] * force[0] + self.J[1] * force[1] + self.J[2] * force[2]
         if self.p.shape[0] == 3:
             return arms
-        out = np.empty((4, *arms.shape[1:]), dtype=arms.dtype)
-        out[:3], out[3] = arms, psi
-        return out
+        out = namespace(arms).empty((4, *arms.shape[1:]), dtype=arms.dtype)
+        both: Field = put(put(out, slice(3), arms), 3, psi)
+        return both
 
 
 def limb_arrays(robot: Robot) -> Limb:
@@ -88,13 +89,13 @@ def pose_of(robot: Robot, x: Field) -> Pose:
     """Inverse kinematics of x (3 dof, D, N): p, pd and pdd on top of each other, elbows out."""
     dof = robot.dof
     p, pd, pdd = x[:dof], x[dof : 2 * dof], x[2 * dof :]
-    limb = limb_arrays(robot)
-    soft = _SoftRoot(_SOFT * min(robot.geometry.strut_length) ** 2)
+    limb, xp = limb_arrays(robot), namespace(x)
+    soft = _SoftRoot(_SOFT * min(robot.geometry.strut_length) ** 2, xp)
     point, speed, push = tuple(p), tuple(pd), tuple(pdd)
     c, s = arm_direction(soft, limb, point)
     rod = strut(limb, c, s, point)
     arms = joint_rates(limb, c, s, point, speed, push)
-    qd, qdd = (np.concatenate([a, b[3:]]) for a, b in zip(arms, (pd, pdd), strict=True))
+    qd, qdd = (xp.concatenate([a, b[3:]]) for a, b in zip(arms, (pd, pdd), strict=True))
     base = (
         rod.radial * limb.ca - rod.tangential * limb.sa,
         rod.radial * limb.sa + rod.tangential * limb.ca,
@@ -111,14 +112,15 @@ def pose_of(robot: Robot, x: Field) -> Pose:
 
 def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = True) -> Field:
     """Y (n, dof, D, N) with the columns of `dynamics.regressor(model="exact")` in their order."""
-    par = exact_parameters(robot)
+    par, xp = exact_parameters(robot), namespace(pose.p)
     parts = [_limb_columns(robot, par, pose, tied)]
     if par.spindle is not None:
         parts.append(_spindle_columns(par.spindle, par.gravity, pose))
     if friction:
         values = exact_values(par, tied)
-        parts.append(_friction_columns(robot, pose, np.concatenate(parts), values))
-    return np.concatenate(parts)
+        parts.append(_friction_columns(robot, pose, xp.concatenate(parts), values))
+    Y: Field = xp.concatenate(parts)
+    return Y
 
 
 def exact_values(par: ExactParameters, tied: bool) -> FloatArray:
@@ -140,28 +142,29 @@ def _limb_columns(robot: Robot, par: ExactParameters, pose: Pose, tied: bool) ->
     elbow = (radial * limb.ca, radial * limb.sa, limb.l1 * (s * rate2 - c * qdd) + g)
     along = -limb.l1 * (s * (limb.ca * pdd[0] + limb.sa * pdd[1]) + c * pdd[2])  # E'.pdd
     own = [along, qdd, -g * c] + ([-g * s] if any(par.G_s) else [])
-    dtype, dof = pose.d.dtype, robot.dof
+    dtype, dof, xp = pose.d.dtype, robot.dof, namespace(pose.d)
     platform = pose.to_joints((pdd[0], pdd[1], pdd[2] + g))
     if tied:
-        Y = np.zeros((1 + len(own), dof, *shape), dtype=dtype)
+        Y = xp.zeros((1 + len(own), dof, *shape), dtype=dtype)
         for j, diagonal in enumerate(own):
-            Y[1 + j, :3] = diagonal
-        Y[1] += pose.to_joints(tuple(part.sum(axis=0) for part in elbow))
+            Y = put(Y, (1 + j, slice(3)), diagonal)
+        Y = put(Y, 1, Y[1] + pose.to_joints(tuple(part.sum(axis=0) for part in elbow)))
     else:
-        Y = np.zeros((1 + 3 * len(own), dof, *shape), dtype=dtype)
+        Y = xp.zeros((1 + 3 * len(own), dof, *shape), dtype=dtype)
         for j, diagonal in enumerate(own):
             for i in range(3):
-                Y[1 + 3 * j + i, i] = diagonal[i]
+                Y = put(Y, (1 + 3 * j + i, i), diagonal[i])
         for i in range(3):
-            Y[1 + i] += pose.to_joints(tuple(part[i] for part in elbow))
-    Y[0] = platform
-    return Y
+            Y = put(Y, 1 + i, Y[1 + i] + pose.to_joints(tuple(part[i] for part in elbow)))
+    whole: Field = put(Y, 0, platform)
+    return whole
 
 
 def _spindle_columns(par: SpindleParameters, g: float, pose: Pose) -> Field:
     """H, kappa, mu, I_axial, h_x, h_y, I_psi (equations in `dynamics.exact.spindle_forces`)."""
     p, pd, pdd = tuple(pose.p), tuple(pose.pd), tuple(pose.pdd)
-    rod = telescope(np, par.pivot_z, p)
+    xp = namespace(pose.p)
+    rod = telescope(xp, par.pivot_z, p)
     rate = telescope_rate(rod, pd)
     vdd = telescope_acceleration(rod, rate, pd, pdd).v
 
@@ -173,10 +176,10 @@ def _spindle_columns(par: SpindleParameters, g: float, pose: Pose) -> Field:
     lift[2] = lift[2] + g / rod.l
     drawn = across(pdd)
     unit = replace(par, **{name: float(name == "I_axial") for name in SPINDLE_NAMES})
-    shaft = spindle_forces(np, unit, 0.0, p, pd, pdd)
-    c, s = np.cos(p[3]), np.sin(p[3])
-    turn2, zero = pd[3] ** 2, np.zeros_like(c)
-    return np.stack(
+    shaft = spindle_forces(xp, unit, 0.0, p, pd, pdd)
+    c, s = xp.cos(p[3]), xp.sin(p[3])
+    turn2, zero = pd[3] ** 2, xp.zeros_like(c)
+    Y: Field = xp.stack(
         [
             pose.to_joints(tuple(across(vdd))),
             pose.to_joints(tuple(-drawn[k] - vdd[k] - lift[k] for k in range(3))),
@@ -192,52 +195,55 @@ def _spindle_columns(par: SpindleParameters, g: float, pose: Pose) -> Field:
             pose.to_joints((zero, zero, zero), pdd[3]),
         ]
     )
+    return Y
 
 
 def _friction_columns(robot: Robot, pose: Pose, inertial: Field, values: FloatArray) -> Field:
     """Drive friction per axis, then passive joints, as in `dynamics.friction_columns`."""
-    friction, qd = robot.friction, pose.qd
+    friction, qd, xp = robot.friction, pose.qd, namespace(pose.qd)
     sign = _direction(qd, friction.smoothing)
     passive = [_passive_columns(robot, pose, item) for item in friction.passive]
     terms = [qd]
     if friction.coulomb_negative is None:
         terms.append(sign)
     else:
-        ahead = np.real(qd) > 0
-        terms += [np.where(ahead, sign, 0.0), np.where(ahead, 0.0, sign)]
+        ahead = xp.real(qd) > 0
+        terms += [xp.where(ahead, sign, 0.0), xp.where(ahead, 0.0, sign)]
     if friction.stribeck is not None:
         ratio = qd / np.array(friction.stribeck_velocity)[:, None, None]
-        terms.append(sign * np.exp(-(ratio**2)))
+        terms.append(sign * xp.exp(-(ratio**2)))
     if friction.offset is not None:
-        terms.append(np.ones_like(qd))
+        terms.append(xp.ones_like(qd))
     if friction.load is not None:
-        load = np.tensordot(values, inertial, axes=1)
+        load = xp.tensordot(values, inertial, axes=1)
         for item, columns in zip(friction.passive, passive, strict=True):
             load = load + item.viscous * columns[0] + item.coulomb * columns[1]
         load = load - np.array(robot.drives.output_inertia)[:, None, None] * pose.qdd
-        terms.append(load * np.sign(np.real(load)) * sign)
+        terms.append(load * xp.sign(xp.real(load)) * sign)
     dof = robot.dof
-    Y = np.zeros((len(terms), dof, *qd.shape), dtype=qd.dtype)
+    Y = xp.zeros((len(terms), dof, *qd.shape), dtype=qd.dtype)
     for axis in range(dof):
         for j, term in enumerate(terms):
-            Y[j, axis, axis] = term[axis]
-    return np.concatenate([Y.reshape(-1, *qd.shape), *passive])
+            Y = put(Y, (j, axis, axis), term[axis])
+    whole: Field = xp.concatenate([Y.reshape(-1, *qd.shape), *passive])
+    return whole
 
 
 def _passive_columns(robot: Robot, pose: Pose, item: PassiveFriction) -> Field:
     """B^T B qd and B^T sign(B qd) of a passive joint [gnad2024] eqs. 6-7, as (2, dof, D, N)."""
-    smoothing = robot.friction.smoothing
+    smoothing, xp = robot.friction.smoothing, namespace(pose.p)
     if item.joint in ("prismatic", "universal_fork", "universal_cross"):
         by_p, by_psi = _spindle_rate(robot, pose, item.joint)
         rate = dot(by_p, tuple(pose.pd)) + by_psi * pose.pd[3]
         copies = 1.0 if item.joint == "prismatic" else 2.0
         unit = copies * pose.to_joints(by_p, by_psi)
-        return np.stack([unit * rate, unit * _direction(rate, smoothing)])
+        pair: Field = xp.stack([unit * rate, unit * _direction(rate, smoothing)])
+        return pair
     limb = limb_arrays(robot)
     radial, _, z = pose.local
     square = radial**2 + z**2
     if item.joint.endswith("sway"):
-        over = 1 / np.sqrt(square)
+        over = 1 / xp.sqrt(square)
         by_r, by_t, by_z, own = 0.0 * over, over, 0.0 * over, 0.0 * over
     else:
         by_r, by_t, by_z = z / square, 0.0 * z, -radial / square
@@ -250,30 +256,33 @@ def _passive_columns(robot: Robot, pose: Pose, item: PassiveFriction) -> Field:
     for strength in (rate, _direction(rate, smoothing)):
         force = tuple((part * strength).sum(axis=0) for part in by_p)
         column = pose.to_joints(force)
-        column[:3] += own * strength
-        columns.append(column)
-    return np.stack(columns)
+        columns.append(put(column, slice(3), column[:3] + own * strength))
+    found: Field = xp.stack(columns)
+    return found
 
 
 def _spindle_rate(robot: Robot, pose: Pose, joint: str) -> tuple[Vector, Field]:
     """by_p and by_psi with rate = by_p . pd + by_psi psid (equations in `kinematics.passive`)."""
     assert robot.spindle is not None
-    rod: Telescope = telescope(np, robot.spindle.pivot_z, tuple(pose.p))
+    xp = namespace(pose.p)
+    rod: Telescope = telescope(xp, robot.spindle.pivot_z, tuple(pose.p))
     if joint == "prismatic":
-        return rod.v, np.zeros_like(rod.l)
-    c, s = np.cos(pose.p[3]), np.sin(pose.p[3])
-    fork = (c, s, np.zeros_like(c))
+        return rod.v, xp.zeros_like(rod.l)
+    c, s = xp.cos(pose.p[3]), xp.sin(pose.p[3])
+    fork = (c, s, xp.zeros_like(c))
     e = dot(fork, rod.v)
     if joint == "universal_fork":
         over = 1 / (rod.l * (1 - e * e))
         x, y, z = (part * over for part in cross(fork, rod.v))
         return (x, y, z), e * spin_map(rod, c, s).n_psi
     pin = cross(rod.v, fork)
-    size = np.sqrt(dot(pin, pin))
+    size = xp.sqrt(dot(pin, pin))
     x, y, z = (part / (size * rod.l) for part in cross(pin, rod.v))
     return (x, y, z), -pin[2] / size
 
 
 def _direction(rate: Field, smoothing: float | None) -> Field:
     """sign(rate), or tanh(rate / smoothing)."""
-    return np.sign(np.real(rate)) if smoothing is None else np.tanh(rate / smoothing)
+    xp = namespace(rate)
+    sign: Field = xp.sign(xp.real(rate)) if smoothing is None else xp.tanh(rate / smoothing)
+    return sign

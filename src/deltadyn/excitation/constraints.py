@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, namespace
 from deltadyn.excitation.columns import Field, Pose
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace_rules import assembly_sign
@@ -58,7 +58,8 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     limits, geometry, p = robot.limits, robot.geometry, pose.p
     l1, l2 = _column(geometry.arm_length), _column(geometry.strut_length)
     least = math.sin(rules.singularity_margin)
-    length = np.sqrt(pose.normal[0] ** 2 + pose.normal[1] ** 2 + pose.normal[2] ** 2)
+    xp = namespace(p)
+    length = xp.sqrt(pose.normal[0] ** 2 + pose.normal[1] ** 2 + pose.normal[2] ** 2)
     flat = assembly_sign(robot) * pose.determinant / (length * l2)
     rows = [
         Row("singularity_margin", 1 + least - pose.d / (l1 * l2)),  # also keeps the loop closed
@@ -74,7 +75,7 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
         rows.append(Row("ball_joint_angle", (pose.local[1] / (l2 * math.sin(ball))) ** 2))
     spindle = robot.spindle
     if spindle is not None and spindle.stroke is not None:
-        l = np.sqrt(p[0] ** 2 + p[1] ** 2 + (p[2] - spindle.pivot_z) ** 2)[None]
+        l = xp.sqrt(p[0] ** 2 + p[1] ** 2 + (p[2] - spindle.pivot_z) ** 2)[None]
         rows += _range_rows("spindle_stroke", l, spindle.stroke[:1], spindle.stroke[1:])
     return rows
 
@@ -105,13 +106,14 @@ def _pace_rows(robot: Robot, pose: Pose, tau: Field, rules: Rules) -> list[Row]:
 
 def joint_angles(pose: Pose) -> Field:
     """q (dof, D, N) in rad; arctan2 with its complex step, d theta = c ds - s dc."""
-    c, s = pose.cos_q, pose.sin_q
-    theta = np.arctan2(np.real(s), np.real(c))
-    if np.iscomplexobj(c):
+    c, s, xp = pose.cos_q, pose.sin_q, namespace(pose.cos_q)
+    theta = xp.arctan2(xp.real(s), xp.real(c))
+    if xp.iscomplexobj(c):
         size = np.real(c) ** 2 + np.real(s) ** 2
         turn = (np.real(c) * np.imag(s) - np.real(s) * np.imag(c)) / size
         theta = theta + 1j * turn
-    return np.concatenate([theta, pose.p[3:]])
+    q: Field = xp.concatenate([theta, pose.p[3:]])
+    return q
 
 
 def strut_forces(robot: Robot, pose: Pose) -> Field:

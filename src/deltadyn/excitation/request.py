@@ -62,6 +62,7 @@ class Request:
     seed: int
     jobs: int
     time_limit: float
+    screened: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
@@ -73,6 +74,11 @@ class Request:
         self._check_identification()
         check_count("starts", self.starts, 1)
         check_count("seed", self.seed, 0)
+        check_count("screened", self.screened, 0)
+        if self.screened and self.screened < self.starts:
+            raise InputError("screened", self.screened, f"0, or at least starts = {self.starts}")
+        if self.screened and self.model != "exact":
+            raise InputError("model", self.model, "'exact' where motions are screened")
         check_count("jobs", self.jobs, 1)
         if not is_real(self.time_limit) or self.time_limit < LEAST_TIME:
             raise InputError("time_limit", self.time_limit, f"at least {LEAST_TIME:g} s")

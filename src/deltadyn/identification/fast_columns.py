@@ -1,23 +1,20 @@
-"""States and columns of the exact model for long logs: the same numbers, in a third of the time.
+"""States and columns of the 3-DOF exact model for long logs, where no kernels are in use.
 
-Everything is written over components of a few thousand samples, so that temporaries stay in the
-cache. Rows of an axis come as (columns, N), without the columns that are zero in any motion.
+The same numbers in a third of the time: everything is written over components of a few thousand
+samples, so that temporaries stay in the cache.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from deltadyn.arrays import Component, FloatArray, chunks
 from deltadyn.dynamics.friction import direction
+from deltadyn.kernels import available as kernels_available
 from deltadyn.kinematics.limbs import Limb, Strut, cross, dot, limbs, platform_point, strut
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-IntArray = npt.NDArray[np.int64]
 Vector = tuple[Component, Component, Component]
 
 PIECE = 16384  # samples: more than elsewhere, since threads take turns between short calls
@@ -25,6 +22,8 @@ PIECE = 16384  # samples: more than elsewhere, since threads take turns between 
 
 def joint_state(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> State:
     """`State.from_joints`, faster; where a sample cannot be, that function says why."""
+    if kernels_available():
+        return State.from_joints(robot, q, qd, qdd)
     count, dof = q.shape
     if dof != robot.dof or not q.shape == qd.shape == qdd.shape:
         return State.from_joints(robot, q, qd, qdd)
@@ -79,44 +78,24 @@ def _platform_rates(
     pdd[:] = _combined(inverse, right)
 
 
-class AxisRows(NamedTuple):
-    """rows (dof, m, N) of [Y tau] with the wide column of each, `places` (dof, m), tau's last."""
-
-    rows: FloatArray
-    places: IntArray
-
-
 def has_fast_rows(robot: Robot, source: str) -> bool:
-    """Whether `axis_rows` knows all terms of the robot's model."""
+    """Whether `three_axis_rows` knows all terms of the robot's model."""
     friction = robot.friction
     return source == "exact" and robot.dof == 3 and friction.load is None and not friction.passive
 
 
-def axis_rows(robot: Robot, state: State, tau: FloatArray) -> AxisRows:
-    """[Y tau] of every axis for the exact model's wide columns, zero columns left out."""
-    friction = robot.friction
-    terms = 2 + sum(
-        value is not None
-        for value in (friction.coulomb_negative, friction.stribeck, friction.offset)
-    )
-    count, own = len(state), 7 + terms
-    rows = np.empty((3, own + 1, count))
+def three_axis_rows(robot: Robot, state: State, out: FloatArray) -> None:
+    """The wide columns of the exact model in out (3, 7 + terms + ., N), zero columns left out."""
     three, g = limbs(robot), robot.gravity
     with np.errstate(invalid="ignore", divide="ignore"):
-        for part in chunks(count, PIECE):
+        for part in chunks(len(state), PIECE):
             c, s, p, pdd, qd, qdd = (
                 _three(array[part])
                 for array in (state.cos_q, state.sin_q, state.p, state.pdd, state.qd, state.qdd)
             )
-            here = rows[:, :, part]
+            here = out[:, :, part]
             _inertial_rows(three, g, c, s, tuple(p), pdd, qd, qdd, here)
-            _friction_rows(robot, qd, here[:, 7:own])
-            here[:, own] = tau[part].T
-    axis = np.arange(3)[:, None]
-    places = [np.zeros((3, 1)), np.tile([1, 2, 3], (3, 1)), 4 + axis, 7 + axis, 10 + axis]
-    places += [13 + 3 * term + axis for term in range(terms)]
-    places.append(np.full((3, 1), 13 + 3 * terms))
-    return AxisRows(rows, np.concatenate(places, axis=1).astype(np.int64))
+            _friction_rows(robot, qd, here[:, 7:])
 
 
 def _inertial_rows(

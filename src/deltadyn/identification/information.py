@@ -22,9 +22,10 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
+from deltadyn.files import replacing
+from deltadyn.identification.axis_rows import axis_rows
 from deltadyn.identification.data import Prepared
 from deltadyn.identification.decimation import decimated
-from deltadyn.identification.fast_columns import axis_rows, has_fast_rows
 from deltadyn.identification.parametrisation import Parametrisation, payload_direction, wide_columns
 from deltadyn.robot import Robot
 
@@ -123,7 +124,7 @@ class Information:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a NumPy archive; `load_information` gives back equal factors."""
-        with open(path, "wb") as file:  # a path without suffix keeps its name
+        with replacing(path) as file:  # a path without suffix keeps its name
             np.savez_compressed(
                 file,
                 text=np.array([self.source, self.robot]),
@@ -304,8 +305,9 @@ def _limited_rows(
     robot: Robot, source: str, active: list[BoolArray], part: Prepared
 ) -> Iterator[tuple[FloatArray, IntArray]]:
     """[Y tau] (M, m) of each axis in the part's band, and the wide columns (m,) that are there."""
-    if has_fast_rows(robot, source):
-        for rows, places in zip(*axis_rows(robot, part.state, part.tau), strict=True):
+    known = axis_rows(robot, part.state, part.tau, source)
+    if known is not None:
+        for rows, places in zip(*known, strict=True):
             even = rows if part.grid is None else part.grid(rows.T).T
             yield decimated(part.filter, even).T, places
         return

@@ -1,74 +1,35 @@
 /* The compiled kernels as a Python module: run(number, friction, par, *inputs, *outputs).
  *
  * Arrays come through the buffer protocol, as (N, width) or one row (width,) of doubles with any
- * strides; a row of inputs serves all N samples. The interpreter's lock is released for more than
- * one block. Limited API: one build serves Python 3.11 and later.
+ * strides; a row of inputs serves all N samples. The torques of a motion can be had in floats, too:
+ * then all arrays but `par` are floats. The interpreter's lock is released for more than one block.
+ * Limited API: one build serves Python 3.11 and later.
  */
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "tables.h"
 
-typedef struct {
-    char *data;
-    Py_ssize_t step, hop; /* bytes from row to row and from coordinate to coordinate */
-    int width;
-} table;
-
-/* Fill a block of columns from rows. */
-static void gather(const table *t, Py_ssize_t start, int count, real *x)
+/* 'd' or 'f' where a buffer holds doubles or floats, else 0; what is not aligned says "=d". */
+static char kind_of(const Py_buffer *view)
 {
-    for (int j = 0; j < t->width; j++) {
-        const char *from = t->data + start * t->step + j * t->hop;
-        real *column = x + (size_t)j * BLOCK;
-        for (int i = 0; i < count; i++)
-            memcpy(column + i, from + i * t->step, sizeof(real));
-    }
-}
-
-static void scatter(const table *t, Py_ssize_t start, int count, const real *y)
-{
-    for (int j = 0; j < t->width; j++) {
-        char *to = t->data + start * t->step + j * t->hop;
-        const real *column = y + (size_t)j * BLOCK;
-        for (int i = 0; i < count; i++)
-            memcpy(to + i * t->step, column + i, sizeof(real));
-    }
-}
-
-static Py_ssize_t run_all(
-    const kernel *k, int friction, const real *par, const table *tables, Py_ssize_t rows)
-{
-    real x[MAX_INPUTS * BLOCK], y[MAX_OUTPUTS * BLOCK];
-    Py_ssize_t bad = 0;
-    for (Py_ssize_t start = 0; start < rows; start += BLOCK) {
-        const int count = rows - start < BLOCK ? (int)(rows - start) : BLOCK;
-        const table *t = tables;
-        int column = 0;
-        for (int a = 0; a < k->inputs; a++, t++) {
-            gather(t, start, count, x + (size_t)column * BLOCK);
-            column += t->width;
-        }
-        bad += run_block(k, friction, par, x, y, count);
-        column = 0;
-        for (int a = 0; a < k->outputs; a++, t++) {
-            scatter(t, start, count, y + (size_t)column * BLOCK);
-            column += t->width;
-        }
-    }
-    return bad;
+    const char *format = view->format ? view->format : "B";
+    format += format[0] == '=';
+    if (!strcmp(format, "d") && view->itemsize == (Py_ssize_t)sizeof(double))
+        return 'd';
+    return !strcmp(format, "f") && view->itemsize == (Py_ssize_t)sizeof(float) ? 'f' : 0;
 }
 
 /* Read a buffer as a table of `width`; rows: -1 where it is one row. */
-static int read_table(const Py_buffer *view, int width, int place, table *t, Py_ssize_t *rows)
+static int read_table(
+    const Py_buffer *view, char kind, int width, int place, table *t, Py_ssize_t *rows)
 {
     const int last = view->ndim - 1;
-    const char *format = view->format ? view->format : "B";
-    /* an array that is not aligned says "=d" */
-    if (view->itemsize != (Py_ssize_t)sizeof(real) || strcmp(format + (format[0] == '='), "d")) {
-        PyErr_Format(PyExc_TypeError, "array %d holds no doubles", place);
+    if (kind_of(view) != kind) {
+        const char *word = kind == 'f' ? "floats, as the first array does" : "doubles";
+        PyErr_Format(PyExc_TypeError, "array %d holds no %s", place, word);
         return -1;
     }
     if (last < 0 || last > 1 || view->shape[last] != width) {
@@ -85,12 +46,13 @@ static int read_table(const Py_buffer *view, int width, int place, table *t, Py_
 
 /* Tables of all arrays; the outputs say how many rows there are. */
 static int read_tables(
-    const kernel *k, const Py_buffer *views, int arrays, table *tables, Py_ssize_t *rows)
+    const kernel *k, const Py_buffer *views, char kind, table *tables, Py_ssize_t *rows)
 {
+    const int arrays = k->inputs + k->outputs;
     *rows = -1;
     for (int a = arrays - 1; a >= 0; a--) {
         Py_ssize_t own;
-        if (read_table(&views[a], k->width[a], a, &tables[a], &own))
+        if (read_table(&views[a], kind, k->width[a], a, &tables[a], &own))
             return -1;
         if (a >= k->inputs)
             own = own < 0 ? 1 : own;
@@ -104,7 +66,7 @@ static int read_tables(
     return 0;
 }
 
-static int read_parameters(const Py_buffer *view, const kernel *k, real *par)
+static int read_parameters(const Py_buffer *view, const kernel *k, double *par)
 {
     table t;
     Py_ssize_t rows;
@@ -114,20 +76,30 @@ static int read_parameters(const Py_buffer *view, const kernel *k, real *par)
             PyExc_ValueError, "parameters: (n,) with n from %d to %d", k->parameters, PAR_COUNT);
         return -1;
     }
-    if (read_table(view, given, -1, &t, &rows))
+    if (read_table(view, 'd', given, -1, &t, &rows))
         return -1;
     for (int i = 0; i < given; i++)
-        memcpy(par + i, t.data + i * t.hop, sizeof(real));
+        memcpy(par + i, t.data + i * t.hop, sizeof(double));
     return 0;
+}
+
+static Py_ssize_t run_kind(
+    const kernel *k, char kind, int friction, const double *par, const table *tables,
+    Py_ssize_t rows)
+{
+    if (kind == 'f')
+        return deltadyn_run_float(k->name, friction, par, tables, rows);
+    return run_all(k, friction, par, tables, rows);
 }
 
 static PyObject *run(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     Py_buffer views[MAX_ARRAYS + 1];
     table tables[MAX_ARRAYS];
-    real par[PAR_COUNT] = { 0 };
+    double par[PAR_COUNT] = { 0 };
     Py_ssize_t rows = 0, bad = 0;
     int taken = 0, failed = 1;
+    char kind;
     (void)module;
     const long number = given > 2 ? PyLong_AsLong(arguments[0]) : -1;
     const int friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
@@ -148,25 +120,40 @@ static PyObject *run(PyObject *module, PyObject *const *arguments, Py_ssize_t gi
         if (PyObject_GetBuffer(arguments[2 + taken], &views[taken], flags))
             goto done;
     }
-    if (read_parameters(&views[0], k, par) || read_tables(k, views + 1, arrays, tables, &rows))
+    kind = kind_of(&views[1]) == 'f' ? 'f' : 'd';
+    if (read_parameters(&views[0], k, par) || read_tables(k, views + 1, kind, tables, &rows))
         goto done;
     if (rows > BLOCK) {
         Py_BEGIN_ALLOW_THREADS
-        bad = run_all(k, friction, par, tables, rows);
+        bad = run_kind(k, kind, friction, par, tables, rows);
         Py_END_ALLOW_THREADS
     } else {
-        bad = run_all(k, friction, par, tables, rows);
+        bad = run_kind(k, kind, friction, par, tables, rows);
     }
-    failed = 0;
+    failed = bad < 0;
+    if (failed)
+        PyErr_Format(PyExc_TypeError, "%s computes with doubles alone", k->name);
 done:
     while (taken > 0)
         PyBuffer_Release(&views[--taken]);
     return failed ? NULL : PyLong_FromSsize_t(bad);
 }
 
+/* In _simulation.c. */
+PyObject *deltadyn_plant_tick(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *deltadyn_plant_follow(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *deltadyn_plant_rollout(PyObject *, PyObject *const *, Py_ssize_t);
+
 static PyMethodDef methods[] = {
     { "run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
       "run(number, friction, par, *inputs, *outputs): how many rows are not finite" },
+    { "plant_tick", (PyCFunction)(void (*)(void))deltadyn_plant_tick, METH_FASTCALL,
+      "plant_tick(numbers, state, torques, row, moves): 0, or why the plant stops" },
+    { "plant_follow", (PyCFunction)(void (*)(void))deltadyn_plant_follow, METH_FASTCALL,
+      "plant_follow(numbers, state, *tables, first, end, last): ticks done, and why it stops" },
+    { "plant_rollout", (PyCFunction)(void (*)(void))deltadyn_plant_rollout, METH_FASTCALL,
+      "plant_rollout(dof, own, dt, substeps, steps, ramp, par, wrench, y, torque, law, every, "
+      "course)" },
     { NULL, NULL, 0, NULL },
 };
 

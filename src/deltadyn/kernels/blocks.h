@@ -10,38 +10,21 @@
 #include <math.h>
 #include <stddef.h>
 
-typedef double real;
-#define REAL_SQRT(value) sqrt(value)
-#define REAL_ABS(value) fabs(value)
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
+#include "real.h"
 
 #include "generated_columns_3.h"
 #include "generated_columns_4.h"
 #include "generated_kinematics.h"
-#include "generated_mass.h"
+#include "generated_passive.h"
 #include "generated_table.h"
+#include "generated_terms_3.h"
+#include "generated_terms_4.h"
 #include "generated_torque_3.h"
 #include "generated_torque_4.h"
 
-enum { BLOCK = 64, MAX_ARRAYS = 12, MAX_INPUTS = 32, MAX_OUTPUTS = 80 };
+enum { BLOCK = 64 };
 
-/* One machine code per processor generation, chosen when the module is loaded. */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) \
-    && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define INDEPENDENT
-#endif
+#include "vector.h"
 
 #include "angles.h"
 
@@ -55,7 +38,10 @@ typedef void block_function(const real *par, const real *x, real *y, int count);
             deltadyn_##name(par, x + k, y + k, BLOCK); \
     }
 #define KERNEL_BLOCK(name, ...) BLOCK_FUNCTION(name)
-DELTADYN_KERNELS(KERNEL_BLOCK)
+#ifndef DELTADYN_CHOSEN
+#define DELTADYN_CHOSEN DELTADYN_KERNELS
+#endif
+DELTADYN_CHOSEN(KERNEL_BLOCK)
 
 /* Friction reads tau, qd, qdd, direction and Stribeck shape of y and writes tau there. */
 #define FRICTION_FUNCTION(dof) \
@@ -70,17 +56,17 @@ FRICTION_FUNCTION(4)
 typedef struct {
     const char *name;
     block_function *function;
-    int parameters, first_angle, angles, dof, whole;
+    int parameters, first_angle, angles, first_rate, rates, dof, whole;
     int inputs, outputs; /* arrays */
     int width[MAX_ARRAYS]; /* of the inputs, then of the outputs */
 } kernel;
 
 #define COUNT_OF(count, ...) count
 #define WIDTHS_OF(count, ...) __VA_ARGS__
-#define KERNEL_ROW(name, parameters, first, angles, dof, whole, in, out) \
-    { #name, block_##name, parameters, first, angles, dof, whole, COUNT_OF in, COUNT_OF out, \
-      { WIDTHS_OF in, WIDTHS_OF out } },
-static const kernel KERNELS[] = { DELTADYN_KERNELS(KERNEL_ROW) };
+#define KERNEL_ROW(name, parameters, angle, angles, rate, rates, dof, whole, in, out) \
+    { #name, block_##name, parameters, angle, angles, rate, rates, dof, whole, COUNT_OF in, \
+      COUNT_OF out, { WIDTHS_OF in, WIDTHS_OF out } },
+static const kernel KERNELS[] = { DELTADYN_CHOSEN(KERNEL_ROW) };
 enum { KERNEL_COUNT = sizeof(KERNELS) / sizeof(KERNELS[0]) };
 
 /* Cosines, then sines, of some columns, into the columns behind `end`. */
@@ -101,26 +87,38 @@ CLONES static void add_signs(const real *restrict rate, real *restrict direction
         direction[i] = (rate[i] > 0 ? (real)1.0 : (real)0.0) - (rate[i] < 0 ? (real)1.0 : (real)0.0);
 }
 
-static void add_friction(const kernel *k, const real *par, real *y, int count)
+/* Directions and Stribeck shapes of some columns of joint rates, into columns of their own. */
+static void add_shapes(
+    const real *par, const real *rates, real *directions, real *shapes, int axes, int count)
 {
-    const int dof = k->dof;
     const real smoothing = par[PAR_SMOOTHING];
-    for (int j = 0; j < dof; j++) {
-        const real *rate = y + (size_t)(dof + j) * BLOCK;
-        real *direction = y + (size_t)(3 * dof + j) * BLOCK;
-        real *shape = y + (size_t)(4 * dof + j) * BLOCK;
+    for (int j = 0; j < axes; j++) {
+        const real *rate = rates + (size_t)j * BLOCK;
+        real *direction = directions + (size_t)j * BLOCK;
+        real *shape = shapes + (size_t)j * BLOCK;
         const real velocity = par[PAR_STRIBECK_VELOCITY + j];
         if (smoothing > 0)
             for (int i = 0; i < count; i++)
-                direction[i] = tanh(rate[i] / smoothing);
+                direction[i] = REAL_TANH(rate[i] / smoothing);
         else
             add_signs(rate, direction, count);
-        for (int i = 0; i < count; i++) {
-            const real ratio = velocity > 0 ? rate[i] / velocity : (real)0.0;
-            shape[i] = velocity > 0 ? exp(-ratio * ratio) : (real)0.0;
-        }
+        if (velocity > 0)
+            for (int i = 0; i < count; i++) {
+                const real ratio = rate[i] / velocity;
+                shape[i] = REAL_EXP(-ratio * ratio);
+            }
+        else
+            for (int i = 0; i < count; i++)
+                shape[i] = 0;
     }
-    if (dof == 3)
+}
+
+/* y holds tau, qd and qdd, with room for directions and shapes behind them. */
+static void add_friction(const kernel *k, const real *par, real *y, int count)
+{
+    const size_t group = (size_t)k->dof * BLOCK;
+    add_shapes(par, y + group, y + 3 * group, y + 4 * group, k->dof, count);
+    if (k->dof == 3)
         block_friction_3(par, y, count);
     else
         block_friction_4(par, y, count);
@@ -149,10 +147,15 @@ static int run_block(const kernel *k, int friction, const real *par, real *x, re
         outputs += k->width[k->inputs + a];
     if (k->angles)
         add_angles(k, x, inputs, count);
+    if (k->rates) {
+        real *shapes = x + (size_t)(inputs + 2 * k->angles) * BLOCK;
+        const real *rates = x + (size_t)k->first_rate * BLOCK;
+        add_shapes(par, rates, shapes, shapes + (size_t)k->rates * BLOCK, k->rates, count);
+    }
     k->function(par, x, y, count);
     if (friction && k->dof)
         add_friction(k, par, y, count);
-    sum_gates(y, k->whole ? 3 * k->dof : outputs, gate, count);
+    sum_gates(y, k->whole && k->dof ? 3 * k->dof : outputs, gate, count);
     for (int i = 0; i < count; i++)
         bad += gate[i] != gate[i];
     if (bad && k->whole)

@@ -4,7 +4,7 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y */
+/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y1, Y2, Y3 */
 INLINE void deltadyn_columns_3(
     const real *par, const real *x, real *y, size_t stride)
 {
@@ -319,7 +319,7 @@ INLINE void deltadyn_columns_3(
     y[29 * stride] = v278;
 }
 
-/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y */
+/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y1, Y2, Y3 */
 INLINE void deltadyn_columns_3_sine(
     const real *par, const real *x, real *y, size_t stride)
 {
@@ -649,7 +649,7 @@ INLINE void deltadyn_columns_3_sine(
     y[38 * stride] = v284;
 }
 
-/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y */
+/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y1, Y2, Y3 */
 INLINE void deltadyn_columns_3_tied(
     const real *par, const real *x, real *y, size_t stride)
 {
@@ -903,7 +903,7 @@ INLINE void deltadyn_columns_3_tied(
     y[11 * stride] = v235;
 }
 
-/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y */
+/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y1, Y2, Y3 */
 INLINE void deltadyn_columns_3_tied_sine(
     const real *par, const real *x, real *y, size_t stride)
 {
@@ -1164,4 +1164,421 @@ INLINE void deltadyn_columns_3_tied_sine(
     y[12 * stride] = v115;
     y[13 * stride] = v239;
     y[14 * stride] = v241;
+}
+
+/* x: cos_q, sin_q, qd, qdd, p, pd, pdd; y: Y1, Y2, Y3 */
+INLINE void deltadyn_rows_3(
+    const real *par, const real *x, real *y, size_t stride)
+{
+    const real v0 = x[12 * stride];
+    const real v1 = v0 * par[3];
+    const real v2 = x[13 * stride];
+    const real v3 = v2 * par[4];
+    const real v4 = v1 + v3;
+    const real v5 = v4 - par[0];
+    const real v6 = x[3 * stride];
+    const real v7 = v5 * v6;
+    const real v8 = x[14 * stride];
+    const real v9 = x[0 * stride];
+    const real v10 = v8 * v9;
+    const real v11 = v7 + v10;
+    const real v12 = par[1] * v11;
+    const real v13 = v0 * par[8];
+    const real v14 = v2 * par[9];
+    const real v15 = v13 + v14;
+    const real v16 = v15 - par[5];
+    const real v17 = x[1 * stride];
+    const real v18 = par[6] * v17;
+    const real v19 = v16 - v18;
+    const real v20 = v19 * par[9];
+    const real v21 = v2 * par[8];
+    const real v22 = v0 * par[9];
+    const real v23 = v21 - v22;
+    const real v24 = v23 * par[8];
+    const real v25 = v20 + v24;
+    const real v26 = x[5 * stride];
+    const real v27 = par[11] * v26;
+    const real v28 = v8 + v27;
+    const real v29 = v25 * v28;
+    const real v30 = x[4 * stride];
+    const real v31 = par[6] * v30;
+    const real v32 = v8 + v31;
+    const real v33 = v0 * par[13];
+    const real v34 = v2 * par[14];
+    const real v35 = v33 + v34;
+    const real v36 = v35 - par[10];
+    const real v37 = x[2 * stride];
+    const real v38 = par[11] * v37;
+    const real v39 = v36 - v38;
+    const real v40 = v39 * par[14];
+    const real v41 = v2 * par[13];
+    const real v42 = v0 * par[14];
+    const real v43 = v41 - v42;
+    const real v44 = v43 * par[13];
+    const real v45 = v40 + v44;
+    const real v46 = v32 * v45;
+    const real v47 = v29 - v46;
+    const real v48 = x[18 * stride];
+    const real v49 = v47 * v48;
+    const real v50 = v39 * par[13];
+    const real v51 = v43 * par[14];
+    const real v52 = v50 - v51;
+    const real v53 = v32 * v52;
+    const real v54 = v19 * par[8];
+    const real v55 = v23 * par[9];
+    const real v56 = v54 - v55;
+    const real v57 = v56 * v28;
+    const real v58 = v53 - v57;
+    const real v59 = x[19 * stride];
+    const real v60 = v58 * v59;
+    const real v61 = v49 + v60;
+    const real v62 = v56 * v45;
+    const real v63 = v25 * v52;
+    const real v64 = v62 - v63;
+    const real v65 = x[20 * stride];
+    const real v66 = v65 + par[19];
+    const real v67 = v64 * v66;
+    const real v68 = v61 + v67;
+    const real v69 = par[1] * v9;
+    const real v70 = v5 - v69;
+    const real v71 = v70 * par[3];
+    const real v72 = v2 * par[3];
+    const real v73 = v0 * par[4];
+    const real v74 = v72 - v73;
+    const real v75 = v74 * par[4];
+    const real v76 = v71 - v75;
+    const real v77 = v76 * v47;
+    const real v78 = v70 * par[4];
+    const real v79 = v74 * par[3];
+    const real v80 = v78 + v79;
+    const real v81 = v80 * v58;
+    const real v82 = v77 + v81;
+    const real v83 = par[1] * v6;
+    const real v84 = v8 + v83;
+    const real v85 = v84 * v64;
+    const real v86 = v82 + v85;
+    const real v87 = v68 / v86;
+    const real v88 = v12 * v87;
+    const real v89 = -v88;
+    const real v90 = v48 * par[3];
+    const real v91 = v59 * par[4];
+    const real v92 = v90 + v91;
+    const real v93 = par[1] * v92;
+    const real v94 = v6 * v93;
+    const real v95 = par[1] * v65;
+    const real v96 = v9 * v95;
+    const real v97 = v94 + v96;
+    const real v98 = x[9 * stride];
+    const real v99 = v9 * v98;
+    const real v100 = x[6 * stride];
+    const real v101 = v100 * v100;
+    const real v102 = v6 * v101;
+    const real v103 = v99 - v102;
+    const real v104 = par[1] * v103;
+    const real v105 = par[19] - v104;
+    const real v106 = v64 * v105;
+    const real v107 = v6 * v98;
+    const real v108 = v9 * v101;
+    const real v109 = v107 + v108;
+    const real v110 = par[1] * v109;
+    const real v111 = par[3] * v110;
+    const real v112 = v47 * v111;
+    const real v113 = par[4] * v110;
+    const real v114 = v58 * v113;
+    const real v115 = v112 + v114;
+    const real v116 = v106 - v115;
+    const real v117 = v116 / v86;
+    const real v118 = v12 * v117;
+    const real v119 = v97 + v118;
+    const real v120 = -v119;
+    const real v121 = x[10 * stride];
+    const real v122 = v17 * v121;
+    const real v123 = x[7 * stride];
+    const real v124 = v123 * v123;
+    const real v125 = v30 * v124;
+    const real v126 = v122 - v125;
+    const real v127 = par[6] * v126;
+    const real v128 = par[19] - v127;
+    const real v129 = v64 * v128;
+    const real v130 = v30 * v121;
+    const real v131 = v17 * v124;
+    const real v132 = v130 + v131;
+    const real v133 = par[6] * v132;
+    const real v134 = par[8] * v133;
+    const real v135 = v47 * v134;
+    const real v136 = par[9] * v133;
+    const real v137 = v58 * v136;
+    const real v138 = v135 + v137;
+    const real v139 = v129 - v138;
+    const real v140 = v139 / v86;
+    const real v141 = v12 * v140;
+    const real v142 = -v141;
+    const real v143 = x[11 * stride];
+    const real v144 = v37 * v143;
+    const real v145 = x[8 * stride];
+    const real v146 = v145 * v145;
+    const real v147 = v26 * v146;
+    const real v148 = v144 - v147;
+    const real v149 = par[11] * v148;
+    const real v150 = par[19] - v149;
+    const real v151 = v64 * v150;
+    const real v152 = v26 * v143;
+    const real v153 = v37 * v146;
+    const real v154 = v152 + v153;
+    const real v155 = par[11] * v154;
+    const real v156 = par[13] * v155;
+    const real v157 = v47 * v156;
+    const real v158 = par[14] * v155;
+    const real v159 = v58 * v158;
+    const real v160 = v157 + v159;
+    const real v161 = v151 - v160;
+    const real v162 = v161 / v86;
+    const real v163 = v12 * v162;
+    const real v164 = -v163;
+    const real v165 = v9 * par[19];
+    const real v166 = -v165;
+    const real v167 = v6 * par[19];
+    const real v168 = -v167;
+    const real v169 = v16 * v30;
+    const real v170 = v8 * v17;
+    const real v171 = v169 + v170;
+    const real v172 = par[6] * v171;
+    const real v173 = v45 * v84;
+    const real v174 = v28 * v80;
+    const real v175 = v173 - v174;
+    const real v176 = v175 * v48;
+    const real v177 = v28 * v76;
+    const real v178 = v52 * v84;
+    const real v179 = v177 - v178;
+    const real v180 = v179 * v59;
+    const real v181 = v176 + v180;
+    const real v182 = v52 * v80;
+    const real v183 = v45 * v76;
+    const real v184 = v182 - v183;
+    const real v185 = v184 * v66;
+    const real v186 = v181 + v185;
+    const real v187 = v186 / v86;
+    const real v188 = v172 * v187;
+    const real v189 = -v188;
+    const real v190 = v184 * v105;
+    const real v191 = v175 * v111;
+    const real v192 = v179 * v113;
+    const real v193 = v191 + v192;
+    const real v194 = v190 - v193;
+    const real v195 = v194 / v86;
+    const real v196 = v172 * v195;
+    const real v197 = -v196;
+    const real v198 = v48 * par[8];
+    const real v199 = v59 * par[9];
+    const real v200 = v198 + v199;
+    const real v201 = par[6] * v200;
+    const real v202 = v30 * v201;
+    const real v203 = par[6] * v65;
+    const real v204 = v17 * v203;
+    const real v205 = v202 + v204;
+    const real v206 = v184 * v128;
+    const real v207 = v175 * v134;
+    const real v208 = v179 * v136;
+    const real v209 = v207 + v208;
+    const real v210 = v206 - v209;
+    const real v211 = v210 / v86;
+    const real v212 = v172 * v211;
+    const real v213 = v205 + v212;
+    const real v214 = -v213;
+    const real v215 = v184 * v150;
+    const real v216 = v175 * v156;
+    const real v217 = v179 * v158;
+    const real v218 = v216 + v217;
+    const real v219 = v215 - v218;
+    const real v220 = v219 / v86;
+    const real v221 = v172 * v220;
+    const real v222 = -v221;
+    const real v223 = v17 * par[19];
+    const real v224 = -v223;
+    const real v225 = v30 * par[19];
+    const real v226 = -v225;
+    const real v227 = v36 * v26;
+    const real v228 = v8 * v37;
+    const real v229 = v227 + v228;
+    const real v230 = par[11] * v229;
+    const real v231 = v80 * v32;
+    const real v232 = v84 * v25;
+    const real v233 = v231 - v232;
+    const real v234 = v233 * v48;
+    const real v235 = v84 * v56;
+    const real v236 = v76 * v32;
+    const real v237 = v235 - v236;
+    const real v238 = v237 * v59;
+    const real v239 = v234 + v238;
+    const real v240 = v76 * v25;
+    const real v241 = v80 * v56;
+    const real v242 = v240 - v241;
+    const real v243 = v242 * v66;
+    const real v244 = v239 + v243;
+    const real v245 = v244 / v86;
+    const real v246 = v230 * v245;
+    const real v247 = -v246;
+    const real v248 = v242 * v105;
+    const real v249 = v233 * v111;
+    const real v250 = v237 * v113;
+    const real v251 = v249 + v250;
+    const real v252 = v248 - v251;
+    const real v253 = v252 / v86;
+    const real v254 = v230 * v253;
+    const real v255 = -v254;
+    const real v256 = v242 * v128;
+    const real v257 = v233 * v134;
+    const real v258 = v237 * v136;
+    const real v259 = v257 + v258;
+    const real v260 = v256 - v259;
+    const real v261 = v260 / v86;
+    const real v262 = v230 * v261;
+    const real v263 = -v262;
+    const real v264 = v48 * par[13];
+    const real v265 = v59 * par[14];
+    const real v266 = v264 + v265;
+    const real v267 = par[11] * v266;
+    const real v268 = v26 * v267;
+    const real v269 = par[11] * v65;
+    const real v270 = v37 * v269;
+    const real v271 = v268 + v270;
+    const real v272 = v242 * v150;
+    const real v273 = v233 * v156;
+    const real v274 = v237 * v158;
+    const real v275 = v273 + v274;
+    const real v276 = v272 - v275;
+    const real v277 = v276 / v86;
+    const real v278 = v230 * v277;
+    const real v279 = v271 + v278;
+    const real v280 = -v279;
+    const real v281 = v37 * par[19];
+    const real v282 = -v281;
+    const real v283 = v26 * par[19];
+    const real v284 = -v283;
+    y[0 * stride] = v89;
+    y[1 * stride] = v120;
+    y[2 * stride] = v142;
+    y[3 * stride] = v164;
+    y[4 * stride] = v98;
+    y[5 * stride] = v166;
+    y[6 * stride] = v168;
+    y[7 * stride] = v189;
+    y[8 * stride] = v197;
+    y[9 * stride] = v214;
+    y[10 * stride] = v222;
+    y[11 * stride] = v121;
+    y[12 * stride] = v224;
+    y[13 * stride] = v226;
+    y[14 * stride] = v247;
+    y[15 * stride] = v255;
+    y[16 * stride] = v263;
+    y[17 * stride] = v280;
+    y[18 * stride] = v143;
+    y[19 * stride] = v282;
+    y[20 * stride] = v284;
+}
+
+/* x: qd; directions, Stribeck shapes of 3 rates; y: Fv, Fc */
+INLINE void deltadyn_dry_columns_3(
+    const real *par, const real *x, real *y, size_t stride)
+{
+    (void)par;
+    const real v0 = x[0 * stride];
+    const real v1 = x[1 * stride];
+    const real v2 = x[2 * stride];
+    const real v3 = x[3 * stride];
+    const real v4 = x[4 * stride];
+    const real v5 = x[5 * stride];
+    y[0 * stride] = v0;
+    y[1 * stride] = v1;
+    y[2 * stride] = v2;
+    y[3 * stride] = v3;
+    y[4 * stride] = v4;
+    y[5 * stride] = v5;
+}
+
+/* x: qd; directions, Stribeck shapes of 3 rates; y: Fv, Fc+, Fc- */
+INLINE void deltadyn_dry_columns_by_direction_3(
+    const real *par, const real *x, real *y, size_t stride)
+{
+    (void)par;
+    const real v0 = x[0 * stride];
+    const real v1 = x[1 * stride];
+    const real v2 = x[2 * stride];
+    const real v3 = x[3 * stride];
+    const real v4 = REAL_ABS(v3);
+    const real v5 = v3 + v4;
+    const real v6 = v5 / (real)2.0;
+    const real v7 = x[4 * stride];
+    const real v8 = REAL_ABS(v7);
+    const real v9 = v7 + v8;
+    const real v10 = v9 / (real)2.0;
+    const real v11 = x[5 * stride];
+    const real v12 = REAL_ABS(v11);
+    const real v13 = v11 + v12;
+    const real v14 = v13 / (real)2.0;
+    const real v15 = v3 - v4;
+    const real v16 = v15 / (real)2.0;
+    const real v17 = v7 - v8;
+    const real v18 = v17 / (real)2.0;
+    const real v19 = v11 - v12;
+    const real v20 = v19 / (real)2.0;
+    y[0 * stride] = v0;
+    y[1 * stride] = v1;
+    y[2 * stride] = v2;
+    y[3 * stride] = v6;
+    y[4 * stride] = v10;
+    y[5 * stride] = v14;
+    y[6 * stride] = v16;
+    y[7 * stride] = v18;
+    y[8 * stride] = v20;
+}
+
+/* x: qd; directions, Stribeck shapes of 3 rates; y: Fs */
+INLINE void deltadyn_stribeck_column_3(
+    const real *par, const real *x, real *y, size_t stride)
+{
+    (void)par;
+    const real v0 = x[3 * stride];
+    const real v1 = x[6 * stride];
+    const real v2 = v0 * v1;
+    const real v3 = x[4 * stride];
+    const real v4 = x[7 * stride];
+    const real v5 = v3 * v4;
+    const real v6 = x[5 * stride];
+    const real v7 = x[8 * stride];
+    const real v8 = v6 * v7;
+    y[0 * stride] = v2;
+    y[1 * stride] = v5;
+    y[2 * stride] = v8;
+}
+
+/* x: qd, qdd, tau; directions, Stribeck shapes of 3 rates; y: mu */
+INLINE void deltadyn_load_column_3(
+    const real *par, const real *x, real *y, size_t stride)
+{
+    const real v0 = x[6 * stride];
+    const real v1 = x[3 * stride];
+    const real v2 = par[69] * v1;
+    const real v3 = v0 - v2;
+    const real v4 = REAL_ABS(v3);
+    const real v5 = x[9 * stride];
+    const real v6 = v4 * v5;
+    const real v7 = x[7 * stride];
+    const real v8 = x[4 * stride];
+    const real v9 = par[70] * v8;
+    const real v10 = v7 - v9;
+    const real v11 = REAL_ABS(v10);
+    const real v12 = x[10 * stride];
+    const real v13 = v11 * v12;
+    const real v14 = x[8 * stride];
+    const real v15 = x[5 * stride];
+    const real v16 = par[71] * v15;
+    const real v17 = v14 - v16;
+    const real v18 = REAL_ABS(v17);
+    const real v19 = x[11 * stride];
+    const real v20 = v18 * v19;
+    y[0 * stride] = v6;
+    y[1 * stride] = v13;
+    y[2 * stride] = v20;
 }

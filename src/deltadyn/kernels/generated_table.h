@@ -4,7 +4,7 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "80c0b5e3c905797f"
+#define DELTADYN_DIGEST "23917306c945916d"
 
 enum {
     PAR_LIMB = 0,
@@ -26,29 +26,63 @@ enum {
     PAR_LOAD = 65,
     PAR_ROTOR = 69,
     PAR_SMOOTHING = 73,
+    PAR_PAYLOAD_OFFSET = 74,
     PAR_KINEMATIC_COUNT = 19,
-    PAR_COUNT = 74
+    PAR_COUNT = 76,
+    MAX_ARRAYS = 11,
+    MAX_INPUTS = 32,
+    MAX_OUTPUTS = 80
 };
 
-/* name, parameters, first angle, angles, dof of the torque, whole rows, widths */
+/* name, parameters, first and count of angles and of rates, dof of the torque,
+ * whole rows, widths of inputs and outputs */
 #define DELTADYN_KERNELS(X) \
-    X(inverse_kinematics, 19, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics, 19, 0, 3, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state, 19, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state, 19, 0, 3, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_3, 74, 15, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_3, 74, 3, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_3, 74, 0, 3, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(state_torque_4, 74, 17, 1, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
-    X(platform_torque_4, 74, 3, 1, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(joint_torque_4, 74, 0, 4, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(columns_3, 74, 15, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (1, 30)) \
-    X(columns_3_sine, 74, 15, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (1, 39)) \
-    X(columns_3_tied, 74, 15, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (1, 12)) \
-    X(columns_3_tied_sine, 74, 15, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (1, 15)) \
-    X(columns_4, 74, 17, 1, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (1, 68)) \
-    X(columns_4_sine, 74, 17, 1, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (1, 80)) \
-    X(columns_4_tied, 74, 17, 1, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (1, 44)) \
-    X(columns_4_tied_sine, 74, 17, 1, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (1, 48)) \
-    X(mass_3, 74, 9, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(mass_4, 74, 9, 1, 0, 0, (3, 3, 3, 4), (1, 16))
+    X(inverse_kinematics, 19, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics, 19, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state, 19, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state, 19, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_3, 76, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_3, 76, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 76, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(state_torque_4, 76, 17, 1, 0, 0, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_4, 76, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 76, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(columns_3, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 10, 10, 10)) \
+    X(columns_3_sine, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 13, 13, 13)) \
+    X(columns_3_tied, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 4, 4, 4)) \
+    X(columns_3_tied_sine, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 5, 5, 5)) \
+    X(rows_3, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(dry_columns_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (2, 3, 3)) \
+    X(dry_columns_by_direction_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (3, 3, 3, 3)) \
+    X(stribeck_column_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (1, 3)) \
+    X(load_column_3, 76, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (1, 3)) \
+    X(columns_4, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 17, 17, 17, 17)) \
+    X(columns_4_sine, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 20, 20, 20, 20)) \
+    X(columns_4_tied, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 11, 11, 11, 11)) \
+    X(columns_4_tied_sine, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 12, 12, 12, 12)) \
+    X(rows_4, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
+    X(dry_columns_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (2, 4, 4)) \
+    X(dry_columns_by_direction_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (3, 4, 4, 4)) \
+    X(stribeck_column_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (1, 4)) \
+    X(load_column_4, 76, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (1, 4)) \
+    X(mass_3, 76, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_3, 76, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_3, 76, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_3, 76, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_3, 76, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
+    X(mass_4, 76, 9, 1, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
+    X(terms_4, 76, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
+    X(joint_terms_4, 76, 0, 4, 0, 0, 0, 1, (2, 4, 4), (3, 16, 16, 4)) \
+    X(forward_4, 76, 0, 4, 4, 4, 0, 1, (4, 4, 4, 4, 4), (1, 4)) \
+    X(payload_4, 76, 0, 4, 0, 0, 0, 1, (3, 4, 4, 4), (2, 4, 4)) \
+    X(passive_rates_3, 76, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
+    X(passive_torque_3, 76, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
+    X(passive_rates_4, 76, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
+    X(passive_torque_4, 76, 9, 1, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4))
+
+/* those that give the torques of a motion in one pass */
+#define DELTADYN_TORQUE_KERNELS(X) \
+    X(platform_torque_3, 76, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 76, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_4, 76, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 76, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4))

@@ -5,7 +5,7 @@
 
 """Names of the compiled kernels, in the order of their numbers."""
 
-DIGEST = "80c0b5e3c905797f"
+DIGEST = "23917306c945916d"
 
 KERNELS = (
     "inverse_kinematics",
@@ -22,10 +22,48 @@ KERNELS = (
     "columns_3_sine",
     "columns_3_tied",
     "columns_3_tied_sine",
+    "rows_3",
+    "dry_columns_3",
+    "dry_columns_by_direction_3",
+    "stribeck_column_3",
+    "load_column_3",
     "columns_4",
     "columns_4_sine",
     "columns_4_tied",
     "columns_4_tied_sine",
+    "rows_4",
+    "dry_columns_4",
+    "dry_columns_by_direction_4",
+    "stribeck_column_4",
+    "load_column_4",
     "mass_3",
+    "terms_3",
+    "joint_terms_3",
+    "forward_3",
+    "payload_3",
     "mass_4",
+    "terms_4",
+    "joint_terms_4",
+    "forward_4",
+    "payload_4",
+    "passive_rates_3",
+    "passive_torque_3",
+    "passive_rates_4",
+    "passive_torque_4",
 )
+
+# For each axis the inertial columns, per arm and with sine terms, that rows_3 and
+# rows_4 give: the others are zero in any motion.
+ROWS = {
+    3: (
+        (0, 1, 2, 3, 4, 7, 10),
+        (0, 1, 2, 3, 5, 8, 11),
+        (0, 1, 2, 3, 6, 9, 12),
+    ),
+    4: (
+        (0, 1, 2, 3, 4, 7, 10, 13, 14, 15, 16, 17, 18),
+        (0, 1, 2, 3, 5, 8, 11, 13, 14, 15, 16, 17, 18),
+        (0, 1, 2, 3, 6, 9, 12, 13, 14, 15, 16, 17, 18),
+        (16, 17, 18, 19),
+    ),
+}

@@ -29,6 +29,7 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("load", AXES),
     ("rotor", AXES),  # inertia at the output side
     ("smoothing", 1),  # 0: sign
+    ("payload_offset", 2),  # x, y of a payload from the axis of the effector
 )
 
 
@@ -42,4 +43,4 @@ def _places() -> dict[str, slice]:
 
 PLACES = _places()
 KINEMATIC = PLACES["side"].stop
-COUNT = PLACES["smoothing"].stop
+COUNT = PLACES["payload_offset"].stop

@@ -20,6 +20,7 @@ from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import limbs, platform_point
 from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax
 
 
 def forward_kinematics(
@@ -35,6 +36,13 @@ def forward_kinematics(
     the loop does not close raise `UnreachableError`, or give NaN rows with unreachable="nan".
     """
     check_unreachable(unreachable)
+    if on_jax(q):
+        from deltadyn.kinematics import traced
+
+        points = traced.forward_kinematics(robot, q, platform_side(platform))
+        if unreachable == "raise" and not traced.sound(points):
+            forward_kinematics(robot, np.asarray(q), platform=platform)  # raises, with the reason
+        return points
     angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
     side, p = platform_side(platform), angles.copy()
     if kernels_available():

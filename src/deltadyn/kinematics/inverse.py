@@ -23,6 +23,7 @@ from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import arm_direction, limbs
 from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax
 
 Elbows = str | Sequence[str]
 
@@ -40,6 +41,13 @@ def inverse_kinematics(
     Points out of reach raise `UnreachableError`, or give NaN rows with unreachable="nan".
     """
     check_unreachable(unreachable)
+    if on_jax(p):
+        from deltadyn.kinematics import traced
+
+        angles = traced.inverse_kinematics(robot, p, elbow_signs(elbows))
+        if unreachable == "raise" and not traced.sound(angles):
+            inverse_kinematics(robot, np.asarray(p), elbows=elbows)  # raises, with the reason
+        return angles
     points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
     c, s = arm_directions(robot, points, elbows)
     if unreachable == "raise":

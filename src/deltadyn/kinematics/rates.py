@@ -9,8 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, as_samples, contract, matching_samples, restore
-from deltadyn.kinematics.inverse import Elbows, arm_directions, raise_if_unreachable
+from deltadyn.kinematics.inverse import (
+    Elbows,
+    arm_directions,
+    elbow_signs,
+    raise_if_unreachable,
+)
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,13 @@ class LimbGeometry:
 
 def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> FloatArray:
     """J (N, dof, dof) with pd = J qd; rows are not finite where the struts lie in one plane."""
+    if on_jax(p):
+        from deltadyn.kinematics import traced
+
+        J = traced.jacobian(robot, p, elbow_signs(elbows))
+        if not traced.sound(J):
+            jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
+        return J
     points, single = as_samples(p, robot.dof, "p")
     return restore(with_psi(_geometry(robot, points, elbows).jacobian, robot.dof, 1.0), single)
 
@@ -87,6 +100,13 @@ def jacobian_rate(
     robot: Robot, p: npt.ArrayLike, pd: npt.ArrayLike, *, elbows: Elbows = "out"
 ) -> FloatArray:
     """Jd (N, dof, dof) with pdd = J qdd + Jd qd; rows are not finite at singular poses."""
+    if on_jax(p, pd):
+        from deltadyn.kinematics import traced
+
+        Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows))
+        if not traced.sound(Jd):
+            jacobian_rate(robot, np.asarray(p), np.asarray(pd), elbows=elbows)
+        return Jd
     points, single = as_samples(p, robot.dof, "p")
     speed = matching_samples(pd, points.shape[0], robot.dof, "pd")
     geometry = _geometry(robot, points, elbows)

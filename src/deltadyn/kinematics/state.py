@@ -27,8 +27,13 @@ from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
 from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.robot import Robot
+from deltadyn.tracing import on_jax, pytree, register_pytrees
+
+#: What a state holds; its angles are among them where they were given or asked for.
+ARRAYS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd", "q")
 
 
+@pytree(ARRAYS, ("single",))
 @dataclass(frozen=True, eq=False)
 class State:
     """Consistent q, qd, qdd and p, pd, pdd of N samples, each (N, dof).
@@ -48,9 +53,16 @@ class State:
     qdd: FloatArray
     single: bool = False
 
+    def __post_init__(self) -> None:
+        register_pytrees()
+
     @cached_property
     def q(self) -> FloatArray:
         """Joint angles (N, dof) in rad."""
+        if on_jax(self.p):
+            from deltadyn.kinematics.traced import joint_angles
+
+            return joint_angles(self.p, self.cos_q, self.sin_q)
         angles = self.p.copy()
         angles[:, :3] = np.arctan2(self.sin_q, self.cos_q)
         angles[np.isnan(self.cos_q).any(axis=1)] = np.nan
@@ -73,6 +85,13 @@ class State:
         """The state of platform positions, at rest where no rates are given."""
         check_unreachable(unreachable)
         nan = unreachable == "nan"
+        if on_jax(p, pd, pdd):
+            from deltadyn.kinematics import traced
+
+            motion, single = traced.platform_motion(robot, p, pd, pdd, elbow_signs(elbows))
+            if not nan and not traced.sound(*motion):  # raises, with the reason
+                State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
+            return cls(*motion, single)
         dof = robot.dof
         points, single = as_samples(p, dof, "p", allow_nan=nan)
         points = points.copy()  # a state does not change with the caller's array
@@ -104,6 +123,16 @@ class State:
         """The state of joint angles, at rest where no rates are given."""
         check_unreachable(unreachable)
         nan = unreachable == "nan"
+        if on_jax(q, qd, qdd):
+            from deltadyn.kinematics import traced
+
+            motion, angles, single = traced.joint_motion(robot, q, qd, qdd, platform_side(platform))
+            if not nan and not traced.sound(*motion):  # raises, with the reason
+                given = map(np.asarray, (angles, *motion[5:]))
+                State.from_joints(robot, *given, platform=platform)
+            state = cls(*motion, single)
+            state.__dict__["q"] = angles
+            return state
         dof = robot.dof
         angles, single = as_samples(q, dof, "q", allow_nan=nan)
         angles = angles.copy()

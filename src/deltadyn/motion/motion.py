@@ -11,12 +11,14 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray, Unreachable, as_samples, matching_samples
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows
-from deltadyn.kinematics.state import State
+from deltadyn.kinematics.state import ARRAYS, State
 from deltadyn.robot import Robot
+from deltadyn.tracing import floats, on_jax, pytree, traced
 
 SPLINE_DEGREE = 5  # leaves a continuous third derivative behind the accelerations
 
 
+@pytree((*ARRAYS, "t"), ("single",))
 @dataclass(frozen=True, eq=False)
 class Motion(State):
     """t (N,) in s beside q, qd, qdd, p, pd, pdd, each (N, dof)."""
@@ -36,8 +38,11 @@ class Motion(State):
         unreachable: Unreachable = "raise",
     ) -> Self:
         """A motion of platform positions over time; rates left out come from a quintic spline."""
-        time, points = _timed(t, p, robot.dof, "p", unreachable)
-        pd, pdd = estimated_rates(time, points, pd, pdd, "p")
+        if on_jax(t, p, pd, pdd):
+            time, points = _timed_on_jax(t, p, pd, pdd, robot.dof, "p")
+        else:
+            time, points = _timed(t, p, robot.dof, "p", unreachable)
+            pd, pdd = estimated_rates(time, points, pd, pdd, "p")
         state = State.from_platform(robot, points, pd, pdd, elbows=elbows, unreachable=unreachable)
         return cls._of(time, state)
 
@@ -54,8 +59,11 @@ class Motion(State):
         unreachable: Unreachable = "raise",
     ) -> Self:
         """A motion of joint angles over time; rates left out come from a quintic spline."""
-        time, angles = _timed(t, q, robot.dof, "q", unreachable)
-        qd, qdd = estimated_rates(time, angles, qd, qdd, "q")
+        if on_jax(t, q, qd, qdd):
+            time, angles = _timed_on_jax(t, q, qd, qdd, robot.dof, "q")
+        else:
+            time, angles = _timed(t, q, robot.dof, "q", unreachable)
+            qd, qdd = estimated_rates(time, angles, qd, qdd, "q")
         state = State.from_joints(
             robot, angles, qd, qdd, platform=platform, unreachable=unreachable
         )
@@ -104,6 +112,22 @@ def estimated_rates(
         return spline(t, 1), spline(t, 2)
     given = matching_samples(xd, x.shape[0], x.shape[1], f"{name}d")
     return given, make_interp_spline(t, given, k=SPLINE_DEGREE)(t, 1)
+
+
+def _timed_on_jax(
+    t: Any, x: Any, xd: Any, xdd: Any, dof: int, name: str
+) -> tuple[FloatArray, FloatArray]:
+    """Time (N,) and samples (N, dof) as JAX arrays; rates must be there, a spline is NumPy's."""
+    for rate, value in ((f"{name}d", xd), (f"{name}dd", xdd)):
+        if value is None:
+            raise InputError(rate, None, "given: rates are not estimated from JAX arrays")
+    samples = floats(x, name)
+    time = floats(t, "t", samples.dtype)
+    if not traced(t, x):
+        _timed(np.asarray(t), np.asarray(x), dof, name, "nan")  # checks
+    elif time.ndim != 1 or samples.shape != (*time.shape, dof):
+        raise InputError("shape of t", time.shape, f"(N,), with {name} as (N, {dof})")
+    return time, samples
 
 
 def _timed(

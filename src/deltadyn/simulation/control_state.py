@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,19 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
+from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 from deltadyn.simulation.checks import settings
-from deltadyn.simulation.control_model import model_at_state
-from deltadyn.simulation.controllers import PD, Law, check_axes, default_damping, feedback_of
+from deltadyn.simulation.control_model import SPECIAL_CASES, model_at_state
+from deltadyn.simulation.controllers import (
+    PD,
+    Law,
+    PDLaw,
+    check_axes,
+    default_damping,
+    feedback_of,
+)
 from deltadyn.simulation.linear import Floats
 from deltadyn.simulation.reference import Task
 
@@ -44,14 +53,37 @@ class PDGravity(PD):
     def prepare(self, task: Task) -> Law:
         """The law with gravity, and without friction."""
         check_axes(self.robot, task)
-        torque, feedback = model_at_state(self.robot, self.model).inverse, feedback_of(self, task)
-        expected, still = expected_state(task), (0.0,) * self.robot.dof
+        parameters = SPECIAL_CASES.get(self.model)
+        return GravityLaw(
+            feedback_of(self, task),
+            task.ahead.q - task.now.q,
+            model_at_state(self.robot, self.model).inverse,
+            None if parameters is None else parameters(self.robot),
+        )
 
-        def law(k: int, q: Floats, qd: Floats) -> Floats:
-            gravity = torque(expected(k, q, qd)[0], still, still)
-            return _sum(gravity, feedback(k, q, qd))
 
-        return law
+@dataclass(frozen=True, eq=False)
+class GravityLaw:
+    """The law of `PDGravity`: g(q + leads) + feedback, with the table `leads` (N, dof) in rad.
+
+    `parameters` are those of the exact model where the model is a case of it: then compiled code
+    can run the law.
+    """
+
+    feedback: PDLaw
+    leads: FloatArray
+    torque: Callable[[Floats, Floats, Floats], Floats]
+    parameters: ExactParameters | None
+
+    @cached_property
+    def _rows(self) -> list[Floats]:
+        return _rows(self.leads)
+
+    def __call__(self, k: int, q: Floats, qd: Floats) -> Floats:
+        """The torque of tick k, in N m."""
+        still = (0.0,) * len(q)
+        gravity = self.torque(_sum(self._rows[k], q), still, still)
+        return _sum(gravity, self.feedback(k, q, qd))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -130,23 +131,37 @@ def led(robot: Robot, task: Task, lead: float) -> Motion:
     return resampled(robot, task.now, task.ahead.t + lead) if lead else task.ahead
 
 
-def pd_law(gains: PD, task: Task, forward: FloatArray) -> Law:
+@dataclass(frozen=True, eq=False)
+class PDLaw:
+    """tau = forward + stiffness (reference - q) + damping (rates - qd), tables (N, dof) by tick.
+
+    A law of which nothing but numbers is to be known, so compiled code can run it.
+    """
+
+    forward: FloatArray  # N m
+    reference: FloatArray  # rad
+    rates: FloatArray  # rad/s
+    stiffness: Floats
+    damping: Floats
+
+    @cached_property
+    def _rows(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
+        return self.forward.tolist(), self.reference.tolist(), self.rates.tolist()
+
+    def __call__(self, k: int, q: Floats, qd: Floats) -> Floats:
+        """The torque of tick k, in N m."""
+        forward, reference, rates = self._rows
+        axes = zip(
+            forward[k], self.stiffness, reference[k], q, self.damping, rates[k], qd, strict=True
+        )
+        return tuple([f + (kp * (a - b) + kd * (c - d)) for f, kp, a, b, kd, c, d in axes])
+
+
+def pd_law(gains: PD, task: Task, forward: FloatArray) -> PDLaw:
     """The law of a PD with the torque `forward` (N, dof) of every tick, in N m."""
-    given, feedback = forward.tolist(), feedback_of(gains, task)
-
-    def law(k: int, q: Floats, qd: Floats) -> Floats:
-        return tuple([a + b for a, b in zip(given[k], feedback(k, q, qd), strict=True)])
-
-    return law
+    return PDLaw(forward, task.now.q, task.qd_seen, gains.stiffness, gains.damping)
 
 
-def feedback_of(gains: PD, task: Task) -> Law:
+def feedback_of(gains: PD, task: Task) -> PDLaw:
     """stiffness (q_ref - q) + damping (qd_ref - qd), both of now, in N m."""
-    reference, rates = task.now.q.tolist(), task.qd_seen.tolist()
-    stiffness, damping = gains.stiffness, gains.damping
-
-    def law(k: int, q: Floats, qd: Floats) -> Floats:
-        axes = zip(stiffness, reference[k], q, damping, rates[k], qd, strict=True)
-        return tuple([kp * (a - b) + kd * (c - d) for kp, a, b, kd, c, d in axes])
-
-    return law
+    return pd_law(gains, task, np.zeros_like(task.now.q))

@@ -169,7 +169,7 @@ def substeps(machine: Machine, dt: float) -> int:
     gears, dof = Gears.of(machine), machine.robot.dof
     m = len(gears.stiffness)
     home, still = tuple(home_angles(machine.robot).tolist()), (0.0,) * dof
-    mechanism = Mechanism.of(bearing(machine.robot, m))
+    mechanism = Mechanism.plain(bearing(machine.robot, m))
     lower = np.array(mechanism.terms(home, still, still).M)
     over = np.linalg.inv(lower + np.tril(lower, -1).T)
     slow = SLOW_RATE * np.eye(dof)

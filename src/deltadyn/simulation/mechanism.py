@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.parameters import exact_parameters
+from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.kinematics.limbs import Limb, cross, dot, platform_point
 from deltadyn.robot import Robot
 from deltadyn.simulation.linear import Floats, Rows
@@ -47,6 +47,16 @@ class Mechanism:
 
         return cls(dof, straight_line(3 * dof, trace))
 
+    @classmethod
+    def plain(cls, robot: Robot) -> Mechanism:
+        """The same for a few calls: ready at once, and five times slower at each."""
+        dof = robot.dof
+
+        def terms(*inputs: float) -> Floats:
+            return tuple(_terms(robot, *(inputs[k * dof : (k + 1) * dof] for k in range(3))))
+
+        return cls(dof, terms)
+
     def terms(self, q: Floats, qd: Floats, wrench: Floats) -> Terms:
         """M (dof, dof) and h (dof,) with an external `wrench` (dof,) on the platform (N, N m).
 
@@ -58,6 +68,34 @@ class Mechanism:
         return Terms(M, *(out[(n + k) * n : (n + k + 1) * n] for k in range(4)))
 
 
+class Symbolic(NamedTuple):
+    """The mechanism's terms over any components: `rows` is the lower triangle of M."""
+
+    rows: list[list[Component]]
+    h: list[Component]
+    p: tuple[Component, ...]
+    pd: tuple[Component, ...]
+
+
+def mechanism_terms(
+    xp: Any,
+    par: ExactParameters,
+    pose: Pose,
+    wrench: tuple[Component, ...],
+    qd: tuple[Component, ...],
+) -> Symbolic:
+    """M, h, p and pd at a pose with an external wrench, over any components."""
+    dof, c, s, p = len(qd), pose.c, pose.s, pose.p
+    weightless, zero = replace(par, gravity=0.0), (0.0,) * len(qd)
+    h = inverse_dynamics(xp, par, c, s, qd, zero, p, pose.pd, pose.pdd, wrench)
+    rows = []
+    for j in range(dof):
+        unit = tuple(1.0 if i == j else 0.0 for i in range(dof))
+        column = inverse_dynamics(xp, weightless, c, s, zero, unit, p, zero, pose.J[j])
+        rows.append(column[: j + 1])
+    return Symbolic(rows, h, p, pose.pd)
+
+
 def _terms(
     robot: Robot,
     q: tuple[Component, ...],
@@ -66,18 +104,12 @@ def _terms(
 ) -> list[Component]:
     """Rows of M, then h, passive friction, p and pd, each (dof,), in one list."""
     dof, par = robot.dof, exact_parameters(robot)
-    weightless = replace(par, gravity=0.0)
     pose = pose_of(SYMBOLS, par.limbs, q, qd)
-    c, s, p, zero = pose.c, pose.s, pose.p, (0.0,) * dof
-    h = inverse_dynamics(SYMBOLS, par, c, s, qd, zero, p, pose.pd, pose.pdd, wrench)
-    rows: list[Component] = []
-    for j in range(dof):
-        unit = tuple(1.0 if i == j else 0.0 for i in range(dof))
-        column = inverse_dynamics(SYMBOLS, weightless, c, s, zero, unit, p, zero, pose.J[j])
-        rows += column[: j + 1] + [0.0] * (dof - j - 1)
+    terms = mechanism_terms(SYMBOLS, par, pose, wrench, qd)
+    rows = [x for row in terms.rows for x in (*row, *(0.0,) * (dof - len(row)))]
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
     passive = passive_torque(SYMBOLS, robot.friction, par.limbs, pivot_z, pose, qd)
-    return [*rows, *h, *passive, *p, *pose.pd]
+    return [*rows, *terms.h, *passive, *terms.p, *terms.pd]
 
 
 def pose_of(

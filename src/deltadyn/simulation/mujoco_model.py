@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def mjcf(robot: Robot, timestep: float, gears: Gears = RIGID) -> str:
     mass, _ = platform_masses(robot)
     if mass <= 0:
         raise InputError("platform.mass", robot.platform.mass, "above 0 kg for plant 'mujoco'")
-    return f"""<mujoco model="{robot.name}">
+    return f"""<mujoco model={quoteattr(robot.name)}>
   <compiler angle="radian" autolimits="false"/>
   <option timestep="{timestep!r}" gravity="0 0 {-robot.gravity!r}" integrator="RK4"
     solver="Newton" tolerance="1e-14" iterations="50" jacobian="dense">

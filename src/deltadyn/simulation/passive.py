@@ -31,11 +31,26 @@ class Pose(NamedTuple):
     J: tuple[Vector, ...]  # columns of the Jacobian, each (dof,)
 
 
+class Rubbed(NamedTuple):
+    """One passive joint with friction, over any components."""
+
+    joint: str
+    viscous: Component
+    coulomb: Component
+
+
+class Rubbing(NamedTuple):
+    """The friction of passive joints, over any components, as `Friction` holds it."""
+
+    passive: tuple[Rubbed, ...]
+    smoothing: Component
+
+
 def passive_torque(
     xp: Any,
-    friction: Friction,
+    friction: Friction | Rubbing,
     limbs: tuple[Limb, Limb, Limb],
-    pivot_z: float,
+    pivot_z: Any,
     pose: Pose,
     qd: Vector,
 ) -> list[Component]:
@@ -51,7 +66,7 @@ def passive_torque(
 
 
 def joint_friction(
-    xp: Any, item: PassiveFriction, smoothing: float | None, rate: Component
+    xp: Any, item: PassiveFriction | Rubbed, smoothing: Any, rate: Component
 ) -> Component:
     """Fv rate + Fc tanh(rate / smoothing), in N m (N in the prismatic joint)."""
     return item.viscous * rate + item.coulomb * xp.tanh(rate / smoothing)
@@ -59,8 +74,8 @@ def joint_friction(
 
 def _limb_joint(
     xp: Any,
-    item: PassiveFriction,
-    smoothing: float | None,
+    item: PassiveFriction | Rubbed,
+    smoothing: Any,
     limb: Limb,
     i: int,
     pose: Pose,
@@ -86,9 +101,9 @@ def _limb_joint(
 
 def _spindle_joint(
     xp: Any,
-    item: PassiveFriction,
-    smoothing: float | None,
-    pivot_z: float,
+    item: PassiveFriction | Rubbed,
+    smoothing: Any,
+    pivot_z: Any,
     pose: Pose,
     tau: list[Component],
 ) -> None:

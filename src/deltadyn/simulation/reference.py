@@ -39,8 +39,7 @@ def make_task(robot: Robot, motion: Motion, rate: float, preset: Preset) -> Task
     lead = 1.0 if preset.hold == "linear" else 0.5
     now = resampled(robot, motion, t)
     estimator = VelocityEstimator(rate, preset.velocity_filter, now.q[0], now.qd[0])
-    seen = np.array([estimator.update(tuple(row)) for row in now.q.tolist()])
-    return Task(now, resampled(robot, motion, t + lead / rate), seen, rate)
+    return Task(now, resampled(robot, motion, t + lead / rate), estimator.course(now.q), rate)
 
 
 def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
@@ -91,6 +90,20 @@ class VelocityEstimator:
         self.gain = 1.0 if cutoff is None else float(-np.expm1(-2 * np.pi * cutoff / rate))
         self.before = tuple((q - qd / rate).tolist())
         self.y = tuple(qd.tolist())
+
+    def course(self, q: FloatArray) -> FloatArray:
+        """The rates (N, dof) after each of N measurements (N, dof), as `update` gives them."""
+        before = np.concatenate([[self.before], q[:-1]])
+        raw, gain = (q - before) * self.rate, self.gain
+        rates: FloatArray = np.empty(raw.shape)
+        for axis, y in enumerate(self.y):
+            values = []
+            for difference in raw[:, axis].tolist():
+                y = y + gain * (difference - y)
+                values.append(y)
+            rates[:, axis] = values
+        self.before, self.y = tuple(q[-1].tolist()), tuple(rates[-1].tolist())
+        return rates
 
     def update(self, q: tuple[float, ...]) -> tuple[float, ...]:
         """The rate (dof,) after another measurement, in rad/s."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,37 +12,29 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kernels.plant import plant_module
 from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.books import keep_books
 from deltadyn.simulation.checks import setting
+from deltadyn.simulation.compiled import CompiledPlant
 from deltadyn.simulation.controllers import Controller, PDFeedforward
 from deltadyn.simulation.drive import Drive
 from deltadyn.simulation.ideal import IdealPlant
-from deltadyn.simulation.linear import Floats
 from deltadyn.simulation.machine import Machine, build_machine
-from deltadyn.simulation.plant import Plant, PlantStoppedError, Sample
+from deltadyn.simulation.plant import Plant
 from deltadyn.simulation.presets import Preset, preset_by_name
 from deltadyn.simulation.reference import Task, make_task
 from deltadyn.simulation.run import Run
 from deltadyn.simulation.sensors import read_log
 from deltadyn.simulation.start import Start, start_on
+from deltadyn.simulation.story import Story, follow
 from deltadyn.simulation.surroundings import Events, ExternalForce, payload_events, wrenches
 from deltadyn.simulation.truth import Truth
 
 PLANTS = ("ideal", "mujoco")
-
-
-@dataclass(frozen=True, eq=False)
-class Story:
-    """What the loop has seen: a sample and a command per tick, and why it ended early."""
-
-    samples: list[Sample]
-    commands: list[Floats]
-    trouble: str | None
-    saturated: int  # ticks
 
 
 def simulate(
@@ -80,14 +71,14 @@ def simulate(
     events = payload_events(robot, payload, task.now.t)
     forces = wrenches(robot, external_force, task.now.t)
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
-    start = start_on(machine, task.now, forces[0])
+    start = start_on(machine, task.now, tuple(forces[0].tolist()))
     law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
     drive = Drive(machine, task, law, start.tau, int(seed))
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
     with _progress(progress, len(forces)) as report:
-        story = _follow(body, drive, task, loads, forces, report)
-    if len(story.samples) < 2:
+        story = follow(body, drive, task, loads, forces, report)
+    if len(story) < 2:
         raise DeltadynError(f"the plant stopped at once: {story.trouble}")
     kind = preset if isinstance(preset, str) else "own preset"
     changed = "".join(f", {name}={value!r}" for name, value in switches.items())
@@ -98,59 +89,21 @@ def simulate(
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
     """The plant of that name, with ticks of dt seconds."""
     if name == "ideal":
-        return IdealPlant(machine, start, dt)
+        module = plant_module()
+        if module is None:
+            return IdealPlant(machine, start, dt)
+        return CompiledPlant(machine, start, dt, module)
     from deltadyn.simulation.mujoco_plant import MujocoPlant  # takes a second to import
 
     return MujocoPlant(machine, start, dt)
 
 
-def _follow(
-    body: Plant,
-    drive: Drive,
-    task: Task,
-    loads: dict[int, Robot],
-    forces: list[Floats],
-    report: Callable[[int], None],
-) -> Story:
-    """Tick by tick, until the motion ends or the plant cannot go on."""
-    samples: list[Sample] = []
-    commands: list[Floats] = []
-    trouble = None
-    last, reference = len(forces) - 1, task.now.q[:, :3].tolist()
-    for k, force in enumerate(forces):
-        if k in loads:
-            body.carry(loads[k])
-        try:
-            _check_distance(reference[k], body.q_motor)
-            torques = drive.tick(k, body.q_motor)
-            if k < last:
-                samples.append(body.advance(torques.start, torques.end, force))
-            else:
-                samples.append(body.sample(torques.start, force))
-        except PlantStoppedError as stop:
-            trouble = str(stop)
-            break
-        commands.append(torques.command)
-        report(1)
-    return Story(samples, commands, trouble, drive.saturated)
-
-
-def _check_distance(reference: list[float], q: Floats) -> None:
-    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
-    for axis, angle in enumerate(reference):
-        if not abs(q[axis] - angle) < math.pi:
-            raise PlantStoppedError(
-                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
-            )
-
-
 def _result(
     machine: Machine, task: Task, story: Story, events: Events, seed: int, name: str
 ) -> Run:
-    count = len(story.samples)
+    count = len(story)
     t = task.now.t[:count]
-    columns: list[FloatArray] = [np.array(column) for column in zip(*story.samples, strict=True)]
-    parts = dict(zip(Sample._fields, columns, strict=True))
+    parts = dict(story.samples)
     parts["passive_friction"] = parts.pop("passive")
     work = parts.pop("work")
     log = read_log(machine, task.rate, parts["q_motor"], parts["qd_motor"], parts["tau"], seed)
@@ -164,7 +117,7 @@ def _result(
         q=log.q[kept],
         tau=log.tau[kept],
         q_command=task.now.q[:count][kept],
-        tau_command=np.array(story.commands)[kept],
+        tau_command=story.commands[kept],
         temperature=truth.temperature.mean(axis=1)[kept] if machine.preset.heating else None,
         payload=None if events else machine.robot.payload.mass,
         name=name,

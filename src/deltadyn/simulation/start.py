@@ -30,7 +30,7 @@ def start_on(machine: Machine, reference: Motion, wrench: Floats) -> Start:
     """
     q, qd, qdd = (tuple(x[0].tolist()) for x in (reference.q, reference.qd, reference.qdd))
     drives, gears = Drivetrain(machine), Gears.of(machine)
-    mechanism = Mechanism.of(bearing(machine.robot, machine.robot.dof))
+    mechanism = Mechanism.plain(bearing(machine.robot, machine.robot.dof))
     arms = q
     load = _load(mechanism, arms, qd, qdd, wrench)
     for _ in range(ROUNDS if gears.stiffness else 0):

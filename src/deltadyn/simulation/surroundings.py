@@ -14,7 +14,6 @@ from deltadyn.errors import InputError, RobotError
 from deltadyn.robot import Robot
 from deltadyn.robot_bodies import Payload
 from deltadyn.simulation.checks import setting
-from deltadyn.simulation.linear import Floats
 
 ExternalForce = npt.ArrayLike | Callable[[float], npt.ArrayLike]
 Events = dict[int, Payload]
@@ -42,13 +41,11 @@ def payload_events(robot: Robot, payload: Any, t: FloatArray) -> Events:
     return events
 
 
-def wrenches(robot: Robot, force: ExternalForce | None, t: FloatArray) -> list[Floats]:
-    """The external wrench (dof,) of every tick: constant, or a function of time held for a tick."""
+def wrenches(robot: Robot, force: ExternalForce | None, t: FloatArray) -> FloatArray:
+    """The external wrench (N, dof) at the ticks: constant, or a function held for a tick."""
     if not callable(force):
-        rows = external_wrench(robot, _one(force), len(t))
-    else:
-        rows = np.concatenate([external_wrench(robot, _one(force(x)), 1) for x in t.tolist()])
-    return [tuple(row) for row in rows.tolist()]
+        return external_wrench(robot, _one(force), len(t))
+    return np.concatenate([external_wrench(robot, _one(force(x)), 1) for x in t.tolist()])
 
 
 def _one(force: npt.ArrayLike | None) -> npt.ArrayLike | None:

@@ -4,6 +4,13 @@ from deltadyn.validation.benefit import Benefit, predicted_tracking
 from deltadyn.validation.comparison import Comparison, compare
 from deltadyn.validation.diagnosis import CAUSES, Cause, Diagnosis
 from deltadyn.validation.metrics import Metrics, metrics
+from deltadyn.validation.monte_carlo import (
+    TorqueSpread,
+    TrackingSpread,
+    draw_machines,
+    torque_spread,
+    tracking_spread,
+)
 from deltadyn.validation.result import Validation
 from deltadyn.validation.segments import Segment
 from deltadyn.validation.validate import validate
@@ -16,9 +23,14 @@ __all__ = [
     "Diagnosis",
     "Metrics",
     "Segment",
+    "TorqueSpread",
+    "TrackingSpread",
     "Validation",
     "compare",
+    "draw_machines",
     "metrics",
     "predicted_tracking",
+    "torque_spread",
+    "tracking_spread",
     "validate",
 ]

@@ -1,0 +1,62 @@
+"""Monte Carlo of a fit, on NumPy: torques are the fit's, errors those of the linear loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.simulation.factory import excitation, strokes
+
+import deltadyn as dd
+from deltadyn.errors import InputError
+from deltadyn.identification import Fit
+from deltadyn.simulation import PD, PDFeedforward
+from deltadyn.validation import predicted_tracking
+from deltadyn.validation.monte_carlo import torque_spread, tracking_spread
+
+ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=0.5, coulomb=0.5, smoothing=0.3)
+NUMPY: dict[str, Any] = {"backend": "numpy"}
+
+
+@cache
+def fit() -> Fit:
+    run = dd.simulate(ROBOT, excitation(ROBOT, 2.5), preset="lab", seed=1)
+    return dd.identify(ROBOT, run.recording)
+
+
+def move() -> dd.Motion:
+    return strokes(ROBOT)[0]
+
+
+def test_torques_are_those_of_the_fit() -> None:
+    certain = replace(fit(), uncertainty=replace(fit().uncertainty, known=0 * fit().covariance))
+    torque = fit().torque(move())
+    found = torque_spread(certain, move(), draws=2, **NUMPY)
+    # the regressor's columns summed, and the model itself: roundings of some 1e2 N m
+    np.testing.assert_allclose(found.mean, torque, atol=1e-10)
+    assert found.std.max() < 1e-12
+    doubtful = torque_spread(fit(), move(), draws=2000, level=0.9, **NUMPY)
+    Y = fit().parametrisation.columns(fit().nominal, move())
+    std = np.sqrt(np.einsum("nij,jk,nik->ni", Y, fit().covariance, Y))
+    np.testing.assert_allclose(doubtful.std, std, rtol=0.1)  # 2000 draws: 1.6 % a deviation
+    np.testing.assert_allclose(doubtful.high - doubtful.low, 2 * 1.645 * std, rtol=0.2)
+
+
+def test_tracking_is_what_the_linear_loop_predicts() -> None:
+    gains = PD(ROBOT)
+    own = {"stiffness": gains.stiffness, "damping": gains.damping}
+    quiet = replace(fit(), residual=np.zeros(3))
+    linear = predicted_tracking(quiet, move(), samples=4000)
+    controller = PDFeedforward(fit().robot, **own)
+    found = tracking_spread(quiet, move(), controller, draws=40, rate=2000.0, **NUMPY)
+    # 40 draws of errors that are mostly one number each: 11 % a deviation, three of them
+    np.testing.assert_allclose(found.expected, linear.expected, rtol=0.35)
+    assert found.lost == 0
+
+
+def test_a_fit_brings_its_own_covariance() -> None:
+    with pytest.raises(InputError, match=r"covariance and names .* None with a Fit"):
+        torque_spread(fit(), move(), covariance=np.eye(2))

@@ -1,0 +1,89 @@
+"""Friction in passive joints as two kernels: their rates, and what their friction asks of drives.
+
+The direction of a rate is found between the two, by a function of the C library or by NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deltadyn.kernels.layout import COUNT, PLACES
+from deltadyn.kinematics.components import limbs_of
+from deltadyn.kinematics.limbs import platform_rates, strut
+from deltadyn.robot_settings import PASSIVE_JOINTS, Friction, PassiveFriction
+from deltadyn.simulation.passive import SPINDLE_JOINTS, Pose, passive_torque
+from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of
+
+
+def passive_models(dof: int) -> list[Model]:
+    """Rows: joint after joint of `PASSIVE_JOINTS`, three limbs each or one for the spindle."""
+    kinds = joints_of(dof)
+    rows = sum(1 if name in SPINDLE_JOINTS else 3 for name in kinds)
+    state = (*ARMS, *groups_of(dof, "qd", "p", "pd"))
+    forces = (*ARMS, ("p", dof), ("force", rows))
+    rates, tau = (("rate", rows),), (("tau", dof),)
+    psi = dof - 3
+    return [
+        Model(f"passive_rates_{dof}", state, rates, _rates, COUNT, (9 + dof, psi)),
+        Model(f"passive_torque_{dof}", forces, tau, _torque, COUNT, (9, psi)),
+    ]
+
+
+def joints_of(dof: int) -> tuple[str, ...]:
+    """The passive joints that a robot can have."""
+    return tuple(name for name in PASSIVE_JOINTS if dof == 4 or name not in SPINDLE_JOINTS)
+
+
+class PassiveNamespace(Namespace):
+    """tanh notes what it is asked about and answers with the known forces, one after the other."""
+
+    def __init__(self, forces: Symbols, cos: Symbols = (), sin: Symbols = ()) -> None:
+        super().__init__(cos, sin)
+        self._forces = list(forces)
+        self.asked: list[Any] = []
+
+    def tanh(self, value: Any) -> Any:
+        """The next force; 0 where only the values are of interest."""
+        self.asked.append(value)
+        return self._forces[len(self.asked) - 1] if self._forces else 0.0
+
+
+def _rates(par: Symbols, groups: Groups) -> list[Any]:
+    c, s, qd, p, pd, *trig = groups
+    xp = PassiveNamespace((), *trig)
+    _asked_torque(xp, par, c, s, qd, p, pd)
+    return xp.asked
+
+
+def _torque(par: Symbols, groups: Groups) -> list[Any]:
+    c, s, p, force, *trig = groups
+    rest = (0.0,) * len(p)
+    return _asked_torque(PassiveNamespace(force, *trig), par, c, s, rest, p, rest)
+
+
+def _asked_torque(
+    xp: PassiveNamespace,
+    par: Symbols,
+    c: Symbols,
+    s: Symbols,
+    qd: Symbols,
+    p: Symbols,
+    pd: Symbols,
+) -> list[Any]:
+    """The simulator's own source, with friction tanh(rate) in every passive joint."""
+    limbs, dof = limbs_of(par), len(p)
+    none = (0.0,) * dof
+    rods, e1, J = [], [], []
+    for i, limb in enumerate(limbs):
+        rod = strut(limb, c[i], s[i], p)
+        x = rod.radial * limb.ca - rod.tangential * limb.sa
+        rods.append((x, rod.radial * limb.sa + rod.tangential * limb.ca, rod.z))
+        radial = -limb.l1 * s[i]
+        e1.append((radial * limb.ca, radial * limb.sa, -limb.l1 * c[i]))
+        unit = tuple(float(j == i) for j in range(dof))
+        J.append(platform_rates(limbs, c, s, p, unit, none)[0])
+    pose = Pose(c, s, p, pd, none, tuple(rods), tuple(e1), tuple(J))
+    items = tuple(PassiveFriction(name, 0.0, 1.0) for name in joints_of(dof))
+    friction = Friction(passive=items, smoothing=1.0)
+    pivot_z = par[PLACES["spindle"]][0]
+    return passive_torque(xp, friction, limbs, pivot_z, pose, qd)

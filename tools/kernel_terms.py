@@ -1,0 +1,124 @@
+"""Mass matrix, terms of the equations of motion, forward dynamics and payload as kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from deltadyn.dynamics.components import parameters_of
+from deltadyn.dynamics.exact import inverse_dynamics
+from deltadyn.dynamics.exact_terms import TermComponents, term_components
+from deltadyn.dynamics.parameters import ExactParameters
+from deltadyn.kernels.layout import COUNT, PLACES
+from tools.kernel_models import (
+    ARMS,
+    Groups,
+    Model,
+    Namespace,
+    Symbols,
+    drive_friction,
+    groups_of,
+    joint_motion,
+)
+
+
+def term_models(dof: int) -> list[Model]:
+    """All that is about the terms of the equations of motion."""
+    M = (("M", dof * dof),)
+    terms = (*M, ("C", dof * dof), ("g", dof))
+    state = (*ARMS, *groups_of(dof, "qd", "p", "pd"))
+    forward = groups_of(dof, "q", "qd", "tau", "external")
+    motion, payload = groups_of(dof, "q", "qd", "qdd"), groups_of(dof, "tau", "column")
+    psi = dof - 3
+    return [
+        Model(f"mass_{dof}", (*ARMS, ("p", dof)), M, _mass, COUNT, (9, psi)),
+        Model(f"terms_{dof}", state, terms, _terms, COUNT, (9 + dof, psi)),
+        Model(f"joint_terms_{dof}", motion[:2], terms, _joint_terms, COUNT, (0, dof), whole=True),
+        Model(
+            f"forward_{dof}",
+            forward,
+            (("qdd", dof),),
+            _forward,
+            COUNT,
+            (0, dof),
+            (dof, dof),
+            whole=True,
+        ),
+        Model(f"payload_{dof}", motion, payload, _payload, COUNT, (0, dof), whole=True),
+    ]
+
+
+def _mass(par: Symbols, groups: Groups) -> list[Any]:
+    c, s, p, *trig = groups
+    rest = (0.0,) * len(p)
+    terms = term_components(Namespace(*trig), parameters_of(par, len(p)), c, s, rest, p, rest)
+    return [x for row in terms.M for x in row]
+
+
+def _terms(par: Symbols, groups: Groups) -> list[Any]:
+    c, s, qd, p, pd, *trig = groups
+    numbers = parameters_of(par, len(p))
+    return _in_a_row(term_components(Namespace(*trig), numbers, c, s, qd, p, pd))
+
+
+def _joint_terms(par: Symbols, groups: Groups) -> list[Any]:
+    q, qd, cos, sin = groups
+    c, s, _, _, p, pd, _ = joint_motion(par, q, qd, (0.0,) * len(q), cos, sin)
+    numbers = parameters_of(par, len(q))
+    return _in_a_row(term_components(Namespace(cos, sin), numbers, c, s, qd, p, pd))
+
+
+def _forward(par: Symbols, groups: Groups) -> list[Any]:
+    """M qdd = tau - friction - (torque at qdd = 0)."""
+    q, qd, tau, external, cos, sin, direction, stribeck = groups
+    state = joint_motion(par, q, qd, (0.0,) * len(q), cos, sin)
+    c, s, _, _, p, pd, _ = state
+    xp, numbers = Namespace(cos, sin), parameters_of(par, len(q))
+    needed = inverse_dynamics(xp, numbers, *state, external=external)
+    M = term_components(xp, numbers, c, s, qd, p, pd).M
+    right = [
+        tau[i] - drive_friction(par, i, qd[i], direction[i], stribeck[i]) - needed[i]
+        for i in range(len(q))
+    ]
+    return _solution(M, right)
+
+
+def _payload(par: Symbols, groups: Groups) -> list[Any]:
+    """The torque without friction, and what one kg more at the payload's offset adds to it."""
+    q, qd, qdd, cos, sin = groups
+    state = joint_motion(par, q, qd, qdd, cos, sin)
+    xp, numbers = Namespace(cos, sin), parameters_of(par, len(q))
+    column = inverse_dynamics(xp, _of_one_kg(par, numbers), *state)
+    return [*inverse_dynamics(xp, numbers, *state), *column]
+
+
+def _of_one_kg(par: Symbols, numbers: ExactParameters) -> ExactParameters:
+    """What one kg at the payload's offset adds to the parameters."""
+    x, y = par[PLACES["payload_offset"]]
+    none = (0.0, 0.0, 0.0)
+    spindle = numbers.spindle
+    if spindle is not None:
+        rods = dict.fromkeys(("H", "kappa", "mu", "I_axial"), 0.0)
+        spindle = replace(spindle, h_x=x, h_y=y, I_psi=x * x + y * y, **rods)
+    return replace(numbers, M_P=1.0, m_x=none, A=none, G=none, G_s=none, spindle=spindle)
+
+
+def _in_a_row(terms: TermComponents) -> list[Any]:
+    return [x for row in (*terms.M, *terms.C, terms.g) for x in row]
+
+
+def _solution(M: list[list[Any]], right: list[Any]) -> list[Any]:
+    """x with M x = right for a symmetric matrix: M = L D L^T, without a square root."""
+    size = len(right)
+    L = [[0.0] * size for _ in range(size)]
+    D: list[Any] = []  # zero where M is singular: x is then not finite
+    x = list(right)
+    for j in range(size):
+        scaled = [L[j][k] * D[k] for k in range(j)]
+        D.append(M[j][j] - sum(L[j][k] * scaled[k] for k in range(j)))
+        for i in range(j + 1, size):
+            L[i][j] = (M[i][j] - sum(L[i][k] * scaled[k] for k in range(j))) / D[j]
+        x[j] = x[j] - sum(L[j][k] * x[k] for k in range(j))
+    for j in reversed(range(size)):
+        x[j] = x[j] / D[j] - sum(L[i][j] * x[i] for i in range(j + 1, size))
+    return x
