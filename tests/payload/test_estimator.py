@@ -114,6 +114,20 @@ def test_picks_and_releases_are_found_without_a_signal(noise: NoiseModel) -> Non
     assert estimator.std == noise.zero
 
 
+@pytest.mark.parametrize("rate", [1000.0, 2000 / 3, 500.0, 250.0])
+def test_picks_are_found_at_other_rates(rate: float) -> None:
+    """Also with two or three samples per residual, where none is left for the search alone."""
+    found, every = case(3, seed=3), round(2000.0 / rate)
+    estimator = PayloadEstimator(D3, rate=rate)
+    rows = zip(found.recording.q[::every], found.recording.tau[::every], strict=True)
+    events = []
+    for q, tau in rows:
+        estimator.update(q, None, None, tau)
+        events += [estimator.event] if estimator.event else []
+    assert events.count("pick") >= 3
+    assert "release" in events
+
+
 def test_a_lost_grip_is_told_from_a_release(noise: NoiseModel) -> None:
     found = case(8, seed=12, masses=(0.8, 4.0), lost=0.5)
     lost = [cycle.lost for cycle in found.plan.cycles]

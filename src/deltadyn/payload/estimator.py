@@ -29,6 +29,7 @@ from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
+APART = 4  # samples per residual from which the search has a sample of its own
 SETTLE = 0.008  # s after a change, besides the filter's delay, from which residuals count
 
 
@@ -181,9 +182,8 @@ class PayloadEstimator:
         if not self.events:
             return
         self.detector.add(weighed.s, weighed.i, sample.speed)
-        self._pending = True
-        if self.grid.step == 1:
-            self._pending = False
+        self._pending = self.grid.step >= APART
+        if not self._pending:
             self._search()
 
     def _count(self, weighed: Weighed) -> None:
