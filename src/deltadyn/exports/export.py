@@ -1,0 +1,168 @@
+"""`export`: a robot's model for a target, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.exports.common import fingerprint
+from deltadyn.robot import Robot
+
+#: Name of a target, and where its function `files(robot, **options)` lives.
+TARGETS = {
+    "c": "c",
+    "structured-text": "structured_text",
+    "mjcf": "mjcf",
+    "fmu": "fmu",
+    "sheets": "sheets",
+}
+MANIFEST = "deltadyn-export.json"
+
+Files = Mapping[str, str | bytes]
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written: the target, the folder, and the files in it, the README first."""
+
+    robot: str
+    target: str
+    folder: Path
+    files: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        names = "\n".join(f"  {path.relative_to(self.folder)}" for path in self.files)
+        return f"{self.target} of {self.robot} in {self.folder}:\n{names}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "robot": self.robot,
+            "target": self.target,
+            "folder": str(self.folder),
+            "files": [str(path) for path in self.files],
+        }
+
+
+def export(
+    robot: Any,
+    target: str,
+    folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> Export:
+    """Write the model of a robot, or of a fit, for a target into a folder.
+
+    Files of an earlier export are replaced; a file that was changed since, or that is not from an
+    export, is kept and named in an error unless `overwrite` is set. `options` are the target's own.
+    """
+    own = getattr(robot, "robot", robot)
+    if not isinstance(own, Robot):
+        raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+    if target not in TARGETS:
+        raise UnknownNameError("target", target, TARGETS)
+    write: Callable[..., Files] = import_module(f"deltadyn.exports.{TARGETS[target]}").files
+    _check_options(target, write, options)
+    files = dict(write(own, **options))
+    place = Path(folder)
+    _check_place(place)
+    records = _read_manifest(place)
+    if not overwrite:
+        _refuse_changed(place, files, records)
+    _write(place, files)
+    records[target] = {
+        "robot": own.name,
+        "fingerprint": fingerprint(own),
+        "deltadyn": version("deltadyn"),
+        "files": {name: _digest(content) for name, content in files.items()},
+    }
+    _write(place, {MANIFEST: json.dumps(records, indent=2) + "\n"})
+    names = sorted(files, key=lambda name: (not name.startswith("README"), name))
+    return Export(own.name, target, place, tuple(place / name for name in names))
+
+
+def _check_options(target: str, write: Callable[..., Files], options: Mapping[str, Any]) -> None:
+    known = tuple(inspect.signature(write).parameters)[1:]
+    for name in options:
+        if name not in known:
+            if not known:
+                raise InputError(f"option of target {target!r}", name, "none, it has no options")
+            raise UnknownNameError(f"option of target {target!r}", name, known)
+
+
+def _check_place(place: Path) -> None:
+    if place.exists() and not place.is_dir():
+        raise InputError("folder", str(place), "a folder, or a path at which to make one")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError("folder", str(place), f"one that can be made ({reason})") from error
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise InputError("folder", str(place), "one that can be written")
+
+
+def _read_manifest(place: Path) -> dict[str, Any]:
+    """What earlier exports wrote here; targets may share a folder."""
+    path = place / MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        records = json.loads(path.read_text("utf-8"))
+        if not isinstance(records, dict) or not all("files" in row for row in records.values()):
+            raise ValueError
+    except (ValueError, TypeError):
+        raise InputError(
+            "record of earlier exports", str(path), "as written by export; move it away"
+        ) from None
+    return records
+
+
+def _refuse_changed(place: Path, files: Files, records: Mapping[str, Any]) -> None:
+    """Keep what somebody else wrote."""
+    own = [row["files"] for row in records.values()]
+    for name, content in files.items():
+        path = place / name
+        if not path.exists():
+            continue
+        there = _digest(path.read_bytes())
+        if there != _digest(content) and all(row.get(name) != there for row in own):
+            raise DeltadynError(
+                f"{path} was not written by export, or was changed since; nothing was written. "
+                "Choose another folder, or replace it with overwrite=True (--force)"
+            )
+
+
+def _write(place: Path, files: Files) -> None:
+    """All files under other names first, so that a failure leaves nothing half written."""
+    ready: list[tuple[Path, Path]] = []
+    try:
+        for name, content in files.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = path.with_name(path.name + ".part")
+            ready.append((scratch, path))
+            scratch.write_bytes(_bytes(content))
+        for scratch, path in ready:
+            scratch.replace(path)
+    finally:
+        for scratch, _ in ready:
+            scratch.unlink(missing_ok=True)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _digest(content: str | bytes) -> str:
+    return hashlib.sha256(_bytes(content)).hexdigest()

@@ -1,0 +1,219 @@
+"""What the exported MuJoCo model looks like: geoms without mass or contact, lights, a camera.
+
+A strut's two rods stay parallel to each other and keep apart along the elbow's axis, which turns
+with the arm and not with the strut. So they are drawn as tendons without force, straight from the
+pin at the elbow to the pin on the platform.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+
+from deltadyn.exports.mjcf_tree import add, body, child, text
+from deltadyn.exports.sheets_layout import working_height
+from deltadyn.robot import Robot
+from deltadyn.robot_bodies import Spindle
+
+Element = ET.Element
+Point = tuple[float, float, float]
+FLOOR_GAP = 0.15  # m below the workspace
+MATERIALS = {
+    "steel": ("0.62 0.64 0.67 1", "0.6"),
+    "white": ("0.92 0.92 0.90 1", "0.3"),
+    "orange": ("0.93 0.45 0.10 1", "0.3"),
+    "dark": ("0.16 0.17 0.19 1", "0.3"),
+    "carbon": ("0.10 0.10 0.11 1", "0.5"),
+    "load": ("0.25 0.50 0.75 1", "0.2"),
+}
+
+
+def add_look(root: Element, robot: Robot) -> None:
+    """Everything to be seen."""
+    _surroundings(root, robot)
+    _base(root, robot)
+    for i in range(3):
+        _limb(root, robot, i)
+    _platform(root, robot)
+    if robot.spindle is not None:
+        _telescope(root, robot, robot.spindle)
+    _payload(root, robot)
+
+
+def _surroundings(root: Element, robot: Robot) -> None:
+    """Defaults, materials, light, floor and camera."""
+    default = ET.Element("default")
+    root.insert(1, default)
+    add(default, "geom", contype="0", conaffinity="0", mass="0", group="1")
+    add(default, "site", group="4", size="0.004")
+    assets = ET.Element("asset")
+    root.insert(2, assets)
+    add(assets, "texture", name="sky", type="skybox", builtin="gradient", rgb1="0.86 0.90 0.94",
+        rgb2="0.45 0.52 0.60", width="256", height="1536")  # fmt: skip
+    add(assets, "texture", name="tiles", type="2d", builtin="checker", rgb1="0.78 0.79 0.80",
+        rgb2="0.70 0.71 0.73", width="256", height="256")  # fmt: skip
+    add(assets, "material", name="floor", texture="tiles", texrepeat="8 8", reflectance="0.05")
+    for name, (color, shine) in MATERIALS.items():
+        add(assets, "material", name=name, rgba=color, specular=shine, shininess=shine)
+    size, z = _size(robot), working_height(robot)
+    visual = ET.Element("visual")
+    root.insert(3, visual)
+    add(visual, "headlight", ambient="0.35 0.35 0.35", diffuse="0.35 0.35 0.35")
+    add(visual, "global", offwidth="1280", offheight="960")
+    statistic = ET.Element("statistic", center=text((0.0, 0.0, z / 2)), extent=text(size))
+    root.insert(4, statistic)
+    world = child(root, "worldbody")
+    space = robot.limits.workspace
+    floor = (z if space is None else space.z_min) - FLOOR_GAP
+    add(world, "light", pos=(size, -size, 2 * size), dir="-1 1 -2", diffuse="0.7 0.7 0.7")
+    add(world, "geom", name="floor", type="plane", pos=(0.0, 0.0, floor), size="3 3 0.1",
+        material="floor")  # fmt: skip
+    eye = (1.9 * size, -1.9 * size, z / 2 + 0.9 * size)
+    add(world, "camera", name="front", pos=eye, xyaxes="0.7071 0.7071 0 -0.226 0.226 0.948")
+
+
+def _size(robot: Robot) -> float:
+    g = robot.geometry
+    return float(max(g.base_radius) + max(g.arm_length))
+
+
+def _base(root: Element, robot: Robot) -> None:
+    """A hexagonal plate above the shoulders, with a motor and its bracket for each arm."""
+    world, g = child(root, "worldbody"), robot.geometry
+    thick, radius = _motor(robot)
+    low, high = 1.3 * radius, 1.3 * radius + 0.03
+    wide, narrow = 1.15 * max(g.base_radius), 0.35 * max(g.base_radius) + 0.03
+    corners = [_around(a, wide, side * narrow) for a in g.azimuth for side in (-1, 1)]
+    _prism(root, "base", corners, low, high)
+    add(world, "geom", name="base", type="mesh", mesh="base", material="white")
+    for i, azimuth in enumerate(g.azimuth):
+        x, y = _around(azimuth, g.base_radius[i], 0.0)
+        inner, outer = (_around(azimuth, g.base_radius[i], s * thick) for s in (-1, 1))
+        add(world, "geom", name=f"motor_{i + 1}", type="cylinder", material="dark",
+            fromto=(*inner, 0.0, *outer, 0.0), size=(radius,))  # fmt: skip
+        add(world, "geom", name=f"bracket_{i + 1}", type="box", material="dark",
+            pos=(x, y, (radius + low) / 2), quat=_about_z(azimuth),
+            size=(0.6 * radius, 0.8 * thick, (low - 0.5 * radius) / 2))  # fmt: skip
+
+
+def _motor(robot: Robot) -> tuple[float, float]:
+    """Half length and radius of a motor drawn (m)."""
+    length = min(robot.geometry.arm_length)
+    return 0.16 * length, 0.11 * length
+
+
+def _around(azimuth: float, radial: float, tangential: float) -> tuple[float, float]:
+    c, s = math.cos(azimuth), math.sin(azimuth)
+    return radial * c - tangential * s, radial * s + tangential * c
+
+
+def _about_z(angle: float) -> tuple[float, float, float, float]:
+    return math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)
+
+
+def _prism(
+    root: Element, name: str, corners: list[tuple[float, float]], low: float, high: float
+) -> None:
+    """A mesh from its corners; MuJoCo takes their convex hull."""
+    assets = child(root, "asset")
+    points = [part for z in (low, high) for x, y in corners for part in (x, y, z)]
+    add(assets, "mesh", name=name, vertex=points)
+
+
+def _limb(root: Element, robot: Robot, i: int) -> None:
+    """A tapered arm, the pin at its elbow, and the rods."""
+    length, arm = robot.geometry.arm_length[i], body(root, f"arm_{i + 1}")
+    rods = robot.struts[i].rods
+    half, assets = _half_spacing(robot), child(root, "asset")
+    thick = 0.09 * length
+    root_end, tip_end = (thick, 0.8 * thick), (0.45 * thick, 0.4 * thick)
+    points: list[float] = []
+    for x, (y, z) in ((0.0, root_end), (length, tip_end)):
+        points += [part for a in (-1, 1) for b in (-1, 1) for part in (x, a * y, b * z)]
+    add(assets, "mesh", name=f"arm_{i + 1}", vertex=points)
+    add(arm, "geom", name=f"arm_{i + 1}", type="mesh", mesh=f"arm_{i + 1}", material="orange")
+    add(arm, "geom", name=f"hub_{i + 1}", type="cylinder", material="steel",
+        fromto=(0.0, -1.15 * thick, 0.0, 0.0, 1.15 * thick, 0.0), size=(1.1 * thick,))  # fmt: skip
+    _pin(arm, f"elbow_{i + 1}", (length, 0.0, 0.0), (0.0, 1.0, 0.0), half, rods)
+    azimuth, radius = robot.geometry.azimuth[i], robot.geometry.platform_radius[i]
+    at = (*_around(azimuth, radius, 0.0), 0.0)
+    along = (-math.sin(azimuth), math.cos(azimuth), 0.0)
+    _pin(body(root, "platform"), f"ball_{i + 1}", at, along, half, rods)
+    tendons = child(root, "tendon")
+    for side in range(rods):
+        rod = add(tendons, "spatial", name=f"rod_{i + 1}_{side + 1}", material="carbon",
+                  width=(0.009 * robot.geometry.strut_length[i],))  # fmt: skip
+        add(rod, "site", site=f"elbow_{i + 1}_{side + 1}")
+        add(rod, "site", site=f"ball_{i + 1}_{side + 1}")
+
+
+def _half_spacing(robot: Robot) -> float:
+    """Half the distance of a pair's rods; a guess for the picture where the file has none."""
+    spacing = robot.geometry.rod_spacing
+    return (0.12 * min(robot.geometry.arm_length) if spacing is None else spacing) / 2
+
+
+def _pin(parent: Element, name: str, at: Point, along: Point, half: float, rods: int) -> None:
+    """A pin with a ball and a site at each rod."""
+    ends = [tuple(a + side * b for a, b in zip(at, along, strict=True)) for side in (-half, half)]
+    middle = [at] if rods == 1 else ends
+    add(parent, "geom", name=f"{name}_pin", type="capsule", material="steel",
+        fromto=(*ends[0], *ends[1]), size=(0.12 * half,))  # fmt: skip
+    for number, place in enumerate(middle):
+        add(parent, "geom", type="sphere", pos=place, size=(0.25 * half,), material="dark")
+        add(parent, "site", name=f"{name}_{number + 1}", pos=place)
+
+
+def _platform(root: Element, robot: Robot) -> None:
+    """A plate between the pins, and a flange below it."""
+    g, parent = robot.geometry, body(root, "platform")
+    half, reach = _half_spacing(robot), max(g.platform_radius)
+    corners = [
+        _around(a, g.platform_radius[i], side * half)
+        for i, a in enumerate(g.azimuth)
+        for side in (-0.8, 0.8)
+    ]
+    thick = 0.012 * max(g.strut_length)
+    _prism(root, "plate", corners, -thick, thick)
+    add(parent, "geom", name="plate", type="mesh", mesh="plate", material="white")
+    owner = parent if robot.spindle is None else body(root, "effector")
+    down = 0.0 if robot.spindle is None else -robot.spindle.lower_joint_z
+    flange = max(0.35 * reach, 0.02)
+    add(owner, "geom", name="flange", type="cylinder", material="steel", size=(flange,),
+        fromto=(0.0, 0.0, down - 2.5 * thick, 0.0, 0.0, down - thick))  # fmt: skip
+    if robot.spindle is not None:  # a mark that shows psi
+        size = (0.5 * flange, 0.2 * flange, 0.6 * thick)
+        add(owner, "geom", name="mark", type="box", material="orange", size=size,
+            pos=(flange, 0.0, down - 1.8 * thick))  # fmt: skip
+
+
+def _telescope(root: Element, robot: Robot, spindle: Spindle) -> None:
+    """A tube from the upper joint down and a rod from the lower joint up."""
+    distance = abs(working_height(robot) - spindle.pivot_z)
+    upper, lower = (
+        0.62 * distance if rod.length is None else rod.length
+        for rod in (spindle.upper, spindle.lower)
+    )
+    wide = 0.018 * distance
+    add(body(root, "upper"), "geom", name="tube", type="cylinder", material="steel",
+        fromto=(0.0, 0.0, 0.0, 0.0, 0.0, upper), size=(wide,))  # fmt: skip
+    add(body(root, "lower"), "geom", name="shaft", type="cylinder", material="dark",
+        fromto=(0.0, 0.0, 0.0, 0.0, 0.0, -lower), size=(0.6 * wide,))  # fmt: skip
+    add(body(root, "upper"), "geom", name="joint_above", type="sphere", material="dark",
+        size=(1.4 * wide,))  # fmt: skip
+    add(body(root, "lower"), "geom", name="joint_below", type="sphere", material="dark",
+        size=(1.4 * wide,))  # fmt: skip
+
+
+def _payload(root: Element, robot: Robot) -> None:
+    """A cube of the payload's mass at the density of water, below where the payload acts."""
+    payload, spindle = robot.payload, robot.spindle
+    if payload.mass <= 0:
+        return
+    half = (payload.mass / 1000) ** (1 / 3) / 2
+    x, y, z = payload.offset
+    z -= half + 0.03 * max(robot.geometry.strut_length)
+    owner = body(root, "platform" if spindle is None else "effector")
+    lift = 0.0 if spindle is None else spindle.lower_joint_z
+    add(owner, "geom", name="payload", type="box", material="load", pos=(x, y, z - lift),
+        size=(half, half, half))  # fmt: skip

@@ -1,0 +1,248 @@
+/* ---------------------------------------------------------------- public functions */
+
+int @id@_inverse_kinematics(const real *p, real *q)
+{
+    real arms[6];
+    int status = check(p, DOF);
+    if (status == @ID@_OK)
+        status = arms_at(p, arms);
+    if (status != @ID@_OK)
+        return status;
+#if @ID@_DOF == 4
+    q[3] = SIGN[3] * p[3] + OFFSET[3];
+#endif
+    for (int i = 0; i < 3; i++)
+        q[i] = SIGN[i] * @atan2@(arms[3 + i], arms[i]) + OFFSET[i];
+    return status;
+}
+
+int @id@_forward_kinematics(const real *q, real *p)
+{
+    real arms[6], point[3];
+    int status = check(q, DOF);
+    if (status != @ID@_OK)
+        return status;
+    for (int i = 0; i < 3; i++) {
+        arms[i] = @cos@(own_angle(q, i));
+        arms[3 + i] = @sin@(own_angle(q, i));
+    }
+    status = point_at(arms, point);
+    if (status != @ID@_OK)
+        return status;
+#if @ID@_DOF == 4
+    p[3] = own_angle(q, 3);
+#endif
+    for (int i = 0; i < 3; i++)
+        p[i] = point[i];
+    return status;
+}
+
+int @id@_joint_rates(const real *p, const real *pd, const real *pdd, real *q, real *qd, real *qdd)
+{
+    real x[MOTION];
+    int status = motion_of_platform(p, pd, pdd, x);
+    if (status == @ID@_OK)
+        status = check_result(x + AT_QD, 2 * DOF);
+    if (status != @ID@_OK)
+        return status;
+    for (int i = 0; i < DOF; i++) {
+        const real angle = i < 3 ? @atan2@(x[AT_SIN + i % 3], x[AT_COS + i % 3]) : x[AT_P + i];
+        q[i] = SIGN[i] * angle + OFFSET[i];
+        qd[i] = SIGN[i] * x[AT_QD + i];
+        qdd[i] = SIGN[i] * x[AT_QDD + i];
+    }
+    return status;
+}
+
+int @id@_platform_rates(
+    const real *q, const real *qd, const real *qdd, real *p, real *pd, real *pdd)
+{
+    real x[MOTION];
+    int status = motion_of_joints(q, qd, qdd, x);
+    if (status == @ID@_OK)
+        status = check_result(x + AT_P, 3 * DOF);
+    if (status != @ID@_OK)
+        return status;
+    for (int i = 0; i < DOF; i++) {
+        p[i] = x[AT_P + i];
+        pd[i] = x[AT_PD + i];
+        pdd[i] = x[AT_PDD + i];
+    }
+    return status;
+}
+
+int @id@_feedforward(
+    const real *p, const real *pd, const real *pdd, real payload, real *tau)
+{
+    real x[MOTION];
+    const int status = motion_of_platform(p, pd, pdd, x);
+    return status == @ID@_OK ? torque_of_motion(x, payload, tau) : status;
+}
+
+int @id@_feedforward_joints(
+    const real *q, const real *qd, const real *qdd, real payload, real *tau)
+{
+    real x[MOTION];
+    const int status = motion_of_joints(q, qd, qdd, x);
+    return status == @ID@_OK ? torque_of_motion(x, payload, tau) : status;
+}
+
+/* A pose at rest, and the numbers with the payload. */
+static int rest_at(const real *q, real payload, real *x, real *par)
+{
+    real zero[DOF];
+    for (int i = 0; i < DOF; i++)
+        zero[i] = (real)0.0;
+    const int status = motion_of_joints(q, zero, zero, x);
+    return status == @ID@_OK ? numbers_with(payload, par) : status;
+}
+
+int @id@_gravity_torque(const real *q, real payload, real *tau)
+{
+    real x[MOTION], par[PAR_COUNT], own[DOF];
+    int status = rest_at(q, payload, x, par);
+    if (status != @ID@_OK)
+        return status;
+    torque(par, x, own);
+    status = check_result(own, DOF);
+    for (int i = 0; status == @ID@_OK && i < DOF; i++)
+        tau[i] = SIGN[i] * own[i];
+    return status;
+}
+
+/* Mass matrix of a motion's pose, own signs. */
+static void mass_of(const real *par, const real *x, real *M)
+{
+    real in[6 + DOF + 2];
+    for (int i = 0; i < 6; i++)
+        in[i] = x[i];
+    for (int i = 0; i < DOF; i++)
+        in[6 + i] = x[AT_P + i];
+    in[6 + DOF] = x[AT_PSI];
+    in[7 + DOF] = x[AT_PSI + 1];
+    deltadyn_mass_@dof@(par, in, M, 1);
+}
+
+int @id@_mass_matrix(const real *q, real payload, real *M)
+{
+    real x[MOTION], par[PAR_COUNT], own[DOF * DOF];
+    int status = rest_at(q, payload, x, par);
+    if (status != @ID@_OK)
+        return status;
+    mass_of(par, x, own);
+    status = check_result(own, DOF * DOF);
+    for (int i = 0; status == @ID@_OK && i < DOF; i++)
+        for (int j = 0; j < DOF; j++)
+            M[i * DOF + j] = SIGN[i] * SIGN[j] * own[i * DOF + j];
+    return status;
+}
+
+/* x of A x = b by elimination with pivots; A (DOF, DOF) and b are used up. */
+static int solve(real *A, real *b)
+{
+    for (int k = 0; k < DOF; k++) {
+        int best = k;
+        for (int i = k + 1; i < DOF; i++)
+            if (REAL_ABS(A[i * DOF + k]) > REAL_ABS(A[best * DOF + k]))
+                best = i;
+        if (!(REAL_ABS(A[best * DOF + k]) > SMALLEST_INERTIA))
+            return @ID@_SINGULAR;
+        for (int j = 0; j < DOF; j++) {
+            const real other = A[best * DOF + j];
+            A[best * DOF + j] = A[k * DOF + j];
+            A[k * DOF + j] = other;
+        }
+        const real other = b[best];
+        b[best] = b[k];
+        b[k] = other;
+        for (int i = k + 1; i < DOF; i++) {
+            const real share = A[i * DOF + k] / A[k * DOF + k];
+            for (int j = k; j < DOF; j++)
+                A[i * DOF + j] -= share * A[k * DOF + j];
+            b[i] -= share * b[k];
+        }
+    }
+    for (int i = DOF - 1; i >= 0; i--) {
+        for (int j = i + 1; j < DOF; j++)
+            b[i] -= A[i * DOF + j] * b[j];
+        b[i] /= A[i * DOF + i];
+    }
+    return @ID@_OK;
+}
+
+static int sign_of(real value)
+{
+    return (value > (real)0.0) - (value < (real)0.0);
+}
+
+/* tau = load + rotor qdd + share |load|: linear once the signs of the loads are known. */
+static int accelerate(
+    const real *M, const real *needed, const real *given, const real *loss, real *qdd)
+{
+    int sign[DOF];
+    for (int i = 0; i < DOF; i++)
+        sign[i] = sign_of(given[i]);
+    for (int round = 0; round < GEAR_ROUNDS; round++) {
+        real A[DOF * DOF];
+        int settled = 1;
+        for (int i = 0; i < DOF; i++) {
+            const real share = loss[i] * (real)sign[i];
+            for (int j = 0; j < DOF; j++)
+                A[i * DOF + j] = ((real)1.0 + share) * M[i * DOF + j];
+            A[i * DOF + i] -= share * EMPTY[PAR_ROTOR + i];
+            qdd[i] = given[i] - ((real)1.0 + share) * needed[i];
+        }
+        if (solve(A, qdd) != @ID@_OK)
+            return @ID@_SINGULAR;
+        for (int i = 0; i < DOF; i++) {
+            real load = needed[i] - EMPTY[PAR_ROTOR + i] * qdd[i];
+            for (int j = 0; j < DOF; j++)
+                load += M[i * DOF + j] * qdd[j];
+            const int now = sign_of(load);
+            settled = settled && (loss[i] == (real)0.0 || now == sign[i] || now == 0);
+            sign[i] = now;
+        }
+        if (settled)
+            return @ID@_OK;
+    }
+    return @ID@_UNSETTLED;
+}
+
+int @id@_forward_dynamics(
+    const real *q, const real *qd, const real *tau, real payload, real *qdd)
+{
+    real x[MOTION], par[PAR_COUNT], M[DOF * DOF], needed[DOF], zero[DOF];
+    real dry[DOF], given[DOF], loss[DOF], direction[DOF], out[DOF];
+    for (int i = 0; i < DOF; i++)
+        zero[i] = (real)0.0;
+    int status = check_three(q, qd, tau);
+    if (status == @ID@_OK)
+        status = motion_of_joints(q, qd, zero, x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    if (status != @ID@_OK)
+        return status;
+    mass_of(par, x, M);
+    torque(par, x, needed);
+    status = add_passive(x, 0, needed);
+    if (status != @ID@_OK)
+        return status;
+    for (int i = 0; i < DOF; i++) {
+        direction[i] = direction_of(x[AT_QD + i]);
+        dry[i] = (real)0.0; /* with no torque through the gears: what does not grow with it */
+    }
+    add_friction(x, direction, dry);
+    for (int i = 0; i < DOF; i++) {
+        given[i] = SIGN[i] * tau[i] - dry[i];
+        loss[i] = EMPTY[PAR_LOAD + i] * direction[i];
+    }
+    status = check_result(needed, DOF);
+    status = worse(status, check_result(M, DOF * DOF));
+    if (status == @ID@_OK)
+        status = accelerate(M, needed, given, loss, out);
+    if (status == @ID@_OK)
+        status = check_result(out, DOF);
+    for (int i = 0; status == @ID@_OK && i < DOF; i++)
+        qdd[i] = SIGN[i] * out[i];
+    return status;
+}

@@ -1,0 +1,124 @@
+#ifndef @ID@_DELTA_H
+#define @ID@_DELTA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef @real@ @id@_real;
+
+#define @ID@_DOF @dof@
+#define @ID@_OWN_PAYLOAD @own_payload@ /* kg, of the robot file */
+#define @ID@_LARGEST @largest@ /* of any input, in its unit; beyond it: @ID@_RANGE */
+#define @ID@_RATE @rate@ /* Hz, of the samples of the payload estimator */
+
+/* What every function returns. Unless said otherwise, outputs are untouched where it is not OK. */
+enum {
+    @ID@_OK = 0,
+    @ID@_UNREACHABLE = 1, /* no arm angle, or no platform point, closes the loop */
+    @ID@_SINGULAR = 2,    /* arm and strut in line, struts in one plane, spindle horizontal */
+    @ID@_NOT_FINITE = 3,  /* an input is NaN or infinite */
+    @ID@_RANGE = 4,       /* an input is above LARGEST, or a result is too large for a number */
+    @ID@_UNSETTLED = 5,   /* forward dynamics: the gears' losses have no consistent direction */
+    @ID@_NOT_READY = 6,   /* payload: init was not called */
+    @ID@_PATTERN = 7,     /* payload: qd, qdd given in some samples only, or qdd without qd */
+    @ID@_JUMPED = 8,      /* payload: an arm's angle jumped; the sample was not used */
+    @ID@_RESTARTED = 9    /* payload: the angles stayed where they jumped to; begun anew there */
+};
+
+/*
+ * Platform coordinates p = (x, y, z@psi@) in m@rad@, base frame, z up. Joint coordinates q and
+ * torques tau in the controller's own sign and offset. Every array has @ID@_DOF entries; an output
+ * may be the same array as an input. `payload` is the mass in kg that is carried at the robot's
+ * payload offset, instead of that of the robot file; the estimate of the payload may go in.
+ */
+
+/* Joint angles of a platform position. */
+int @id@_inverse_kinematics(const @id@_real *p, @id@_real *q);
+
+/* Platform position of joint angles. */
+int @id@_forward_kinematics(const @id@_real *q, @id@_real *p);
+
+/* Joint angles, rates and accelerations of a platform motion. */
+int @id@_joint_rates(const @id@_real *p, const @id@_real *pd, const @id@_real *pdd,
+    @id@_real *q, @id@_real *qd, @id@_real *qdd);
+
+/* Platform position, velocity and acceleration of a joint motion. */
+int @id@_platform_rates(const @id@_real *q, const @id@_real *qd, const @id@_real *qdd,
+    @id@_real *p, @id@_real *pd, @id@_real *pdd);
+
+/* Drive torques that make a platform motion, the drives' friction included. */
+int @id@_feedforward(const @id@_real *p, const @id@_real *pd, const @id@_real *pdd,
+    @id@_real payload, @id@_real *tau);
+
+/* The same for a joint motion. */
+int @id@_feedforward_joints(const @id@_real *q, const @id@_real *qd, const @id@_real *qdd,
+    @id@_real payload, @id@_real *tau);
+
+/* Torques that hold the robot still, without friction. */
+int @id@_gravity_torque(const @id@_real *q, @id@_real payload, @id@_real *tau);
+
+/* Mass matrix at the joints in kg m^2, @ID@_DOF x @ID@_DOF, row after row. */
+int @id@_mass_matrix(const @id@_real *q, @id@_real payload, @id@_real *M);
+
+/* Joint accelerations of drive torques, the drives' friction included. Sticking is not modelled. */
+int @id@_forward_dynamics(const @id@_real *q, const @id@_real *qd, const @id@_real *tau,
+    @id@_real payload, @id@_real *qdd);
+
+/* ---------------------------------------------------------------- payload estimator */
+
+enum {
+    @ID@_NO_EVENT = 0,
+    @ID@_PICK = 1,
+    @ID@_RELEASE = 2,
+    @ID@_LOST_GRIP = 3
+};
+
+/* What an update tells. `std` is infinite while nothing is known of a load. */
+typedef struct {
+    @id@_real mass;      /* kg; 0 while the robot is empty */
+    @id@_real std;       /* kg, standard deviation of mass */
+    int event;           /* @ID@_NO_EVENT, or what became known in this update */
+    @id@_real event_age; /* s before this sample at which it happened, estimated */
+    int running;         /* 1 once the filters have settled */
+    int loaded;          /* 1 while a load is held */
+    int finished;        /* 1 where a pick ended in this update; it was: */
+    @id@_real pick_mass; /* kg */
+    @id@_real pick_std;  /* kg */
+    @id@_real pick_time; /* s from its begin to its end */
+} @id@_payload_result;
+
+/* State of an estimator, one per robot; init before the first update. No field is for the user. */
+typedef struct {
+    int ready, begun, has_qd, has_qdd, has_last, jumped;
+    int place, waiting, pending, running;
+    @id@_real last[3];
+    @id@_real y[@stages@][@channels@], step[@channels@], turn[@stages@][@ID@_DOF];
+    @id@_real found[@narrow_width@], narrow[@narrow_stages@][@narrow_width@];
+    int narrow_begun, history;
+    @id@_real r1[@ID@_DOF], r2[@ID@_DOF], c1[@ID@_DOF], c2[@ID@_DOF];
+    int skip, age, loaded, lost, announced, known;
+    @id@_real S, I, before, lead;
+    unsigned long held;
+    @id@_real ring[@memory@][3];
+    int head, count;
+    @id@_payload_result *out;
+} @id@_payload;
+
+/* Begin: an empty robot, nothing known. */
+void @id@_payload_init(@id@_payload *state);
+
+/*
+ * Take one sample of measured angles and torques; call it at @ID@_RATE. qd and qdd may be NULL:
+ * then they come from the angles. `holding` is the gripper's own signal, 1 or 0, or -1 where there
+ * is none. `result` is always written; a sample that is refused (NOT_FINITE, RANGE, PATTERN, JUMPED)
+ * changes nothing, UNREACHABLE, SINGULAR and RANGE in the middle of the work begin anew.
+ */
+int @id@_payload_update(@id@_payload *state, const @id@_real *q, const @id@_real *qd,
+    const @id@_real *qdd, const @id@_real *tau, int holding, @id@_payload_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,217 @@
+/* The exact model of a Delta robot around the generated functions of kernels.h.
+ *
+ * robot.h gives DOF, the places VR_... of the variables and the robot's numbers. Nothing here may
+ * assume finite numbers: NaN marks what does not exist. No globals, no allocation.
+ */
+#ifndef DELTADYN_MODEL_H
+#define DELTADYN_MODEL_H
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef double real;
+#define REAL_SQRT(value) sqrt(value)
+#define REAL_ABS(value) fabs(value)
+#define INLINE static inline
+
+typedef struct {
+    const char *name;
+    int role; /* one of the roles below */
+    real least, most;
+} Variable;
+
+enum { OUTPUT = 0, INPUT = 1, FIXED = 2, TUNABLE = 3 };
+
+/* Values of the output `status`. */
+enum { GOOD, UNREACHABLE, SINGULAR, NOT_POSITIVE, UNBOUNDED, GEARS, TOO_MANY, STATUSES };
+
+#include "robot.h"
+
+#include "kernels.h"
+
+enum { LIMB_JOINTS = 4, JOINTS = DOF == 4 ? 7 : 4 }; /* kinds of passive joints */
+enum { PASSIVE_ROWS = 3 * LIMB_JOINTS + JOINTS - LIMB_JOINTS };
+
+typedef struct {
+    real values[REALS]; /* by value reference */
+    real q[DOF], qd[DOF], time;
+    int status, fresh, from_joints;
+} Model;
+
+/* A whole state of motion. */
+typedef struct {
+    real cosine[3], sine[3], q[DOF], qd[DOF], qdd[DOF], p[DOF], pd[DOF], pdd[DOF];
+} State;
+
+static const char *status_text(int status)
+{
+    static const char *const TEXTS[STATUSES] = {
+        "good",
+        "out of reach: the struts cannot meet",
+        "singular: the struts lie in one plane, or nearly so",
+        "the mass matrix is not positive definite",
+        "the motion grew without bound",
+        "the gears' losses allow no direction of their loads",
+        "the step needs more than a million integration steps; make step or smoothing larger",
+    };
+    return TEXTS[status];
+}
+
+static int all_finite(const real *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= DBL_MAX))
+            return 0;
+    return 1;
+}
+
+/* The robot's numbers in the order of the generated functions, with the variables' values. */
+static void fill_parameters(const real *v, real *par)
+{
+    const real payload = v[VR_PAYLOAD_MASS];
+    memcpy(par, ROBOT, sizeof(ROBOT));
+    par[PAR_GRAVITY] = v[VR_GRAVITY];
+    par[PAR_M_P] = v[VR_M_P_EMPTY] + payload;
+    memcpy(par + PAR_M_X, v + VR_M_X, 3 * sizeof(real));
+    memcpy(par + PAR_A, v + VR_A, 3 * sizeof(real));
+    memcpy(par + PAR_G, v + VR_G, 3 * sizeof(real));
+    memcpy(par + PAR_G_S, v + VR_G_S, 3 * sizeof(real));
+#if DOF == 4
+    const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
+    memcpy(par + PAR_SPINDLE + 1, v + VR_SPINDLE, 7 * sizeof(real)); /* behind pivot_z */
+    par[PAR_SPINDLE + 5] += payload * x;
+    par[PAR_SPINDLE + 6] += payload * y;
+    par[PAR_SPINDLE + 7] += payload * (x * x + y * y);
+#endif
+    memcpy(par + PAR_VISCOUS, v + VR_VISCOUS, DOF * sizeof(real));
+    memcpy(par + PAR_COULOMB, v + VR_COULOMB, DOF * sizeof(real));
+    memcpy(par + PAR_COULOMB_NEGATIVE, v + VR_COULOMB_NEGATIVE, DOF * sizeof(real));
+    memcpy(par + PAR_STRIBECK, v + VR_STRIBECK, DOF * sizeof(real));
+    memcpy(par + PAR_STRIBECK_VELOCITY, v + VR_STRIBECK_VELOCITY, DOF * sizeof(real));
+    memcpy(par + PAR_OFFSET, v + VR_OFFSET, DOF * sizeof(real));
+    memcpy(par + PAR_LOAD, v + VR_LOAD, DOF * sizeof(real));
+    par[PAR_SMOOTHING] = v[VR_SMOOTHING];
+}
+
+/* The state of joint angles and their rates; false where the struts cannot meet. */
+static int state_of_joints(const real *par, const real *q, const real *qd, const real *qdd, State *s)
+{
+    real x[15], y[15];
+    for (int i = 0; i < 3; i++) {
+        x[i] = q[i];
+        x[3 + i] = qd[i];
+        x[6 + i] = qdd[i];
+        x[9 + i] = cos(q[i]);
+        x[12 + i] = sin(q[i]);
+    }
+    deltadyn_joint_state(par, x, y, 1);
+    memcpy(s->cosine, y, 3 * sizeof(real));
+    memcpy(s->sine, y + 3, 3 * sizeof(real));
+    memcpy(s->p, y + 6, 3 * sizeof(real));
+    memcpy(s->pd, y + 9, 3 * sizeof(real));
+    memcpy(s->pdd, y + 12, 3 * sizeof(real));
+    memcpy(s->q, q, sizeof(s->q));
+    memcpy(s->qd, qd, sizeof(s->qd));
+    memcpy(s->qdd, qdd, sizeof(s->qdd));
+#if DOF == 4
+    s->p[3] = q[3];
+    s->pd[3] = qd[3];
+    s->pdd[3] = qdd[3];
+#endif
+    return all_finite(y, 15);
+}
+
+static real sign(real value)
+{
+    return (real)((value > 0) - (value < 0));
+}
+
+static real direction(real rate, real smoothing)
+{
+    return smoothing > 0 ? tanh(rate / smoothing) : sign(rate);
+}
+
+/* Friction in the passive joints: rates B qd, and the slope of friction about rest, per row of B. */
+typedef struct {
+    int there;
+    real B[PASSIVE_ROWS * DOF], slope[PASSIVE_ROWS];
+} Passive;
+
+/* Add to tau what friction in the passive joints asks: B^T f(B qd). */
+static void passive_friction(
+    const real *par, const real *v, const State *s, Passive *passive, real *tau)
+{
+    const real *viscous = v + VR_PASSIVE_VISCOUS, *coulomb = v + VR_PASSIVE_COULOMB;
+    const real smoothing = par[PAR_SMOOTHING];
+    real x[3 * DOF];
+    passive->there = 0;
+    for (int joint = 0; joint < JOINTS; joint++)
+        passive->there |= viscous[joint] != 0 || coulomb[joint] != 0;
+    if (!passive->there)
+        return;
+    for (int i = 0; i < DOF; i++) {
+        x[i] = s->q[i];
+        x[DOF + i] = cos(s->q[i]);
+        x[2 * DOF + i] = sin(s->q[i]);
+    }
+    KERNEL(passive)(par, 1, x, passive->B, 1);
+    for (int row = 0; row < PASSIVE_ROWS; row++) {
+        const int joint = row < 3 * LIMB_JOINTS ? row / 3 : row - 2 * LIMB_JOINTS;
+        const real copies = joint > LIMB_JOINTS ? 2 : 1; /* two universal joints of each name */
+        const real *b = passive->B + row * DOF;
+        real rate = 0;
+        for (int i = 0; i < DOF; i++)
+            rate += b[i] * s->qd[i];
+        const real f = viscous[joint] * rate + coulomb[joint] * direction(rate, smoothing);
+        const real steep = smoothing > 0 ? coulomb[joint] / smoothing : 0;
+        passive->slope[row] = copies * (viscous[joint] + steep);
+        for (int i = 0; i < DOF; i++)
+            tau[i] += copies * f * b[i];
+    }
+}
+
+/* tau, qd, qdd, direction, Stribeck shape of each axis; the torque is without the drives' friction. */
+static void needed_torque(const real *par, const real *v, const State *s, Passive *passive, real *y)
+{
+    real x[6 + 6 * DOF + 2];
+    memcpy(x, s->cosine, 3 * sizeof(real));
+    memcpy(x + 3, s->sine, 3 * sizeof(real));
+    memcpy(x + 6, s->qd, sizeof(s->qd));
+    memcpy(x + 6 + DOF, s->qdd, sizeof(s->qdd));
+    memcpy(x + 6 + 2 * DOF, s->p, sizeof(s->p));
+    memcpy(x + 6 + 3 * DOF, s->pd, sizeof(s->pd));
+    memcpy(x + 6 + 4 * DOF, s->pdd, sizeof(s->pdd));
+    memcpy(x + 6 + 5 * DOF, v + VR_FORCE, DOF * sizeof(real));
+    x[6 + 6 * DOF] = cos(s->p[DOF - 1]); /* of psi; a robot with three axes does not read it */
+    x[6 + 6 * DOF + 1] = sin(s->p[DOF - 1]);
+    KERNEL(state_torque)(par, x, y, 1);
+    passive_friction(par, v, s, passive, y);
+    for (int i = 0; i < DOF; i++) {
+        const real rate = s->qd[i], smoothing = par[PAR_SMOOTHING];
+        const real velocity = par[PAR_STRIBECK_VELOCITY + i];
+        const real ratio = velocity > 0 ? rate / velocity : 0;
+        y[3 * DOF + i] = direction(rate, smoothing);
+        y[4 * DOF + i] = velocity > 0 ? exp(-ratio * ratio) : 0;
+    }
+}
+
+/* Into the variables: the state, and the controller's own angles and rates. */
+static void store_state(real *v, const State *s)
+{
+    memcpy(v + VR_Q, s->q, sizeof(s->q));
+    memcpy(v + VR_QD, s->qd, sizeof(s->qd));
+    memcpy(v + VR_QDD, s->qdd, sizeof(s->qdd));
+    memcpy(v + VR_P, s->p, sizeof(s->p));
+    memcpy(v + VR_PD, s->pd, sizeof(s->pd));
+    memcpy(v + VR_PDD, s->pdd, sizeof(s->pdd));
+    for (int i = 0; i < DOF; i++) {
+        v[VR_CONTROLLER_Q + i] = CONTROLLER_SIGN[i] * s->q[i] + CONTROLLER_OFFSET[i];
+        v[VR_CONTROLLER_QD + i] = CONTROLLER_SIGN[i] * s->qd[i];
+    }
+}
+
+#endif

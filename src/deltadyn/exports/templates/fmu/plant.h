@@ -1,0 +1,278 @@
+/* The plant: accelerations of torques, integrated by Runge-Kutta of order 4 with held inputs. */
+#ifndef DELTADYN_PLANT_H
+#define DELTADYN_PLANT_H
+
+#include "model.h"
+
+#define SINGULAR_VOLUME 1e-3 /* of the parallelepiped of the three struts' directions */
+#define FRICTION_STEP 1.5 /* a step's product with the fastest rate of friction; 2.78 is unstable */
+#ifndef MOST_STEPS
+#define MOST_STEPS 1e6 /* of integration in a communication step */
+#endif
+
+enum { TRIES = 3 }; /* of the loads' signs that the loads suggest, before all are tried */
+
+/* M = L L^T in the lower triangle; false where M is not positive definite. */
+static int factor(real *matrix)
+{
+    for (int j = 0; j < DOF; j++) {
+        for (int i = j; i < DOF; i++) {
+            real sum = matrix[i * DOF + j];
+            for (int k = 0; k < j; k++)
+                sum -= matrix[i * DOF + k] * matrix[j * DOF + k];
+            if (i == j && !(sum > 0))
+                return 0;
+            matrix[i * DOF + j] = i == j ? sqrt(sum) : sum / matrix[j * DOF + j];
+        }
+    }
+    return 1;
+}
+
+static void solve_factored(const real *matrix, const real *right, real *x)
+{
+    for (int i = 0; i < DOF; i++) {
+        x[i] = right[i];
+        for (int k = 0; k < i; k++)
+            x[i] -= matrix[i * DOF + k] * x[k];
+        x[i] /= matrix[i * DOF + i];
+    }
+    for (int i = DOF - 1; i >= 0; i--) {
+        for (int k = i + 1; k < DOF; k++)
+            x[i] -= matrix[k * DOF + i] * x[k];
+        x[i] /= matrix[i * DOF + i];
+    }
+}
+
+/* Whether the struts span space well enough for forces on the platform to be held. */
+static int struts_span(const real *par, const State *s)
+{
+    real rod[3][3];
+    for (int i = 0; i < 3; i++) {
+        const real *limb = par + PAR_LIMB + 5 * i; /* r, l1, l2, cos, sin */
+        const real reach = limb[0] + limb[1] * s->cosine[i];
+        rod[i][0] = (s->p[0] - reach * limb[3]) / limb[2];
+        rod[i][1] = (s->p[1] - reach * limb[4]) / limb[2];
+        rod[i][2] = (s->p[2] + limb[1] * s->sine[i]) / limb[2];
+    }
+    const real volume = rod[0][0] * (rod[1][1] * rod[2][2] - rod[1][2] * rod[2][1])
+        - rod[0][1] * (rod[1][0] * rod[2][2] - rod[1][2] * rod[2][0])
+        + rod[0][2] * (rod[1][0] * rod[2][1] - rod[1][1] * rod[2][0]);
+    return fabs(volume) > SINGULAR_VOLUME;
+}
+
+/* qdd of given = J qdd + load + mu s |load| with load = (M - J) qdd + needed.
+ *
+ * Divided by 1 + mu s sign(load) this is symmetric; exactly one pattern of signs fits.
+ */
+static int solve_with_losses(
+    const real *M, const real *needed, const real *given, const real *loss, const real *rotor,
+    real *qdd)
+{
+    real signs[DOF], most = 0;
+    for (int i = 0; i < DOF; i++) {
+        signs[i] = given[i] < 0 ? -1 : 1;
+        most = fmax(most, fabs(given[i]));
+    }
+    for (int attempt = 0; attempt < TRIES + (1 << DOF); attempt++) {
+        real matrix[DOF * DOF], right[DOF];
+        int fits = 1;
+        memcpy(matrix, M, sizeof(matrix));
+        for (int i = 0; i < DOF; i++) {
+            if (attempt >= TRIES)
+                signs[i] = ((attempt - TRIES) >> i) & 1 ? -1 : 1;
+            const real passed = 1 / (1 + loss[i] * signs[i]);
+            matrix[i * DOF + i] += rotor[i] * (passed - 1);
+            right[i] = given[i] * passed - needed[i];
+        }
+        if (!factor(matrix))
+            return NOT_POSITIVE;
+        solve_factored(matrix, right, qdd);
+        for (int i = 0; i < DOF; i++) {
+            real load = needed[i] - rotor[i] * qdd[i];
+            for (int k = 0; k < DOF; k++)
+                load += M[i * DOF + k] * qdd[k];
+            const real settled = load < 0 ? -1 : 1;
+            fits &= settled == signs[i] || fabs(load) <= 1e-9 * most || loss[i] == 0;
+            signs[i] = settled;
+        }
+        if (fits)
+            return GOOD;
+    }
+    return GEARS;
+}
+
+/* b . M^-1 b */
+static real compliance(const real *factored, const real *b)
+{
+    real x[DOF], sum = 0;
+    solve_factored(factored, b, x);
+    for (int i = 0; i < DOF; i++)
+        sum += b[i] * x[i];
+    return sum;
+}
+
+/* The fastest rate of friction, which is steep about rest where smoothing is small.
+ *
+ * The fastest rate of M^-1 D is at most its trace, as its eigenvalues are not negative.
+ */
+static real friction_rate(
+    const real *par, const real *factored, const Passive *passive, const real *needed,
+    const real *tau)
+{
+    real rate = 0;
+    for (int i = 0; i < DOF; i++) {
+        real unit[DOF] = { 0 };
+        const real dry = fmax(par[PAR_COULOMB + i], par[PAR_COULOMB_NEGATIVE + i])
+            + par[PAR_STRIBECK + i] + par[PAR_LOAD + i] * (fabs(needed[i]) + fabs(tau[i]));
+        unit[i] = 1;
+        rate += (par[PAR_VISCOUS + i] + dry / par[PAR_SMOOTHING]) * compliance(factored, unit);
+    }
+    for (int row = 0; passive->there && row < PASSIVE_ROWS; row++)
+        if (passive->slope[row] > 0)
+            rate += passive->slope[row] * compliance(factored, passive->B + row * DOF);
+    return rate;
+}
+
+/* M in `mass`, and its factor; false where it is not positive definite. */
+static int mass_matrix(const real *par, const State *s, real *mass, real *factored)
+{
+    real x[6 + DOF + 2];
+    memcpy(x, s->cosine, 3 * sizeof(real));
+    memcpy(x + 3, s->sine, 3 * sizeof(real));
+    memcpy(x + 6, s->p, sizeof(s->p));
+    x[6 + DOF] = cos(s->p[DOF - 1]); /* of psi, as above */
+    x[6 + DOF + 1] = sin(s->p[DOF - 1]);
+    KERNEL(mass)(par, x, mass, 1);
+    memcpy(factored, mass, DOF * DOF * sizeof(real));
+    return factor(factored);
+}
+
+/* Accelerations qdd at q, qd under the inputs, and the longest stable step where it is wanted. */
+static int accelerate(
+    const real *par, const real *v, const real *q, const real *qd, real *qdd, real *longest)
+{
+    const real *tau = v + VR_TAU, still[DOF] = { 0 };
+    real y[5 * DOF], M[DOF * DOF], factored[DOF * DOF];
+    real needed[DOF], given[DOF], loss[DOF];
+    int lossy = 0;
+    State s;
+    Passive passive;
+    if (!all_finite(q, DOF) || !all_finite(qd, DOF))
+        return UNBOUNDED;
+    if (!state_of_joints(par, q, qd, still, &s))
+        return UNREACHABLE;
+    if (!struts_span(par, &s))
+        return SINGULAR;
+    if (!mass_matrix(par, &s, M, factored))
+        return NOT_POSITIVE;
+    needed_torque(par, v, &s, &passive, y);
+    memcpy(needed, y, sizeof(needed));
+    if (longest) {
+        const real rate = friction_rate(par, factored, &passive, needed, tau);
+        *longest = rate > 0 ? FRICTION_STEP / rate : DBL_MAX;
+    }
+    memset(y, 0, DOF * sizeof(real)); /* no load: the gears' losses come below */
+    KERNEL(friction)(par, y, y, 1);
+    for (int i = 0; i < DOF; i++) {
+        given[i] = tau[i] - y[i];
+        loss[i] = par[PAR_LOAD + i] * y[3 * DOF + i];
+        lossy |= loss[i] != 0;
+    }
+    if (lossy) {
+        const int status = solve_with_losses(M, needed, given, loss, par + PAR_ROTOR, qdd);
+        if (status != GOOD)
+            return status;
+    } else {
+        for (int i = 0; i < DOF; i++)
+            given[i] -= needed[i];
+        solve_factored(factored, given, qdd);
+    }
+    return all_finite(qdd, DOF) ? GOOD : UNBOUNDED;
+}
+
+/* One step of dt seconds from q, qd, where the acceleration is `first`. */
+static int runge_kutta(
+    const real *par, const real *v, const real *first, real dt, real *q, real *qd)
+{
+    static const real AHEAD[4] = { 0, 0.5, 0.5, 1 }, WEIGHT[4] = { 1, 2, 2, 1 };
+    real rate[DOF], slope[DOF], moved[DOF], sped[DOF];
+    memcpy(rate, qd, sizeof(rate));
+    memcpy(slope, first, sizeof(slope));
+    memcpy(moved, q, sizeof(moved));
+    memcpy(sped, qd, sizeof(sped));
+    for (int stage = 0; stage < 4; stage++) {
+        if (stage > 0) {
+            real angle[DOF];
+            for (int i = 0; i < DOF; i++) {
+                angle[i] = q[i] + AHEAD[stage] * dt * rate[i];
+                rate[i] = qd[i] + AHEAD[stage] * dt * slope[i];
+            }
+            const int status = accelerate(par, v, angle, rate, slope, NULL);
+            if (status != GOOD)
+                return status;
+        }
+        for (int i = 0; i < DOF; i++) {
+            moved[i] += WEIGHT[stage] * dt / 6 * rate[i];
+            sped[i] += WEIGHT[stage] * dt / 6 * slope[i];
+        }
+    }
+    memcpy(q, moved, sizeof(moved));
+    memcpy(qd, sped, sizeof(sped));
+    return GOOD;
+}
+
+/* Go h seconds further in equal steps not longer than `step`; stops at the last good state. */
+static int model_advance(Model *model, real h)
+{
+    const real *v = model->values, end = model->time + h;
+    real par[PAR_COUNT], first[DOF], longest, left = h, taken = 0;
+    fill_parameters(v, par);
+    int status = accelerate(par, v, model->q, model->qd, first, &longest);
+    model->fresh = 0;
+    while (status == GOOD && left > 0) {
+        real q[DOF], qd[DOF];
+        const real count = ceil(left / fmin(v[VR_STEP], longest) - 1e-9);
+        if (!(count + taken <= MOST_STEPS))
+            return TOO_MANY;
+        const real dt = count <= 1 ? left : left / count;
+        memcpy(q, model->q, sizeof(q));
+        memcpy(qd, model->qd, sizeof(qd));
+        status = runge_kutta(par, v, first, dt, q, qd);
+        if (status == GOOD)
+            status = accelerate(par, v, q, qd, first, &longest);
+        if (status != GOOD)
+            break;
+        memcpy(model->q, q, sizeof(q));
+        memcpy(model->qd, qd, sizeof(qd));
+        left = count <= 1 ? 0 : left - dt;
+        taken += 1;
+        model->time = end - left;
+    }
+    return status;
+}
+
+/* Outputs of the state under the inputs. */
+static int model_outputs(Model *model)
+{
+    real par[PAR_COUNT], qdd[DOF];
+    State s;
+    fill_parameters(model->values, par);
+    int status = accelerate(par, model->values, model->q, model->qd, qdd, NULL);
+    if (status != GOOD)
+        return status;
+    if (!state_of_joints(par, model->q, model->qd, qdd, &s))
+        return UNREACHABLE;
+    store_state(model->values, &s);
+    return GOOD;
+}
+
+/* Before the simulation starts, the state follows the start values. */
+static void model_start(Model *model)
+{
+    memcpy(model->q, model->values + VR_Q_START, sizeof(model->q));
+    memcpy(model->qd, model->values + VR_QD_START, sizeof(model->qd));
+}
+
+enum { STOPS_FOR_GOOD = 1 }; /* a step that failed fails again */
+
+#endif
