@@ -1,0 +1,67 @@
+"""The robots and the states that the benchmark runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import packed_parameters
+from deltadyn.kernels import available as kernels_available
+from deltadyn.kernels import inverse_dynamics_platform
+from deltadyn.kinematics import State
+from deltadyn.kinematics.workspace import working_cylinder
+from deltadyn.robot import Robot
+from deltadyn.robot_file import load_robot
+
+ROBOTS = {3: "sipro-d3-1200", 4: "example-delta-4"}
+SPEED, ACCELERATION = 3.0, 40.0  # m/s and m/s^2: half-widths of the platform's rates
+TURN_SPEED, TURN_ACCELERATION = 10.0, 200.0  # rad/s and rad/s^2, of psi
+SAMPLES = 20_000  # for the peers and for one core: below the number from which threads are used
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A robot and platform motions p, pd, pdd (N, dof) inside its working cylinder."""
+
+    robot: Robot
+    p: FloatArray
+    pd: FloatArray
+    pdd: FloatArray
+
+    @classmethod
+    def of(cls, robot: Robot, samples: int, seed: int = 0) -> Case:
+        """Random motions: places all over the cylinder, rates as in fast pick and place."""
+        rng = np.random.default_rng(seed)
+        room = working_cylinder(robot)
+        radius = room.radius * np.sqrt(rng.uniform(0, 1, samples))
+        angle = rng.uniform(-np.pi, np.pi, samples)
+        height = rng.uniform(room.z_min, room.z_max, samples)
+        place = [radius * np.cos(angle), radius * np.sin(angle), height]
+        turn = rng.uniform(-np.pi, np.pi, (samples, robot.dof - 3))
+        p = np.column_stack([*place, turn])
+        width = np.array([1.0, 1.0, 1.0, 0.0][: robot.dof])
+        psi = 1.0 - width
+        pd = rng.uniform(-1, 1, p.shape) * (SPEED * width + TURN_SPEED * psi)
+        pdd = rng.uniform(-1, 1, p.shape) * (ACCELERATION * width + TURN_ACCELERATION * psi)
+        return cls(robot, p, pd, pdd)
+
+    @property
+    def state(self) -> State:
+        """The same motions with their joint coordinates."""
+        return State.from_platform(self.robot, self.p, self.pd, self.pdd)
+
+    def torque(self) -> FloatArray:
+        """Our torques (N, dof) without friction, in N m."""
+        if kernels_available():
+            par = packed_parameters(self.robot)
+            return inverse_dynamics_platform(par, self.p, self.pd, self.pdd, friction=False)
+        from deltadyn.dynamics import inverse_dynamics
+
+        return np.asarray(inverse_dynamics(self.robot, self.state, friction=False))
+
+
+def standard_case(dof: int, samples: int = SAMPLES) -> Case:
+    """The case of the benchmark: a catalogue robot with that many degrees of freedom."""
+    return Case.of(load_robot(ROBOTS[dof]), samples)
