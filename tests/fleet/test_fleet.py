@@ -1,0 +1,149 @@
+"""Fleets: robots that are alike, one that is not, and what the page and the command say."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.identification.motions import recording_of
+
+import deltadyn as dd
+from deltadyn.commands.fleet import fleet as command
+from deltadyn.errors import InputError
+from deltadyn.fleet import Fleet, LogFile, Spread, fleet
+from deltadyn.recording import Recording
+
+ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=1.0, coulomb=3.0)
+NAMES = ("cell-1", "cell-2", "cell-3", "cell-4")
+NOISE = 0.3  # N m
+
+
+def logs(worn: float) -> dict[str, list[Recording]]:
+    """Logs of four robots; the third has `worn` times the Coulomb friction on axis 2."""
+    found = {}
+    for number, name in enumerate(NAMES):
+        own = ROBOT
+        if name == "cell-3":
+            own = ROBOT.with_friction(coulomb=(3.0, 3.0 * worn, 3.0))
+        found[name] = [recording_of(own, NOISE, seed=number, name=name)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def alike() -> Fleet:
+    return fleet(ROBOT, logs(1.0))
+
+
+@pytest.fixture(scope="module")
+def worn() -> Fleet:
+    return fleet(ROBOT, logs(1.5))
+
+
+def test_robots_that_are_alike_do_not_stand_out(alike: Fleet) -> None:
+    assert alike.outliers == ()
+    assert alike.status == "4 robots: none stands out."
+    # noise alone: the scatter between robots is below three deviations of one robot's value
+    for item in alike.spreads:
+        assert item.between < 3 * item.std.max()
+
+
+def test_the_worn_robot_stands_out_in_what_is_worn(worn: Fleet) -> None:
+    first = worn.outliers[0]
+    assert (first.member, first.parameter) == ("cell-3", "Fc2")
+    assert first.change == pytest.approx(0.5, abs=0.05)
+    assert {item.member for item in worn.outliers} == {"cell-3"}
+    assert "cell-3: Fc2 is 4.5" in str(first)
+    assert worn.status == "4 robots: cell-3 stands out."
+    assert worn.spreads[[item.name for item in worn.spreads].index("Fc2")].p_value < 1e-6
+
+
+def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
+    together = [item for items in logs(1.0).values() for item in items]
+    direct = dd.identify(ROBOT, together, band=alike.band, unidentifiable="hold")
+    # the same rows in the same blocks; sums in another order
+    np.testing.assert_allclose(alike.common.values, direct.values, rtol=1e-7, atol=1e-9)
+    assert len(alike.common.data) == 4
+    assert alike.common.uncertainty.std.mean() < min(
+        fit.uncertainty.std.mean() for fit in alike.members.values()
+    )
+
+
+def test_a_heavier_robot_is_no_forgotten_payload() -> None:
+    found = logs(1.0)
+    heavy = ROBOT.replace(platform=replace(ROBOT.platform, mass=ROBOT.platform.mass + 0.8))
+    found["cell-2"] = [recording_of(heavy, NOISE, seed=1, name="cell-2")]
+    odd = fleet(ROBOT, found).outliers[0]
+    assert (odd.member, odd.parameter) == ("cell-2", "M_P")
+    assert odd.value - odd.others == pytest.approx(0.8, abs=0.05)  # five deviations
+
+
+def test_spreads_against_the_textbook() -> None:
+    """Equal deviations: tau^2 is the variance of the values less the noise's."""
+    x, s = np.array([1.0, 2.0, 4.0, 9.0]), np.full(4, 0.5)
+    found = Spread.of("a", "N m", x, s)
+    assert found.mean == pytest.approx(x.mean())
+    assert found.between**2 == pytest.approx(x.var(ddof=1) - 0.25)
+    assert found.mean_std**2 == pytest.approx(x.var(ddof=1) / 4)
+    others = np.array([1.0, 2.0, 4.0])
+    scale = math.sqrt(0.25 + (others.var(ddof=1) - 0.25) + others.var(ddof=1) / 3)
+    assert found.z[3] == pytest.approx((9 - others.mean()) / scale)
+    unknown = Spread.of("a", "N m", np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, np.inf]))
+    assert np.isnan(unknown.z).all()  # one other robot tells nothing of how robots scatter
+
+
+def test_page_table_and_files(worn: Fleet, tmp_path: Path) -> None:
+    page = worn.page(tmp_path / "fleet.html").read_text()
+    assert "cell-3 stands out" in page
+    assert "plotly" in page.lower()
+    row = next(line for line in worn.table.splitlines() if line.startswith("Fc2"))
+    assert row.count("!") == 1
+    names = {path.name for path in worn.save(tmp_path / "robots")}
+    assert {"cell-3.yaml", "cell-3.json", "fleet.yaml", "fleet.json"} <= names
+    assert dd.load_robot(tmp_path / "robots" / "cell-3.yaml").friction.coulomb[1] == pytest.approx(
+        4.5, abs=0.2
+    )
+    json.dumps(worn.as_dict(), allow_nan=False)
+
+
+def write_logs(folder: Path, worn: float) -> None:
+    for name, items in logs(worn).items():
+        (folder / name).mkdir(parents=True)
+        dd.write_recording(items[0], folder / name / "log.csv")
+
+
+def test_the_command_in_two_processes(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 1.5)
+    ROBOT.save(tmp_path / "robot.yaml")
+    arguments = [str(tmp_path / "robot.yaml"), str(tmp_path / "logs"), "--workers", "2"]
+    result = CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "f.html"), "--json"])
+    assert result.exit_code == 1, result.output  # a robot stands out
+    record = json.loads(result.stdout)
+    assert record["outliers"][0]["member"] == "cell-3"
+    assert Path(record["page"]).exists()
+    assert record["members"]["cell-1"]["provenance"]["data"][0]["samples"] == 4000
+
+
+def test_wrong_calls(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="robots of the fleet is 1; allowed: at least 2"):
+        fleet(ROBOT, {"a": [recording_of(ROBOT)]})
+    with pytest.raises(InputError, match="method is 'two-step'; allowed: one that fits"):
+        fleet(ROBOT, logs(1.0), "two-step")
+    with pytest.raises(InputError, match="workers is 0; allowed: a whole number"):
+        fleet(ROBOT, logs(1.0), workers=0)
+    with pytest.raises(InputError, match="name of a robot is 'fleet'"):
+        fleet(ROBOT, {"fleet": [], "b": []})
+    missing = LogFile(str(tmp_path / "none.csv"), {})
+    with pytest.raises(InputError, match=r"none\.csv: file does not exist"):
+        fleet(ROBOT, {"a": [missing], "b": [missing]})
+    run = CliRunner().invoke(command, ["sipro-d3-1200", str(tmp_path / "none")])
+    assert run.exit_code == 2
+    assert "a folder with a log or a folder for every robot" in run.stderr
+    (tmp_path / "logs" / "empty").mkdir(parents=True)
+    run = CliRunner().invoke(command, ["sipro-d3-1200", str(tmp_path / "logs")])
+    assert "logs at " in run.stderr
+    assert "is 0; allowed: at least 1" in run.stderr
