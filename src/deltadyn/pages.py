@@ -1,12 +1,16 @@
-"""One-file HTML pages that open offline: style, tables, figures, and writing them at once."""
+"""One-file HTML pages that open offline: style, tables, figures, sections, and writing them."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
+
+from deltadyn.files import write_whole
 
 STYLE = """\
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1300px; margin: 2em auto;
@@ -17,27 +21,151 @@ th, td { padding: 0.15em 0.9em 0.15em 0; border-bottom: 1px solid #ddd; text-ali
 .note, figcaption { color: #555; max-width: 60em; }
 .no { color: #b00020; font-weight: bold; }
 pre { background: #f5f6f8; padding: 1em; white-space: pre-wrap; line-height: 1.35; }
-figure { margin: 1.5em 0; }"""
+figure { margin: 1.5em 0; }
+:focus-visible { outline: 3px solid #0b57a4; outline-offset: 2px; }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  .modebar-container { display: none !important; }
+  figure, table { break-inside: avoid; }
+  h1, h2, h3 { break-after: avoid; }
+}"""
+
+#: What a page with sections has on top: contents at the side, a verdict in colour and in words.
+SECTIONS_STYLE = """\
+body { max-width: 1480px; }
+a { color: #0b57a4; }
+h1 { margin: 0 0 0.1em; line-height: 1.2; }
+h2 { border-bottom: 2px solid #d5dae0; padding-bottom: 0.2em; margin: 1.8em 0 0.6em; }
+h3 { margin: 1.2em 0 0.3em; font-size: 1.05em; }
+p, li { max-width: 60em; }
+thead th { vertical-align: bottom; border-bottom: 2px solid #b9c0c8; }
+.table { overflow-x: auto; }
+.caption { margin: 1.2em 0 0.2em; }
+.layout { display: grid; grid-template-columns: 14em minmax(0, 1fr); gap: 2.5em; }
+nav { position: sticky; top: 1em; align-self: start; margin-top: 1.8em; }
+nav ol { margin: 0.4em 0; padding-left: 1.6em; }
+nav li { padding: 0.12em 0; }
+.verdict { border: 1px solid; border-left-width: 10px; border-radius: 4px; padding: 0.5em 1.2em;
+  margin: 1em 0; }
+.verdict h2 { border: 0; margin: 0.3em 0; }
+.verdict.good { background: #e7f5ea; border-color: #1e7d34; color: #12461f; }
+.verdict.care { background: #fff4d6; border-color: #a36a00; color: #4f3500; }
+.verdict.bad { background: #fde9ea; border-color: #b00020; color: #71000f; }
+.verdict.unknown { background: #eef1f5; border-color: #5b6675; color: #24303f; }
+.controls { display: flex; gap: 0.8em; align-items: center; max-width: 60em; }
+.controls input { flex: 1; }
+button { font: inherit; min-width: 5em; padding: 0.25em 0.8em; border: 1px solid #5b6675;
+  border-radius: 4px; background: #f5f6f8; color: #222; }
+.print-only { display: none; }
+.print-only svg { max-width: 100%; height: auto; }
+@media (max-width: 1050px) {
+  .layout { display: block; }
+  nav { position: static; margin-top: 1em; }
+  nav ol { columns: 15em; column-gap: 2em; }
+}
+@media print {
+  @page { margin: 14mm 12mm; }
+  nav, .screen-only { display: none !important; }
+  .layout { display: block; }
+  .print-only { display: block; }
+  .table { overflow: visible; }
+  .tabled { break-inside: avoid; }
+  .tabled:has(table.long) { break-inside: auto; }
+  .caption { break-after: avoid; }
+  table { font-size: 8.5pt; }
+  th, td { padding-right: 0.6em; overflow-wrap: break-word; }
+  table.long { break-inside: auto; }
+  tr { break-inside: avoid; }
+  .verdict { break-inside: avoid; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+}"""
+
+#: Figures are set to the size of the paper before a page is printed, and back after it.
+PRINTING = """\
+(function () {
+  var paper = { width: 690, height: 880 }, kept = new Map();
+  function each(act) {
+    document.querySelectorAll(".js-plotly-plot").forEach(function (plot) {
+      if (!plot.closest(".screen-only")) act(plot);
+    });
+  }
+  window.addEventListener("beforeprint", function () {
+    each(function (plot) {
+      var size = { width: plot._fullLayout.width, height: plot._fullLayout.height };
+      kept.set(plot, size);
+      Plotly.relayout(plot, { width: Math.min(paper.width, size.width),
+        height: Math.min(paper.height, size.height) });
+    });
+  });
+  window.addEventListener("afterprint", function () {
+    each(function (plot) {
+      var size = kept.get(plot);
+      if (size) Plotly.relayout(plot, size).then(function () { plot.layout.autosize = true;
+        delete plot.layout.width; });
+    });
+  });
+})();"""
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page: its anchor, heading and HTML blocks, and its numbers for JSON."""
+
+    key: str
+    title: str
+    blocks: tuple[str, ...]
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def html(self) -> str:
+        """The heading with its anchor, then the blocks."""
+        head = f'<section id="{self.key}"><h2>{escape(self.title)}</h2>'
+        return "\n".join([head, *(block for block in self.blocks if block), "</section>"])
 
 
 def write_page(path: str | os.PathLike[str], title: str, blocks: Iterable[str]) -> Path:
     """Write a page of HTML blocks under a heading; a page is there as a whole or not at all."""
-    heading = escape(title)
-    text = "\n".join(
+    body = [f"<h1>{escape(title)}</h1>", *blocks]
+    return write_whole(path, _document(title, STYLE, [], body))
+
+
+def write_sections(
+    path: str | os.PathLike[str],
+    title: str,
+    subtitle: str,
+    lead: Sequence[str],
+    sections: Sequence[Section],
+) -> Path:
+    """Write a page of sections with contents at the side; `lead` comes before the contents.
+
+    It carries plotly's script once, for figures of `figure_html`.
+    """
+    from plotly.offline import get_plotlyjs  # a second of import
+
+    items = "".join(f'<li><a href="#{s.key}">{escape(s.title)}</a></li>' for s in sections)
+    body = [
+        f"<header><h1>{escape(title)}</h1><p class=note>{escape(subtitle)}</p></header>",
+        *lead,
+        f'<div class=layout><nav aria-label="Contents"><strong>Contents</strong><ol>{items}</ol>'
+        "</nav><main>",
+        *(section.html for section in sections),
+        "</main></div>",
+    ]
+    scripts = [get_plotlyjs(), PRINTING]
+    return write_whole(path, _document(title, STYLE + "\n" + SECTIONS_STYLE, scripts, body))
+
+
+def _document(title: str, style: str, scripts: Sequence[str], body: Sequence[str]) -> str:
+    return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-            f"<title>{heading}</title><style>{STYLE}</style></head><body>",
-            f"<h1>{heading}</h1>",
-            *blocks,
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{style}</style>",
+            *(f"<script>{script}</script>" for script in scripts),
+            "</head><body>",
+            *body,
             "</body></html>\n",
         ]
     )
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(target.name + ".part")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(target)
-    return target
 
 
 def figures_html(figures: Sequence[tuple[str, Any, str]]) -> list[str]:
@@ -50,25 +178,79 @@ def figures_html(figures: Sequence[tuple[str, Any, str]]) -> list[str]:
     return out
 
 
+def figure_html(
+    title: str,
+    figure: Any,
+    caption: str,
+    *,
+    div_id: str | None = None,
+    controls: str = "",
+    still: str = "",
+) -> str:
+    """A plotly figure for `write_sections`, with HTML `controls` below it.
+
+    `still` is an SVG that takes the place of both on paper.
+    """
+    config = {"responsive": True, "displaylogo": False, "showTips": False}  # the caption says it
+    drawn = figure.to_html(
+        full_html=False, include_plotlyjs=False, config=config, div_id=div_id, auto_play=False
+    )
+    drawn += controls
+    if still:
+        drawn = f"<div class=screen-only>{drawn}</div><div class=print-only>{still}</div>"
+    text = escape(title)
+    return (
+        f'<figure aria-label="{text}"><h3>{text}</h3>{drawn}'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
 def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; cells that read as numbers are set to the right."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    cells = [list(row) for row in rows]
+    head = "".join(
+        f"<th scope=col{' class=n' if _all_numeric(cells, place) else ''}>{escape(name)}</th>"
+        for place, name in enumerate(columns)
+    )
     body = "".join(
         "<tr>"
         + "".join(f"<td{' class=n' if _numeric(c) else ''}>{escape(c)}</td>" for c in row)
         + "</tr>"
-        for row in rows
+        for row in cells
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def list_html(title: str, texts: Sequence[str]) -> str:
+def wide_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", long: bool = False
+) -> str:
+    """A table that scrolls by itself where it is wider than the page; a `long` one may break."""
+    unbroken = [re.sub(r"\([^)]*\)", lambda m: m[0].replace(" ", "\u00a0"), c) for c in columns]
+    kind = " class=long" if long else ""
+    named = f' aria-label="{escape(caption)}"' if caption else ""
+    text = table_html(unbroken, rows).replace("<table>", f"<table{kind}{named}>", 1)
+    above = f'<p class="note caption">{escape(caption)}</p>' if caption else ""
+    return f"<div class=tabled>{above}<div class=table>{text}</div></div>"
+
+
+def list_html(title: str, texts: Sequence[str], *, level: int = 2) -> str:
     """A heading with sentences below it; nothing where there are none."""
     if not texts:
         return ""
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f"<h2>{escape(title)}</h2><ul>{items}</ul>"
+    return f"<h{level}>{escape(title)}</h{level}><ul>{items}</ul>"
+
+
+def paragraphs(text: str) -> str:
+    """Lines of text as paragraphs."""
+    return "".join(f"<p>{escape(line)}</p>" for line in text.splitlines() if line.strip())
 
 
 def _numeric(text: str) -> bool:
-    return bool(text) and set(text) <= set("+-0123456789.e% ")
+    version = text.count(".") > 1 and " " not in text
+    return bool(text) and set(text) <= set("+-±0123456789.e% ") and not version
+
+
+def _all_numeric(rows: Sequence[Sequence[str]], place: int) -> bool:
+    cells = [row[place] for row in rows if place < len(row)]
+    return bool(cells) and all(_numeric(cell) or cell in ("", "-") for cell in cells)

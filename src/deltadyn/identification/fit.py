@@ -14,6 +14,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
 from deltadyn.errors import InputError
+from deltadyn.files import write_whole
 from deltadyn.identification.certificate import Certificate
 from deltadyn.identification.consistency import Consistency
 from deltadyn.identification.gains import Gains
@@ -231,13 +232,9 @@ class Fit:
         """Write the robot file and, beside it, a JSON with parameters and provenance."""
         target = Path(path).with_suffix(".yaml")
         target.parent.mkdir(parents=True, exist_ok=True)
-        record = target.with_suffix(".json")
         text = json.dumps(self.as_dict(), indent=2, allow_nan=False)
         self.robot.save(target)
-        scratch = record.with_suffix(".json.part")
-        scratch.write_text(text + "\n", encoding="utf-8")
-        scratch.replace(record)
-        return target, record
+        return target, write_whole(target.with_suffix(".json"), text + "\n")
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, verdicts and figures, to open offline."""

@@ -1,1 +1,18 @@
 """Pictures and reports that open offline."""
+
+from deltadyn.report.compare import FitComparison, compare_fits
+from deltadyn.report.held_out import MethodResult
+from deltadyn.report.study import Study, study, study_of
+from deltadyn.report.verdict import Verdict
+from deltadyn.report.write import write_report
+
+__all__ = [
+    "FitComparison",
+    "MethodResult",
+    "Study",
+    "Verdict",
+    "compare_fits",
+    "study",
+    "study_of",
+    "write_report",
+]

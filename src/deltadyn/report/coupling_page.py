@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from deltadyn.dynamics.coupling import CouplingMap
+from deltadyn.files import write_whole
 from deltadyn.robot import Robot
 
 
@@ -38,7 +39,4 @@ def coupling_page(robot: Robot, found: CouplingMap, path: str | os.PathLike[str]
             "colorbar": {"len": 0.45, "y": 0.2, "title": "kg m^2"},
         },
     )
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.write_html(target, include_plotlyjs=True, full_html=True)
-    return target
+    return write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.files import write_whole
 from deltadyn.kinematics.skeleton import Skeleton, skeleton
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
@@ -53,10 +54,7 @@ def torque_page(
             "camera": {"eye": {"x": 1.5, "y": -1.8, "z": 0.5}},
         },
     )
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.write_html(target, include_plotlyjs=True, full_html=True)
-    return target
+    return write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True))
 
 
 def merged(torques: dict[str, FloatArray]) -> dict[str, FloatArray]:

@@ -48,8 +48,8 @@ def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
         _curve(figure, found, residual, "residual", PALETTE[1], axis + 1, 2, axis == 0)
         figure.update_yaxes(title_text="N m", row=axis + 1)
     figure.update_xaxes(title_text="time (s)", row=dof)
-    _whiteness(figure, found, dof + 1)
-    _spectrum(figure, found, dof + 1)
+    draw_whiteness(figure, found, dof + 1)
+    draw_spectrum(figure, found, dof + 1)
     figure.update_layout(**_layout((dof + 1) * ROW + 80))
     text = f"{found.text}\n\n{found.segment_table}"
     return _write(f"Validation: {found.model}", text, figure, path)
@@ -115,7 +115,7 @@ def _curve(
 ) -> None:
     import plotly.graph_objects as go
 
-    x, y = _with_gaps(found.t, values, found.starts)
+    x, y = drawn_curve(found.t, values, found.starts)
     line = {"color": color, "width": 1.4}
     trace = go.Scattergl if len(x) > 4 * POINTS else go.Scatter
     figure.add_trace(
@@ -125,16 +125,20 @@ def _curve(
     )
 
 
-def _with_gaps(
-    t: FloatArray, values: FloatArray, starts: Sequence[int]
+def drawn_curve(
+    t: FloatArray, values: FloatArray, starts: Sequence[int], points: int = POINTS
 ) -> tuple[FloatArray, FloatArray]:
-    """A curve with a gap between stretches; recordings that begin anew follow one another."""
+    """A curve of about `points` samples, with a gap between stretches.
+
+    Recordings that begin anew follow one another.
+    """
     ends = [*starts[1:], len(t)]
     x: list[FloatArray] = []
     y: list[FloatArray] = []
     last = -np.inf
     for start, stop in zip(starts, ends, strict=True):
-        part, curve = thinned(t[start:stop], values[start:stop], POINTS)
+        share = max(16, points * (stop - start) // len(t))
+        part, curve = thinned(t[start:stop], values[start:stop], share)
         shift = 0.0 if part[0] > last else last - part[0]
         part = part + shift
         last = float(part[-1])
@@ -157,7 +161,8 @@ def thinned(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray,
     return t[rows], values[rows]
 
 
-def _whiteness(figure: Any, found: Validation, row: int) -> None:
+def draw_whiteness(figure: Any, found: Validation, row: int) -> None:
+    """The residual's autocorrelation into the first column of a row."""
     import plotly.graph_objects as go
 
     white = found.diagnosis.whiteness
@@ -180,7 +185,8 @@ def _whiteness(figure: Any, found: Validation, row: int) -> None:
     figure.update_xaxes(title_text="lag (ms)", row=row, col=1)
 
 
-def _spectrum(figure: Any, found: Validation, row: int) -> None:
+def draw_spectrum(figure: Any, found: Validation, row: int) -> None:
+    """The residual's power spectral density into the second column of a row."""
     import plotly.graph_objects as go
 
     spectrum = found.diagnosis.spectrum

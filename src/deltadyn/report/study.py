@@ -1,0 +1,268 @@
+"""A study: a fit, what it is worth on held-out motion, other methods, picks and loads."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import DeltadynError, InputError
+from deltadyn.excitation.result import Excitation
+from deltadyn.identification.fit import Fit
+from deltadyn.identification.identify import identify
+from deltadyn.identification.methods import method_by_name
+from deltadyn.kinematics import forward_kinematics
+from deltadyn.motion.motion import Motion
+from deltadyn.payload.noise import NoiseModel
+from deltadyn.payload.offline import PickLog, find_picks
+from deltadyn.recording import read_recording
+from deltadyn.recording.recording import Recording
+from deltadyn.report.held_out import HeldOut, MethodResult, Rung, first_motion
+from deltadyn.report.verdict import Evidence, Verdict, judge
+from deltadyn.robot import Robot
+from deltadyn.sizing.loads import MotionLoads, motion_loads
+from deltadyn.validation.held_out import refuse_training_data, trained_on
+from deltadyn.validation.predictor import carrying
+from deltadyn.validation.result import Validation
+
+Log = Recording | str | os.PathLike[str]
+Logs = Log | Iterable[Log]
+METHODS = ("convex", "base", "l1")
+PATH_POINTS = 3000  # of the platform's path that is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All that a report shows; what was not looked at is None or empty.
+
+    `validation` is the fit on `held_out`, `file_validation` the robot file on the same. `ladder`
+    holds every model with the identified robot. `motion` is replayed, and the one of `loads`; that
+    of a recording is its longest stretch without a gap, in the band of the fit.
+    `path` (M, 3) in m is that of the platform in the data of the fit.
+    """
+
+    robot: Robot
+    fit: Fit
+    held_out: tuple[Recording, ...] = ()
+    validation: Validation | None = None
+    file_validation: Validation | None = None
+    ladder: tuple[Rung, ...] = ()
+    methods: tuple[MethodResult, ...] = ()
+    excitation: Excitation | None = None
+    picks: PickLog | None = None
+    loads: MotionLoads | None = None
+    motion: Motion | None = None
+    motion_source: str = ""  # which motion it is, in words
+    path: FloatArray | None = None
+    seed: int = 0
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the verdict rests on."""
+        fit, found = self.fit, self.validation
+        known = fit.identifiability
+        told: dict[str, Any] = {}
+        if found is not None:
+            size = found.measured.std(axis=0)
+            left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
+            told["left"], told["rms"] = tuple(left.tolist()), tuple(found.rms.tolist())
+            told["against_file"] = self._against_file()
+            cause = found.diagnosis.of(found.diagnosis.cause or "")
+            if cause is not None:
+                told |= {"cause": cause.name, "cause_sentence": cause.sentence}
+            white = found.diagnosis.whiteness.white
+            names = zip(found.robot.axis_names(), white, strict=True)
+            told["not_white"] = tuple(name for name, yes in names if not yes)
+        else:
+            told |= {"left": None, "rms": None, "against_file": None}
+        return Evidence(
+            axes=fit.robot.axis_names(),
+            converged=fit.converged,
+            consistent=fit.consistent,
+            held=fit.held,
+            weak=() if known is None else tuple(n for n in known.weak if n not in fit.held),
+            warnings=fit.warnings,
+            **told,
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to think of the fit."""
+        return judge(self.evidence)
+
+    def _against_file(self) -> float | None:
+        if self.validation is None or self.file_validation is None:
+            return None
+        own, file = self.validation.relative_rms, self.file_validation.relative_rms
+        return own / file if file > 0 else None
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page, and its numbers as JSON beside it."""
+        from deltadyn.report.write import write_report
+
+        return write_report(self, path)
+
+
+def study(
+    robot: Robot,
+    logs: Logs,
+    *,
+    held_out: Logs | None = None,
+    methods: Sequence[str] = METHODS,
+    excitation: Excitation | None = None,
+    payload_log: Log | None = None,
+    empty: Log | None = None,
+    motion: Motion | None = None,
+    seed: int = 0,
+    tell: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Study:
+    """Identify by every method, then look at all that a report shows.
+
+    The first method is the one that is judged; the others stand beside it. `payload_log` is cut
+    into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default it
+    is that of the held-out recording. `options` are those of `identify`; what the data cannot tell
+    is held unless `unidentifiable` says otherwise. `tell` hears what is being done.
+    """
+    names = _checked_methods(methods)
+    told = tell or (lambda _text: None)
+    data = [_read(robot, item) for item in _several(logs)]
+    apart = tuple(_read(robot, item) for item in _several(held_out))
+    given = {"unidentifiable": "hold", "seed": seed, **options}
+    results: dict[str, MethodResult] = {}
+    for name in names:
+        told(f"identify by {name}")
+        results[name] = _fitted(robot, data, apart, name, given, required=name == names[0])
+    told("validate")
+    first = results[names[0]].fit
+    assert first is not None
+    picks = None
+    if payload_log is not None:
+        told("find picks")
+        picks = _picks(robot, first, payload_log, empty)
+    elif empty is not None:
+        raise InputError("empty", "given", "left out without a payload_log")
+    return study_of(
+        robot,
+        results,
+        logs=data,
+        held_out=apart,
+        excitation=excitation,
+        picks=picks,
+        motion=motion,
+        seed=seed,
+    )
+
+
+def study_of(
+    robot: Robot,
+    fits: Mapping[str, Fit | MethodResult],
+    *,
+    logs: Sequence[Recording] = (),
+    held_out: Recording | Sequence[Recording] = (),
+    excitation: Excitation | None = None,
+    picks: PickLog | None = None,
+    motion: Motion | None = None,
+    seed: int = 0,
+) -> Study:
+    """The study of fits that are there already, by the name of their method; the first is judged.
+
+    `robot` is the one before the fit; `logs` are the data of the fits, for the picture of the path.
+    """
+    results = {
+        name: item if isinstance(item, MethodResult) else MethodResult(name, item, None)
+        for name, item in fits.items()
+    }
+    first = next((item.fit for item in results.values()), None)
+    if first is None:
+        raise InputError("fits", list(fits), "at least one fit by name, the judged one first")
+    apart = (held_out,) if isinstance(held_out, Recording) else tuple(held_out)
+    for item in results.values():
+        if item.fit is not None:
+            refuse_training_data(item.name, trained_on(item.fit), apart)
+    judged = HeldOut(robot, first, apart) if apart else None
+    payload, source = None, "the given motion"
+    if motion is None:
+        motion = judged.motion() if judged else first_motion(robot, logs, first.band)
+        payload = next((item.payload for item in (*apart, *logs)), None)
+        source = "the held-out motion" if judged else "the motion of the first log"
+        if first.band is not None:
+            source += f" below {first.band:.3g} Hz"
+    return Study(
+        robot=robot,
+        fit=first,
+        held_out=apart,
+        validation=judged.validation(first) if judged else None,
+        file_validation=judged.validation(robot) if judged else None,
+        ladder=judged.ladder(first.robot) if judged else (),
+        methods=tuple(judged.method(item) if judged else item for item in results.values()),
+        excitation=excitation,
+        picks=picks,
+        loads=None if motion is None else motion_loads(carrying(first.robot, payload), motion),
+        motion=motion,
+        motion_source=source,
+        path=_path(robot, logs),
+        seed=seed,
+    )
+
+
+def _fitted(
+    robot: Robot,
+    data: Sequence[Recording],
+    apart: Sequence[Recording],
+    name: str,
+    given: dict[str, Any],
+    *,
+    required: bool,
+) -> MethodResult:
+    """A timed fit; the trouble of a method that is not the judged one is a line of the table."""
+    began = time.perf_counter()
+    try:
+        fit = identify(robot, data, name, validation=apart or None, **given)
+    except DeltadynError as error:
+        if required:
+            raise
+        return MethodResult(name, None, time.perf_counter() - began, None, str(error))
+    return MethodResult(name, fit, time.perf_counter() - began)
+
+
+def _picks(robot: Robot, fit: Fit, log: Log, empty: Log | None) -> PickLog:
+    noise = None if empty is None else NoiseModel.of(fit, _read(robot, empty))
+    return find_picks(fit, _read(robot, log), noise=noise)
+
+
+def _path(robot: Robot, logs: Sequence[Recording]) -> FloatArray | None:
+    """Where the platform was in the data of the fit, thinned out for the picture."""
+    if not logs:
+        return None
+    q = np.concatenate([item.q for item in logs])
+    rows = q[:: max(1, len(q) // PATH_POINTS)]
+    p: FloatArray = forward_kinematics(robot, rows, unreachable="nan")[:, :3]
+    return p[np.isfinite(p).all(axis=1)]
+
+
+def _several(logs: Logs | None) -> list[Log]:
+    if logs is None:
+        return []
+    return [logs] if isinstance(logs, Recording | str | os.PathLike) else list(logs)
+
+
+def _read(robot: Robot, item: Log) -> Recording:
+    return item if isinstance(item, Recording) else read_recording(item, robot=robot)
+
+
+def _checked_methods(methods: Sequence[str]) -> tuple[str, ...]:
+    names = (methods,) if isinstance(methods, str) else tuple(methods)
+    if not names:
+        raise InputError("methods", names, "at least one, the judged one first")
+    for name in names:
+        method_by_name(name)
+        if names.count(name) > 1:
+            raise InputError("methods", name, "each one once")
+    return names

@@ -1,0 +1,99 @@
+"""Every branch of the verdict, from evidence alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from deltadyn.report.verdict import BAD, CARE, GOOD, RULES, UNKNOWN, Evidence, judge
+
+SOUND = Evidence(
+    axes=("1", "2", "3"),
+    left=(0.02, 0.05, 0.04),
+    rms=(0.2, 0.5, 0.4),
+    against_file=0.4,
+    converged=True,
+    consistent=True,
+)
+
+
+def test_a_sound_model_is_good_and_says_on_what() -> None:
+    found = judge(SOUND)
+    assert found.grade == GOOD
+    assert found.reasons == (
+        "On held-out motion the model leaves 0.5 N m RMS on its worst axis, 2: 5 % of that "
+        "torque's standard deviation.",
+    )
+    assert found.notes == ("It leaves 40 % of what the robot file leaves on that motion.",)
+    assert found.as_dict()["rules"] == list(RULES)
+
+
+@pytest.mark.parametrize(
+    ("change", "grade", "reason"),
+    [
+        ({"converged": False}, BAD, "The fit has not converged."),
+        ({"left": (0.02, 0.31, 0.04)}, BAD, "worst axis, 2: 31 % of that torque's"),
+        ({"against_file": 1.6}, BAD, "1.6 times as far off as the robot file itself"),
+        ({"left": (0.02, 0.11, 0.04)}, CARE, "worst axis, 2: 11 %"),
+        ({"against_file": 1.2}, CARE, "1.2 times as far off as the robot file itself"),
+        ({"consistent": False}, CARE, "No body has the identified parameters"),
+        ({"held": ("mu",)}, CARE, "The data cannot tell mu: the robot file's value stayed."),
+        ({"held": ("mu", "H")}, CARE, "cannot tell mu, H: the robot file's values stayed."),
+        ({"warnings": ("The limbs differ: pass tied=False.",)}, CARE, "The limbs differ"),
+        (
+            {"left": (0.02, 0.06, 0.04), "cause": "friction", "cause_sentence": "friction: x."},
+            CARE,
+            "The residual has a likely cause: friction: x.",
+        ),
+        ({"left": None, "rms": None, "against_file": None}, UNKNOWN, "No held-out recording"),
+        ({"left": (float("nan"),) * 3}, UNKNOWN, "does not change"),
+    ],
+)
+def test_the_rules_decide(change: dict[str, object], grade: str, reason: str) -> None:
+    found = judge(replace(SOUND, **change))  # type: ignore[arg-type]
+    assert found.grade == grade
+    assert any(reason in text for text in found.reasons), found.reasons
+    assert found.grade in found.html
+    assert found.text.startswith(f"{grade}: ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"left": (0.1, 0.1, 0.1)},  # the borders belong to the better side
+        {"against_file": 1.05},
+        {"cause": "friction", "cause_sentence": "x", "left": (0.05, 0.05, 0.05)},
+        {"weak": ("h_x",)},
+        {"not_white": ("1", "3")},
+        {"left": (float("nan"), 0.05, 0.04)},  # an axis that does not move is not judged
+        {"against_file": None},
+    ],
+)
+def test_what_does_not_count_against_a_model(change: dict[str, object]) -> None:
+    assert judge(replace(SOUND, **change)).grade == GOOD  # type: ignore[arg-type]
+
+
+def test_what_does_not_decide_is_told() -> None:
+    found = judge(replace(SOUND, weak=("h_x", "mu"), not_white=("1",), against_file=1.0))
+    assert found.notes == (
+        "The robot file alone is as good on this motion.",
+        "The data tell h_x, mu only poorly.",
+        "The residual of axis 1 is not white noise: something is left that a model could explain.",
+    )
+
+
+def test_the_worst_reason_decides_and_the_others_are_kept() -> None:
+    found = judge(replace(SOUND, converged=False, held=("mu",), left=None, rms=None))
+    assert found.grade == BAD
+    assert found.reasons == ("The fit has not converged.",)
+    assert "The data cannot tell mu: the robot file's value stayed." in found.notes
+    careful = judge(replace(SOUND, held=("mu",)))
+    assert any("worst axis, 2: 5 %" in text for text in careful.notes)
+
+
+def test_the_box_says_the_grade_in_words_and_escapes() -> None:
+    found = judge(replace(SOUND, warnings=("a <b> & c",)))
+    assert '<div class="verdict care"' in found.html
+    assert "Verdict: usable with care" in found.html
+    assert "a &lt;b&gt; &amp; c" in found.html
