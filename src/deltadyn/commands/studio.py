@@ -1,0 +1,45 @@
+"""`deltadyn studio`: the robot in the browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import click
+
+from deltadyn.commands.common import complete_robot, guarded, robot_of
+
+DEFAULT = "sipro-d3-1200"
+
+
+@click.command(epilog="Example: deltadyn studio abb-irb360-6-1600 --port 8081")
+@click.argument("name", metavar="[ROBOT]", default=DEFAULT, shell_complete=complete_robot)
+@click.option("--port", default=8080, show_default=True, help="Where to listen; 0: any free port.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser window.")
+@click.option(
+    "--max-upload", default=200.0, show_default=True, metavar="MB", help="Largest file to take."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON for machines.")
+@guarded
+def studio(name: str, port: int, no_browser: bool, max_upload: float, as_json: bool) -> None:
+    """Open a page with the robot in 3-D: move, edit, play, upload logs, identify, download.
+
+    It listens on this machine's own address only and needs no network. Ctrl-C ends it.
+    """
+    from deltadyn.studio.server import Studio
+
+    running = Studio(robot_of(name), port, max_upload)
+    try:
+        if as_json:
+            click.echo(json.dumps({"address": running.address, "port": running.port}))
+        else:
+            click.echo(f"deltadyn studio: {running.address} (Ctrl-C ends it)")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(running.address)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        click.echo("\ndeltadyn studio: ended", err=True)
+    finally:
+        running.stop()

@@ -1,0 +1,183 @@
+"""The robot as solid parts, and where each part is at a pose.
+
+A part's shape is made once; a pose moves and turns it. So a page that shows the robot gets a few
+numbers per pose and no new shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.kinematics.skeleton import Skeleton, skeleton
+from deltadyn.report.picture import drawn_spacing
+from deltadyn.robot import Robot
+from deltadyn.studio.shapes import Shape, bar, box, frame_along, plate, quaternion
+
+Colour = tuple[int, int, int]
+Place = tuple[FloatArray, FloatArray]  # position (3,) in m, quaternion w, x, y, z
+
+BASE: Colour = (92, 99, 110)
+MOTOR: Colour = (60, 65, 74)
+ARM: Colour = (45, 116, 196)
+STRUT: Colour = (150, 156, 165)
+PLATFORM: Colour = (218, 112, 36)
+SPINDLE: Colour = (112, 128, 144)
+EFFECTOR: Colour = (46, 50, 57)
+PAYLOAD: Colour = (88, 150, 74)
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A shape with its colour; `movable` parts get a place at every pose."""
+
+    shape: Shape
+    colour: Colour
+    movable: bool = True
+
+
+def robot_parts(robot: Robot) -> dict[str, Part]:
+    """The parts of a robot by name: base, motors, arms, pins, rods, platform, spindle, effector."""
+    unit = _thickness(robot)
+    spacing = drawn_spacing(robot)
+    parts = {
+        "base": Part(_base(robot, unit, spacing), BASE, movable=False),
+        "motors": Part(_motors(robot, unit, spacing), MOTOR, movable=False),
+        "platform": Part(_platform(robot, unit, spacing), PLATFORM),
+        "effector": Part(_effector(unit), EFFECTOR),
+    }
+    for i in range(3):
+        arm, strut = robot.geometry.arm_length[i], robot.geometry.strut_length[i]
+        parts[f"arm {i + 1}"] = Part(box(arm, 1.6 * unit, 2.4 * unit, 0.55), ARM)
+        pin = bar(spacing, 0.45 * unit).moved([0, 0, -spacing / 2])
+        parts[f"pin {i + 1}"] = Part(pin, MOTOR)
+        for side in ("a", "b"):
+            parts[f"rod {i + 1}{side}"] = Part(bar(strut, 0.38 * unit), STRUT)
+    if robot.spindle is not None:
+        upper, lower = _telescope_lengths(robot)
+        parts["spindle upper"] = Part(bar(upper, 0.75 * unit), SPINDLE)
+        parts["spindle lower"] = Part(bar(lower, 0.5 * unit), STRUT)
+    if robot.payload.mass > 0:
+        edge = min(0.08 * robot.payload.mass ** (1 / 3), 8 * unit)
+        parts["payload"] = Part(box(edge, edge, edge).moved([0, 0, -edge]), PAYLOAD)
+    return parts
+
+
+def robot_places(robot: Robot, p: npt.ArrayLike) -> dict[str, Place]:
+    """Where the movable parts are with the platform at p (dof,), which the robot must reach."""
+    pose = skeleton(robot, p)
+    spacing = drawn_spacing(robot)
+    psi = float(np.asarray(p)[3]) if robot.dof == 4 else 0.0
+    turned = np.array([math.cos(psi / 2), 0.0, 0.0, math.sin(psi / 2)])
+    unit = _thickness(robot)
+    places: dict[str, Place] = {
+        "platform": (pose.platform, UPRIGHT),
+        "effector": (pose.platform, turned),
+    }
+    for i in range(3):
+        along = pose.elbows[i] - pose.shoulders[i]
+        places[f"arm {i + 1}"] = (pose.shoulders[i], _turn(along, pose.pins[i]))
+        places[f"pin {i + 1}"] = (pose.elbows[i], _turn(pose.pins[i], [0.0, 0.0, 1.0]))
+        rod = _turn(pose.joints[i] - pose.elbows[i], pose.pins[i])
+        for side, name in ((-0.5, "a"), (0.5, "b")):
+            places[f"rod {i + 1}{name}"] = (pose.elbows[i] + side * spacing * pose.pins[i], rod)
+    places.update(_telescope_places(pose))
+    if robot.payload.mass > 0:
+        offset = np.asarray(robot.payload.offset) - [0.0, 0.0, 3.0 * unit]
+        places["payload"] = (pose.platform + _about_z(psi, offset), turned)
+    return places
+
+
+def home(robot: Robot) -> FloatArray:
+    """A pose (dof,) in the middle of the robot's working cylinder, psi = 0."""
+    from deltadyn.kinematics.workspace import working_cylinder
+
+    cylinder = working_cylinder(robot)
+    p = np.zeros(robot.dof)
+    p[2] = (cylinder.z_min + cylinder.z_max) / 2
+    return p
+
+
+def _thickness(robot: Robot) -> float:
+    """The size of details (m): a share of the arm."""
+    return 0.045 * float(np.mean(robot.geometry.arm_length))
+
+
+def _turn(direction: npt.ArrayLike, side: npt.ArrayLike) -> FloatArray:
+    return quaternion(frame_along(direction, side))
+
+
+def _about_z(angle: float, vector: FloatArray) -> FloatArray:
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z = vector
+    return np.array([c * x - s * y, s * x + c * y, z])
+
+
+def _radial(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Radial and tangential directions (3, 3) of the arms."""
+    azimuth = np.asarray(robot.geometry.azimuth)
+    radial = np.stack([np.cos(azimuth), np.sin(azimuth), np.zeros(3)], axis=-1)
+    return radial, np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
+
+
+def _base(robot: Robot, unit: float, spacing: float) -> Shape:
+    """A plate above the shoulders: it ends where the motors begin."""
+    radial, tangential = _radial(robot)
+    radius = np.maximum(np.asarray(robot.geometry.base_radius), 3 * unit)[:, None]
+    half = 0.5 * spacing + 2 * unit
+    corners = [radius * radial + side * half * tangential for side in (-1, 1)]
+    return plate(np.concatenate(corners), 1.8 * unit, 2.8 * unit)
+
+
+def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
+    """A motor on every shoulder axis, on both sides of the arm's root."""
+    radial, tangential = _radial(robot)
+    found: list[Shape] = []
+    for i in range(3):
+        centre = robot.geometry.base_radius[i] * radial[i]
+        rotation = frame_along(tangential[i], [0.0, 0.0, 1.0])
+        length = 0.6 * spacing + 2 * unit
+        found.append(bar(length, 1.8 * unit).moved([0, 0, -length / 2]).turned(rotation))
+        found[-1] = found[-1].moved(centre)
+    return found[0] + found[1] + found[2]
+
+
+def _platform(robot: Robot, unit: float, spacing: float) -> Shape:
+    radial, tangential = _radial(robot)
+    radius = np.maximum(np.asarray(robot.geometry.platform_radius), unit)[:, None]
+    corners = [radius * radial + side * 0.5 * spacing * tangential for side in (-1, 1)]
+    return plate(np.concatenate(corners), -0.5 * unit, 0.5 * unit)
+
+
+def _effector(unit: float) -> Shape:
+    """A flange below the platform with a pointer that shows psi."""
+    flange = bar(2.5 * unit, 1.1 * unit, 0.8 * unit).moved([0, 0, -3.0 * unit])
+    pointer = box(2.6 * unit, 0.7 * unit, 0.7 * unit).turned(
+        frame_along([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    )
+    return flange + pointer.moved([0, 0, -2.2 * unit])
+
+
+def _telescope_lengths(robot: Robot) -> tuple[float, float]:
+    """Lengths of both rods (m); without them in the file, what the home pose needs and a bit."""
+    assert robot.spindle is not None
+    spindle = robot.spindle
+    reach = abs(spindle.pivot_z - float(home(robot)[2]))
+    upper = spindle.upper.length or 0.6 * reach
+    return upper, spindle.lower.length or 0.6 * reach
+
+
+def _telescope_places(pose: Skeleton) -> dict[str, Place]:
+    if pose.pivot is None or pose.spindle_end is None:
+        return {}
+    down = pose.spindle_end - pose.pivot
+    side = [1.0, 0.0, 0.0]
+    return {
+        "spindle upper": (pose.pivot, _turn(down, side)),
+        "spindle lower": (pose.spindle_end, _turn(-down, side)),
+    }

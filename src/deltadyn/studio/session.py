@@ -1,0 +1,197 @@
+"""What one browser window has before it; windows share nothing.
+
+Every method changes the session as a whole or raises and leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.errors import DeltadynError, InputError
+from deltadyn.motion.motion import Motion
+from deltadyn.report.study import Study
+from deltadyn.robot import Robot
+from deltadyn.robot_file import load_robot
+from deltadyn.studio.drawing import home
+from deltadyn.studio.editing import edited
+from deltadyn.studio.logs import CheckedLog, checked
+from deltadyn.studio.motions import (
+    FROM_LOG,
+    SCENARIOS,
+    UPLOADED,
+    Track,
+    log_track,
+    motion_track,
+    scenario_track,
+)
+from deltadyn.studio.pose import Pose, pose_at, pose_of_angles
+from deltadyn.studio.uploads import (
+    MEGABYTE,
+    Upload,
+    log_upload,
+    motion_upload,
+    refuse_dof,
+    robot_upload,
+)
+from deltadyn.studio.volumes import Volume, volume_of
+
+
+class Session:
+    """Robot, pose, motion, logs and fit of one window.
+
+    `reference` is the robot as it was loaded, `robot` the same with the changes made since.
+    """
+
+    def __init__(self, robot: Robot, max_upload: float = 200.0) -> None:
+        self.limit = int(max_upload * MEGABYTE)  # bytes
+        self.notice = ""  # what the last change of the robot put away, and why
+        self.lock = threading.RLock()
+        self._volumes: dict[tuple[object, ...], Volume] = {}
+        self._start(robot)
+
+    def _start(self, robot: Robot) -> None:
+        pose = pose_at(robot, home(robot))
+        self.reference = self.robot = robot
+        self.pose: Pose = pose
+        self.track: Track | None = None
+        self.uploaded: Motion | None = None
+        self.log: CheckedLog | None = None
+        self.held_out: CheckedLog | None = None
+        self.columns: Upload | None = None
+        self.study: Study | None = None
+        self._volumes.clear()
+
+    # robot
+
+    def choose(self, name: str) -> None:
+        """Take a robot of the catalogue; motion, logs and fit are put away."""
+        self._start(load_robot(name))
+
+    def upload_robot(self, upload: Upload) -> None:
+        """Take the robot of an uploaded file."""
+        self._start(robot_upload(upload, self.limit))
+
+    def edit(self, values: Mapping[str, float]) -> None:
+        """Change numbers of the robot; the pose stays where the changed robot reaches it."""
+        self._replace(edited(self.robot, values))
+
+    def undo(self) -> None:
+        """Take back all changes."""
+        self._replace(self.reference)
+
+    def use_identified(self) -> None:
+        """Take the identified robot as the changed one."""
+        if self.study is None:
+            raise DeltadynError("there is no identified robot yet: identify a log first")
+        self._replace(self.study.fit.robot)
+
+    def _replace(self, robot: Robot) -> None:
+        try:
+            pose = pose_at(robot, self.pose.p)
+        except DeltadynError:
+            pose = pose_at(robot, home(robot))
+        self.robot, self.pose, self.notice = robot, pose, ""
+        self._volumes.clear()
+        if self.track is not None:
+            name, self.track = self.track.name, None
+            try:
+                self.play(name)
+            except DeltadynError as error:
+                self.notice = f"the motion {name!r} was put away: {error}"
+
+    # pose
+
+    def move(self, p: npt.ArrayLike) -> Pose:
+        """Move the platform to p (dof,)."""
+        self.pose = pose_at(self.robot, p)
+        return self.pose
+
+    def move_axis(self, axis: int, value: float) -> Pose:
+        """Move along one coordinate of the platform (m, or rad for psi)."""
+        p = self.pose.p.copy()
+        p[axis] = value
+        return self.move(p)
+
+    def turn_joint(self, axis: int, value: float) -> Pose:
+        """Turn one joint to an angle (rad), the others stay."""
+        q = self.pose.q.copy()
+        q[axis] = value
+        self.pose = pose_of_angles(self.robot, q)
+        return self.pose
+
+    def drag(self, position: npt.ArrayLike) -> Pose:
+        """Move the platform point to a position (3,), psi stays."""
+        p = self.pose.p.copy()
+        p[:3] = np.asarray(position, dtype=float)[:3]
+        return self.move(p)
+
+    # volumes
+
+    def volume(self, kind: str, margin: float, height: float | None) -> Volume:
+        """A coloured volume; the last ones are kept."""
+        robot = self.robot
+        key = (kind, round(margin, 6), None if height is None else round(height, 4))
+        if key not in self._volumes:
+            found = volume_of(robot, kind, margin=margin, height=height)
+            if robot is not self.robot:  # edited while this was computed
+                return found
+            while len(self._volumes) >= 12:
+                self._volumes.pop(next(iter(self._volumes)))
+            self._volumes[key] = found
+        return self._volumes[key]
+
+    # motion
+
+    def play(self, name: str) -> Track:
+        """Make a motion ready: a scenario, the uploaded one, or that of the log."""
+        if name == UPLOADED:
+            if self.uploaded is None:
+                raise InputError("motion", name, "uploaded first")
+            track = motion_track(self.robot, UPLOADED, self.uploaded, self.reference)
+        elif name == FROM_LOG:
+            if self.log is None:
+                raise InputError("motion", name, "a log that was uploaded first")
+            fit = None if self.study is None else self.study.fit
+            track = log_track(self.robot, self.log.recording, fit)
+        else:
+            track = scenario_track(self.robot, name, self.reference)
+        self.track = track
+        return track
+
+    def upload_motion(self, upload: Upload) -> Track:
+        """Take the motion of an uploaded CSV file."""
+        motion = motion_upload(upload, self.robot, self.limit)
+        track = motion_track(self.robot, UPLOADED, motion, self.reference)
+        self.uploaded, self.track = motion, track
+        return track
+
+    def motion_names(self) -> tuple[str, ...]:
+        """What can be played now."""
+        more = [UPLOADED] * (self.uploaded is not None) + [FROM_LOG] * (self.log is not None)
+        return (*SCENARIOS, *more)
+
+    # log
+
+    def upload_log(
+        self, upload: Upload, *, held_out: bool = False, payload: float | None = None
+    ) -> CheckedLog:
+        """Take an uploaded log; an earlier fit is put away, for it belongs to another log."""
+        found = log_upload(upload, self.robot, self.limit, columns=self.columns, payload=payload)
+        refuse_dof(found, self.robot)
+        log = checked(found, self.robot)
+        if held_out:
+            self.held_out = log
+        else:
+            self.log = log
+        self.study = None
+        return log
+
+    def keep(self, found: Study) -> None:
+        """Take what an identification found."""
+        self.study = found
+        if self.track is not None and self.track.name == FROM_LOG:
+            self.play(FROM_LOG)

@@ -1,0 +1,53 @@
+"""Logs for tests of the studio, of a robot whose platform is heavier than its file says."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import deltadyn as dd
+from deltadyn.kinematics.workspace import working_cylinder
+from deltadyn.recording import Recording, write_recording
+from deltadyn.robot import Robot
+
+ROBOT = "example-delta"
+HEAVIER = 1.25  # times the platform's mass in the file
+RATE = 1000.0
+
+
+def sines(robot: Robot, seconds: float, seed: int) -> dd.Motion:
+    """A quick motion of two sines on every coordinate inside the working cylinder."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(int(seconds * RATE)) / RATE
+    cylinder = working_cylinder(robot)
+    half = (cylinder.z_max - cylinder.z_min) / 2
+    size = np.array([cylinder.radius, cylinder.radius, half, 2.5])[: robot.dof] * 0.35
+    centre = np.zeros(robot.dof)
+    centre[2] = cylinder.z_min + half
+    p, pd, pdd = (np.zeros((len(t), robot.dof)) for _ in range(3))
+    for share in (0.7, 0.3):
+        w = 2 * np.pi * rng.uniform(1.0, 2.5, robot.dof)
+        phase = w * t[:, None] + rng.uniform(0, 2 * np.pi, robot.dof)
+        p += share * size * np.sin(phase)
+        pd += share * size * w * np.cos(phase)
+        pdd -= share * size * w**2 * np.sin(phase)
+    return dd.Motion.from_platform(robot, t, centre + p, pd, pdd)
+
+
+@cache
+def simulated(seed: int, seconds: float = 3.0, name: str = ROBOT) -> Recording:
+    """What the drives of the heavier robot log while it follows its motion."""
+    robot = dd.load_robot(name)
+    heavy = robot.replace(platform=replace(robot.platform, mass=HEAVIER * robot.platform.mass))
+    motion = sines(heavy, seconds, seed)
+    return dd.simulate(heavy, motion, dd.PDFeedforward(heavy), rate=RATE, seed=seed).recording
+
+
+def log_bytes(seed: int, seconds: float = 3.0, name: str = ROBOT) -> bytes:
+    """The same as a CSV file."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        write_recording(simulated(seed, seconds, name), path)
+        return path.read_bytes()

@@ -1,0 +1,314 @@
+"""The studio in a real Chromium: load, move, drag, play, upload, identify, download, two windows.
+
+One server and one browser serve all tests; each test has a page, and so a session, of its own.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.studio.cases import ROBOT, log_bytes
+
+import deltadyn as dd
+from deltadyn.robot_file import robot_from_text
+from deltadyn.studio.drawing import ARM, PLATFORM
+from deltadyn.studio.server import Studio
+
+pytest.importorskip("viser", reason="the extra deltadyn[studio] is not installed")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+pytestmark = pytest.mark.browser
+
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+)
+WAIT = 60_000  # ms; software rendering on a busy machine
+SIZE = {"width": 800, "height": 520}
+COARSE = 0.5  # pixels of the screen per pixel of the page
+MAX_UPLOAD = 2  # MB
+NOTICES = 200  # pixels from the top that notices may cover
+X_ARROW = (255, 32, 96)
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    server = Studio(dd.load_robot(ROBOT), 0, MAX_UPLOAD)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield running
+        running.close()
+
+
+class Page:
+    """A window of the studio, and what a user does in it."""
+
+    def __init__(self, browser: Any, studio: Studio) -> None:
+        # fewer pixels than the page is wide: software rendering takes most of the time
+        self.page = browser.new_page(
+            viewport=SIZE, device_scale_factor=COARSE, accept_downloads=True
+        )
+        self.page.set_default_timeout(WAIT)
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(studio.address)
+        self.page.get_by_text("DOF.").wait_for()  # the tab Robot is filled
+        self.page.get_by_text("mass of one rod").wait_for()
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name).click()
+
+    def choose(self, label: str, option: str) -> None:
+        self.page.get_by_label(label, exact=True).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def upload(self, button: str, name: str, content: bytes) -> None:
+        with self.page.expect_file_chooser() as chooser:
+            self.press(button)
+        file = {"name": name, "mimeType": "text/plain", "buffer": content}
+        chooser.value.set_files(file)
+
+    def download(self, button: str) -> tuple[str, bytes]:
+        with self.page.expect_download() as download:
+            self.press(button)
+        return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+    def says(self, text: str | re.Pattern[str]) -> None:
+        self.page.get_by_role("status").filter(has_text=text).first.wait_for()
+
+    def row(self, name: str) -> str:
+        """The text beside a name in a table that is shown."""
+        row = self.page.locator("tr:visible").filter(has_text=re.compile(f"^{name}")).first
+        return str(row.inner_text()).removeprefix(name).strip()
+
+    def platform(self) -> np.ndarray:
+        """x, y, z in mm, as the page shows them."""
+        return np.array([float(x) for x in self.row("platform").removesuffix("mm").split(",")])
+
+    def pull(self, start: tuple[float, ...], way: tuple[float, ...]) -> None:
+        """Press the pointer at a place of the view, move it by so many pixels and let go."""
+        mouse = self.page.mouse
+        mouse.move(*start)
+        self.page.wait_for_timeout(300)
+        mouse.down()
+        for step in range(1, 9):
+            mouse.move(start[0] + way[0] * step / 8, start[1] + way[1] * step / 8)
+            self.page.wait_for_timeout(60)
+        self.page.wait_for_timeout(300)
+        mouse.up()
+
+    def until(self, test: Callable[[], bool], what: str) -> None:
+        for _ in range(WAIT // 100):
+            if test():
+                return
+            self.page.wait_for_timeout(100)
+        pytest.fail(f"{what}: not within {WAIT / 1000:g} s")
+
+
+@pytest.fixture
+def page(browser: Any, studio: Studio) -> Iterator[Page]:
+    """A page; at its end nothing went wrong in it and nothing was asked of other machines."""
+    opened = Page(browser, studio)
+    yield opened
+    opened.page.close()
+    assert opened.errors == []
+    outside = [
+        url for url in opened.requests if not url.startswith((studio.address, "data:", "blob:"))
+    ]
+    assert outside == []  # it works offline, and nothing leaves the machine
+
+
+def pixels(page: Page) -> np.ndarray:
+    """The picture of the page (height, width, 3)."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(page.page.screenshot())).convert("RGB")
+    size = (SIZE["width"], SIZE["height"])
+    return np.asarray(picture.resize(size, Image.Resampling.NEAREST)).astype(int)
+
+
+def hue(picture: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:
+    """Mask of the pixels of this hue, lit or in shade; greys and whites are none."""
+    size = np.linalg.norm(picture, axis=-1) * np.linalg.norm(colour)
+    cosine = picture @ np.asarray(colour) / np.maximum(size, 1)
+    colourful = picture.max(axis=-1) - picture.min(axis=-1) > 60
+    return np.asarray((cosine > 0.97) & colourful)
+
+
+def spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
+    """x, y of the pixels of this hue, (n, 2); viser's notices are above them."""
+    rows, columns = np.nonzero(hue(view(pixels(page))[NOTICES:], colour))
+    return np.stack([columns, rows + NOTICES], axis=-1).astype(float)
+
+
+def view(picture: np.ndarray) -> np.ndarray:
+    """The part of the picture that shows the robot, without the page."""
+    return picture[:, : SIZE["width"] - 445]
+
+
+def test_the_page_shows_the_robot(page: Page) -> None:
+    assert page.page.title() == "deltadyn studio"
+    assert page.page.locator("canvas").count() >= 1
+    page.until(lambda: hue(view(pixels(page)), ARM).sum() > 300, "the arms in the picture")
+    assert len(spots(page, PLATFORM)) > 20
+    name, content = page.download("Download the robot file")
+    assert name == f"{ROBOT}.yaml"
+    assert robot_from_text(content.decode()) == dd.load_robot(ROBOT)
+
+
+def test_sliders_and_drags_move_the_robot_where_it_can_go(page: Page) -> None:
+    page.tab("Pose")
+    start = page.platform()
+    np.testing.assert_allclose(start, [0, 0, -600])
+    slider = page.page.get_by_role("slider").first
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowRight")
+    page.until(lambda: page.platform()[0] == 5.0, "x after five steps of the slider")
+    robot = dd.load_robot(ROBOT)
+    q = np.degrees(dd.inverse_kinematics(robot, [0.005, 0.0, -0.6]))
+    page.until(lambda: page.row("1").split()[0] == f"{q[0]:.2f}", "the angle of arm 1")
+
+    # the platform itself, with the pointer: its orange pixels tell where it is
+    page.until(lambda: len(spots(page, PLATFORM)) > 20, "the platform in the picture")
+    x, y = np.median(spots(page, PLATFORM), axis=0)
+    page.pull((x, y), (-40.0, 0.0))
+    page.until(lambda: bool(np.abs(page.platform()[:2]).max() > 20), "a pose after the drag")
+    dragged = page.platform()
+    # in the plane of the view, which looks down a little: height stays within a part of the way
+    assert abs(dragged[2] + 600) < 20
+
+    # the arrow along x, by its red pixels: y and z stay
+    page.page.wait_for_timeout(500)
+    red = spots(page, X_ARROW)
+    tip = red[red[:, 0].argmax()] - [3.0, 1.0]
+    centre = np.median(spots(page, PLATFORM), axis=0)
+    page.pull(tuple(tip), tuple(40 * (tip - centre) / np.linalg.norm(tip - centre)))
+    page.until(lambda: bool(page.platform()[0] > dragged[0] + 10), "a pose after pulling x")
+    np.testing.assert_allclose(page.platform()[1:], dragged[1:], atol=0.11)  # as shown
+
+    # a target out of reach: the robot stays, and a message says why
+    visible = page.page.locator("input:visible[type=text], input:visible[inputmode=decimal]")
+    before = page.platform()
+    visible.nth(2).fill("-984")  # the lowest point, which is on the axis
+    visible.nth(2).press("Enter")
+    page.says("cannot be reached: a limb is too short or too long for it")
+    np.testing.assert_allclose(page.platform(), before)
+
+
+def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
+    page.tab("Volumes")
+    page.choose("colour by", "limits")
+    page.page.get_by_text("an arm passes its angle limit").wait_for()
+    page.choose("colour by", "none")
+    page.tab("Motion")
+    page.choose("motion", "Adept cycle")
+    shown = page.page.get_by_text(re.compile(r"^t = [\d.]+ of"))
+    shown.wait_for()
+    assert shown.inner_text().startswith("t = 0.000 of")
+    assert page.page.locator(".uplot:visible").count() == 3
+    page.press("Play")
+    seen: set[str] = set()
+
+    def moved() -> bool:
+        seen.add(shown.inner_text())
+        return len(seen) >= 4
+
+    page.until(moved, "time goes on")
+    page.press("Pause")
+    page.page.wait_for_timeout(500)
+    still = shown.inner_text()
+    page.page.wait_for_timeout(500)
+    assert shown.inner_text() == still
+
+    # edited, and compared on this motion
+    page.tab("Robot")
+    field = page.page.get_by_label("payload (kg)", exact=True).first
+    field.fill("1.5")
+    field.press("Tab")
+    page.press("Apply the changes")
+    page.says("1 number changed")
+    page.page.get_by_text("What differs").wait_for()
+    assert "1.5" in page.row("payload")
+    before, after, *_ = page.row("1").split()
+    assert float(after) > float(before)
+    name, content = page.download("Download the robot file")
+    assert name == f"{ROBOT}.yaml"
+    assert robot_from_text(content.decode()).payload.mass == 1.5
+
+
+BAD = {
+    "empty.csv": (b"", "is empty"),
+    "binary.csv": (bytes(range(256)) * 20, "binary.csv"),
+    "nan.csv": (
+        b"t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm\n"
+        + b"".join(b"%.3f,nan,0,0,1,1,1\n" % (k / 1000) for k in range(50)),
+        "its checks found errors",
+    ),
+    "columns.csv": (b"a,b\n1,2\n", "columns.csv"),
+    "large.csv": (b"0" * (3 * 1_000_000), "large.csv has 3.0 MB; allowed: up to 2 MB"),
+}
+
+
+def test_a_log_is_uploaded_identified_and_taken_away(page: Page, studio: Studio) -> None:
+    page.tab("Log")
+    for name, (content, message) in BAD.items():
+        page.upload("Upload a log", name, content)
+        page.says(message)
+    page.upload("Upload a log", "good.csv", log_bytes(1))
+    page.says("good.csv was read and checked")
+    page.upload("Upload a held-out log", "other.csv", log_bytes(2))
+    page.says("other.csv was read and checked")
+    page.press("Identify")
+    page.says("Verdict: good")
+    assert page.page.get_by_text("M_P").count() >= 1
+    name, content = page.download("Download the report")
+    assert name == f"{ROBOT}-report.html"
+    assert b"Verdict: good" in content
+    name, content = page.download("Download the identified robot")
+    identified = robot_from_text(content.decode())
+    assert identified != dd.load_robot(ROBOT)
+    name, content = page.download("Download the exports (zip)")
+    with zipfile.ZipFile(io.BytesIO(content)) as files:
+        assert robot_from_text(files.read("robot.yaml").decode()) == identified
+        folders = {name.split("/")[0] for name in files.namelist()}
+    assert {"c", "structured-text", "mjcf", "sheets"} <= folders
+    page.tab("Motion")
+    page.choose("motion", "log")
+    page.page.get_by_text("identified N m").wait_for()
+
+
+def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, page: Page) -> None:
+    other = Page(browser, studio)
+    try:
+        page.choose("catalogue", "example-delta-4")
+        page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
+        other.page.wait_for_timeout(500)
+        assert other.page.get_by_text(f"{ROBOT}: 3 DOF").count() == 1
+        other.tab("Pose")
+        page.tab("Pose")
+        rows = [tab.page.locator("tr:visible").all_inner_texts() for tab in (page, other)]
+        assert [any(text.startswith("psi") for text in texts) for texts in rows] == [True, False]
+        assert studio.windows >= 2
+    finally:
+        other.page.close()
+    page.until(lambda: studio.windows == 1, "the session of the closed window is freed")
