@@ -12,13 +12,14 @@ KERNELS := setup.py $(wildcard src/deltadyn/kernels/*.c src/deltadyn/kernels/*.h
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs-pictures chromium mosquitto clean distclean
+.PHONY: help demo test lint bench docs docs-pictures chromium clang mosquitto clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
 	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
+	@echo "make docs           build the documentation, in docs/_build/html"
 	@echo "make docs-pictures  draw the pictures of the documentation"
 	@echo "make clean          remove outputs and caches"
 	@echo "make distclean      the same, and $(VENV)"
@@ -26,17 +27,20 @@ help:
 demo: $(STAMPS)/core
 	$(BIN)/deltadyn demo --out demo
 
-test: $(STAMPS)/test chromium mosquitto
+test: $(STAMPS)/test chromium clang mosquitto
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src tests
+	$(BIN)/mypy --strict src tests benchmarks tools
 
 bench: $(STAMPS)/bench
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.inverse_dynamics
+	OMP_NUM_THREADS=1 $(BIN)/deltadyn bench || true
+	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.export_c
 	$(BIN)/python -m benchmarks.derivatives
 	$(BIN)/python -m benchmarks.excitation --quick
 	$(BIN)/python -m benchmarks.swarm
@@ -45,6 +49,9 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.payload
 	$(BIN)/python -m benchmarks.live
 	$(BIN)/python -m benchmarks.simulation
+
+docs: $(STAMPS)/docs
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 docs-pictures: $(STAMPS)/docs
 	@set -e; for script in docs/draw_*.py; do echo "$$script"; $(BIN)/python "$$script"; done
@@ -98,6 +105,18 @@ chromium:
 		echo "There is no Chromium, and installing it needs root and apt-get: browser tests will be skipped."; \
 	fi
 
+# The exported C is compiled by clang as well as gcc. Without clang those tests are skipped.
+clang:
+	@if command -v clang >/dev/null; then \
+		:; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing clang for the tests of exported C"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang; } >/dev/null \
+			|| echo "clang could not be installed: its tests will be skipped."; \
+	else \
+		echo "There is no clang, and installing it needs root and apt-get: its tests will be skipped."; \
+	fi
+
 # The tests of live streams start an MQTT broker. Without one they are skipped, and say so.
 mosquitto:
 	@if PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v mosquitto >/dev/null; then \
@@ -111,7 +130,7 @@ mosquitto:
 	fi
 
 clean:
-	rm -rf demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf demo build dist docs/_build docs/gallery docs/sg_execution_times.rst src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,12 +41,47 @@ def test_demo_shows_round_trip_ladder_and_picture(tmp_path: Path) -> None:
 
 
 def test_demo_json_carries_units_and_a_small_round_trip(tmp_path: Path) -> None:
-    result = run("demo", "--quick", "--out", str(tmp_path), "--json")
+    result = run("demo", "--robot", "sipro-d3-1200", "--quick", "--out", str(tmp_path), "--json")
     record = json.loads(result.output)
     assert record["robot"] == "sipro-d3-1200"
+    assert record["learned"] is None
     assert record["round_trip_m"] < 1e-13  # some roundings of 1 m
     half = next(rung for rung in record["ladder"]["rungs"] if rung["model"] == "half-half")
     assert 1.0 < half["rms_arms_Nm"] < 5.0
+
+
+@pytest.fixture(scope="module")
+def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder and the record of the whole demonstration, on its own robot."""
+    place = tmp_path_factory.mktemp("demo")
+    result = run("demo", "--out", str(place), "--json")
+    assert result.exit_code == 0, result.output
+    return place, json.loads(result.stdout)
+
+
+def test_the_demo_goes_the_whole_path(whole_demo: tuple[Path, Any]) -> None:
+    place, record = whole_demo
+    assert dd.load_robot(record["robot"]).dof == 4
+    learned = record["learned"]
+    assert learned["verdict"] in ("good", "usable with care")
+    error = learned["tracking_error_mrad"]
+    assert error["identified"] < error["file"] < error["without"]
+    for item in learned["payloads_kg"]:
+        assert abs(item["found"] - item["true"]) < 3 * item["std"]
+    assert len(learned["payloads_kg"]) == 6
+    for path in (*learned["files"].values(), *learned["export"]["files"]):
+        assert Path(path).stat().st_size > 0
+    report = json.loads((place / "report.json").read_text())
+    assert report["verdict"]["grade"] == learned["verdict"]
+
+
+def test_the_demo_is_seeded(whole_demo: tuple[Path, Any], tmp_path: Path) -> None:
+    _, record = whole_demo
+    robot = dd.load_robot(record["robot"])
+    again = dd.design_excitation(robot, 8.0, periods=4, starts=1, seed=0)
+    again.save(tmp_path / "excite.csv")
+    first = Path(record["learned"]["files"]["excite"])
+    assert (tmp_path / "excite.csv").read_bytes() == first.read_bytes()
 
 
 def test_robots_lists_the_catalogue_and_prints_a_file() -> None:
@@ -71,12 +107,25 @@ def test_debug_shows_the_traceback() -> None:
     assert "no-such-robot" in str(result.exception)
 
 
+def _loaded(code: str, names: tuple[str, ...]) -> str:
+    """Which of these modules are loaded after some code, in a process of its own."""
+    code = f"import sys; {code}; print([name for name in {names} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def test_import_is_light() -> None:
     """Heavy libraries are imported where they are used."""
-    heavy = ("plotly", "scipy.linalg", "scipy.interpolate", "rich", "mujoco", "pyarrow")
-    code = f"import sys, deltadyn; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    heavy = ("plotly", "scipy.linalg", "scipy.interpolate", "rich", "mujoco", "pyarrow", "jax")
+    used = "dd.load_robot('example-delta'), dd.inverse_dynamics, dd.simulate, dd.read_recording"
+    assert _loaded(f"import deltadyn as dd; {used}", heavy) == "[]"
+
+
+def test_help_needs_no_numpy() -> None:
+    """`--help` answers at once: the numbers are loaded by the commands that need them."""
+    code = "from click.testing import CliRunner; from deltadyn.cli import main; "
+    code += "assert CliRunner().invoke(main, ['--help']).exit_code == 0"
+    assert _loaded(code, ("numpy", "scipy", "rich", "plotly")) == "[]"
 
 
 def test_excite_then_simulate_then_read_back(tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ def refused(*arguments: str) -> str:
     result = run(*arguments)
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith("deltadyn: ")
-    assert result.stderr.count("\n") == 1
+    _, *hint = result.stderr.splitlines()
+    assert all(line.startswith("hint: ") for line in hint)
+    assert len(hint) < 2
     assert not result.stdout
     return result.stderr
 
@@ -351,3 +353,17 @@ def test_reproduce_of_an_unknown_paper() -> None:
     result = run("reproduce", "clavel1988")
     assert result.exit_code == 2
     assert "No such command 'clavel1988'" in result.stderr
+
+
+def test_a_log_with_a_turned_torque_is_refused(tmp_path: Path) -> None:
+    """By both commands, unless the check is left out."""
+    robot = dd.load_robot("example-delta")
+    log = dd.simulate(robot, dd.motion.y1(robot), preset="lab").recording
+    dd.write_recording(log.replace(tau=log.tau * [1, -1, 1]), tmp_path / "turned.csv")
+    for command in ("identify", "validate"):
+        result = run(command, "example-delta", str(tmp_path / "turned.csv"))
+        assert result.exit_code == 2
+        assert "is 'torque sign'" in result.stderr
+        assert "hint: --no-check takes the log as it is" in result.stderr
+    taken = run("validate", "example-delta", str(tmp_path / "turned.csv"), "--no-check")
+    assert taken.exit_code == 0, taken.output

@@ -47,7 +47,9 @@ def refused(*arguments: str) -> str:
     result = run(*arguments)
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith("deltadyn: ")
-    assert result.stderr.count("\n") == 1
+    _, *hint = result.stderr.splitlines()
+    assert all(line.startswith("hint: ") for line in hint)
+    assert len(hint) < 2
     return result.stderr
 
 

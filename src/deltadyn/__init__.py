@@ -1,39 +1,83 @@
-"""deltadyn: dynamic models of Delta robots, from a robot description to a model to deploy."""
+"""deltadyn: dynamic models of Delta robots, from a robot description to a model to deploy.
+
+Names are loaded when they are first used, so that the command line answers at once.
+"""
 
 from typing import TYPE_CHECKING, Any
 
-from deltadyn import dynamics, kinematics, motion, recording, simulation
-from deltadyn.dynamics import (
-    equations_of_motion,
-    forward_dynamics,
-    inverse_dynamics,
-    regressor,
-)
-from deltadyn.errors import DeltadynError
-from deltadyn.excitation import design_excitation
-from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
-from deltadyn.motion import Motion
-from deltadyn.recording import Recording, read_recording, write_recording
-from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot, robot_names
-from deltadyn.simulation import (
-    PD,
-    AdaptiveFeedforward,
-    AugmentedPD,
-    ComputedTorque,
-    PDFeedforward,
-    PDGravity,
-    simulate,
-)
-
 if TYPE_CHECKING:
-    from deltadyn import identification, payload, sizing, validation
+    from deltadyn import (
+        dynamics,
+        exports,
+        fleet,
+        identification,
+        kinematics,
+        motion,
+        payload,
+        recording,
+        report,
+        simulation,
+        sizing,
+        validation,
+    )
+    from deltadyn.dynamics import (
+        equations_of_motion,
+        forward_dynamics,
+        inverse_dynamics,
+        regressor,
+    )
+    from deltadyn.errors import DeltadynError
+    from deltadyn.excitation import design_excitation
+    from deltadyn.exports import export
     from deltadyn.identification import identify
+    from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
+    from deltadyn.motion import Motion
     from deltadyn.payload import PayloadEstimator
+    from deltadyn.recording import Recording, read_recording, write_recording
+    from deltadyn.robot import Robot
+    from deltadyn.robot_file import load_robot, robot_names
+    from deltadyn.simulation import (
+        PD,
+        AdaptiveFeedforward,
+        AugmentedPD,
+        ComputedTorque,
+        PDFeedforward,
+        PDGravity,
+        simulate,
+    )
     from deltadyn.sizing import fastest, motion_loads
     from deltadyn.validation import predicted_tracking, validate
 
 __version__ = "0.1.0"
+
+#: Public names, by the module that holds them.
+_HOMES = {
+    "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
+    "errors": ("DeltadynError",),
+    "excitation": ("design_excitation",),
+    "exports": ("export",),
+    "fleet": (),
+    "identification": ("identify",),
+    "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
+    "motion": ("Motion",),
+    "payload": ("PayloadEstimator",),
+    "recording": ("Recording", "read_recording", "write_recording"),
+    "report": (),
+    "robot": ("Robot",),
+    "robot_file": ("load_robot", "robot_names"),
+    "simulation": (
+        "PD",
+        "AdaptiveFeedforward",
+        "AugmentedPD",
+        "ComputedTorque",
+        "PDFeedforward",
+        "PDGravity",
+        "simulate",
+    ),
+    "sizing": ("fastest", "motion_loads"),
+    "validation": ("predicted_tracking", "validate"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PD",
@@ -51,7 +95,10 @@ __all__ = [
     "design_excitation",
     "dynamics",
     "equations_of_motion",
+    "export",
+    "exports",
     "fastest",
+    "fleet",
     "forward_dynamics",
     "forward_kinematics",
     "identification",
@@ -68,6 +115,7 @@ __all__ = [
     "read_recording",
     "recording",
     "regressor",
+    "report",
     "robot_names",
     "simulate",
     "simulation",
@@ -79,19 +127,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Identification and what comes behind it are loaded when they are first used."""
+    """Load a public name, or one of the package's folders, when it is first used."""
     from importlib import import_module
 
-    homes = {
-        "identify": "identification",
-        "validate": "validation",
-        "predicted_tracking": "validation",
-        "fastest": "sizing",
-        "motion_loads": "sizing",
-        "PayloadEstimator": "payload",
-    }
-    if name in homes:
-        return getattr(import_module(f"deltadyn.{homes[name]}"), name)
-    if name in homes.values():
+    if name in _HOME_OF:
+        value = getattr(import_module(f"deltadyn.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _HOMES:
         return import_module(f"deltadyn.{name}")
     raise AttributeError(f"module 'deltadyn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,273 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Literal
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded
+from deltadyn.commands.bench import bench
+from deltadyn.commands.common import WRONG_CALL
+from deltadyn.commands.demo import demo, robots
+from deltadyn.commands.export import export
 from deltadyn.commands.fit import identify, validate
+from deltadyn.commands.fleet import fleet
+from deltadyn.commands.motion import excite, simulate
 from deltadyn.commands.payload import payload
+from deltadyn.commands.project import defaults
+from deltadyn.commands.report import report
 from deltadyn.commands.reproduce import reproduce
 from deltadyn.commands.sizing import sizing
+from deltadyn.commands.start import completion, init, repeat
+from deltadyn.commands.studio import studio
+from deltadyn.errors import DeltadynError
 
-if TYPE_CHECKING:
-    from deltadyn.motion import Motion
-    from deltadyn.robot import Robot
+
+class _InOrder(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="deltadyn")
-def main() -> None:
-    """Dynamic models of Delta robots, from a robot description to a model to deploy."""
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Dynamic models of Delta robots, from a robot description to a model to deploy.
+
+    ROBOT is a catalogue name, a robot file, or "." for the robot of the project in this folder.
+    """
+    try:
+        context.default_map = defaults(main)
+    except DeltadynError as error:
+        click.echo(f"deltadyn: {error}", err=True)
+        sys.exit(WRONG_CALL)
 
 
-@main.command(epilog="Example: deltadyn demo --robot abb-irb360-6-1600 --out demo")
-@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to show.")
-@click.option("--out", default="demo", show_default=True, help="Folder for the picture.")
-@click.option("--seed", default=0, show_default=True, help="Seed of points, search and bench.")
-@click.option("--quick", is_flag=True, help="Without the path from a log to a model.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
-    """Show a robot: its models on one move, then the path from a log to a model to trust."""
-    from deltadyn.demo import run_demo
-    from deltadyn.robot_file import load_robot
-
-    result = run_demo(load_robot(name), out, seed=seed, learn=not quick)
-    learned = result.learned
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "robot": result.robot.name,
-                    "points": result.points,
-                    "round_trip_m": result.round_trip,
-                    "ladder": result.ladder.as_dict(),
-                    "picture": str(result.picture),
-                    "loads": result.loads.as_dict(),
-                    "fit": None if learned is None else learned.fit.as_dict(),
-                    "comparison": None if learned is None else learned.comparison.as_dict(),
-                },
-                indent=2,
-            )
-        )
-        return
-    click.echo(f"{result.robot.name}, {result.robot.dof} degrees of freedom")
-    click.echo(
-        f"kinematics: {result.points} points of the workspace, "
-        f"largest |FK(IK(p)) - p| = {result.round_trip:.1e} m"
-    )
-    peaks = ", ".join(f"{peak:.1f}" for peak in result.torque_peak)
-    click.echo(
-        f"move: pick and place in {result.motion.duration:g} s, "
-        f"peak torques {peaks} N m (exact model)\n"
-    )
-    click.echo(str(result.ladder))
-    click.echo(f"\npicture: {result.picture} (open it in a browser)")
-    click.echo(f"loads of the move: {result.loads_page}")
-    if learned is None:
-        return
-    click.echo("\n" + str(learned.excitation).splitlines()[0])
-    click.echo("logged on the virtual test bench, preset industrial, at 2 kHz\n")
-    click.echo(f"{learned.fit}\n\n{learned.comparison}\n")
-    click.echo("written: " + ", ".join(str(path) for path in learned.files.values()))
-    click.echo(f"report: {learned.files['report']} (open it in a browser)")
-
-
-@main.command(epilog="Example: deltadyn robots sipro-d3-1200")
-@click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def robots(name: str | None, as_json: bool) -> None:
-    """List the catalogue, or print one robot's file with the source of every value."""
-    from deltadyn.catalogue import catalogue_table
-    from deltadyn.robot_file import load_robot, robot_text
-
-    if name is not None:
-        robot = load_robot(name)
-        text = robot_text(robot)
-        click.echo(json.dumps({"name": robot.name, "file": text}, indent=2) if as_json else text)
-        return
-    rows = catalogue_table()
-    if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
-        return
-    click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
-    for row in rows:
-        numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
-        values = f"{row.sourced} values sourced, {row.assumed} assumed"
-        click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
-
-
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:g}"
-
-
-@main.command(epilog="Example: deltadyn excite sipro-d3-1200 --duration 10 --out excite.csv")
-@click.argument("name", metavar="ROBOT")
-@click.option("--duration", default=10.0, show_default=True, help="Length of the motion in s.")
-@click.option("--harmonics", default=5, show_default=True, help="Harmonics of the Fourier series.")
-@click.option("--criterion", default="balanced", show_default=True, help="What to optimise.")
-@click.option("--share", default=0.9, show_default=True, help="Share of the robot's limits to use.")
-@click.option("--out", default="excite.csv", show_default=True, help="CSV file for the controller.")
-@click.option("--rate", default=1000.0, show_default=True, help="Rows per second of the file.")
-@click.option(
-    "--coordinates",
-    type=click.Choice(["joints", "platform"]),
-    default="joints",
-    show_default=True,
-    help="Coordinates of the file; joint angles in the controller's own signs and offsets.",
-)
-@click.option("--degrees", is_flag=True, help="Angles in degrees instead of rad.")
-@click.option("--time-limit", default=60.0, show_default=True, help="Longest search in s.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the random starts.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def excite(
-    name: str,
-    duration: float,
-    harmonics: int,
-    criterion: str,
-    share: float,
-    out: str,
-    rate: float,
-    coordinates: Literal["joints", "platform"],
-    degrees: bool,
-    time_limit: float,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Design the motion that tells a robot's parameters best, within all its limits."""
-    from deltadyn.excitation import design_excitation
-    from deltadyn.robot_file import load_robot
-
-    found = design_excitation(
-        load_robot(name),
-        duration,
-        harmonics,
-        criterion=criterion,
-        share=share,
-        seed=seed,
-        time_limit=time_limit,
-        progress=not as_json,
-    )
-    found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
-    if as_json:
-        click.echo(json.dumps({**found.as_dict(), "file": out}, indent=2))
-        return
-    click.echo(str(found))
-    click.echo(f"\nwritten: {out}")
-
-
-MOTIONS = ("adept", "y1", "y2", "y3", "gate")
-
-
-@main.command(
-    epilog="Example: deltadyn simulate sipro-d3-1200 --motion excite.csv --preset industrial"
-)
-@click.argument("name", metavar="ROBOT")
-@click.option(
-    "--motion",
-    "motion_name",
-    default="adept",
-    show_default=True,
-    help=f"One of {', '.join(MOTIONS)}, or a CSV file as `deltadyn excite` writes it.",
-)
-@click.option("--preset", default="industrial", show_default=True, help="ideal, lab or industrial.")
-@click.option("--plant", default="ideal", show_default=True, help="ideal or mujoco.")
-@click.option("--controller", type=click.Choice(["feedforward", "pd"]), default="feedforward")
-@click.option("--payload", default=0.0, show_default=True, help="What the robot carries, in kg.")
-@click.option("--rate", default=2000.0, show_default=True, help="The drive's rate in Hz.")
-@click.option(
-    "--out", default="log.csv", show_default=True, help="The recording, .csv or .parquet."
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of noise and faults.")
-@click.option("--loads", is_flag=True, help="Print torques, powers, forces and limits of the run.")
-@click.option("--loads-page", default=None, help="HTML page with the loads to write.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-@guarded
-def simulate(
-    name: str,
-    motion_name: str,
-    preset: str,
-    plant: str,
-    controller: str,
-    payload: float,
-    rate: float,
-    out: str,
-    seed: int,
-    loads: bool,
-    loads_page: str | None,
-    as_json: bool,
-) -> None:
-    """Run a motion on the virtual test bench and write what a drive would log."""
-    import numpy as np
-
-    from deltadyn.recording import write_recording
-    from deltadyn.robot_file import load_robot
-    from deltadyn.simulation import PD, PDFeedforward
-    from deltadyn.simulation import simulate as run_simulation
-    from deltadyn.sizing import motion_loads
-
-    robot = load_robot(name)
-    laws = {"feedforward": PDFeedforward, "pd": PD}
-    run = run_simulation(
-        robot.with_payload(payload) if payload else robot,
-        _motion(robot, motion_name),
-        laws[controller](robot),
-        plant,
-        preset,
-        rate=rate,
-        seed=seed,
-        progress=not as_json,
-    )
-    write_recording(run.recording, out)
-    found = None
-    if len(run.truth.t) > 1:  # a run that failed at once has no loads
-        found = motion_loads(run.truth.robot, run.truth.motion())
-    page = None if loads_page is None or found is None else str(found.page(loads_page))
-    if as_json:
-        error = np.sqrt(np.mean(run.tracking_error**2, axis=0))
-        record = {
-            "file": out,
-            "rows": len(run.recording),
-            "completed": run.completed,
-            "status": run.status,
-            "tracking_error_rms_rad": error.tolist(),
-            "loads": None if found is None else found.as_dict(),
-            "loads_page": page,
-        }
-        click.echo(json.dumps(record, indent=2))
-    else:
-        click.echo(str(run))
-        if loads and found is not None:
-            click.echo(f"\nloads of the true motion:\n{found}\n")
-        click.echo(f"written: {out}, {len(run.recording)} rows")
-        if page is not None:
-            click.echo(f"loads: {page} (open it in a browser)")
-    if not run.completed:
-        sys.exit(ANSWER_NO)
-
-
-def _motion(robot: Robot, name: str) -> Motion:
-    """A scenario by name, or the motion in a file."""
-    from deltadyn import motion
-
-    scenarios: dict[str, Callable[[Robot], Motion]] = {
-        "adept": motion.adept_cycle,
-        "y1": motion.y1,
-        "y2": motion.y2,
-        "y3": motion.y3,
-        "gate": motion.telescopic_gate,
-    }
-    chosen = scenarios.get(name)
-    return motion.read_motion(name, robot) if chosen is None else chosen(robot)
-
-
-for _command in (identify, validate, payload, sizing, reproduce):
+#: Commands in the order of their use, with what the list of commands says of each.
+COMMANDS = {
+    demo: "The whole path on a catalogue robot, with a report.",
+    init: "Make a project folder.",
+    robots: "List the catalogue, or print a robot's file.",
+    excite: "Design the motion to learn from.",
+    simulate: "Run a motion on the virtual test bench.",
+    identify: "Fit a robot's parameters to logs.",
+    validate: "Check a model on held-out logs.",
+    report: "Judge a fit on held-out logs: one page with its numbers.",
+    payload: "Masses of picks, from logs or live.",
+    sizing: "Torques, powers and limits over payload and pace.",
+    fleet: "Robots of one type side by side.",
+    export: "Write the model for a controller or simulator.",
+    studio: "The robot in the browser: move, edit, play, identify.",
+    reproduce: "Reproduce and check the five papers.",
+    bench: "Speed beside MuJoCo and Pinocchio, in one run.",
+    repeat: "Run a project's last command again, exactly.",
+    completion: "Print the completion script of a shell.",
+}
+for _command, _text in COMMANDS.items():
+    _command.short_help = _text
     main.add_command(_command)

@@ -1,38 +1,59 @@
-"""The demonstration: a catalogue robot from its file to a model that was identified and checked."""
+"""The demonstration: a catalogue robot from its file to a model that was checked and exported."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.demo_export import Exported, export_c
 from deltadyn.dynamics import MODELS, inverse_dynamics
 from deltadyn.excitation import Excitation, design_excitation
-from deltadyn.identification import Fit, identify
+from deltadyn.identification import Fit
 from deltadyn.kinematics import forward_kinematics, inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.motion.scenarios import y1
-from deltadyn.recording import write_recording
+from deltadyn.payload import NoiseModel, PickLog, find_picks
+from deltadyn.payload.bench import PickPlan, pick_plan
+from deltadyn.recording import Recording, write_recording
 from deltadyn.report.picture import torque_page
+from deltadyn.report.study import Study, study
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
 from deltadyn.robot import Robot
-from deltadyn.simulation import PDFeedforward, simulate
+from deltadyn.simulation import PD, PDFeedforward, simulate
+from deltadyn.simulation.controllers import Controller
 from deltadyn.sizing import MotionLoads, motion_loads
-from deltadyn.validation import Comparison, compare
-from deltadyn.validation.predictor import FitLike
 
 POINTS = 10_000
 RATE = 2000.0  # Hz, of the drive on the bench
-SECONDS = 6.0  # of excitation
-SEARCH = 8.0  # s, longest search for the excitation
+SECONDS, PERIODS = 8.0, 4  # of excitation
+METHODS = ("convex", "base", "l1")
+CYCLES = 6  # picks
+PAYLOADS = (0.3, 0.9)  # shares of the robot's limit
+PER_MINUTE = (50.0, 80.0)
+ASSUMED_PAYLOAD = 1.0  # kg, where a robot names no limit
+
+#: What the demonstration does, in order.
+STAGES = (
+    "kinematics and models of a move",
+    "design the excitation",
+    "measure on the industrial bench",
+    "identify and validate",
+    "find payloads",
+    "try the feedforward",
+    "export to C",
+    "write the report",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the demonstration found."""
+    """What the demonstration found; `learned` is None where it ended after the models."""
 
     robot: Robot
     motion: Motion
@@ -46,25 +67,58 @@ class Demo:
     learned: Learned | None
 
 
+@dataclass(frozen=True)
+class Tracking:
+    """RMS tracking error of the arms on the held-out motion, in mrad, by controller."""
+
+    without: float  # PD alone
+    file: float  # feedforward of the robot file
+    identified: float
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A pick: the true mass and what was found, in kg."""
+
+    true: float
+    found: float
+    std: float
+
+
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Excitation, fit and the comparison on held-out motion, with the files that hold them."""
+    """The path from excitation to export, with the files that hold its results."""
 
     excitation: Excitation
-    fit: Fit
-    comparison: Comparison
+    study: Study
+    picks: PickLog
+    weighed: tuple[Weighed, ...]
+    tracking: Tracking
+    exported: Exported
     files: dict[str, Path]
+
+    @property
+    def fit(self) -> Fit:
+        """The fit that was judged."""
+        return self.study.fit
 
 
 def run_demo(
-    robot: Robot, out: str | os.PathLike[str], *, seed: int = 0, learn: bool = True
+    robot: Robot,
+    out: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    learn: bool = True,
+    tell: Callable[[str], None] = lambda stage: None,
 ) -> Demo:
-    """Kinematics, every model on one move, a picture; with `learn` the path from log to model."""
+    """The whole path of a robot; `tell` hears each of `STAGES` as it begins."""
+    place = Path(out)
+    tell(STAGES[0])
     p = random_states(robot, POINTS, seed=seed).p
     back = forward_kinematics(robot, inverse_kinematics(robot, p))
     motion = pick_and_place(robot)
     torques = {name: inverse_dynamics(robot, motion, name) for name in MODELS}
-    picture = torque_page(robot, motion, torques, Path(out) / "picture.html")
+    picture = torque_page(robot, motion, torques, place / "picture.html")
     loads = motion_loads(robot, motion)
     return Demo(
         robot=robot,
@@ -75,27 +129,87 @@ def run_demo(
         torque_peak=np.abs(torques["exact"]).max(axis=0),
         loads=loads,
         picture=picture,
-        loads_page=loads.page(Path(out) / "loads.html"),
-        learned=_learn(robot, Path(out), seed) if learn else None,
+        loads_page=loads.page(place / "loads.html"),
+        learned=_learn(robot, place, seed, tell) if learn else None,
     )
 
 
-def _learn(robot: Robot, out: Path, seed: int) -> Learned:
-    """Excite, log on the industrial bench, identify, and compare on a motion not seen before."""
-    excitation = design_excitation(robot, SECONDS, seed=seed, time_limit=SEARCH)
-    law = PDFeedforward(robot)
-    log = simulate(robot, excitation.motion, law, preset="industrial", rate=RATE, seed=seed)
-    held = simulate(robot, y1(robot), law, preset="industrial", rate=RATE, seed=seed + 1)
-    files = {name: out / f"{name}.csv" for name in ("excite", "log", "held-out")}
+def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) -> Learned:
+    tell(STAGES[1])
+    excitation = design_excitation(robot, SECONDS, periods=PERIODS, starts=1, seed=seed)
+    tell(STAGES[2])
+    bench = _Bench(robot, seed)
+    held_out = y1(robot)
+    records = {
+        "log": bench.recording(excitation.motion, 0),
+        "held-out": bench.recording(held_out, 1),
+    }
+    files = {name: place / f"{name}.csv" for name in ("excite", *records)}
     excitation.save(files["excite"])
-    write_recording(log.recording, files["log"])
-    write_recording(held.recording, files["held-out"])
-    fit = identify(
-        robot, log.recording, validation=held.recording, unidentifiable="hold", seed=seed
+    tell(STAGES[3])
+    found = study(
+        robot,
+        records["log"],
+        held_out=records["held-out"],
+        methods=METHODS,
+        excitation=excitation,
+        seed=seed,
     )
-    files["robot"], files["record"] = fit.save(out / "identified")
-    files["report"] = fit.report(out / "report.html")
-    models: dict[str, Robot | FitLike] = {"robot file": robot, "identified": fit}
-    comparison = compare(models, held.recording, band=fit.band)
-    files["comparison"] = comparison.page(out / "comparison.html")
-    return Learned(excitation, fit, comparison, files)
+    tell(STAGES[4])
+    plan = _plan(robot, seed)
+    picks, records["picks"] = bench.picks(found.fit, plan)
+    files["picks"] = place / "picks.csv"
+    found = replace(found, picks=picks)
+    tell(STAGES[5])
+    tracking = bench.tracking(found.fit, held_out)
+    tell(STAGES[6])
+    exported = export_c(found.fit, place / "c")
+    tell(STAGES[7])
+    for name, record in records.items():
+        write_recording(record, files[name])
+    files["robot"], files["record"] = found.fit.save(place / "identified")
+    files["report"] = found.report(place / "report.html")
+    pairs = zip(plan.cycles, picks.picks, strict=False)
+    weighed = tuple(Weighed(cycle.mass, pick.mass, pick.std) for cycle, pick in pairs)
+    return Learned(excitation, found, picks, weighed, tracking, exported, files)
+
+
+def _plan(robot: Robot, seed: int) -> PickPlan:
+    most = robot.limits.payload or ASSUMED_PAYLOAD
+    low, high = (share * most for share in PAYLOADS)
+    return pick_plan(robot, CYCLES, seed=seed, per_minute=PER_MINUTE, masses=(low, high), rate=RATE)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The industrial machine of a robot; every run has its own seed."""
+
+    robot: Robot
+    seed: int
+
+    def run(
+        self, motion: Motion, number: int, law: Controller | None = None, **options: Any
+    ) -> Any:
+        own = PDFeedforward(self.robot) if law is None else law
+        seed = self.seed + number
+        return simulate(
+            self.robot, motion, own, preset="industrial", rate=RATE, seed=seed, **options
+        )
+
+    def recording(self, motion: Motion, number: int) -> Recording:
+        found: Recording = self.run(motion, number).recording
+        return found
+
+    def picks(self, fit: Fit, plan: PickPlan) -> tuple[PickLog, Recording]:
+        """Picks with the gripper's own signal, and the log that they are from."""
+        empty = self.run(plan.empty.motion, 2)
+        noise = NoiseModel.of(fit, empty.recording)
+        run = self.run(plan.motion, 3, payload=plan.payload)
+        loaded = np.interp(run.recording.t, run.truth.t, run.truth.payload > 0) > 0.5
+        found = find_picks(fit, run.recording, noise=noise, holding=loaded.tolist())
+        return found, run.recording
+
+    def tracking(self, fit: Fit, motion: Motion) -> Tracking:
+        laws = (PD(self.robot), PDFeedforward(self.robot), PDFeedforward(fit.robot))
+        errors = [self.run(motion, 4, law).tracking_error[:, :3] for law in laws]
+        return Tracking(*(1e3 * float(np.sqrt(np.mean(error**2))) for error in errors))

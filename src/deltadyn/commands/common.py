@@ -1,33 +1,57 @@
-"""What every command does alike: errors in one sentence, exit status, JSON."""
+"""What every command does alike: errors in one sentence and a hint, exit status, JSON, records."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.errors import DeltadynError
+from deltadyn.commands.hints import hint
+from deltadyn.commands.project import project_robot, record_run
+from deltadyn.errors import DeltadynError, InputError
+
+if TYPE_CHECKING:
+    from deltadyn.recording import Recording
+    from deltadyn.robot import Robot
 
 ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
+STOPPED = 130  # by Ctrl-C, as shells count it
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback."""
+    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback.
+
+    Inside a project the choices of a run that ended are recorded for `deltadyn repeat`.
+    """
 
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @wraps(command)
     def run(*args: Any, debug: bool, **kwargs: Any) -> None:
+        context = click.get_current_context()
         try:
             command(*args, **kwargs)
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
             click.echo(f"deltadyn: {error}", err=True)
+            line = hint(error, context.command_path)
+            if line:
+                click.echo(f"hint: {line}", err=True)
             sys.exit(WRONG_CALL)
+        except KeyboardInterrupt:
+            if debug:
+                raise
+            click.echo("\ndeltadyn: stopped; no file was left half written", err=True)
+            sys.exit(STOPPED)
+        except SystemExit as end:
+            if end.code == ANSWER_NO:
+                record_run(context)
+            raise
+        record_run(context)
 
     return run
 
@@ -38,3 +62,71 @@ def show(result: Any, as_json: bool, **more: Any) -> None:
         click.echo(json.dumps({**result.as_dict(), **more}, indent=2, allow_nan=False))
     else:
         click.echo(str(result))
+
+
+def robot_of(name: str) -> Robot:
+    """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
+    from deltadyn.robot_file import load_robot
+
+    return load_robot(project_robot() if name == "." else name)
+
+
+def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]:
+    """Catalogue names, and robot files in this folder, for the shell."""
+    from click.shell_completion import CompletionItem
+
+    from deltadyn.robot_file import robot_names
+
+    names = [name for name in robot_names() if name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
+
+
+#: The argument ROBOT of a command.
+robot_argument = click.argument("name", metavar="ROBOT", shell_complete=complete_robot)
+
+
+def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options `--columns` and `--read` of commands that read logs."""
+    columns = click.option(
+        "--columns", default=None, metavar="FILE", help="Column map of the logs (YAML)."
+    )
+    read = click.option(
+        "--read",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="How to read them, e.g. torque_side=motor, sample_time=0.001; see docs/recordings.md.",
+    )
+    return columns(read(command))
+
+
+def reading_options(columns: str | None, read: Sequence[str]) -> dict[str, Any]:
+    """The keywords of `read_recording` that `--columns` and `--read` name."""
+    import inspect
+    import tomllib
+
+    from deltadyn.errors import UnknownNameError
+    from deltadyn.recording import read_recording
+
+    known = tuple(inspect.signature(read_recording).parameters)[2:]
+    options: dict[str, Any] = {} if columns is None else {"columns": columns}
+    for text in read:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InputError("--read", text, "KEY=VALUE, e.g. torque_side=motor")
+        if key not in known:
+            raise UnknownNameError("--read", key, known)
+        try:
+            options[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            options[key] = value
+    return options
+
+
+def read_logs(
+    robot: Robot, paths: Sequence[str], payload: float | None, options: dict[str, Any]
+) -> list[Recording]:
+    """The recordings of some files; `payload` (kg) where the files do not say it."""
+    from deltadyn.recording import read_recording
+
+    records = [read_recording(path, robot=robot, **options) for path in paths]
+    return records if payload is None else [item.replace(payload=payload) for item in records]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded, show
+from deltadyn.commands.common import (
+    ANSWER_NO,
+    guarded,
+    log_options,
+    read_logs,
+    reading_options,
+    robot_argument,
+    robot_of,
+    show,
+)
 from deltadyn.errors import InputError
-
-if TYPE_CHECKING:
-    from deltadyn.recording import Recording
-    from deltadyn.robot import Robot
 
 
 def _bands(value: str) -> Any:
@@ -25,23 +30,10 @@ def _bands(value: str) -> Any:
         raise InputError("--band", value, "auto, none or a frequency in Hz") from None
 
 
-def _read(
-    robot: Robot, paths: tuple[str, ...], payload: float | None, bare: Robot | None = None
-) -> list[Recording]:
-    """The logs; the first is that of the robot without its rod where `bare` is given."""
-    from deltadyn.recording import read_recording
-
-    robots = [robot if index or bare is None else bare for index in range(len(paths))]
-    records = [read_recording(path, robot=own) for path, own in zip(paths, robots, strict=True)]
-    if payload is None:
-        return records
-    return [item.replace(payload=payload) for item in records]
-
-
 @click.command(
     epilog="Example: deltadyn identify sipro-d3-1200 log.csv --validate held-out.csv --out mine"
 )
-@click.argument("name", metavar="ROBOT")
+@robot_argument
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--method", default="convex", show_default=True, help="How to fit; see the docs.")
 @click.option("--model", default=None, help="What to fit: exact, rigid, virtual-work, ...")
@@ -53,7 +45,9 @@ def _read(
 )
 @click.option("--band", default="auto", show_default=True, help="Hz of the fit, auto or none.")
 @click.option("--payload", type=float, default=None, help="What the robot carried, in kg.")
+@log_options
 @click.option("--hold", is_flag=True, help="Keep what the logs cannot tell at the robot's values.")
+@click.option("--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are.")
 @click.option("--stribeck", is_flag=True, help="Add Stribeck friction to every drive.")
 @click.option("--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log.")
 @click.option("--out", default="identified", show_default=True, help="Name of the files to write.")
@@ -68,7 +62,10 @@ def identify(
     limbs: str | None,
     band: str,
     payload: float | None,
+    columns: str | None,
+    read: tuple[str, ...],
     hold: bool,
+    no_check: bool,
     stribeck: bool,
     held_out: tuple[str, ...],
     out: str,
@@ -78,20 +75,23 @@ def identify(
     """Fit a robot's parameters to logs; writes a robot file, a JSON and a report."""
     from deltadyn.identification import identify as run
     from deltadyn.identification.two_step import without_rod
-    from deltadyn.robot_file import load_robot
     from deltadyn.validation import validate as check
 
-    robot = load_robot(name)
-    apart = _read(robot, held_out, payload)
+    robot, options = robot_of(name), reading_options(columns, read)
+    apart = read_logs(robot, held_out, payload, options)
+    # the first log of "two-step" is that of the robot without its rod
+    bare = 1 if method == "two-step" else 0
+    first = read_logs(without_rod(robot), logs[:bare], payload, options) if bare else []
     fit = run(
         robot,
-        _read(robot, logs, payload, without_rod(robot) if method == "two-step" else None),
+        first + read_logs(robot, logs[bare:], payload, options),
         method,
         model=model,
         tied={"tied": True, "own": False, "auto": "auto", None: None}[limbs],
         band=_bands(band),
         unidentifiable="hold" if hold else "raise",
         stribeck=stribeck,
+        check=not no_check,
         validation=apart or None,
         seed=seed,
         progress=not as_json,
@@ -110,12 +110,14 @@ def identify(
 
 
 @click.command(epilog="Example: deltadyn validate identified.yaml held-out.csv --out report.html")
-@click.argument("name", metavar="ROBOT")
+@robot_argument
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--model", default="exact", show_default=True, help="The model that predicts.")
 @click.option("--against", default=None, metavar="ROBOT", help="Another robot to compare with.")
 @click.option("--band", default="auto", show_default=True, help="Hz that count, auto or none.")
 @click.option("--payload", type=float, default=None, help="What the robot carried, in kg.")
+@log_options
+@click.option("--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are.")
 @click.option("--out", default=None, help="HTML page to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
@@ -126,21 +128,29 @@ def validate(
     against: str | None,
     band: str,
     payload: float | None,
+    columns: str | None,
+    read: tuple[str, ...],
+    no_check: bool,
     out: str | None,
     as_json: bool,
 ) -> None:
     """How well a robot's model predicts the torque of logs, and what it misses."""
-    from deltadyn.robot_file import load_robot
+    from deltadyn.identification.loading import refuse_spoiled
     from deltadyn.validation import compare
     from deltadyn.validation import validate as run
 
-    robot = load_robot(name)
-    records = _read(robot, logs, payload)
+    robot = robot_of(name)
+    records = read_logs(robot, logs, payload, reading_options(columns, read))
+    for record in () if no_check else records:
+        refuse_spoiled(robot, record)
     found: Any
     if against is None:
         found = run(robot, records, band=_bands(band), dynamics=model)
     else:
-        both = {name: robot, against: load_robot(against)}
+        other = robot_of(against)
+        pairs = ((name, robot), (against, other))
+        names = [item.name if given == "." else given for given, item in pairs]
+        both = {names[0]: robot, names[1]: other}
         found = compare(both, records, band=_bands(band), dynamics=dict.fromkeys(both, model))
     more = {"page": str(found.page(out))} if out else {}
     show(found, as_json, **more)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded
+from deltadyn.commands.common import (
+    ANSWER_NO,
+    guarded,
+    log_options,
+    read_logs,
+    reading_options,
+    robot_argument,
+    robot_of,
+)
 from deltadyn.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
     epilog="Example: deltadyn payload mine.yaml shift.csv --empty empty.csv --out picks.html. "
     "Live: deltadyn payload mine.yaml --live mqtt://localhost:1883/topic"
 )
-@click.argument("name", metavar="ROBOT")
+@robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
 @click.option("--rate", type=float, default=None, help="Hz of the samples; else they tell it.")
@@ -39,6 +47,7 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
     default=None,
     help="Whose angles and torques the data hold; default: the controller's.",
 )
+@log_options
 @click.option("--out", default=None, help="HTML page with figure and table to write (logs).")
 @click.option(
     "--live", default=None, metavar="URL", help="mqtt://host/topic or opc.tcp://host:port."
@@ -55,6 +64,8 @@ def payload(
     empty: str | None,
     rate: float | None,
     convention: str | None,
+    columns: str | None,
+    read: tuple[str, ...],
     out: str | None,
     live: str | None,
     node: str | None,
@@ -68,8 +79,6 @@ def payload(
     Exit status 1 where logs hold no pick, or where no sample came over a stream. Ctrl-C ends a
     stream with a summary.
     """
-    from deltadyn.robot_file import load_robot
-
     if bool(logs) == (live is not None):
         raise InputError("call", "both" if logs else "neither", "logs, or a stream with --live")
     given = {"--node": node, "--publish": publish, "--every": every, "--seconds": seconds}
@@ -80,53 +89,46 @@ def payload(
             )
     if seconds is not None and not seconds > 0:
         raise InputError("--seconds", seconds, "above 0")
-    robot = load_robot(name)
+    robot = robot_of(name)
+    options = reading_options(columns, read)
+    if convention is not None:
+        options["convention"] = convention
+    noise = None if empty is None else _noise(robot, empty, rate, options)
     if live is None:
-        _show_logs(robot, logs, empty, rate, convention, out, as_json)
+        _show_logs(robot, logs, noise, rate, options, out, as_json)
         return
 
     from deltadyn.payload.live import LiveEstimator
 
     stream = _stream(live, node, publish)
-    options: dict[str, Any] = {} if rate is None else {"rate": rate}
+    own: dict[str, Any] = {} if rate is None else {"rate": rate}
     estimator = LiveEstimator(
-        robot,
-        noise=_noise(robot, empty, rate, convention),
-        every=every,
-        convention=convention or "controller",
-        **options,
+        robot, noise=noise, every=every, convention=convention or "controller", **own
     )
     _follow(estimator, stream, publish, seconds, as_json)
 
 
-def _noise(
-    robot: Robot, empty: str | None, rate: float | None, convention: str | None
-) -> NoiseModel | None:
+def _noise(robot: Robot, empty: str, rate: float | None, options: dict[str, Any]) -> NoiseModel:
     """The noise of an empty log."""
     from deltadyn.payload.noise import NoiseModel
-    from deltadyn.recording import read_recording
 
-    if empty is None:
-        return None
-    return NoiseModel.of(robot, read_recording(empty, robot, convention=convention), rate=rate)
+    return NoiseModel.of(robot, read_logs(robot, [empty], None, options)[0], rate=rate)
 
 
 def _show_logs(
     robot: Robot,
     logs: tuple[str, ...],
-    empty: str | None,
+    noise: NoiseModel | None,
     rate: float | None,
-    convention: str | None,
+    options: dict[str, Any],
     out: str | None,
     as_json: bool,
 ) -> None:
     from deltadyn.payload.offline import find_picks
-    from deltadyn.recording import read_recording
 
-    noise = _noise(robot, empty, rate, convention)
     records, texts = [], []
     for number, path in enumerate(logs, start=1):
-        recording = read_recording(path, robot, convention=convention)
+        (recording,) = read_logs(robot, [path], None, options)
         found = find_picks(robot, recording, noise=noise, rate=rate)
         page = None
         if out is not None:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded
+from deltadyn.commands.common import ANSWER_NO, guarded, robot_argument, robot_of
 from deltadyn.errors import DeltadynError, InputError
 
 
@@ -22,7 +22,7 @@ def _numbers(option: str, text: str) -> list[float]:
     epilog="Example: deltadyn sizing sipro-d3-1200 --payloads 0,2,4 --cycles 60,90,120 "
     "--out sizing.html"
 )
-@click.argument("name", metavar="ROBOT")
+@robot_argument
 @click.option("--payloads", default=None, help="kg, with commas; default: 0, half, full payload.")
 @click.option("--cycles", default="60,90,120", show_default=True, help="Per minute, with commas.")
 @click.option("--share", default=1.0, show_default=True, help="Share of the robot's limits to use.")
@@ -35,10 +35,9 @@ def sizing(
     """Torque, speed, power and limits of the Adept cycle; exit status 1 where no case may run."""
     import json
 
-    from deltadyn.robot_file import load_robot
     from deltadyn.sizing import cycle_rates, sizing_table
 
-    robot = load_robot(name)
+    robot = robot_of(name)
     if payloads is None:
         most = robot.limits.payload
         masses = [0.0] if most is None else [0.0, most / 2, most]

@@ -1,0 +1,191 @@
+"""`deltadyn demo` and `deltadyn robots`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltadyn.commands.common import complete_robot, guarded
+
+if TYPE_CHECKING:
+    from deltadyn.demo import Demo, Learned
+
+ROBOT = "autonox-rl5-1450"
+
+
+@click.command(epilog="Example: deltadyn demo --robot abb-irb360-6-1600 --out demo")
+@click.option(
+    "--robot",
+    "name",
+    default=ROBOT,
+    show_default=True,
+    help="Robot to show.",
+    shell_complete=complete_robot,
+)
+@click.option("--out", default="demo", show_default=True, help="Folder for the results.")
+@click.option("--seed", default=0, show_default=True, help="Seed of points, search and bench.")
+@click.option("--quick", is_flag=True, help="Without the path from a log to a model.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
+    """The whole path: excite, measure on the virtual bench, identify, validate, weigh, export."""
+    from deltadyn.demo import STAGES, run_demo
+    from deltadyn.robot_file import load_robot
+
+    robot = load_robot(name)
+    with _stages(len(STAGES[:1] if quick else STAGES), quiet=as_json) as tell:
+        result = run_demo(robot, out, seed=seed, learn=not quick, tell=tell)
+    if as_json:
+        click.echo(json.dumps(_record(result), indent=2, allow_nan=False))
+        return
+    _show_models(result)
+    if result.learned is not None:
+        _show_learned(result.learned)
+
+
+@contextmanager
+def _stages(count: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A bar over the stages, on the terminal's error stream."""
+    if quiet:
+        yield lambda stage: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<36}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=count)
+        begun = False
+
+        def tell(stage: str) -> None:
+            nonlocal begun
+            bar.update(task, description=stage, advance=1 if begun else 0)
+            begun = True
+
+        yield tell
+        bar.update(task, description="done", completed=count)
+
+
+def _show_models(result: Demo) -> None:
+    click.echo(f"{result.robot.name}, {result.robot.dof} degrees of freedom")
+    click.echo(
+        f"kinematics: {result.points} points of the workspace, "
+        f"largest |FK(IK(p)) - p| = {result.round_trip:.1e} m"
+    )
+    peaks = ", ".join(f"{peak:.1f}" for peak in result.torque_peak)
+    click.echo(
+        f"move: pick and place in {result.motion.duration:g} s, "
+        f"peak torques {peaks} N m (exact model)\n"
+    )
+    click.echo(str(result.ladder))
+    click.echo(f"\npicture: {result.picture} (open it in a browser)")
+    click.echo(f"loads of the move: {result.loads_page}")
+
+
+def _show_learned(learned: Learned) -> None:
+    width = max(len(what) for what, _ in _summary(learned))
+    click.echo("\nthe path from a log to a model, on the virtual bench, preset industrial, 2 kHz")
+    for what, found in _summary(learned):
+        click.echo(f"  {what:<{width}}  {found}")
+    click.echo(f"\n{learned.study.verdict}")
+    names = ("log", "held-out", "picks", "robot", "record")
+    click.echo("\nwritten: " + ", ".join(str(learned.files[name]) for name in names))
+    click.echo(f"C code: {learned.exported.files.folder}")
+    click.echo(f"report: {learned.files['report']} (open it in a browser)")
+
+
+def _summary(learned: Learned) -> list[tuple[str, str]]:
+    """What was done and what came out, line by line."""
+    excitation, study, tracking = learned.excitation, learned.study, learned.tracking
+    lines = [
+        (
+            "excitation",
+            f"condition number {excitation.condition_number:.3g}, "
+            f"{excitation.before.condition_number:.3g} of a random motion",
+        )
+    ]
+    own, file = study.validation, study.file_validation
+    assert own is not None
+    assert file is not None
+    lines.append(("held-out torque error, robot file", f"{_axes(file.rms)} N m RMS"))
+    for method in study.methods:
+        if method.held_out is None:
+            lines.append((f"  {method.name}", method.trouble or "not validated"))
+        else:
+            lines.append((f"  {method.name}", f"{_axes(method.held_out.metrics.rms)} N m RMS"))
+    masses = ", ".join(f"{item.found:.2f} ({item.true:.2f})" for item in learned.weighed)
+    lines.append(("payloads found (true)", f"{masses} kg"))
+    lines.append(
+        (
+            "tracking error on held-out motion",
+            f"PD {tracking.without:.2f}, feedforward of the file {tracking.file:.2f}, "
+            f"identified {tracking.identified:.2f} mrad RMS",
+        )
+    )
+    exported = learned.exported
+    told = "no compiler here" if exported.compiler is None else f"compiled by {exported.compiler}"
+    lines.append(("C export", f"{told}; {(exported.printed or '-').splitlines()[0]}"))
+    return lines
+
+
+def _axes(values: Any) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)
+
+
+def _record(result: Demo) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "robot": result.robot.name,
+        "points": result.points,
+        "round_trip_m": result.round_trip,
+        "ladder": result.ladder.as_dict(),
+        "picture": str(result.picture),
+        "loads": result.loads.as_dict(),
+        "learned": None,
+    }
+    learned = result.learned
+    if learned is not None:
+        verdict = learned.study.verdict
+        record["learned"] = {
+            "verdict": verdict.grade,
+            "reasons": list(verdict.reasons),
+            "fit": learned.fit.as_dict(),
+            "payloads_kg": [asdict(item) for item in learned.weighed],
+            "tracking_error_mrad": asdict(learned.tracking),
+            "export": learned.exported.files.as_dict(),
+            "files": {name: str(path) for name, path in learned.files.items()},
+        }
+    return record
+
+
+@click.command(epilog="Example: deltadyn robots sipro-d3-1200")
+@click.argument("name", required=False, shell_complete=complete_robot)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def robots(name: str | None, as_json: bool) -> None:
+    """List the catalogue, or print one robot's file with the source of every value."""
+    from deltadyn.catalogue import catalogue_table
+    from deltadyn.robot_file import load_robot, robot_text
+
+    if name is not None:
+        robot = load_robot(name)
+        text = robot_text(robot)
+        click.echo(json.dumps({"name": robot.name, "file": text}, indent=2) if as_json else text)
+        return
+    rows = catalogue_table()
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        return
+    click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
+    for row in rows:
+        numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
+        values = f"{row.sourced} values sourced, {row.assumed} assumed"
+        click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"

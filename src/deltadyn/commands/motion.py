@@ -1,0 +1,180 @@
+"""`deltadyn excite` and `deltadyn simulate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from deltadyn.commands.common import ANSWER_NO, guarded, robot_argument, robot_of
+
+if TYPE_CHECKING:
+    from deltadyn.motion import Motion
+    from deltadyn.robot import Robot
+
+
+@click.command(epilog="Example: deltadyn excite sipro-d3-1200 --duration 10 --out excite.csv")
+@robot_argument
+@click.option("--duration", default=10.0, show_default=True, help="Length of the motion in s.")
+@click.option("--harmonics", default=5, show_default=True, help="Harmonics of the Fourier series.")
+@click.option("--criterion", default="balanced", show_default=True, help="What to optimise.")
+@click.option("--share", default=0.9, show_default=True, help="Share of the robot's limits to use.")
+@click.option("--out", default="excite.csv", show_default=True, help="CSV file for the controller.")
+@click.option("--rate", default=1000.0, show_default=True, help="Rows per second of the file.")
+@click.option(
+    "--coordinates",
+    type=click.Choice(["joints", "platform"]),
+    default="joints",
+    show_default=True,
+    help="Coordinates of the file; joint angles in the controller's own signs and offsets.",
+)
+@click.option("--degrees", is_flag=True, help="Angles in degrees instead of rad.")
+@click.option(
+    "--screened", default=0, show_default=True, help="Random motions to choose the starts from."
+)
+@click.option("--time-limit", default=60.0, show_default=True, help="Longest search in s.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the random starts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def excite(
+    name: str,
+    duration: float,
+    harmonics: int,
+    criterion: str,
+    share: float,
+    out: str,
+    rate: float,
+    coordinates: Literal["joints", "platform"],
+    degrees: bool,
+    screened: int,
+    time_limit: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Design the motion that tells a robot's parameters best, within all its limits."""
+    from deltadyn.excitation import design_excitation
+
+    found = design_excitation(
+        robot_of(name),
+        duration,
+        harmonics,
+        criterion=criterion,
+        share=share,
+        seed=seed,
+        time_limit=time_limit,
+        screened=screened,
+        progress=not as_json,
+    )
+    found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
+    if as_json:
+        click.echo(json.dumps({**found.as_dict(), "file": out}, indent=2))
+        return
+    click.echo(str(found))
+    click.echo(f"\nwritten: {out}")
+
+
+MOTIONS = ("adept", "y1", "y2", "y3", "gate")
+
+
+@click.command(
+    epilog="Example: deltadyn simulate sipro-d3-1200 --motion excite.csv --preset industrial"
+)
+@robot_argument
+@click.option(
+    "--motion",
+    "motion_name",
+    default="adept",
+    show_default=True,
+    help=f"One of {', '.join(MOTIONS)}, or a CSV file as `deltadyn excite` writes it.",
+)
+@click.option("--preset", default="industrial", show_default=True, help="ideal, lab or industrial.")
+@click.option("--plant", default="ideal", show_default=True, help="ideal or mujoco.")
+@click.option("--controller", type=click.Choice(["feedforward", "pd"]), default="feedforward")
+@click.option("--payload", default=0.0, show_default=True, help="What the robot carries, in kg.")
+@click.option("--rate", default=2000.0, show_default=True, help="The drive's rate in Hz.")
+@click.option(
+    "--out", default="log.csv", show_default=True, help="The recording, .csv or .parquet."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of noise and faults.")
+@click.option("--loads", is_flag=True, help="Print torques, powers, forces and limits of the run.")
+@click.option("--loads-page", default=None, help="HTML page with the loads to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@guarded
+def simulate(
+    name: str,
+    motion_name: str,
+    preset: str,
+    plant: str,
+    controller: str,
+    payload: float,
+    rate: float,
+    out: str,
+    seed: int,
+    loads: bool,
+    loads_page: str | None,
+    as_json: bool,
+) -> None:
+    """Run a motion on the virtual test bench and write what a drive would log."""
+    import numpy as np
+
+    from deltadyn.recording import write_recording
+    from deltadyn.simulation import PD, PDFeedforward
+    from deltadyn.simulation import simulate as run_simulation
+    from deltadyn.sizing import motion_loads
+
+    robot = robot_of(name)
+    laws = {"feedforward": PDFeedforward, "pd": PD}
+    run = run_simulation(
+        robot.with_payload(payload) if payload else robot,
+        _motion(robot, motion_name),
+        laws[controller](robot),
+        plant,
+        preset,
+        rate=rate,
+        seed=seed,
+        progress=not as_json,
+    )
+    write_recording(run.recording, out)
+    found = None
+    if len(run.truth.t) > 1:  # a run that failed at once has no loads
+        found = motion_loads(run.truth.robot, run.truth.motion())
+    page = None if loads_page is None or found is None else str(found.page(loads_page))
+    if as_json:
+        error = np.sqrt(np.mean(run.tracking_error**2, axis=0))
+        record = {
+            "file": out,
+            "rows": len(run.recording),
+            "completed": run.completed,
+            "status": run.status,
+            "tracking_error_rms_rad": error.tolist(),
+            "loads": None if found is None else found.as_dict(),
+            "loads_page": page,
+        }
+        click.echo(json.dumps(record, indent=2))
+    else:
+        click.echo(str(run))
+        if loads and found is not None:
+            click.echo(f"\nloads of the true motion:\n{found}\n")
+        click.echo(f"written: {out}, {len(run.recording)} rows")
+        if page is not None:
+            click.echo(f"loads: {page} (open it in a browser)")
+    if not run.completed:
+        sys.exit(ANSWER_NO)
+
+
+def _motion(robot: Robot, name: str) -> Motion:
+    """A scenario by name, or the motion in a file."""
+    from deltadyn import motion
+
+    scenarios: dict[str, Callable[[Robot], Motion]] = {
+        "adept": motion.adept_cycle,
+        "y1": motion.y1,
+        "y2": motion.y2,
+        "y3": motion.y3,
+        "gate": motion.telescopic_gate,
+    }
+    chosen = scenarios.get(name)
+    return motion.read_motion(name, robot) if chosen is None else chosen(robot)

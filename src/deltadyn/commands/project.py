@@ -1,0 +1,186 @@
+"""A project: a folder with a robot file, a column map, recordings, results and `deltadyn.toml`.
+
+The head of `deltadyn.toml` is the user's: the robot, how logs are read, defaults of commands by
+option. Its tail is written by every run and lets `deltadyn repeat` run a command again exactly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deltadyn.errors import InputError
+
+FILE = "deltadyn.toml"
+MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
+LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
+NOT_RECORDED = ("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce")
+
+
+def read_project(folder: Path | None = None) -> dict[str, Any] | None:
+    """What the project file of a folder says; None where there is none."""
+    import tomllib
+
+    path = (folder or Path()) / FILE
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("project file", str(path), f"TOML ({error})") from None
+    for name, table in found.items():
+        if not isinstance(table, dict):
+            raise InputError(name, table, "a table, as [project]", where=str(path))
+    return found
+
+
+def project_robot() -> str:
+    """The robot of the project in this folder."""
+    found = read_project()
+    if found is None:
+        raise InputError(
+            "robot", ".", f"a name or a path; '.' needs {FILE} here, as `deltadyn init` makes it"
+        )
+    robot = found.get("project", {}).get("robot")
+    if not isinstance(robot, str):
+        raise InputError("project.robot", robot, "a name or a path", where=FILE)
+    return robot
+
+
+def defaults(group: click.Group) -> dict[str, Any]:
+    """Defaults of all commands by the project file; unknown tables and options are refused."""
+    found = read_project()
+    if found is None:
+        return {}
+    project, reading = found.get("project", {}), found.get("reading", {})
+    chosen: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        names = _names(command)
+        table = {}
+        for key, value in found.get(name, {}).items():
+            if key not in names:
+                known = ", ".join(sorted(names))
+                raise InputError(f"option [{name}] {key}", value, known, where=FILE)
+            table[names[key]] = value
+        if "columns" in names and "columns" in project:
+            table.setdefault("columns", project["columns"])
+        if "read" in names and reading:
+            table.setdefault("read", [f"{key}={_toml(value)}" for key, value in reading.items()])
+        if table:
+            chosen[name] = table
+    for name in found:
+        if name not in ("project", "reading", "runs", *group.commands):
+            raise InputError("table", name, "project, reading, runs or a command", where=FILE)
+    return chosen
+
+
+def _names(command: click.Command) -> dict[str, str]:
+    """What the project file may name, and the parameter that is meant."""
+    names = {}
+    for parameter in command.params:
+        own = parameter.name or ""
+        if isinstance(parameter, click.Option):
+            names[max(parameter.opts, key=len).lstrip("-")] = own
+        else:
+            names["robot" if parameter.metavar == "ROBOT" else own] = own
+    return {key: own for key, own in names.items() if own not in LEFT_OUT}
+
+
+def record_run(context: click.Context) -> None:
+    """Write the choices of a run into the project file, where the folder has one."""
+    name = context.command.name
+    found = read_project() if Path(FILE).exists() else None
+    if found is None or name is None or name in NOT_RECORDED or _inside(context, NOT_RECORDED):
+        return
+    from importlib.metadata import version
+
+    from deltadyn.files import write_whole
+
+    runs = found.get("runs", {})
+    runs[name] = {
+        "arguments": list(_arguments(context)),
+        "deltadyn": version("deltadyn"),
+        "inputs": {path: _digest(path) for path in _inputs(context)},
+    }
+    head = Path(FILE).read_text("utf-8").partition(MARK)[0].rstrip()
+    write_whole(FILE, "\n".join([head, "", MARK, *_tables(runs), ""]))
+
+
+def changed_inputs(run: dict[str, Any]) -> list[str]:
+    """Input files of a run that are no longer what they were, in words."""
+    told = []
+    for path, digest in run.get("inputs", {}).items():
+        if not Path(path).is_file():
+            told.append(f"{path} is gone")
+        elif _digest(path) != digest:
+            told.append(f"{path} has changed")
+    return told
+
+
+def _inside(context: click.Context, names: tuple[str, ...]) -> bool:
+    parent = context.parent
+    return parent is not None and (parent.command.name in names or _inside(parent, names))
+
+
+def _arguments(context: click.Context) -> Iterator[str]:
+    """The call in full: every option with its value, then the arguments."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value = context.params.get(name)
+        if not isinstance(parameter, click.Option) or name in LEFT_OUT or value is None:
+            continue
+        if parameter.is_flag:
+            if value:
+                yield parameter.opts[0]
+            continue
+        for item in value if parameter.multiple else [value]:
+            yield from (parameter.opts[0], str(item))
+    yield "--"
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if isinstance(parameter, click.Argument) and value is not None:
+            yield from map(str, value if isinstance(value, tuple) else [value])
+
+
+def _inputs(context: click.Context) -> Iterator[str]:
+    """The files that the call names and that it did not write."""
+    for name, value in context.params.items():
+        if name in ("out", "loads_page"):
+            continue
+        for item in value if isinstance(value, tuple | list) else [value]:
+            text = project_robot() if name == "name" and item == "." else item
+            if isinstance(text, str) and Path(text).is_file():
+                yield text
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _tables(runs: dict[str, Any]) -> Iterator[str]:
+    for name, run in sorted(runs.items()):
+        yield f"\n[runs.{_key(name)}]"
+        for key, value in run.items():
+            if not isinstance(value, dict):
+                yield f"{_key(key)} = {_toml(value)}"
+        if run.get("inputs"):
+            yield f"[runs.{_key(name)}.inputs]"
+            yield from (f"{_key(path)} = {_toml(value)}" for path, value in run["inputs"].items())
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML: what JSON writes for texts, numbers, booleans and lists of them is that."""
+    return json.dumps(value, ensure_ascii=False)

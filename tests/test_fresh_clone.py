@@ -1,0 +1,50 @@
+"""The README's first command, in a fresh copy of the sources with nothing installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MINUTES = 15  # for an install on a slow line
+
+
+def sources() -> list[str]:
+    """The files that a clone would have."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("the sources are not in a git checkout")
+    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def test_make_demo_in_a_fresh_clone(tmp_path: Path) -> None:
+    """Environment, install, the whole path: a report to open."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make")
+    clone = tmp_path / "deltadyn"
+    for name in sources():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, clone / name)
+    (command,) = re.findall(r"^(make demo)\b", (clone / "README.md").read_text(), re.MULTILINE)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run(
+        [*command.split(), f"PYTHON={sys.executable}"],
+        cwd=clone,
+        env=kept,
+        capture_output=True,
+        text=True,
+        timeout=60 * MINUTES,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "report: demo/report.html (open it in a browser)" in done.stdout
+    grade = json.loads((clone / "demo" / "report.json").read_text())["verdict"]["grade"]
+    assert f"\n{grade}: " in done.stdout

@@ -1,0 +1,223 @@
+"""Projects: `init`, defaults of `deltadyn.toml`, records, `repeat`; hints, Ctrl-C, completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import deltadyn as dd
+from deltadyn.cli import main
+from deltadyn.commands.project import FILE, MARK
+
+
+def run(*arguments: str) -> Result:
+    """One call of the command line."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def _rms(result: Result) -> object:
+    return json.loads(result.stdout)["metrics"]["rms"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of the example robot, as the current folder."""
+    folder = tmp_path / "mine"
+    assert run("init", str(folder), "--robot", "example-delta").exit_code == 0
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_init_makes_a_folder_that_reads_back(project: Path) -> None:
+    assert dd.load_robot(project / "robot.yaml") == dd.load_robot("example-delta")
+    assert sorted(item.name for item in project.iterdir()) == [
+        "columns.yaml",
+        FILE,
+        "recordings",
+        "results",
+        "robot.yaml",
+    ]
+    tomllib.loads((project / FILE).read_text())
+
+
+def test_init_keeps_what_is_there(project: Path) -> None:
+    (project / "robot.yaml").write_text("mine")
+    again = run("init", ".")
+    assert again.exit_code == 2
+    assert "is there already; nothing was written" in again.stderr
+    assert (project / "robot.yaml").read_text() == "mine"
+
+
+def test_a_run_is_recorded_and_repeated_exactly(project: Path) -> None:
+    first = run("simulate", ".", "--motion", "adept", "--preset", "lab", "--seed", "7", "--json")
+    assert first.exit_code == 0, first.output
+    before = (project / "log.csv").read_bytes()
+    head = (project / FILE).read_text().partition(MARK)[0]
+    assert "# A deltadyn project" in head  # the user's part stays, comments and all
+    record = tomllib.loads((project / FILE).read_text())["runs"]["simulate"]
+    assert record["arguments"][-2:] == ["--", "."]
+    assert set(record["inputs"]) == {"robot.yaml"}
+    (project / "log.csv").unlink()
+    again = run("repeat", "simulate")
+    assert again.exit_code == 0, again.output
+    assert (project / "log.csv").read_bytes() == before
+    assert again.stderr == ""
+
+
+def test_repeat_says_what_has_changed(project: Path) -> None:
+    assert run("sizing", ".", "--payloads", "0", "--cycles", "30").exit_code in (0, 1)
+    text = (project / "robot.yaml").read_text()
+    (project / "robot.yaml").write_text(text + "\n# a remark\n")
+    again = run("repeat", "sizing")
+    assert "note: robot.yaml has changed since that run" in again.stderr
+
+
+def test_repeat_needs_a_run(project: Path) -> None:
+    none = run("repeat", "identify")
+    assert none.exit_code == 2
+    assert "one that was run before; deltadyn.toml records none" in none.stderr
+
+
+def test_tables_of_the_project_are_defaults(project: Path) -> None:
+    with (project / FILE).open("a") as file:
+        file.write('\n[simulate]\nmotion = "adept"\npreset = "ideal"\nout = "recordings/a.csv"\n')
+    done = run("simulate", ".", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["file"] == "recordings/a.csv"
+    over = run("simulate", ".", "--out", "recordings/b.csv", "--json")
+    assert json.loads(over.stdout)["file"] == "recordings/b.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[identify", "project file is 'deltadyn.toml'; allowed: TOML"),
+        ("[identify]\nmethd = 'l1'", "option [identify] methd at deltadyn.toml is 'l1'"),
+        ("[idntify]\nmethod = 'l1'", "table at deltadyn.toml is 'idntify'"),
+        ("project = 3", "project at deltadyn.toml is 3; allowed: a table"),
+    ],
+)
+def test_a_wrong_project_file_is_named(project: Path, text: str, message: str) -> None:
+    (project / FILE).write_text(text)
+    result = run("robots")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_the_point_needs_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("sizing", ".")
+    assert result.exit_code == 2
+    assert "'.' needs deltadyn.toml here" in result.stderr
+    assert run("repeat", "sizing").exit_code == 2
+
+
+def test_a_column_map_and_reading_options_reach_the_reader(project: Path) -> None:
+    assert run("simulate", ".", "--motion", "adept", "--preset", "lab").exit_code == 0
+    lines = (project / "log.csv").read_text().splitlines()
+    rows = [line for line in lines if not line.startswith("#")]
+    rows[0] = rows[0].replace("tau1_Nm", "torque of the first")
+    (project / "recordings" / "log.csv").write_text("\n".join(rows) + "\n")
+    plain = run("validate", "example-delta", "log.csv", "--json")
+    missing = run("validate", ".", "recordings/log.csv")
+    assert missing.exit_code == 2
+    assert "hint: name the columns in a file" in missing.stderr
+    (project / "columns.yaml").write_text("torque of the first: tau1_Nm\n")
+    found = run("validate", ".", "recordings/log.csv", "--json")
+    assert found.exit_code == 0, found.output
+    assert _rms(found) == _rms(plain)
+    wrong = run("validate", ".", "recordings/log.csv", "--read", "torque_sid=motor")
+    assert wrong.exit_code == 2
+    assert "did you mean 'torque_side'?" in wrong.stderr
+    broken = run("validate", ".", "recordings/log.csv", "--read", "torque_side")
+    assert "--read is 'torque_side'; allowed: KEY=VALUE" in broken.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("export", "example-delta", "structured"), "did you mean 'structured-text'?"),
+        (("validate", "example-delta", "no.csv"), "paths are relative to the folder"),
+        (("robots", "zzz"), "`deltadyn robots` lists the catalogue"),
+        (("sizing", "example-delta", "--payloads", "x"), "`main sizing --help` shows an example"),
+    ],
+)
+def test_an_error_is_a_sentence_and_a_hint(arguments: tuple[str, ...], hint: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    error, line = result.stderr.splitlines()
+    assert error.startswith("deltadyn: ")
+    assert line.startswith("hint: ")
+    assert hint in line
+
+
+SEARCH = """
+from pathlib import Path
+import deltadyn.excitation as excitation
+from deltadyn.cli import main
+
+search = excitation.design_excitation
+
+def told(*args, **kwargs):
+    Path("begun").touch()
+    return search(*args, **kwargs)
+
+excitation.design_excitation = told
+main()
+"""
+
+
+def test_ctrl_c_leaves_no_file(tmp_path: Path) -> None:
+    """A search for an excitation is stopped while it runs."""
+    arguments = ["excite", "abb-irb360-6-1600", "--duration", "10", "--time-limit", "60", "--json"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", SEARCH, *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(600):
+        if (tmp_path / "begun").exists():
+            break
+        time.sleep(0.1)
+    time.sleep(1.0)  # within the search, which takes the full minute
+    child.send_signal(signal.SIGINT)
+    out, error = child.communicate(timeout=60)
+    assert child.returncode == 130, (out, error)
+    assert "deltadyn: stopped; no file was left half written" in error
+    assert "Traceback" not in error
+    assert [item.name for item in tmp_path.iterdir()] == ["begun"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    script = run("completion", shell)
+    assert script.exit_code == 0
+    assert "_DELTADYN_COMPLETE" in script.stdout
+
+
+def test_the_shell_completes_robots() -> None:
+    code = "from deltadyn.cli import main; main(prog_name='deltadyn')"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "_DELTADYN_COMPLETE": "bash_complete",
+            "COMP_WORDS": "deltadyn identify sip",
+            "COMP_CWORD": "2",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "plain,sipro-d3-1200" in told.stdout.splitlines()
