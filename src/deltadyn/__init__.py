@@ -51,18 +51,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 #: Public names, by the module that holds them.
-_HOMES = {
+_HOMES: dict[str, tuple[str, ...]] = {
+    "bench": (),
+    "catalogue": (),
     "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
     "errors": ("DeltadynError",),
     "excitation": ("design_excitation",),
     "exports": ("export",),
     "fleet": (),
     "identification": ("identify",),
+    "kernels": (),
     "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
     "motion": ("Motion",),
     "payload": ("PayloadEstimator",),
     "recording": ("Recording", "read_recording", "write_recording"),
     "report": (),
+    "reproduce": (),
     "robot": ("Robot",),
     "robot_file": ("load_robot", "robot_names"),
     "simulation": (
@@ -75,6 +79,7 @@ _HOMES = {
         "simulate",
     ),
     "sizing": ("fastest", "motion_loads"),
+    "studio": (),
     "validation": ("predicted_tracking", "validate"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

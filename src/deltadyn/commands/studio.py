@@ -10,6 +10,7 @@ import click
 from deltadyn.commands.common import complete_robot, guarded, robot_of
 
 DEFAULT = "sipro-d3-1200"
+BREATH = 0.5  # s
 
 
 @click.command(epilog="Example: deltadyn studio abb-irb360-6-1600 --port 8081")
@@ -38,7 +39,9 @@ def studio(name: str, port: int, no_browser: bool, max_upload: float, as_json: b
             import webbrowser
 
             webbrowser.open(running.address)
-        threading.Event().wait()
+        never = threading.Event()
+        while not never.wait(BREATH):  # a signal that comes just before a wait is seen after it
+            pass
     except KeyboardInterrupt:
         click.echo("\ndeltadyn studio: ended", err=True)
     finally:

@@ -1,0 +1,103 @@
+"""Every command as a user calls it: the installed program, in a folder, one after the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import deltadyn as dd
+from deltadyn.cli import main
+
+PROGRAM = shutil.which("deltadyn", path=sysconfig.get_path("scripts")) or "deltadyn"
+
+
+def call(*arguments: str, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the program; its status is checked, and no traceback may show."""
+    done = subprocess.run(
+        [PROGRAM, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a log, a held-out log and a log of picks."""
+    folder = tmp_path_factory.mktemp("shell") / "mine"
+    call("init", str(folder), "--robot", "example-delta", cwd=folder.parent)
+    short = ("--duration", "4", "--harmonics", "3", "--time-limit", "20")
+    call("excite", ".", *short, "--out", "excite.csv", cwd=folder)
+    bench = ("--preset", "lab", "--json")
+    call("simulate", ".", "--motion", "excite.csv", "--out", "log.csv", *bench, cwd=folder)
+    held = ("--motion", "y1", "--seed", "1", "--out", "held-out.csv")
+    call("simulate", ".", *held, *bench, cwd=folder)
+    return folder
+
+
+def test_a_log_becomes_a_robot(project: Path) -> None:
+    told = call("identify", ".", "log.csv", "--validate", "held-out.csv", "--hold", cwd=project)
+    assert "written: results/identified.yaml" in told.stdout
+    robot = dd.load_robot(project / "results" / "identified.yaml")
+    assert robot.dof == 3
+    again = call("repeat", "identify", cwd=project)
+    assert "written: results/identified.yaml" in again.stdout
+    call("validate", "results/identified.yaml", "held-out.csv", "--out", "v.html", cwd=project)
+    assert (project / "v.html").stat().st_size > 1_000_000  # plotly's script is inside
+
+
+def test_report_and_its_comparison(project: Path) -> None:
+    call("report", ".", "log.csv", "--validate", "held-out.csv", "--out", "r.html", cwd=project)
+    grade = json.loads((project / "r.json").read_text())["verdict"]["grade"]
+    assert grade in ("good", "usable with care")
+    call("report", "--compare", "r.json", "r.json", "--out", "c.html", cwd=project)
+    assert (project / "c.html").exists()
+
+
+def test_payload_says_no_where_there_is_no_pick(project: Path) -> None:
+    call("payload", ".", "held-out.csv", cwd=project, status=1)
+
+
+def test_sizing_fleet_and_export(project: Path) -> None:
+    call("sizing", ".", "--payloads", "0", "--cycles", "30", "--out", "s.html", cwd=project)
+    for name in ("a", "b", "c"):
+        (project / "logs").mkdir(exist_ok=True)
+        shutil.copy(project / "log.csv", project / "logs" / f"{name}.csv")
+    told = call("fleet", ".", "logs", "--out", "fleet.html", cwd=project)
+    assert "3 robots: none stands out." in told.stdout
+    for target in ("c", "structured-text", "mjcf", "fmu", "sheets"):
+        call("export", ".", target, "--out", f"out/{target}", cwd=project)
+        assert (project / "out" / target / f"README-{target}.md").exists()
+
+
+def test_the_rest(project: Path) -> None:
+    assert "sipro-d3-1200" in call("robots", cwd=project).stdout
+    assert json.loads(call("reproduce", "ladder", "--json", cwd=project).stdout)["rungs"]
+    assert "_DELTADYN_COMPLETE" in call("completion", "zsh", cwd=project).stdout
+    call("demo", "--robot", "example-delta", "--quick", "--out", "demo", cwd=project)
+    wrong = call("identify", ".", "no.csv", cwd=project, status=2)
+    assert len(wrong.stderr.splitlines()) == 2  # a sentence and a hint
+    with_trace = subprocess.run(
+        [PROGRAM, "robots", "nobody", "--debug"], cwd=project, capture_output=True, text=True
+    )
+    assert "Traceback" in with_trace.stderr
+
+
+@pytest.mark.parametrize("name", list(main.commands))
+def test_every_help_has_an_example(name: str, tmp_path: Path) -> None:
+    told = call(name, "--help", cwd=tmp_path).stdout
+    command = main.commands[name]
+    if not hasattr(command, "commands"):  # a group shows its commands
+        assert f"Example: deltadyn {name}" in told
+        assert name == "completion" or "--json" in told
