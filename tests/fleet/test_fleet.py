@@ -128,6 +128,18 @@ def test_the_command_in_two_processes(tmp_path: Path) -> None:
     assert record["members"]["cell-1"]["provenance"]["data"][0]["samples"] == 4000
 
 
+def test_workers_may_be_in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """joblib keeps its processes: they stay in the folder in which they began."""
+    for number, place in enumerate((tmp_path / "first", tmp_path / "second")):
+        write_logs(place / "logs", 1.0)
+        monkeypatch.chdir(place)
+        names = {name: [f"logs/{name}/log.csv"] for name in NAMES[: 2 + number]}
+        if number == 0:
+            expected = fleet(ROBOT, names, workers=2).common.data[0].sha256
+    (tmp_path / "first" / "logs" / NAMES[2] / "log.csv").unlink()
+    assert fleet(ROBOT, names, workers=2).common.data[0].sha256 == expected
+
+
 def test_wrong_calls(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="robots of the fleet is 1; allowed: at least 2"):
         fleet(ROBOT, {"a": [recording_of(ROBOT)]})

@@ -199,12 +199,13 @@ def fleet(
     if chosen.alone is not None:
         raise InputError("method", method, "one that fits information, such as 'convex' or 'base'")
     name = model or chosen.model
-    looks = _in_parallel(_look, [(robot, data, band) for data in logs.values()], workers)
+    data = [_items(items, whole_paths=workers > 1) for items in logs.values()]
+    looks = _in_parallel(_look, [(robot, items, band) for items in data], workers)
     smooth = max((look.smoothing for look in looks if look.smoothing), default=None)
     own = robot if smooth is None else robot.with_friction(smoothing=smooth)
     bands = [look.band for look in looks if look.band is not None]
     lowest = min(bands) if bands else None
-    tasks = [(own, data, lowest, SOURCES[name]) for data in logs.values()]
+    tasks = [(own, items, lowest, SOURCES[name]) for items in data]
     found = _in_parallel(_information, tasks, workers)
     rest: dict[str, Any] = {"model": name, "unidentifiable": "hold", "seed": seed, **options}
     fits = {
@@ -228,17 +229,30 @@ def fleet(
     )
 
 
-def _opened(robot: Robot, data: MemberLogs) -> list[Any]:
-    items = [data] if isinstance(data, Recording | str | os.PathLike | LogFile) else data
+def _items(data: MemberLogs, *, whole_paths: bool) -> list[Any]:
+    """The logs of a member; another process may be in another folder, so paths are made whole."""
+    items = [data] if isinstance(data, Recording | str | os.PathLike | LogFile) else list(data)
+    if not whole_paths:
+        return items
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, LogFile):
+            found.append(replace(item, path=os.path.abspath(item.path)))
+        else:
+            found.append(os.path.abspath(item) if isinstance(item, str | os.PathLike) else item)
+    return found
+
+
+def _opened(robot: Robot, items: list[Any]) -> list[Any]:
     return [item.open(robot) if isinstance(item, LogFile) else item for item in items]
 
 
-def _look(robot: Robot, data: MemberLogs, band: float | Literal["auto"] | None) -> _Look:
+def _look(robot: Robot, data: list[Any], band: float | Literal["auto"] | None) -> _Look:
     loaded = Loaded(robot, _opened(robot, data), band)
     return _Look(loaded.band, loaded.robot.friction.smoothing)
 
 
-def _information(robot: Robot, data: MemberLogs, band: float | None, source: str) -> _Member:
+def _information(robot: Robot, data: list[Any], band: float | None, source: str) -> _Member:
     loaded = Loaded(robot, _opened(robot, data), band)
     return _Member(loaded.information(source), loaded.sources)
 
