@@ -206,6 +206,7 @@ def test_completion_scripts(shell: str) -> None:
     script = run("completion", shell)
     assert script.exit_code == 0
     assert "_DELTADYN_COMPLETE" in script.stdout
+    assert json.loads(run("completion", shell, "--json").stdout)["script"] + "\n" == script.stdout
 
 
 def test_the_shell_completes_robots() -> None:

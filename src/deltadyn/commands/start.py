@@ -122,8 +122,9 @@ def repeat(command: str, as_json: bool) -> None:
     epilog="Example: deltadyn completion bash > ~/.local/share/bash-completion/completions/deltadyn"
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
-def completion(shell: str) -> None:
+def completion(shell: str, as_json: bool) -> None:
     """Print the script that completes commands, options and robots in a shell."""
     from click.shell_completion import get_completion_class
 
@@ -132,6 +133,6 @@ def completion(shell: str) -> None:
     if found is None:
         raise UnknownNameError("shell", shell, ("bash", "zsh", "fish"))
     script = found(root.command, {}, "deltadyn", "_DELTADYN_COMPLETE").source()
-    click.echo(script)
+    click.echo(json.dumps({"shell": shell, "script": script}, indent=2) if as_json else script)
     if sys.stdout.isatty():
         click.echo("# write this into a file that your shell reads", err=True)
