@@ -178,6 +178,9 @@ def figures_html(figures: Sequence[tuple[str, Any, str]]) -> list[str]:
     return out
 
 
+BAR = 56  # pixels
+
+
 def figure_html(
     title: str,
     figure: Any,
@@ -191,6 +194,8 @@ def figure_html(
 
     `still` is an SVG that takes the place of both on paper.
     """
+    # The tool bar has a margin of its own: it covers neither legend nor curves.
+    figure.update_layout(modebar_orientation="v", margin_r=max(figure.layout.margin.r or 0, BAR))
     config = {"responsive": True, "displaylogo": False, "showTips": False}  # the caption says it
     drawn = figure.to_html(
         full_html=False, include_plotlyjs=False, config=config, div_id=div_id, auto_play=False

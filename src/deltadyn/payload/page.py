@@ -19,6 +19,7 @@ EVENT_SYMBOLS = {
     "release": "triangle-down",
     "lost grip": "x",
 }
+VIEW = 1.4  # of the heaviest pick: what the figure shows at first
 POINTS = 20_000
 
 
@@ -67,6 +68,9 @@ def pick_figure(log: PickLog, truth: tuple[Any, Any] | None = None) -> Any:
         xaxis_title="time (s)",
         yaxis_title="payload (kg)",
     )
+    if log.picks:  # the band of a pick's first samples is wide beyond use
+        top = VIEW * max(pick.mass + 2 * pick.std for pick in log.picks)
+        figure.update_yaxes(range=[-top / 4, top])
     return figure
 
 
@@ -88,7 +92,10 @@ def pick_page(log: PickLog, path: str | os.PathLike[str]) -> Path:
     notes = [log.status, log.noise.summary]
     if log.bridged:
         notes.append(f"{log.bridged} missing samples were interpolated.")
-    caption = "Online estimate as it was known at that time; red: mass of all samples of a pick."
+    caption = (
+        "Online estimate as it was known at that time; red: mass of all samples of a pick. Bands "
+        "of first samples go beyond the picture: double-click to see all."
+    )
     blocks = [
         *figures_html([("Payload over time", pick_figure(log), caption)]),
         table_html(columns, rows),

@@ -47,7 +47,10 @@ def picks_section(log: PickLog) -> Section:
 
 
 _MASSES = "Mass of all samples of a pick with one standard deviation to both sides."
-_TIME = "The online estimate as it was known at that time; red: mass of all samples of a pick."
+_TIME = (
+    "The online estimate as it was known at that time; red: mass of all samples of a pick. Bands "
+    "of first samples go beyond the picture: double-click to see all."
+)
 
 
 def _masses(log: PickLog) -> Any:
