@@ -146,7 +146,7 @@ def _expression(function: Any, k: int, code: str, slots: dict[int, str]) -> str:
             return f"REAL_ABS({operands[0]})"
         case "OP_IF_ELSE_ZERO":
             return f"{operands[0]} ? {operands[1]} : (real)0.0"
-    raise NotImplementedError(f"no C for the CasADi operation {code}")
+    raise ValueError(f"no C for the CasADi operation {code}")
 
 
 def _header(python: bool) -> str:

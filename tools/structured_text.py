@@ -245,7 +245,7 @@ def _operation(code: str, operands: list[Any], put: Callable[..., str]) -> Any:
             (compared, negated), value = operands
             pair = ("0.0", value) if negated else (value, "0.0")
             return put("where", *compared, *pair)
-    raise NotImplementedError(f"no Structured Text for the CasADi operation {code}")
+    raise ValueError(f"no Structured Text for the CasADi operation {code}")
 
 
 def _wrapped(

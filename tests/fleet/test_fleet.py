@@ -140,6 +140,13 @@ def test_workers_may_be_in_another_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert fleet(ROBOT, names, workers=2).common.data[0].sha256 == expected
 
 
+def test_two_robots_are_too_few_to_judge() -> None:
+    two = {name: items for name, items in logs(1.5).items() if name in ("cell-1", "cell-3")}
+    found = fleet(ROBOT, two)
+    assert found.outliers == ()
+    assert found.status == "2 robots: too few to say which one is odd; it takes 3."
+
+
 def test_wrong_calls(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="robots of the fleet is 1; allowed: at least 2"):
         fleet(ROBOT, {"a": [recording_of(ROBOT)]})

@@ -25,6 +25,7 @@ from deltadyn.robot import Robot
 #: Recordings and files of one robot; files may come with options of the reader.
 MemberLogs = Sequence["Recording | str | os.PathLike[str] | LogFile"]
 
+FEWEST = 3  # robots, of which two show how robots scatter and one is judged
 LIMIT = 3.5  # deviations from the other robots
 MATTERS = 0.05  # relative: a smaller difference changes nothing that a user sees
 
@@ -82,6 +83,8 @@ class Fleet:
         """The verdict in a sentence."""
         count = len(self.members)
         odd = list(dict.fromkeys(item.member for item in self.outliers))
+        if count < FEWEST:
+            return f"{count} robots: too few to say which one is odd; it takes {FEWEST}."
         if not odd:
             return f"{count} robots: none stands out."
         return f"{count} robots: {', '.join(odd)} stand{'s' if len(odd) == 1 else ''} out."

@@ -86,7 +86,7 @@ class MotionTab:
         else:
             try:
                 self.window.session.play(self._choice.value)
-            except Exception:
+            except Exception:  # whatever it was: show the old choice; the window tells the error
                 self.refresh()
                 raise
             self.window.say("")
