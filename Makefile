@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # What the optional extension is built from: a change builds it again.
-KERNELS := setup.py $(wildcard src/deltadyn/kernels/*.c src/deltadyn/kernels/*.h)
+KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends/*/*.h)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -134,4 +134,4 @@ clean:
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) src/deltadyn/kernels/*.so
+	rm -rf $(VENV) src/deltadyn/backends/*.so

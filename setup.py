@@ -4,14 +4,14 @@ from glob import glob
 
 from setuptools import Extension, setup
 
-KERNELS = "src/deltadyn/kernels"
+BACKENDS = "src/deltadyn/backends"
 
 setup(
     ext_modules=[
         Extension(
-            "deltadyn.kernels._kernels",
-            sources=[f"{KERNELS}/_kernels.c", f"{KERNELS}/_float.c", f"{KERNELS}/_simulation.c"],
-            depends=sorted(glob(f"{KERNELS}/*.h")),
+            "deltadyn.backends._kernels",
+            sources=sorted(glob(f"{BACKENDS}/source/*.c")),
+            depends=sorted(glob(f"{BACKENDS}/*/*.h")),
             # Vectors need square roots without errno. No -ffast-math: NaN marks what does not
             # exist. No contraction: every processor gives the same bits, but for tanh and exp.
             extra_compile_args=[

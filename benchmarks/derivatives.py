@@ -33,8 +33,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.motion import gate_move
 from deltadyn.motion.scenarios import y1
-from deltadyn.recording.derivatives import differentiate
-from deltadyn.recording.sampling import samples
+from deltadyn.recording.rates.differentiate import differentiate
+from deltadyn.recording.rates.sampling import samples
 from deltadyn.robot import Robot
 from deltadyn.simulation import simulate
 

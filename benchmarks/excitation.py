@@ -30,11 +30,10 @@ import deltadyn as dd
 from benchmarks.machine import machine_name
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation import Excitation, Noise, Prediction, design_excitation
-from deltadyn.excitation.finish import within_limits
-from deltadyn.excitation.prediction import predict
-from deltadyn.excitation.prepare import Prepared, prepared
+from deltadyn.excitation.design import within_limits
+from deltadyn.excitation.parameters import predict
 from deltadyn.excitation.problem import FAR, Problem
-from deltadyn.excitation.request import Request
+from deltadyn.excitation.request import Prepared, Request, prepared
 from deltadyn.excitation.search import random_motion, touching
 from deltadyn.motion.fourier import FourierSeries
 

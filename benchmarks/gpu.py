@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from benchmarks.gpu_batch import monte_carlo_rows, rollout_rows, screening_rows
 from benchmarks.gpu_inverse import forward_rows, inverse_rows
 from benchmarks.gpu_parts import Row, jax, short
-from deltadyn import kernels
+from deltadyn import backends as kernels
 
 TARGET = 8e9  # 3-DOF torques per second in float64, on an H200
 

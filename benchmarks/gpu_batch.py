@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu_parts import AGREES, ROBOTS, Row, best, circle, jax, jnp, made_row, worst
-from deltadyn.dynamics.components import FrictionTerms
+from deltadyn.backends.components import FrictionTerms
+from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.dynamics.packed import packed_parameters
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.excitation import screen_starts
-from deltadyn.kernels.layout import COUNT, PLACES
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 from deltadyn.simulation.batch import simulate_batch, traced_rollout
-from deltadyn.simulation.controllers import PDFeedforward
+from deltadyn.simulation.controllers.feedforward import PDFeedforward
 from deltadyn.validation.monte_carlo import torque_spread
 
 

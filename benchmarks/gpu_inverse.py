@@ -23,17 +23,17 @@ from benchmarks.gpu_parts import (
     states,
     worst,
 )
-from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.dynamics.packed import packed_parameters
-from deltadyn.dynamics.packed_model import (
+from deltadyn.backends.packed import packed_parameters
+from deltadyn.backends.packed_model import (
     packed_acceleration,
     packed_joint_torque,
     packed_torque,
     torque_components,
 )
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 
 def inverse_rows(dof: int, precision: str, count: int, kernel: bool) -> list[Row]:

@@ -34,17 +34,17 @@ import numpy as np
 import deltadyn as dd
 from benchmarks.machine import machine_name
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.convex import solve_convex
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.information import load_information
-from deltadyn.identification.least_squares import axis_weights
 from deltadyn.identification.loading import Loaded
-from deltadyn.identification.methods import bodies_of
+from deltadyn.identification.methods.base import axis_weights
+from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.methods.registry import bodies_of
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.problem import Problem
-from deltadyn.identification.stream import Streamed
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
+from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.robot import Robot
 
 RATE = 2000.0  # Hz

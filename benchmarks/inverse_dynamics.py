@@ -34,7 +34,7 @@ from tests.reference.engines import inverse_dynamics as reference_torque
 
 import deltadyn as dd
 from benchmarks.machine import machine_name
-from deltadyn import kernels
+from deltadyn import backends as kernels
 
 SEED = 7
 REPEATS = 5

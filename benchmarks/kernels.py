@@ -8,7 +8,7 @@ Python and get all joint positions for free, see benchmarks.inverse_dynamics. Al
 process. Rows of one thread are processor time, which a machine that is busy elsewhere disturbs
 less; those of two threads are time on the clock, and "cores" is the processor time over it: two
 threads that get less than two cores say nothing about two. Torques are compared first. "direct" is
-a call of deltadyn.kernels, without a state; rows that name kernels and NumPy are public functions,
+a call of deltadyn.backends, without a state; rows that name kernels and NumPy are public functions,
 by both paths in turn.
 """
 
@@ -29,11 +29,11 @@ from tests.reference.engines import random_robot, random_states
 import deltadyn as dd
 from benchmarks.inverse_dynamics import SEED, own_time, peer_times
 from benchmarks.machine import machine_name
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import packed_parameters
-from deltadyn.dynamics.exact_columns import exact_columns
-from deltadyn.robot_settings import Friction, PassiveFriction
+from deltadyn.dynamics.columns import exact_columns
+from deltadyn.robot.settings import Friction, PassiveFriction
 
 ONE_BY_ONE = 500  # calls of one sample: short runs find a quiet moment on a busy machine
 PEER_SAMPLES = 500

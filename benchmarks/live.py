@@ -22,10 +22,9 @@ from tests.payload.cases import D3, case
 from tests.payload.streams import QUICK, Broker, following, running_broker
 
 from benchmarks.machine import machine_name
-from deltadyn.payload.live import LiveEstimator
-from deltadyn.payload.live_mqtt import MqttStream
+from deltadyn.payload.live import LiveEstimator, Update
 from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.updates import Update
+from deltadyn.payload.streams import MqttStream
 
 SIZE = 100  # samples of a batch
 TOPIC = "cell/robot"  # of the tests' broker address

@@ -17,7 +17,7 @@ from typing import Any
 
 import deltadyn as dd
 from benchmarks.machine import machine_name
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.bench.compiler import PeerMissingError
 from deltadyn.bench.simulation_speed import (
     BATCH_TARGET,

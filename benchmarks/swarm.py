@@ -34,9 +34,9 @@ import numpy as np
 import deltadyn as dd
 from benchmarks.machine import machine_name
 from deltadyn.arrays import FloatArray
-from deltadyn.identification import swarm as module
-from deltadyn.identification.least_absolute import least_absolute
-from deltadyn.identification.swarm import ATTRACTION, INERTIA, swarm
+from deltadyn.identification.methods import swarm as module
+from deltadyn.identification.methods.l1 import least_absolute
+from deltadyn.identification.methods.swarm import ATTRACTION, INERTIA, swarm
 from deltadyn.reproduce import random_states
 
 PARTICLES, NEIGHBOURS, SAMPLES = 300, 60, 1500

@@ -29,9 +29,8 @@ from toppra.constraint.linear_constraint import LinearConstraint, canlinear_coll
 import deltadyn as dd
 from benchmarks.machine import machine_name
 from deltadyn.arrays import FloatArray
-from deltadyn.sizing.pace import fastest_part
+from deltadyn.sizing.pace import allowed_sets, fastest_pace, fastest_part
 from deltadyn.sizing.path_limits import Linear, PathLimits, path_limits, with_friction
-from deltadyn.sizing.reachability import allowed_sets, fastest_pace
 from deltadyn.sizing.stretches import Stretch, way_of
 
 FACETS = 128  # of the circle: 1 / cos(pi / FACETS) - 1 = 3e-4 beyond it

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltadyn.errors import InputError, RobotFileError, UnknownNameError
-from deltadyn.robot_file import load_robot, robot_from_text, robot_text
+from deltadyn.robot.file import load_robot, robot_from_text, robot_text
 
 GOOD = """\
 deltadyn: 1

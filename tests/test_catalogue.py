@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from deltadyn.arrays import FloatArray
-from deltadyn.catalogue import catalogue_table
 from deltadyn.kinematics import cylinder_inside, inverse_kinematics
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Strut
-from deltadyn.robot_file import load_robot, robot_names
+from deltadyn.robot.bodies import Strut
+from deltadyn.robot.catalogue import catalogue_table
+from deltadyn.robot.file import load_robot, robot_names
 
 NAMES = robot_names()
-FILES = resources.files("deltadyn") / "catalogue"
+FILES = resources.files("deltadyn.robot") / "catalogue"
 CITED = (
     "falezza2022",
     "kim2022",

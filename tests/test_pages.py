@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deltadyn.pages import list_html, table_html, write_page
+from deltadyn.report.html import list_html, table_html, write_page
 
 
 def test_a_page_is_written_whole_and_escaped(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from deltadyn.errors import (
     UnreachableError,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import (
+from deltadyn.robot.bodies import (
     Arm,
     Effector,
     Geometry,
@@ -29,9 +29,9 @@ from deltadyn.robot_bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot_fields import value_at
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import (
+from deltadyn.robot.fields import value_at
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import (
     Controller,
     Drives,
     Friction,

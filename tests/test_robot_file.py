@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deltadyn.errors import RobotFileError
 from deltadyn.robot import STANDARD_GRAVITY, Robot
-from deltadyn.robot_bodies import (
+from deltadyn.robot.bodies import (
     Arm,
     Effector,
     Geometry,
@@ -26,9 +26,9 @@ from deltadyn.robot_bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot_fields import SECTIONS, TEN, TOP
-from deltadyn.robot_file import load_robot, robot_from_text, robot_names, robot_text, save_robot
-from deltadyn.robot_settings import (
+from deltadyn.robot.fields import SECTIONS, TEN, TOP
+from deltadyn.robot.file import load_robot, robot_from_text, robot_names, robot_text, save_robot
+from deltadyn.robot.settings import (
     PASSIVE_JOINTS,
     Controller,
     Drives,

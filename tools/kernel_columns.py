@@ -8,11 +8,11 @@ from typing import Any
 
 import casadi
 
-from deltadyn.dynamics.components import parameters_of
+from deltadyn.backends.components import parameters_of
+from deltadyn.backends.layout import COUNT
+from deltadyn.dynamics.columns import SPINDLE_NAMES
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.exact_columns import SPINDLE_NAMES
 from deltadyn.dynamics.parameters import ExactParameters
-from deltadyn.kernels.layout import COUNT
 from tools.kernel_models import (
     ARMS,
     Groups,

@@ -12,10 +12,10 @@ from typing import Any
 
 import casadi
 
-from deltadyn.dynamics.components import parameters_of
+from deltadyn.backends.components import parameters_of
+from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
+from deltadyn.backends.limbs import limbs_of
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.kernels.layout import AXES, COUNT, KINEMATIC, PLACES
-from deltadyn.kinematics.components import limbs_of
 from deltadyn.kinematics.limbs import (
     arm_direction,
     joint_rates,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from deltadyn.kernels.layout import COUNT, PLACES
-from deltadyn.kinematics.components import limbs_of
+from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.limbs import limbs_of
+from deltadyn.dynamics.passive import SPINDLE_JOINTS, Pose, passive_torque
 from deltadyn.kinematics.limbs import platform_rates, strut
-from deltadyn.robot_settings import PASSIVE_JOINTS, Friction, PassiveFriction
-from deltadyn.simulation.passive import SPINDLE_JOINTS, Pose, passive_torque
+from deltadyn.robot.settings import PASSIVE_JOINTS, Friction, PassiveFriction
 from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from deltadyn.dynamics.components import parameters_of
+from deltadyn.backends.components import parameters_of
+from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.exact_terms import TermComponents, term_components
 from deltadyn.dynamics.parameters import ExactParameters
-from deltadyn.kernels.layout import COUNT, PLACES
+from deltadyn.dynamics.terms import TermComponents, term_components
 from tools.kernel_models import (
     ARMS,
     Groups,

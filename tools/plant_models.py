@@ -13,9 +13,10 @@ from typing import Any
 
 import casadi
 
-from deltadyn.dynamics.components import parameters_of
-from deltadyn.kernels.layout import PLACES as NUMBERS
-from deltadyn.kernels.plant_layout import (
+from deltadyn.backends.components import parameters_of
+from deltadyn.backends.layout import PLACES as NUMBERS
+from deltadyn.backends.limbs import limbs_of
+from deltadyn.backends.plant_layout import (
     ENTRIES,
     JOINTS,
     LIMB_JOINTS,
@@ -26,10 +27,9 @@ from deltadyn.kernels.plant_layout import (
     STATE_ENTRIES,
     STATE_PLACES,
 )
-from deltadyn.kinematics.components import limbs_of
-from deltadyn.robot_settings import Friction, PassiveFriction
-from deltadyn.simulation.mechanism import mechanism_terms, pose_of
-from deltadyn.simulation.passive import passive_torque
+from deltadyn.dynamics.passive import passive_torque
+from deltadyn.robot.settings import Friction, PassiveFriction
+from deltadyn.simulation.plant.mechanism import mechanism_terms, pose_of
 from tools.kernel_models import Groups, Model, Namespace, Symbols
 
 DIVISION = re.compile(r"    const real (v\d+) = (.+) / (v\d+);")
@@ -121,13 +121,13 @@ def stepped(function: str) -> str:
 def plant_files(c_function: Callable[[Model], str], header: str) -> dict[str, str]:
     """Name and text of the plant's generated files."""
     files = {
-        f"generated_plant_{dof}.h": header
+        f"plant_{dof}.h": header
         + "\n"
         + "\n\n".join(stepped(c_function(model)) for model in plant_models(dof))
         + "\n"
         for dof in (3, 4)
     }
-    files["generated_plant_table.h"] = _table(header)
+    files["plant_table.h"] = _table(header)
     return files
 
 

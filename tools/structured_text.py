@@ -19,12 +19,12 @@ from typing import Any
 
 import casadi
 
-from deltadyn.dynamics.components import parameters_of
+from deltadyn.backends.components import parameters_of
+from deltadyn.backends.layout import ENTRIES
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import SpindleParameters
-from deltadyn.exports.st_code import SINGULAR, UNREACHABLE, Step, literal, step_text
-from deltadyn.kernels.layout import ENTRIES
-from deltadyn.simulation.mechanism import pose_of
+from deltadyn.exports.structured_text.code import SINGULAR, UNREACHABLE, Step, literal, step_text
+from deltadyn.simulation.plant.mechanism import pose_of
 from tools.generated import write_or_check
 from tools.kernel_models import Namespace, friction_model, models
 

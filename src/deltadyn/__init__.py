@@ -5,6 +5,8 @@ Names are loaded when they are first used, so that the command line answers at o
 
 from typing import TYPE_CHECKING, Any
 
+from deltadyn import moved
+
 if TYPE_CHECKING:
     from deltadyn import (
         dynamics,
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from deltadyn.motion import Motion
     from deltadyn.payload import PayloadEstimator
     from deltadyn.recording import Recording, read_recording, write_recording
-    from deltadyn.robot import Robot
-    from deltadyn.robot_file import load_robot, robot_names
+    from deltadyn.robot import Robot, load_robot, robot_names
     from deltadyn.simulation import (
         PD,
         AdaptiveFeedforward,
@@ -52,23 +53,21 @@ __version__ = "0.1.0"
 
 #: Public names, by the module that holds them.
 _HOMES: dict[str, tuple[str, ...]] = {
+    "backends": (),
     "bench": (),
-    "catalogue": (),
     "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
     "errors": ("DeltadynError",),
     "excitation": ("design_excitation",),
     "exports": ("export",),
     "fleet": (),
     "identification": ("identify",),
-    "kernels": (),
     "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
     "motion": ("Motion",),
     "payload": ("PayloadEstimator",),
     "recording": ("Recording", "read_recording", "write_recording"),
     "report": (),
     "reproduce": (),
-    "robot": ("Robot",),
-    "robot_file": ("load_robot", "robot_names"),
+    "robot": ("Robot", "load_robot", "robot_names"),
     "simulation": (
         "PD",
         "AdaptiveFeedforward",
@@ -130,6 +129,8 @@ __all__ = [
     "write_recording",
 ]
 
+moved.install()
+
 
 def __getattr__(name: str) -> Any:
     """Load a public name, or one of the package's folders, when it is first used."""
@@ -139,7 +140,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"deltadyn.{_HOME_OF[name]}"), name)
         globals()[name] = value
         return value
-    if name in _HOMES:
+    if name in _HOMES or name in moved.MOVED:
         return import_module(f"deltadyn.{name}")
     raise AttributeError(f"module 'deltadyn' has no attribute {name!r}")
 

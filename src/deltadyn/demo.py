@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.demo_export import Exported, export_c
 from deltadyn.dynamics import MODELS, inverse_dynamics
 from deltadyn.excitation import Excitation, design_excitation
+from deltadyn.exports import Export, export
+from deltadyn.exports.common import identifier
 from deltadyn.identification import Fit
 from deltadyn.kinematics import forward_kinematics, inverse_kinematics
 from deltadyn.motion import Motion
@@ -26,7 +29,7 @@ from deltadyn.report.study import Study, study
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
 from deltadyn.robot import Robot
 from deltadyn.simulation import PD, PDFeedforward, simulate
-from deltadyn.simulation.controllers import Controller
+from deltadyn.simulation.controllers.feedforward import Controller
 from deltadyn.sizing import MotionLoads, motion_loads
 
 POINTS = 10_000
@@ -213,3 +216,38 @@ class _Bench:
         laws = (PD(self.robot), PDFeedforward(self.robot), PDFeedforward(fit.robot))
         errors = [self.run(motion, 4, law).tracking_error[:, :3] for law in laws]
         return Tracking(*(1e3 * float(np.sqrt(np.mean(error**2))) for error in errors))
+
+
+# The demonstration's export: C, compiled and run where there is a compiler.
+
+
+FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files, and what the example program printed; None where there is no compiler."""
+
+    files: Export
+    compiler: str | None
+    printed: str | None
+
+
+def export_c(fit: Fit, folder: Path) -> Exported:
+    """Write the model as C and try it."""
+    written = export(fit, "c", folder, overwrite=True)
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return Exported(written, None, None)
+    program, source = folder / "example", f"{identifier(fit.robot)}_delta.c"
+    command = [
+        compiler,
+        *FLAGS,
+        "-o",
+        str(program),
+        str(folder / "example.c"),
+        str(folder / source),
+    ]
+    subprocess.run([*command, "-lm"], check=True, capture_output=True)
+    done = subprocess.run([str(program.resolve())], check=True, capture_output=True, text=True)
+    return Exported(written, Path(compiler).name, done.stdout.strip())

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from deltadyn.backends import available, switched_off
 from deltadyn.bench import Benchmark, Row, Target, benchmark, own, run_benchmark, timing
 from deltadyn.bench.cases import Case, standard_case
 from deltadyn.bench.compiler import PeerMissingError, Tell
 from deltadyn.bench.own import KernelsDifferError
 from deltadyn.commands.bench import bench
-from deltadyn.kernels import available, switched_off
 
 ONCE = benchmark.Effort(own=1, rounds=1, python=1, start=1)
 FIFTEEN = Target("at least", 15, "ratio")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from deltadyn.backends import switched_off
 from deltadyn.bench import simulation, simulation_speed
 from deltadyn.bench.compiler import PeerMissingError
 from deltadyn.bench.simulation_speed import Comparison, Speed
-from deltadyn.kernels import switched_off
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 OURS = Speed("r", "loop", 1e6, 1e-15)
 QUICK = Speed("r", "MuJoCo in C, default, Euler", 2e5, 0.04)

@@ -10,7 +10,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import (
+from deltadyn.robot.bodies import (
     Arm,
     Effector,
     Geometry,
@@ -21,8 +21,8 @@ from deltadyn.robot_bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot_checks import Triple
-from deltadyn.robot_settings import PASSIVE_JOINTS, Drives, Friction, GrayBox, PassiveFriction
+from deltadyn.robot.checks import Triple
+from deltadyn.robot.settings import PASSIVE_JOINTS, Drives, Friction, GrayBox, PassiveFriction
 
 MODELS = (
     "exact",

@@ -11,7 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import ConstraintLoads, RodLoads
 from deltadyn.kinematics import State, passive_rates
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Geometry, Platform, Strut
+from deltadyn.robot.bodies import Arm, Geometry, Platform, Strut
 
 ROUNDING = 1e-12  # relative to the largest force; some hundred operations leave 1e-15
 Z = np.array([0.0, 0.0, 1.0])

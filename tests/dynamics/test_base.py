@@ -14,12 +14,11 @@ from deltadyn.dynamics import (
     inverse_dynamics,
     regressor,
 )
-from deltadyn.dynamics.base import CLEAR_GAP, exciting_states, numerical_rank
-from deltadyn.dynamics.base_exact import thin_bodies
+from deltadyn.dynamics.base import CLEAR_GAP, exciting_states, numerical_rank, thin_bodies
 from deltadyn.errors import InputError
 from deltadyn.kinematics import in_workspace
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PassiveFriction
+from deltadyn.robot.settings import PassiveFriction
 
 ROUNDING = 1e-11  # relative: columns of very different length share one matrix
 

@@ -21,7 +21,7 @@ from deltadyn.dynamics import (
 from deltadyn.errors import InputError, UnknownNameError, UnreachableError
 from deltadyn.kinematics import State, in_workspace
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Limits, Workspace
+from deltadyn.robot.settings import Limits, Workspace
 
 ROUNDING = 1e-10  # relative: determinants of M with a condition number of 1e2 to 1e4
 

@@ -20,7 +20,7 @@ from deltadyn.dynamics import forward_dynamics, inverse_dynamics
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 # Relative, per axis: M with a condition number of up to 300 (psi beside arms) turns 1e-15 of the
 # torques into 1e-13 of the accelerations.

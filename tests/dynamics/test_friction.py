@@ -20,7 +20,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import equations_of_motion, inverse_dynamics
 from deltadyn.kinematics import State, forward_kinematics
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PASSIVE_JOINTS, Friction, PassiveFriction
+from deltadyn.robot.settings import PASSIVE_JOINTS, Friction, PassiveFriction
 
 ROUNDING = 1e-12  # relative; one exponential or hyperbolic tangent between two equal formulas
 # Angles by differences of fourth order in steps of 1e-3 rad: their fifth derivatives (up to 100)

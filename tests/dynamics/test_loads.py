@@ -29,11 +29,11 @@ from tests.dynamics.loads_by_hand import (
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import ConstraintLoads, RodLoads, constraint_loads, inverse_dynamics
-from deltadyn.dynamics.loads_pairs import _line_density
+from deltadyn.dynamics.loads import _line_density
 from deltadyn.errors import InputError
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Strut
+from deltadyn.robot.bodies import Strut
 
 
 @pytest.fixture(params=KINDS, ids=KIND_NAMES)

@@ -32,7 +32,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 # Relative to the largest force: the closures of the engines solve up to 14 equations with a
 # condition number of some 1e2, so 1e-14 remains. A wrong term of one part in 1e10 would show.

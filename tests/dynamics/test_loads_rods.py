@@ -26,10 +26,10 @@ from tests.dynamics.loads_by_hand import (
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads
-from deltadyn.dynamics.loads_rods import least_preload
+from deltadyn.dynamics.loads import least_preload
 from deltadyn.kinematics import State, strut_angles
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Effector, Rod, Spindle
+from deltadyn.robot.bodies import Effector, Rod, Spindle
 
 
 @pytest.fixture(params=KINDS, ids=KIND_NAMES)

@@ -15,7 +15,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import equations_of_motion, inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Effector, Payload, Platform, Rod, Spindle, Strut
+from deltadyn.robot.bodies import Arm, Effector, Payload, Platform, Rod, Spindle, Strut
 
 ROUNDING = 1e-12  # relative: the same closed forms, solved by other means, differ by 1e-15
 ANY = NDArray[Any]  # real, or complex for derivatives without differences

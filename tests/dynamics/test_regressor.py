@@ -24,8 +24,8 @@ from deltadyn.dynamics.regressor import torque_of
 from deltadyn.errors import InputError
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Platform
-from deltadyn.robot_settings import Drives, Friction, GrayBox, PassiveFriction
+from deltadyn.robot.bodies import Platform
+from deltadyn.robot.settings import Drives, Friction, GrayBox, PassiveFriction
 
 ROUNDING = 1e-12  # relative: sums of some 40 products leave 1e-15
 DIFFERENCE = 1e-11  # two torques of 100 N m subtracted, and some N m left

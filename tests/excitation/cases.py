@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
-from deltadyn.excitation.prepare import Prepared, prepared
 from deltadyn.excitation.problem import Problem
-from deltadyn.excitation.request import Request
+from deltadyn.excitation.request import Prepared, Request, prepared
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Effector
-from deltadyn.robot_settings import PassiveFriction
+from deltadyn.robot.bodies import Effector
+from deltadyn.robot.settings import PassiveFriction
 
 D3 = dd.load_robot("sipro-d3-1200")
 ABB = dd.load_robot("abb-irb360-6-1600")

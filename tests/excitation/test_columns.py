@@ -11,7 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.parameters import exact_parameters
 from deltadyn.excitation.columns import exact_regressor, exact_values, pose_of
-from deltadyn.excitation.constraints import STEP, joint_angles
+from deltadyn.excitation.problem import STEP, joint_angles
 from deltadyn.robot import Robot
 
 ROUNDING = 1e-12  # of a column: the same closed forms in another order

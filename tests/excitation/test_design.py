@@ -16,9 +16,9 @@ from tests.excitation.cases import ABB, D3, with_limits
 import deltadyn as dd
 from deltadyn.excitation import Excitation, UnidentifiableError, design_excitation, workers
 from deltadyn.motion.limits import check_motion
-from deltadyn.motion.motion_file import read_motion
+from deltadyn.motion.motion import read_motion
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Controller
+from deltadyn.robot.settings import Controller
 
 SMALL: dict[str, Any] = {"duration": 4.0, "harmonics": 3, "starts": 1, "jobs": 2}
 SIGNED = ABB.replace(controller=Controller(sign=(1, -1, 1, -1), offset=(0.1, 0.2, -0.3, 1.5)))

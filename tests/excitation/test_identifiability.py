@@ -12,7 +12,7 @@ from deltadyn.errors import DeltadynError
 from deltadyn.excitation import UnidentifiableError, design_excitation
 from deltadyn.excitation.parameters import choose_parameters, identifiability
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PassiveFriction
+from deltadyn.robot.settings import PassiveFriction
 
 WEIGHTLESS = D3.replace(gravity=0.0)
 SWAYING = D3.with_friction(

@@ -8,9 +8,9 @@ from tests.excitation.cases import ABB, D3, problem
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.excitation.prediction import Noise, Prediction, predict
-from deltadyn.excitation.prepare import Prepared
+from deltadyn.excitation.parameters import Noise, Prediction, predict
 from deltadyn.excitation.problem import Problem
+from deltadyn.excitation.request import Prepared
 from deltadyn.excitation.search import random_motion
 from deltadyn.motion.fourier import FourierSeries
 from deltadyn.robot import Robot

@@ -12,9 +12,8 @@ from tests.excitation.cases import ABB, D3, problem, with_limits
 
 import deltadyn as dd
 from deltadyn.excitation.columns import pose_of
-from deltadyn.excitation.constraints import Row, aggregate, limit_rows, worst
 from deltadyn.excitation.criteria import CRITERIA
-from deltadyn.excitation.problem import Problem
+from deltadyn.excitation.problem import Problem, Row, aggregate, limit_rows, worst
 from deltadyn.excitation.search import Task, improve, random_motion, run_task, within_limits
 from deltadyn.motion.fourier import fourier_motion
 from deltadyn.motion.limits import check_motion

@@ -18,8 +18,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.exports.c import files
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Controller
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Controller
 
 COMPILERS = ("gcc", "clang")
 PRECISIONS = ("double", "float")

@@ -17,9 +17,9 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.exports.fmu_binary import compiler
+from deltadyn.exports.fmu.sources import compiler
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PASSIVE_JOINTS, Controller, PassiveFriction
+from deltadyn.robot.settings import PASSIVE_JOINTS, Controller, PassiveFriction
 
 fmpy = pytest.importorskip("fmpy")
 fmi2 = pytest.importorskip("fmpy.fmi2")

@@ -10,7 +10,7 @@ from tests.dynamics.factory import full_friction, make_robot
 from deltadyn.arrays import FloatArray
 from deltadyn.exports.structured_text import files
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Controller, Friction
+from deltadyn.robot.settings import Controller, Friction
 
 AXES = ("X", "Y", "Z", "Psi")
 CONVENTION = ((1.0, -1.0, 1.0, -1.0), (0.1, -0.2, 0.0, 0.4))  # sign, offset

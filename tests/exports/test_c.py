@@ -25,8 +25,8 @@ from tests.exports.c_build import (
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.c import KERNELS, files, kernels
-from deltadyn.exports.c_numbers import PRECISIONS as KINDS
-from deltadyn.exports.c_readme import middle, state_bytes
+from deltadyn.exports.c.numbers import PRECISIONS as KINDS
+from deltadyn.exports.c.readme import middle, state_bytes
 from deltadyn.exports.common import fingerprint
 from deltadyn.exports.payload_numbers import payload_numbers
 from deltadyn.payload.estimator import PayloadEstimator
@@ -46,8 +46,8 @@ def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
 
 
 def test_the_generated_functions_are_those_of_the_package() -> None:
-    folder = resources("deltadyn.kernels")
-    headers = [item for item in folder.iterdir() if item.name.startswith("generated_")]
+    folder = resources("deltadyn.backends.generated")
+    headers = [item for item in folder.iterdir() if item.name.endswith(".h")]
     compiled = "\n".join(item.read_text("utf-8") for item in headers)
     for dof in (3, 4):
         text = kernels(dof)

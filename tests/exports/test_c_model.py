@@ -12,7 +12,7 @@ from tests.exports.c_build import COMPILERS, PRECISIONS, ROBOTS, library
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.kernels import switched_off
+from deltadyn.backends import switched_off
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
 

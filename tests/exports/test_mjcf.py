@@ -10,9 +10,9 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.exports.mjcf import files, xml_text
-from deltadyn.exports.mjcf_pose import home_angles, joint_values
+from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.kinematics.skeleton import skeleton
-from deltadyn.robot_settings import Friction, PassiveFriction
+from deltadyn.robot.settings import Friction, PassiveFriction
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -13,7 +13,7 @@ import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports import mjcf
 from deltadyn.exports.mjcf import files, xml_text
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 

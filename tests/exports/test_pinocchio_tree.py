@@ -11,9 +11,9 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import InputError
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
-builder = real_import("deltadyn.exports.pinocchio_tree")
+builder = real_import("deltadyn.exports.pinocchio")
 pin = pytest.importorskip("pinocchio")
 
 Array = npt.NDArray[np.float64]

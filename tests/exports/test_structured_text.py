@@ -14,8 +14,8 @@ from tests.exports.st_evaluator import load
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.common import fingerprint
-from deltadyn.exports.st_code import generated, literal
 from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text.code import generated, literal
 from deltadyn.robot import Robot
 
 D3 = dd.load_robot("sipro-d3-1200")

@@ -10,7 +10,7 @@ import pytest
 from tests.exports.st_evaluator import instance, load
 
 import deltadyn.exports
-from deltadyn.exports.st_code import generated, step_text
+from deltadyn.exports.structured_text.code import generated, step_text
 
 FOLDER = Path(deltadyn.exports.__file__).parent / "templates" / "structured_text"
 FILES = sorted(FOLDER.glob("generated_*.st"))

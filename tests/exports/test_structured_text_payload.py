@@ -18,7 +18,7 @@ from deltadyn.exports.structured_text import files
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Controller
+from deltadyn.robot.settings import Controller
 
 EVENTS = {None: 0, "pick": 1, "release": 2, "lost grip": 3}
 ENDS = {"pick": 1, "release": 2, "lost grip": 3, "reset": 4}

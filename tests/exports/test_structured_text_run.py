@@ -20,9 +20,9 @@ from tests.exports.st_evaluator import Instance, StructuredTextError, instance, 
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.motion.motion import Motion
-from deltadyn.payload.sample_model import SampleModel
+from deltadyn.payload.front_end import SampleModel
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 COUNT = 500
 CLOSE = 1e-12  # rad, m, and of the largest torque: a few hundred roundings

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.data import Prepared
 from deltadyn.identification.information import Information, gather, wide_regressor
 from deltadyn.identification.parametrisation import wide_columns
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import FourierSeries, Motion
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
 SIGMA = np.array([1.0, 1.0, 1.0, 0.05])  # N m

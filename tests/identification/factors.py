@@ -8,11 +8,10 @@ import numpy as np
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.base_exact import exact_base_map
+from deltadyn.dynamics.base import exact_base_map, exciting_states
 from deltadyn.dynamics.regressor import Regressor
-from deltadyn.identification.bodies import Bodies
-from deltadyn.identification.hull import Hull
+from deltadyn.identification.bodies.bodies import Bodies
+from deltadyn.identification.bodies.body import Hull
 from deltadyn.robot import Robot
 
 ROBOTS_3 = ("sipro-d3-1200", "nt-robot")

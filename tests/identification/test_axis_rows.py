@@ -12,15 +12,14 @@ from tests.dynamics.factory import full_friction, make_robot, make_states
 from tests.identification.motions import unequal
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import fast_columns
 from deltadyn.dynamics.base import exciting_states
-from deltadyn.identification import fast_columns
-from deltadyn.identification.axis_rows import AxisRows, axis_rows
-from deltadyn.identification.data import prepare
-from deltadyn.identification.information import gather
+from deltadyn.identification.information import AxisRows, axis_rows, gather
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
+from deltadyn.recording.prepare.data import prepare
 
 needs_kernels = pytest.mark.skipif(
     not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"

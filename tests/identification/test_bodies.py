@@ -9,13 +9,12 @@ import pytest
 from tests.identification.factors import ROBOTS_3, ROBOTS_4, random_variables
 
 import deltadyn as dd
-from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.base_exact import thin_bodies
+from deltadyn.dynamics.base import exciting_states, thin_bodies
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies import Bodies, standard_parameters
-from deltadyn.identification.consistency import consistency, pseudo_inertia
-from deltadyn.identification.hull import Hull
-from deltadyn.robot_settings import Friction
+from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
+from deltadyn.identification.bodies.body import Hull
+from deltadyn.identification.bodies.consistency import consistency, pseudo_inertia
+from deltadyn.robot.settings import Friction
 
 ROBOTS = ROBOTS_3 + ROBOTS_4
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")

@@ -10,12 +10,12 @@ from tests.identification.factors import ROBOTS_3, ROBOTS_4, Problem, problem, r
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies import Bodies
-from deltadyn.identification.certificate import Certificate
-from deltadyn.identification.cone_program import ConeProgram
-from deltadyn.identification.consistency import consistency
-from deltadyn.identification.convex import solve_convex
-from deltadyn.identification.realise import robot_from_standard
+from deltadyn.identification.bodies.bodies import Bodies
+from deltadyn.identification.bodies.cone_program import ConeProgram
+from deltadyn.identification.bodies.consistency import consistency
+from deltadyn.identification.bodies.realise import robot_from_standard
+from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.problem import Certificate
 
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
 SAME = 1e-6  # of the objective: cvxpy solves unscaled problems to 1e-8 or so

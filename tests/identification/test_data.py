@@ -5,10 +5,10 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import InputError
-from deltadyn.identification.band import choose_band
-from deltadyn.identification.data import as_recordings, prepare, prepared_parts
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
+from deltadyn.recording.prepare.band import choose_band
+from deltadyn.recording.prepare.data import as_recordings, prepare, prepared_parts
 from deltadyn.robot import Robot
 
 RATE = 1000.0

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import fast_columns
 from deltadyn.dynamics.base import exciting_states
+from deltadyn.dynamics.fast_columns import has_fast_rows, joint_state
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.identification import fast_columns
-from deltadyn.identification.decimation import decimated
-from deltadyn.identification.fast_columns import has_fast_rows, joint_state
-from deltadyn.identification.lowpass import LowPass
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.lowpass import LowPass, decimated
 from deltadyn.robot import Robot
 
 

@@ -8,13 +8,12 @@ import pytest
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.identification.gray_box import gray_box
-from deltadyn.identification.gray_box_grid import Grid, search
+from deltadyn.identification.methods.gray_box import Grid, gray_box, search
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import GrayBox
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import GrayBox
 
 D3 = load_robot("sipro-d3-1200")
 TELESCOPIC = load_robot("telescopic-delta")

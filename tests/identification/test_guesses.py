@@ -9,10 +9,10 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies import Bodies, standard_parameters
-from deltadyn.identification.consistency import consistency
-from deltadyn.identification.guesses import geometric_guess, hollow_cylinder
-from deltadyn.identification.realise import robot_from_standard
+from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
+from deltadyn.identification.bodies.consistency import consistency
+from deltadyn.identification.bodies.guesses import geometric_guess, hollow_cylinder
+from deltadyn.identification.bodies.realise import robot_from_standard
 
 
 def test_hollow_cylinder_by_integration() -> None:

@@ -10,9 +10,9 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.errors import InputError
 from deltadyn.identification import information as module
-from deltadyn.identification.data import Prepared
 from deltadyn.identification.information import Information, gather, joined, load_information
 from deltadyn.identification.parametrisation import SOURCES, parametrise
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
 RATE = 500.0

@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification import least_absolute as module
-from deltadyn.identification.least_absolute import L1Result, least_absolute
+from deltadyn.identification.methods import l1 as module
+from deltadyn.identification.methods.l1 import L1Result, least_absolute
 
 
 def by_highs(

@@ -9,14 +9,13 @@ from tests.identification.factors import Problem, problem, random_variables
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies import Bodies
-from deltadyn.identification.consistency import consistency, pseudo_inertia
-from deltadyn.identification.convex import solve_convex
-from deltadyn.identification.guesses import geometric_guess
-from deltadyn.identification.log_charts import Chart, charts
-from deltadyn.identification.log_cholesky import relative_scale, solve_log_cholesky
-from deltadyn.identification.realise import robot_from_standard
-from deltadyn.identification.trust_region import descend
+from deltadyn.identification.bodies.bodies import Bodies
+from deltadyn.identification.bodies.charts import Chart, charts
+from deltadyn.identification.bodies.consistency import consistency, pseudo_inertia
+from deltadyn.identification.bodies.guesses import geometric_guess
+from deltadyn.identification.bodies.realise import robot_from_standard
+from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.methods.log_cholesky import descend, relative_scale, solve_log_cholesky
 
 CASES = [
     ("sipro-d3-1200", "exact", False),

@@ -12,9 +12,8 @@ from deltadyn.errors import InputError
 from deltadyn.identification import production
 from deltadyn.identification.identifiability import identifiability
 from deltadyn.identification.information import Information
-from deltadyn.identification.moves import Move, joined, short_moves
 from deltadyn.identification.parametrisation import parametrise
-from deltadyn.identification.production import log_report
+from deltadyn.identification.production import Move, joined, log_report, short_moves
 from deltadyn.motion import adept_cycle, check_motion
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot

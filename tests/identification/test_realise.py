@@ -9,14 +9,13 @@ import pytest
 from tests.identification.factors import ROBOTS_3, ROBOTS_4, random_variables
 
 import deltadyn as dd
-from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.base_exact import exact_base_map
+from deltadyn.dynamics.base import exact_base_map, exciting_states
 from deltadyn.errors import InputError
-from deltadyn.identification.bodies import Bodies, standard_parameters
-from deltadyn.identification.consistency import consistency
-from deltadyn.identification.realise import nearest_consistent, robot_from_standard
+from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
+from deltadyn.identification.bodies.consistency import consistency
+from deltadyn.identification.bodies.realise import nearest_consistent, robot_from_standard
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Drives, Friction
+from deltadyn.robot.settings import Drives, Friction
 
 ROUNDING = 1e-12  # of the torque, as agreed; sums of some hundred products leave 1e-15
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification.recursive import (
+from deltadyn.identification.methods.recursive import (
     damped_least_squares,
     recursive_least_squares,
     truncated_svd,
 )
-from deltadyn.identification.rows import least_squares
+from deltadyn.identification.methods.rows import least_squares
 
 
 def case(count: int = 120, k: int = 6, seed: int = 0) -> tuple[FloatArray, FloatArray]:

@@ -10,12 +10,13 @@ from tests.identification.motions import recording_of
 
 import deltadyn as dd
 from deltadyn.errors import InputError
-from deltadyn.identification import identify, loading, stream
-from deltadyn.identification.data import prepared_parts
+from deltadyn.identification import identify, loading
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded, in_memory
-from deltadyn.identification.stream import Streamed
 from deltadyn.recording import Recording, read_recording
+from deltadyn.recording.prepare import stream
+from deltadyn.recording.prepare.data import prepared_parts
+from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.robot import Robot
 
 

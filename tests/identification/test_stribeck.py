@@ -8,7 +8,7 @@ import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.identification import identify
 from deltadyn.identification.loading import Loaded
-from deltadyn.identification.stribeck import settle_stribeck
+from deltadyn.identification.methods.stribeck import settle_stribeck
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.least_absolute import least_absolute
-from deltadyn.identification.signed_sum import SignedSum
-from deltadyn.identification.swarm import SwarmResult, ring_minimum, swarm
+from deltadyn.identification.methods.l1 import least_absolute
+from deltadyn.identification.methods.swarm import SignedSum, SwarmResult, ring_minimum, swarm
 
 TRUTH = np.array([4.4, -5.3, 0.38, 3.2, 9.1])
 

@@ -12,20 +12,22 @@ import pytest
 import deltadyn as dd
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.data import prepare
-from deltadyn.identification.two_step import TwoStepResult, two_step, without_rod
-from deltadyn.identification.two_step_robot import (
+from deltadyn.identification.methods.two_step import (
+    TwoStepResult,
     arms_alone,
     parameter,
+    two_step,
     with_parameters,
     with_prismatic,
+    without_rod,
 )
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, fourier_motion
+from deltadyn.recording.prepare.data import prepare
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.reproduce.telescopic2022_bench import EXCITATION
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Effector
+from deltadyn.robot.bodies import Effector
 
 EXACT = 1e-8  # least squares on exact data err by rounding, 1e-14 times a condition below 1e3
 TRUE_VALUES = {

@@ -9,7 +9,7 @@ from tests.identification.coloured import SIGMA, Experiment, fourier_state
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification import scores
+from deltadyn.identification import uncertainty as scores
 from deltadyn.identification.information import joined
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.uncertainty import (

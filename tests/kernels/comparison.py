@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
 
 needs_kernels = pytest.mark.skipif(

@@ -16,11 +16,11 @@ from tests.dynamics.factory import make_robot, make_states
 from tests.kernels.robots import wide_robot
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
+from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.dynamics import exact_parameters, packed_parameters
 from deltadyn.errors import InputError
-from deltadyn.kernels.layout import COUNT, KINEMATIC, PLACES
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 needs_kernels = pytest.mark.skipif(
     not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"
@@ -126,7 +126,7 @@ def test_a_wrong_motion_is_named(p: Any, pd: Any, message: str) -> None:
 
 @needs_kernels
 def test_the_extension_refuses_what_it_cannot_read() -> None:
-    from deltadyn.kernels import _kernels
+    from deltadyn.backends import _kernels
 
     par, row = np.zeros(COUNT), np.zeros((2, 3))
     good = (par, row, row, row)
@@ -213,7 +213,7 @@ def in_new_process(switch: str | None, before: str = "") -> subprocess.Completed
 
 
 def test_the_package_runs_without_the_extension() -> None:
-    hidden = 'sys.modules["deltadyn.kernels._kernels"] = None'
+    hidden = 'sys.modules["deltadyn.backends._kernels"] = None'
     robot = dd.load_robot("example-delta-4")
     state = dd.State.from_platform(robot, [0.05, 0.02, -0.8, 0.3], [1.0, 2.0, 0.5, 3.0])
     expected = dd.inverse_dynamics(robot, state)
@@ -231,9 +231,9 @@ def test_the_package_runs_without_the_extension() -> None:
 
 STALE = """
 import types
-old = types.ModuleType("deltadyn.kernels._kernels")
+old = types.ModuleType("deltadyn.backends._kernels")
 old.DIGEST = "of another day"
-sys.modules["deltadyn.kernels._kernels"] = old
+sys.modules["deltadyn.backends._kernels"] = old
 """
 
 
@@ -241,7 +241,7 @@ def test_the_switch_takes_two_words() -> None:
     done = in_new_process("of")
     assert done.returncode != 0
     assert "DELTADYN_KERNELS is 'of'; allowed: 'on', 'off' or nothing" in done.stderr
-    hidden = 'sys.modules["deltadyn.kernels._kernels"] = None'
+    hidden = 'sys.modules["deltadyn.backends._kernels"] = None'
     done = in_new_process("on", hidden)
     assert done.returncode != 0
     assert "DELTADYN_KERNELS is 'on'; allowed: 'off' here: the kernels are not built" in done.stderr

@@ -14,15 +14,15 @@ from tests.dynamics.factory import full_friction, make_robot, make_states
 from tests.kernels.comparison import needs_kernels
 from tests.kernels.robots import wide_robot
 
-import deltadyn.kernels
-from deltadyn import kernels
+import deltadyn.backends
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.generated.table import KERNELS
 from deltadyn.dynamics import packed_parameters
-from deltadyn.kernels.generated_table import KERNELS
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-FOLDER = Path(deltadyn.kernels.__file__).parent
+FOLDER = Path(deltadyn.backends.__file__).parent
 
 # A float has 24 bits: 6e-8. A result is a sum of some tens of products, some of them ten times
 # larger than it: 1e-6 of the largest entry was seen in these states; ten times that is allowed.
@@ -57,7 +57,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     source.write_text(PROGRAM, "utf-8")
     flags = ["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"]
     flags += ["-Wfloat-conversion", "-DDELTADYN_FLOAT=1", "-DCLONES=", "-fno-math-errno", "-fPIC"]
-    command = [compiler, *flags, f"-I{FOLDER}", "-shared", str(source), "-o", str(made), "-lm"]
+    command = [
+        compiler,
+        *flags,
+        f"-I{FOLDER / 'source'}",
+        "-shared",
+        str(source),
+        "-o",
+        str(made),
+        "-lm",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     loaded = ctypes.CDLL(str(made))
@@ -67,7 +76,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 def widths(name: str) -> tuple[list[int], list[int]]:
     """Widths of the inputs and outputs of a kernel, from its row in the C table."""
-    text = (FOLDER / "generated_table.h").read_text("utf-8")
+    text = (FOLDER / "generated" / "table.h").read_text("utf-8")
     found = re.search(rf"X\({name}, [\d, ]+, \((\d[\d, ]*)\), \((\d[\d, ]*)\)\)", text)
     assert found is not None
     inputs, outputs = ([int(word) for word in group.split(",")[1:]] for group in found.groups())
@@ -175,7 +184,7 @@ def test_rows_that_cannot_be_are_nan_in_floats() -> None:
 
 @needs_kernels
 def test_what_is_not_offered_in_floats() -> None:
-    from deltadyn.kernels import _kernels
+    from deltadyn.backends import _kernels
 
     par = packed_parameters(make_robot(3, True))
     row = np.zeros((2, 3), np.float32)

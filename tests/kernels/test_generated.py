@@ -10,22 +10,25 @@ from pathlib import Path
 
 import pytest
 
-import deltadyn.kernels
-from deltadyn.kernels import generated_table
+from deltadyn.backends.generated import table as generated_table
 
-FOLDER = Path(deltadyn.kernels.__file__).parent
+FOLDER = Path(generated_table.__file__).parent
 
 
 def test_generated_files_are_up_to_date() -> None:
     pytest.importorskip("casadi", reason="the generator needs CasADi")
-    table = FOLDER / "generated_table.py"
+    table = FOLDER / "table.py"
     (made_with,) = re.findall(r"with CasADi ([\d.]+);", table.read_text("utf-8"))
     if version("casadi") != made_with:
         pytest.skip(f"made with CasADi {made_with}, here is {version('casadi')}")
     from tools.generate_kernels import generated_files
 
     files = generated_files()
-    assert sorted(files) == sorted(path.name for path in FOLDER.glob("generated_*"))
+    assert sorted(files) == sorted(
+        path.name
+        for path in FOLDER.iterdir()
+        if path.suffix in {".h", ".py"} and path.name != "__init__.py"
+    )
     for name, text in files.items():
         assert (FOLDER / name).read_bytes() == text.encode(), (
             f"{name} is not what the model gives: run python -m tools.generate_kernels"
@@ -33,7 +36,7 @@ def test_generated_files_are_up_to_date() -> None:
 
 
 def test_one_digest_in_c_and_python() -> None:
-    text = (FOLDER / "generated_table.h").read_text("utf-8")
+    text = (FOLDER / "table.h").read_text("utf-8")
     assert f'#define DELTADYN_DIGEST "{generated_table.DIGEST}"' in text
     rows, torques = text.split("#define DELTADYN_TORQUE_KERNELS")
     assert re.findall(r"X\((\w+),", rows) == list(generated_table.KERNELS)
@@ -46,7 +49,7 @@ def test_generated_functions_are_straight_lines() -> None:
         r"    (const real v\d+ = [^;{}]+;|y\[\d+ \* stride\] = [^;{}]+;|\(void\)\w+;)"
     )
     inside, count = False, 0
-    paths = [path for path in FOLDER.glob("generated_*.h") if "table" not in path.name]
+    paths = [path for path in FOLDER.glob("*.h") if "table" not in path.name]
     assert len(paths) >= 7
     for path in paths:
         for line in path.read_text("utf-8").splitlines():
@@ -67,7 +70,7 @@ def test_generated_c_compiles_without_a_warning(kind: str, tmp_path: Path) -> No
         pytest.skip("there is no C compiler")
     source = tmp_path / "all.c"
     suffix = "f" if kind == "float" else ""
-    names = sorted(path.name for path in FOLDER.glob("generated_*.h"))
+    names = sorted(path.name for path in FOLDER.glob("*.h"))
     lines = [
         "#include <math.h>",
         "#include <stddef.h>",

@@ -13,14 +13,14 @@ from tests.kernels.comparison import RELATIVE, both, close, needs_kernels
 from tests.kernels.robots import wide_robot
 
 import deltadyn as dd
-from deltadyn import kernels
-from deltadyn.dynamics.compiled import compiled_passive
-from deltadyn.dynamics.exact_columns import exact_columns
+from deltadyn import backends as kernels
+from deltadyn.backends import loader
+from deltadyn.backends.kernels import compiled_passive
+from deltadyn.dynamics.columns import exact_columns
 from deltadyn.dynamics.friction import passive_friction
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kernels import loader
 from deltadyn.reproduce.ladder import random_states
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 pytestmark = needs_kernels
 

@@ -21,12 +21,12 @@ from tests.reference.engines import (
 )
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
+from deltadyn.backends.kernels import compiled_mass
 from deltadyn.dynamics import packed_parameters
-from deltadyn.dynamics.compiled import compiled_mass
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 
 pytestmark = needs_kernels
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Geometry, Platform, Rod, Spindle, Strut
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.bodies import Arm, Geometry, Platform, Rod, Spindle, Strut
+from deltadyn.robot.settings import Limits
 
 ARMS = (Arm(mass=1.4, com=0.122, inertia=0.035),) * 3
 STRUTS = (Strut.uniform(mass=0.195, length=0.7),) * 3  # an inertia that every length here allows

@@ -28,7 +28,7 @@ from deltadyn.kinematics import (
     workspace,
     workspace_grid,
 )
-from deltadyn.robot_bodies import Geometry
+from deltadyn.robot.bodies import Geometry
 
 P = [0.0, 0.0, -0.8]
 ROWS = [P, P]

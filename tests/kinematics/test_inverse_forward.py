@@ -18,7 +18,7 @@ from deltadyn.kinematics import (
     singularity,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Geometry
+from deltadyn.robot.bodies import Geometry
 
 MODES = tuple(product(("out", "in"), repeat=3))
 ROUNDING = 1e-15  # m: a few roundings of lengths of about a metre

@@ -11,7 +11,7 @@ from tests.kinematics.robots import D3, ROBOTS, points_inside
 from deltadyn.errors import UnreachableError
 from deltadyn.kinematics import LimbGeometry, State, jacobian, singularity, strut_angles
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Geometry
+from deltadyn.robot.bodies import Geometry
 
 robots = st.sampled_from(ROBOTS)
 positions = st.tuples(st.floats(-0.25, 0.25), st.floats(-0.25, 0.25), st.floats(-0.95, -0.7))

@@ -18,7 +18,7 @@ from deltadyn.kinematics import (
     strut_rates,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PASSIVE_JOINTS
+from deltadyn.robot.settings import PASSIVE_JOINTS
 
 robots = st.sampled_from(ROBOTS)
 positions = st.tuples(st.floats(-0.25, 0.25), st.floats(-0.25, 0.25), st.floats(-0.95, -0.7))

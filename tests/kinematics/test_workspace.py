@@ -24,7 +24,7 @@ from deltadyn.kinematics import (
     workspace_grid,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Limits, Workspace
+from deltadyn.robot.settings import Limits, Workspace
 
 NAMES = ("d3", "unequal", "spindle", "limited", "clockwise")
 by_robot = pytest.mark.parametrize("robot", [D3, UNEQUAL, SPINDLE, LIMITED, CLOCKWISE], ids=NAMES)

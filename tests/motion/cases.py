@@ -12,7 +12,7 @@ from deltadyn import motion as m
 from deltadyn.arrays import FloatArray
 from deltadyn.motion import Motion, PlannedMotion
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 THREE = load_robot("sipro-d3-1200")
 FOUR = load_robot("example-delta-4")

@@ -15,11 +15,11 @@ from tests.motion.cases import END, FOUR, ROBOTS, START, THREE, generators, limi
 from deltadyn.dynamics import MODELS, constraint_loads, inverse_dynamics
 from deltadyn.kinematics import forward_kinematics, singularity, strut_angles
 from deltadyn.motion import Limit, Motion, check_motion, gate_move, pick_and_place
-from deltadyn.motion.limit_report import EXCEEDED, OK, UNNAMED
+from deltadyn.motion.limits import EXCEEDED, OK, UNNAMED
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Strut
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.bodies import Strut
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Limits
 
 OPEN3, OPEN4 = limited(THREE, workspace=None), limited(FOUR, workspace=None)
 CENTRE3, CENTRE4 = [0.0, 0.0, -0.8], [0.0, 0.0, -0.6, 0.0]

@@ -10,7 +10,7 @@ import pytest
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.motion import gate_move, read_motion
-from deltadyn.robot_settings import Controller
+from deltadyn.robot.settings import Controller
 
 ROBOT = dd.load_robot("example-delta").replace(
     controller=Controller(sign=(1, -1, 1), offset=(0.1, 0.0, -0.2))

@@ -39,7 +39,7 @@ from deltadyn.motion import (
     y3,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Limits, Workspace
+from deltadyn.robot.settings import Limits, Workspace
 
 TOUCH = 0.995  # the share of the binding limit that a scaled motion takes at least
 A3, B3 = START[:3], END[:3]

@@ -22,8 +22,8 @@ from deltadyn.motion import (
 )
 from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot, robot_names
-from deltadyn.robot_settings import Workspace
+from deltadyn.robot.file import load_robot, robot_names
+from deltadyn.robot.settings import Workspace
 
 SCENARIOS: dict[str, Callable[..., PlannedMotion]] = {
     "adept_cycle": adept_cycle,

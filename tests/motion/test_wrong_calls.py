@@ -26,7 +26,7 @@ from deltadyn.motion import (
     y1,
     y3,
 )
-from deltadyn.motion.limit_report import LimitReport
+from deltadyn.motion.limits import LimitReport
 
 A, B, P = START[:3], END[:3], POINTS[:, :3]
 MOVE: Motion = gate_move(THREE, A, B, lift=0.01)

@@ -13,7 +13,7 @@ from deltadyn.payload.bench import PickPlan, pick_plan
 from deltadyn.payload.bound import payload_column
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 RATE = 2000.0  # Hz
 

@@ -14,9 +14,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from deltadyn.payload.live import Backoff, LiveEstimator, stop
+from deltadyn.payload.live import Backoff, Event, LiveEstimator, Notice, Update, stop
 from deltadyn.payload.packing import Batch
-from deltadyn.payload.updates import Event, Notice, Update
 
 PATIENCE = 20.0  # s until a wait fails; what is waited for takes a fraction of a second
 QUICK = Backoff(first=0.05, cap=0.2)

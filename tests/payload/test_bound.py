@@ -9,7 +9,7 @@ from tests.payload.cases import D3, RATE, case
 from deltadyn.errors import InputError
 from deltadyn.motion import adept_cycle
 from deltadyn.payload.bound import ColouredNoise, bound_over_time, cramer_rao, payload_column
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 BARE = load_robot("sipro-d3-1200")
 ADEPT = adept_cycle(BARE, cycles_per_minute=100.0)

@@ -15,10 +15,18 @@ from tests.payload.streams import events_of, fed, notices_of
 
 from deltadyn.errors import InputError
 from deltadyn.payload.estimator import PayloadEstimator
-from deltadyn.payload.live import Backoff, LiveEstimator, persistent, stop
+from deltadyn.payload.live import (
+    Backoff,
+    Connection,
+    Event,
+    LiveEstimator,
+    Reading,
+    Update,
+    persistent,
+    stop,
+)
 from deltadyn.payload.offline import find_picks
 from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.updates import Connection, Event, Reading, Update
 
 
 @pytest.fixture(scope="module")

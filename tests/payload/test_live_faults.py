@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tests.payload.cases import D3, case
 from tests.payload.streams import events_of, fed, notices_of
 
-from deltadyn.payload.live import LiveEstimator
+from deltadyn.payload.live import LiveEstimator, Notice, Update
 from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.updates import Notice, Update
 
 
 @pytest.fixture(scope="module")

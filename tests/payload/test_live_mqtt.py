@@ -10,12 +10,10 @@ import pytest
 from tests.payload.cases import D3, case
 from tests.payload.streams import QUICK, Broker, events_of, following, running_broker
 
-from deltadyn.errors import InputError
-from deltadyn.payload.live import LiveEstimator
-from deltadyn.payload.live_mqtt import MqttAddress, MqttStream
+from deltadyn.errors import InputError, MissingExtraError
+from deltadyn.payload.live import Event, LiveEstimator
 from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.updates import Event
-from deltadyn.recording.failures import MissingExtraError
+from deltadyn.payload.streams import MqttAddress, MqttStream
 
 aiomqtt = pytest.importorskip("aiomqtt", reason="the extra mqtt is not installed")
 

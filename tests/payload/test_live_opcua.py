@@ -13,11 +13,10 @@ import pytest
 from tests.payload.cases import D3, case
 from tests.payload.streams import QUICK, events_of, following, free_port
 
-from deltadyn.errors import InputError
+from deltadyn.errors import InputError, MissingExtraError
 from deltadyn.payload.live import LiveEstimator
-from deltadyn.payload.live_opcua import OpcuaStream
 from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.recording.failures import MissingExtraError
+from deltadyn.payload.streams import OpcuaStream
 
 asyncua = pytest.importorskip("asyncua", reason="the extra opcua is not installed")
 

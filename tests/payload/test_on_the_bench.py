@@ -11,7 +11,7 @@ from deltadyn.payload.bench import pick_plan
 from deltadyn.payload.bound import ColouredNoise
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.trial import PickTrial, bench_run, empty_plan, false_events, judge_picks
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 from deltadyn.simulation import simulate
 
 ROBOT = load_robot("sipro-d3-1200")

@@ -8,9 +8,9 @@ from tests.payload.cases import D3, FOUR
 
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.payload.sample_model import SampleModel
+from deltadyn.payload.front_end import SampleModel
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 RICH = {
     "stribeck": 1.0,

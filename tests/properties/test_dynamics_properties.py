@@ -14,8 +14,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import equations_of_motion, inverse_dynamics, regressor
 from deltadyn.kinematics import State, forward_kinematics
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Effector, Geometry, Payload, Platform, Rod, Spindle, Strut
-from deltadyn.robot_settings import Drives, Friction, GrayBox
+from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Rod, Spindle, Strut
+from deltadyn.robot.settings import Drives, Friction, GrayBox
 
 SAMPLES = 4
 ROUNDING = 1e-11  # of the largest torque: 1e-15 of each, and poses near the workspace's edge

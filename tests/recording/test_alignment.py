@@ -12,10 +12,11 @@ from scipy.signal import lfilter
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.recording.alignment import estimate_delay, remove_delay
-from deltadyn.recording.autocorrelation import (
+from deltadyn.recording.alignment import (
     autocorrelation,
     correlation_factor,
+    estimate_delay,
+    remove_delay,
     variance_of_sum,
 )
 

@@ -11,8 +11,8 @@ from scipy.signal import lfilter
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.recording.bandwidth import Spectrum, choose_bandwidth, undithered
-from deltadyn.recording.constant_jerk import (
+from deltadyn.recording.rates.bandwidth import Spectrum, choose_bandwidth, noise_floor, undithered
+from deltadyn.recording.rates.constant_jerk import (
     Response,
     log_poles,
     noise_gains,
@@ -20,8 +20,7 @@ from deltadyn.recording.constant_jerk import (
     steady_filter,
     transition,
 )
-from deltadyn.recording.derivatives import differentiate
-from deltadyn.recording.noise_floor import noise_floor
+from deltadyn.recording.rates.differentiate import differentiate
 
 RATE = 1000.0
 

@@ -15,7 +15,7 @@ from tests.recording.recordings import RATE, ROBOTS, clean, motion_of, robot_of
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.recording import Findings, Recording, check_recording, repair
-from deltadyn.recording.findings import KINDS
+from deltadyn.recording.checks.findings import KINDS
 from deltadyn.recording.repair import REPAIRS
 
 NAME = "sipro-d3-1200"

@@ -17,12 +17,16 @@ from scipy.signal import butter, sosfiltfilt
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.recording import Recording
-from deltadyn.recording.derivatives import METHODS, Derivatives, differentiate
-from deltadyn.recording.fourier_fit import fit_fourier
-from deltadyn.recording.kalman_even import likelihood_even, smooth_even
-from deltadyn.recording.kalman_gaps import smooth_gaps
-from deltadyn.recording.kalman_uneven import likelihood_uneven, smooth_uneven
-from deltadyn.recording.sampling import samples
+from deltadyn.recording.rates.constant_jerk import (
+    likelihood_even,
+    likelihood_uneven,
+    smooth_even,
+    smooth_gaps,
+    smooth_uneven,
+)
+from deltadyn.recording.rates.differentiate import METHODS, Derivatives, differentiate
+from deltadyn.recording.rates.fourier import fit_fourier
+from deltadyn.recording.rates.sampling import samples
 
 RATE = 2000.0
 FEW = 20  # the condition of the dense reference grows as their seventh power

@@ -24,7 +24,7 @@ from deltadyn.recording import (
     read_recording,
     write_recording,
 )
-from deltadyn.recording.parse_fast import parse_plain
+from deltadyn.recording.readers.text import parse_plain
 
 N = 50
 FORMATS = ("csv", "parquet")

@@ -6,7 +6,7 @@ import numpy as np
 from tests.reference.engines import EngineBody, EngineRobot
 
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import (
+from deltadyn.robot.bodies import (
     Arm,
     Effector,
     Geometry,
@@ -17,7 +17,7 @@ from deltadyn.robot_bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot_settings import Drives
+from deltadyn.robot.settings import Drives
 
 RODS = 2  # an engine's strut is the pair as one body; halves of its numbers are exact
 

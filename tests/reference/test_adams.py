@@ -18,7 +18,7 @@ from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State, inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Geometry, Platform, Strut
+from deltadyn.robot.bodies import Arm, Geometry, Platform, Strut
 
 RUNS = (1, 3, 5, 7)
 # Medians in N m, each some 0.05 above the known figure for the choice of a spline. Known are 0.60,

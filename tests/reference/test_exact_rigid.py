@@ -29,7 +29,7 @@ from tests.reference.engines.spec import Array
 import deltadyn.dynamics as dynamics
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Drives
+from deltadyn.robot.settings import Drives
 
 # Relative, per axis. Both sides solve the same equations in double precision: the closure of 18
 # coordinates, 3x3 inverses and, for the accelerations, M with a condition number of up to 300 leave

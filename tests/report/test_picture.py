@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deltadyn as dd
-from deltadyn.report.coupling_page import coupling_page
+from deltadyn.report.coupling import coupling_page
 from deltadyn.report.picture import drawn_spacing, merged, robot_lines, torque_page
 from deltadyn.reproduce.ladder import pick_and_place
 

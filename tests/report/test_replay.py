@@ -9,8 +9,7 @@ import pytest
 from tests.report.cases import robot
 
 from deltadyn.motion import Motion
-from deltadyn.report.replay import FRAMES, WINDOW, replay_rows, replay_section
-from deltadyn.report.still import projected, still_svg
+from deltadyn.report.replay import FRAMES, WINDOW, projected, replay_rows, replay_section, still_svg
 from deltadyn.reproduce.ladder import pick_and_place
 
 

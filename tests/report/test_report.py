@@ -18,7 +18,7 @@ import deltadyn as dd
 from deltadyn.dynamics import MODELS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.report import study, study_of, write_report
-from deltadyn.report.torque import torque_figure
+from deltadyn.report.validation import torque_figure
 
 SECTIONS = [
     "torque",

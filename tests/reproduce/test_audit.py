@@ -49,8 +49,8 @@ from deltadyn.reproduce.audit.telescopic2022 import (
 )
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Rod, Spindle, TenParameters
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.bodies import Rod, Spindle, TenParameters
+from deltadyn.robot.file import load_robot
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 ROUNDING = 1e-10  # N m; torques are tens of N m, solves of 3x3 systems lose four digits at most

@@ -13,7 +13,7 @@ from deltadyn.errors import InputError
 from deltadyn.reproduce.falezza2020 import TABLE_1, falezza2020, identification_motion
 from deltadyn.reproduce.falezza2020_payload import TABLE_2
 from deltadyn.reproduce.result import Reproduction
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 D3 = load_robot("sipro-d3-1200")
 

@@ -11,7 +11,7 @@ import pytest
 from deltadyn.errors import InputError
 from deltadyn.reproduce.falezza2022 import TABLES, falezza2022, largest_static_difference
 from deltadyn.reproduce.result import Reproduction
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from deltadyn.reproduce.gnad2024_surrogate import (
     surrogate_robot,
 )
 from deltadyn.reproduce.result import Reproduction
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 ABB = load_robot("abb-irb360-6-1600")
 

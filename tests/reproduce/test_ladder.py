@@ -8,8 +8,8 @@ import pytest
 from deltadyn.dynamics import MODELS, inverse_dynamics
 from deltadyn.kinematics import working_cylinder
 from deltadyn.reproduce import ladder, pick_and_place, random_states
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Limits
 
 D3 = load_robot("sipro-d3-1200")
 TELESCOPIC = load_robot("telescopic-delta")

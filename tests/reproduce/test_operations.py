@@ -17,7 +17,7 @@ from deltadyn.reproduce.audit.operations import (
     counts_table,
     exact_from_platform,
 )
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 D3 = load_robot("sipro-d3-1200")
 TELESCOPIC = load_robot("telescopic-delta")

@@ -31,7 +31,7 @@ from deltadyn.reproduce.telescopic2022_control import (
     WITH,
     WITHOUT,
 )
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 
 @pytest.fixture(scope="module")

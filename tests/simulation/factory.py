@@ -11,7 +11,7 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.motion import Motion, gate_move
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 from deltadyn.simulation import Law, Run, Task
 
 RATE = 2000.0

@@ -10,7 +10,7 @@ from scipy.signal import butter, sosfiltfilt
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.recording.derivatives import differentiate
+from deltadyn.recording.rates.differentiate import differentiate
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 INSIDE = slice(600, -600)  # 0.3 s from the ends, where a filter has data on one side only

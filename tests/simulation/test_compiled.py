@@ -11,12 +11,12 @@ from tests.dynamics.factory import full_friction, make_robot
 from tests.simulation.factory import Constant, excitation, standing, strokes
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.kernels.plant import plant_module
-from deltadyn.kernels.plant_layout import MACHINE_COUNT, STATE_COUNT
+from deltadyn.backends.loader import plant_module
+from deltadyn.backends.plant_layout import MACHINE_COUNT, STATE_COUNT
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Payload
+from deltadyn.robot.bodies import Payload
 from deltadyn.simulation import (
     PD,
     PRESETS,
@@ -29,12 +29,12 @@ from deltadyn.simulation import (
     Task,
     simulate,
 )
-from deltadyn.simulation.compiled import CompiledPlant
-from deltadyn.simulation.ideal import IdealPlant
-from deltadyn.simulation.machine import build_machine
+from deltadyn.simulation.plant.compiled import CompiledPlant
+from deltadyn.simulation.plant.ideal import IdealPlant
+from deltadyn.simulation.plant.machine import build_machine
+from deltadyn.simulation.plant.start import start_on
 from deltadyn.simulation.presets import preset_by_name
 from deltadyn.simulation.simulate import make_plant
-from deltadyn.simulation.start import start_on
 
 # Both paths round differently at every operation; a closed loop of some 1000 ticks damps that.
 SAME = 1e-9

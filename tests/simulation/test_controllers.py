@@ -12,8 +12,8 @@ from tests.simulation.factory import excitation, rms, standing, strokes
 import deltadyn as dd
 from deltadyn.motion import Motion
 from deltadyn.simulation import PD, Law, PDFeedforward, Task, simulate
+from deltadyn.simulation.drive.reference import VelocityEstimator, make_task, resampled
 from deltadyn.simulation.presets import Preset
-from deltadyn.simulation.reference import VelocityEstimator, make_task, resampled
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 

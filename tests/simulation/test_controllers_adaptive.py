@@ -25,8 +25,8 @@ from deltadyn.simulation import (
     pick_errors,
     simulate,
 )
-from deltadyn.simulation.control_adaptive import Window
-from deltadyn.simulation.control_model import model_at_state
+from deltadyn.simulation.controllers.adaptive import Window
+from deltadyn.simulation.controllers.model import model_at_state
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 MASSES = (1.5, 3.0, 0.8)  # kg, of three picks

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import deltadyn.kernels
+import deltadyn.backends
 
-FOLDER = Path(deltadyn.kernels.__file__).parent
+FOLDER = Path(deltadyn.backends.__file__).parent
 PROGRAM = """
 #include <stdio.h>
 #include "plant_basics.h"

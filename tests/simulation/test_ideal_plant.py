@@ -14,7 +14,7 @@ from tests.simulation.factory import Constant, excitation, standing, strokes
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Geometry, Payload, Strut
+from deltadyn.robot.bodies import Geometry, Payload, Strut
 from deltadyn.simulation import PD, PRESETS, simulate
 
 # Over 10 s; the integrator's own error is far below (see the test of its order).

@@ -12,7 +12,7 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import exact_parameters
 from deltadyn.simulation import PRESETS, Run, simulate
-from deltadyn.simulation.machine import axis_inertia, build_machine
+from deltadyn.simulation.plant.machine import axis_inertia, build_machine
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 MOTION = excitation(ROBOT, 0.5)

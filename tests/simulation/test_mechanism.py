@@ -14,14 +14,14 @@ from tests.dynamics.factory import KIND_NAMES, KINDS, full_friction, make_robot,
 
 import deltadyn as dd
 import deltadyn.simulation
+from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics.friction import passive_friction
 from deltadyn.robot import Robot
-from deltadyn.simulation.drivetrain import Drivetrain, accelerations_with_losses
-from deltadyn.simulation.linear import solve_symmetric, times_symmetric
-from deltadyn.simulation.machine import build_machine
-from deltadyn.simulation.mechanism import Mechanism
+from deltadyn.simulation.drive.drivetrain import Drivetrain, accelerations_with_losses
+from deltadyn.simulation.plant.linear import solve_symmetric, times_symmetric
+from deltadyn.simulation.plant.machine import build_machine
+from deltadyn.simulation.plant.mechanism import Mechanism
 from deltadyn.simulation.presets import Preset
-from deltadyn.simulation.straight_line import SYMBOLS, straight_line
 
 ROUNDING = 1e-10  # relative to torques of some 100 N m
 

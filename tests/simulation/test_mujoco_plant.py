@@ -19,8 +19,8 @@ from deltadyn.errors import InputError
 from deltadyn.motion import Motion
 from deltadyn.recording import MissingExtraError
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Platform
-from deltadyn.robot_settings import Limits, Workspace
+from deltadyn.robot.bodies import Platform
+from deltadyn.robot.settings import Limits, Workspace
 from deltadyn.simulation import Run, simulate
 
 pytest.importorskip("mujoco")

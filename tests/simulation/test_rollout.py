@@ -13,14 +13,14 @@ from tests.dynamics.factory import full_friction, make_robot
 from tests.simulation.factory import standing
 
 import deltadyn as dd
-from deltadyn import kernels
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
+from deltadyn.backends import layout
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.kernels import layout
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 from deltadyn.simulation import PD, PDFeedforward, PDGravity, robot_numbers, rollout, simulate
-from deltadyn.simulation.machine import home_angles
+from deltadyn.simulation.plant.machine import home_angles
 
 DT = 5e-4  # s
 

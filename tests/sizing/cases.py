@@ -9,8 +9,8 @@ import numpy as np
 
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Limits
 
 THREE = load_robot("sipro-d3-1200")
 RUBBING = load_robot("example-delta")  # with viscous and Coulomb friction
@@ -29,9 +29,8 @@ def only(robot: Robot, **kept: Any) -> Robot:
 
 def straight(robot: Robot, length: float) -> Motion:
     """A straight way of a length (m) through the middle of the workspace of THREE, slowly."""
-    from deltadyn.motion.planned import Leg, Plan, line
+    from deltadyn.motion.planned import Leg, Plan, line, planned
     from deltadyn.motion.profiles import PROFILES
-    from deltadyn.motion.scaling import planned
 
     a = np.array([-length / 2, 0.02, -0.85, 0.0])[: robot.dof]
     b = np.array([length / 2, 0.02, -0.85, 0.0])[: robot.dof]

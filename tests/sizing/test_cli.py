@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deltadyn.cli import main
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Limits
 
 
 def run(*arguments: str) -> Result:

@@ -13,7 +13,7 @@ from tests.sizing.cases import FOUR, THREE, with_limits
 import deltadyn as dd
 from deltadyn.errors import DeltadynError
 from deltadyn.motion import LimitError, Motion, adept_cycle, stretch
-from deltadyn.robot_settings import Limits
+from deltadyn.robot.settings import Limits
 from deltadyn.sizing import cycle_rates, fastest, motion_loads, sizing_table
 
 WAY = adept_cycle(THREE, cycles_per_minute=60.0, rate=500.0)

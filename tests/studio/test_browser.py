@@ -15,7 +15,7 @@ import pytest
 from tests.studio.cases import ROBOT, log_bytes
 
 import deltadyn as dd
-from deltadyn.robot_file import robot_from_text
+from deltadyn.robot.file import robot_from_text
 from deltadyn.studio.drawing import ARM, PLATFORM
 from deltadyn.studio.server import Studio
 

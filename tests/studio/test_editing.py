@@ -9,7 +9,7 @@ import pytest
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.motion import telescopic_gate
-from deltadyn.robot_bodies import Strut
+from deltadyn.robot.bodies import Strut
 from deltadyn.studio.editing import differences, edited, entries, torque_along, torque_rows
 
 ROBOT = dd.load_robot("example-delta")

@@ -9,8 +9,8 @@ from tests.studio.cases import HEAVIER, ROBOT, log_bytes, simulated
 
 import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.robot_file import robot_from_text
-from deltadyn.robot_writer import robot_text
+from deltadyn.robot.file import robot_from_text
+from deltadyn.robot.write import robot_text
 from deltadyn.studio.jobs import CancelledError
 from deltadyn.studio.logs import (
     STUDIO_METHODS,

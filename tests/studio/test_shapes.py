@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from deltadyn.studio.shapes import SIDES, Shape, bar, box, frame_along, plate, quaternion
+from deltadyn.studio.drawing import SIDES, Shape, bar, box, frame_along, plate, quaternion
 
 
 def volume(shape: Shape) -> float:

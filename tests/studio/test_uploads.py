@@ -8,7 +8,7 @@ import pytest
 from tests.studio.cases import log_bytes, simulated
 
 import deltadyn as dd
-from deltadyn.robot_writer import robot_text
+from deltadyn.robot.write import robot_text
 from deltadyn.studio.uploads import (
     MEGABYTE,
     Upload,

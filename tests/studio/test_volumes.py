@@ -8,9 +8,16 @@ import pytest
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics import in_workspace, singularity, workspace
-from deltadyn.kinematics.workspace_rules import WorkspaceRules
-from deltadyn.studio.surfaces import AZIMUTHS, LATITUDES, wall_of
-from deltadyn.studio.volumes import BANDS, Band, cylinder_mesh, volume_of
+from deltadyn.kinematics.workspace import WorkspaceRules
+from deltadyn.studio.volumes import (
+    AZIMUTHS,
+    BANDS,
+    LATITUDES,
+    Band,
+    cylinder_mesh,
+    volume_of,
+    wall_of,
+)
 
 ROBOT = dd.load_robot("example-delta")
 

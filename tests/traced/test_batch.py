@@ -12,13 +12,13 @@ from tests.traced.cases import circle, jax, jnp
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.dynamics import FrictionTerms, packed_parameters
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation import screen_starts
-from deltadyn.kernels.layout import COUNT, PLACES
 from deltadyn.robot import Robot
 from deltadyn.simulation.batch import simulate_batch, traced_rollout
-from deltadyn.simulation.reference import resampled
+from deltadyn.simulation.drive.reference import resampled
 from deltadyn.tracing import chosen_backend
 from deltadyn.validation.monte_carlo import draw_machines, torque_spread, tracking_spread
 

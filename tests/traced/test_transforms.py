@@ -12,16 +12,16 @@ from tests.traced.cases import circle, close, jax, jnp, rubbing
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import FrictionTerms, packed_parameters
-from deltadyn.dynamics.packed_model import (
+from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.packed import packed_places, packing
+from deltadyn.backends.packed_model import (
     packed_acceleration,
     packed_joint_torque,
     packed_torque,
     torque_components,
 )
-from deltadyn.dynamics.packed_names import packed_places, packing
+from deltadyn.dynamics import FrictionTerms, packed_parameters
 from deltadyn.errors import InputError
-from deltadyn.kernels.layout import COUNT, PLACES
 
 # Central differences of step h err by h^2 and by rounding over h: 1e-7 of the largest slope.
 DIFFERENCED = 1e-6

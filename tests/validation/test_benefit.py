@@ -28,9 +28,9 @@ from deltadyn.simulation import (
     Run,
     simulate,
 )
-from deltadyn.simulation.reference import make_task
+from deltadyn.simulation.drive.reference import make_task
 from deltadyn.validation import predicted_tracking
-from deltadyn.validation.benefit_loop import Loop, Predictable, moved
+from deltadyn.validation.benefit import Loop, Predictable, moved
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 GAINS = PD(ROBOT)

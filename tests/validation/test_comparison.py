@@ -96,7 +96,7 @@ def test_wrong_calls() -> None:
 def test_training_data_are_refused_by_the_name_of_the_model() -> None:
     from tests.validation.test_validate import OwnFit
 
-    from deltadyn.identification.fit import DataSource
+    from deltadyn.recording.recording import DataSource
 
     fit = OwnFit(robot(), 1.0, data=(DataSource.of(log()),))
     with pytest.raises(InputError, match="one that 'mine' was not fitted to"):

@@ -11,7 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.motion import Motion
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.simulation.machine import build_machine
+from deltadyn.simulation.plant.machine import build_machine
 from deltadyn.simulation.presets import Preset
 from deltadyn.validation import CAUSES, Cause, Validation, validate
 
@@ -211,11 +211,9 @@ def test_ripple_is_not_taken_for_elasticity(gear: float | None) -> None:
 
 def test_noise_alone_never_gets_a_clear_cause() -> None:
     """A hundred residuals of coloured noise that has to do with nothing."""
-    from deltadyn.validation.candidates import candidates
-    from deltadyn.validation.evidence import pieces_of, prepared_recordings
-    from deltadyn.validation.explain import explain
-    from deltadyn.validation.predictor import predictor
-    from deltadyn.validation.whiteness import whiteness
+    from deltadyn.validation.diagnosis import candidates, explain
+    from deltadyn.validation.evidence import pieces_of, predictor, prepared_recordings
+    from deltadyn.validation.metrics import whiteness
 
     recording = log(viscous=0.02, coulomb=0.06)
     model = predictor(robot())

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.validation.bench import log, robot
 
+from deltadyn.report.validation import thinned
 from deltadyn.validation import compare, validate
-from deltadyn.validation.page import thinned
 
 
 def test_thinning_keeps_the_extremes() -> None:

@@ -13,13 +13,14 @@ from tests.validation.bench import RATE, log, robot, run_of, with_rest
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.fit import DataSource, Fit
+from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.kinematics import State
 from deltadyn.recording import Recording
+from deltadyn.recording.recording import DataSource
 from deltadyn.robot import Robot
 from deltadyn.validation import metrics, validate
-from deltadyn.validation.predictor import FitLike
+from deltadyn.validation.evidence import FitLike
 
 
 def noisy() -> Recording:
@@ -193,7 +194,7 @@ def test_a_fit_carries_the_payload_of_the_recording() -> None:
 
 
 def identified_state(recording: Recording) -> State:
-    from deltadyn.identification.data import prepare
+    from deltadyn.recording.prepare.data import prepare
 
     return prepare(robot(), recording, band=None).state
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.lowpass import LowPass
-from deltadyn.validation.resonance import Spectrum, find_peaks
-from deltadyn.validation.whiteness import whiteness
+from deltadyn.recording.prepare.lowpass import LowPass
+from deltadyn.validation.metrics import whiteness
+from deltadyn.validation.spectrum import Spectrum, find_peaks
 
 RATE = 1000.0
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends import available as kernels_available
+from deltadyn.backends import inverse_dynamics_platform
 from deltadyn.dynamics import packed_parameters
-from deltadyn.kernels import available as kernels_available
-from deltadyn.kernels import inverse_dynamics_platform
 from deltadyn.kinematics import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 ROBOTS = {3: "sipro-d3-1200", 4: "example-delta-4"}
 SPEED, ACCELERATION = 3.0, 40.0  # m/s and m/s^2: half-widths of the platform's rates

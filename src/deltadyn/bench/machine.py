@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from deltadyn.backends import status
+from deltadyn.backends import threads as usable_threads
 from deltadyn.bench.compiler import Program, processor
-from deltadyn.kernels import status
-from deltadyn.kernels import threads as usable_threads
 
 PACKAGES = ("deltadyn", "numpy", "mujoco", "pin")
 

@@ -10,20 +10,20 @@ from dataclasses import replace
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.bench.cases import Case
-from deltadyn.bench.rows import Row, Target, not_measured
-from deltadyn.bench.timing import Best, best, threads
-from deltadyn.dynamics import forward_dynamics, inverse_dynamics, packed_parameters
-from deltadyn.dynamics.exact_columns import exact_columns
-from deltadyn.errors import DeltadynError
-from deltadyn.kernels import (
+from deltadyn.backends import (
     available,
     inverse_dynamics_joints,
     inverse_dynamics_platform,
     status,
     switched_off,
 )
-from deltadyn.kernels import threads as usable_threads
+from deltadyn.backends import threads as usable_threads
+from deltadyn.bench.cases import Case
+from deltadyn.bench.rows import Row, Target, not_measured
+from deltadyn.bench.timing import Best, best, threads
+from deltadyn.dynamics import forward_dynamics, inverse_dynamics, packed_parameters
+from deltadyn.dynamics.columns import exact_columns
+from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
 

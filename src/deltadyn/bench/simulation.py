@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from deltadyn.backends import available, status
 from deltadyn.bench import simulation_speed as speed
 from deltadyn.bench.cases import ROBOTS
 from deltadyn.bench.compiler import PeerMissingError
 from deltadyn.bench.rows import Row, Target, not_measured
 from deltadyn.bench.simulation_speed import Comparison, Speed
-from deltadyn.kernels import available, status
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Friction
 
 LOOP_TARGET = Target("at least", speed.LOOP_TARGET, "ratio")
 ERROR_TARGET = Target("below", speed.ERROR_TARGET, "error")

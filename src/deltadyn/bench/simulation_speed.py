@@ -18,24 +18,23 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends import switched_off
 from deltadyn.bench.compiler import PeerMissingError, Program, Recipe, build, mujoco_recipe
 from deltadyn.bench.timing import best, threads, timed
 from deltadyn.dynamics.forward import forward_dynamics
-from deltadyn.kernels import switched_off
 from deltadyn.motion import Motion, adept_cycle
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 from deltadyn.simulation import PDFeedforward, rollout, simulate
-from deltadyn.simulation.compiled import robot_numbers
-from deltadyn.simulation.controllers import PDLaw
-from deltadyn.simulation.drive import Drive
-from deltadyn.simulation.machine import build_machine, home_angles
-from deltadyn.simulation.mujoco_model import mjcf
+from deltadyn.simulation.controllers.feedforward import PDLaw
+from deltadyn.simulation.drive.drive import Drive
+from deltadyn.simulation.drive.reference import Task, make_task
+from deltadyn.simulation.plant.compiled import robot_numbers
+from deltadyn.simulation.plant.machine import build_machine, home_angles
+from deltadyn.simulation.plant.mjcf import mjcf
+from deltadyn.simulation.plant.start import start_on
 from deltadyn.simulation.presets import preset_by_name
-from deltadyn.simulation.reference import Task, make_task
-from deltadyn.simulation.simulate import make_plant
-from deltadyn.simulation.start import start_on
-from deltadyn.simulation.story import Story, follow
+from deltadyn.simulation.simulate import Story, follow, make_plant
 
 RATE = 2000.0  # Hz
 CYCLES = 2  # Adept cycles in a row, 100 a minute
@@ -204,7 +203,7 @@ def _followed(body: Any, drive: Drive, task: Task, forces: FloatArray) -> Story:
 
 def _peer_state(robot: Robot) -> tuple[Any, Any]:
     """MuJoCo's model and data at the start of the cycles."""
-    from deltadyn.simulation.mujoco_plant import MujocoPlant
+    from deltadyn.simulation.plant.mujoco import MujocoPlant
 
     machine = build_machine(robot, preset_by_name("ideal"))
     rest = (0.0,) * robot.dof
@@ -216,7 +215,7 @@ def _peer_state(robot: Robot) -> tuple[Any, Any]:
 
 def _peer_numbers(robot: Robot) -> FloatArray:
     """What mujoco_steps.c reads."""
-    from deltadyn.simulation.mujoco_model import DRIVEN
+    from deltadyn.simulation.plant.mjcf import DRIVEN
 
     model, data = _peer_state(robot)
     task = make_task(robot, cycles(robot), RATE, preset_by_name("ideal"))

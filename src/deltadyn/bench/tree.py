@@ -17,7 +17,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Spindle, TenParameters
+from deltadyn.robot.bodies import Spindle, TenParameters
 
 BODIES = 9  # places for bodies in closure.h; a 3-DOF robot leaves the last three empty
 SMALLEST_INERTIA = 1e-14  # kg m^2: MuJoCo's compiler wants some; mujoco_race.c takes it away again

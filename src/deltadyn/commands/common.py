@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -10,13 +11,51 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.hints import hint
 from deltadyn.commands.project import project_robot, record_run
-from deltadyn.errors import DeltadynError, InputError
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from deltadyn.recording import Recording
     from deltadyn.robot import Robot
+
+
+# What to do next after an error, in one line.
+
+
+#: By the name of the error's class: the command line loads none of the folders that define them.
+BY_KIND = {
+    "RobotFileError": "`deltadyn robots sipro-d3-1200` prints a whole file to compare with",
+    "RobotError": "docs/robot-file.md says what every field means",
+    "RecordingFileError": "name the columns in a file and pass it with --columns; see "
+    "docs/recordings.md",
+    "MissingExtraError": "",
+    "UnidentifiableError": "--hold keeps what the logs cannot tell, and `deltadyn excite` designs "
+    "a motion that tells it",
+    "UnreachableError": "`deltadyn robots ROBOT` shows the limits of the workspace",
+    "LimitError": "slow the motion down, or give the limits in the robot file",
+    "PlantStoppedError": "try a higher --rate, or the preset ideal",
+    "FileNotFoundError": "paths are relative to the folder in which the command runs",
+    "PermissionError": "choose another folder with --out",
+}
+
+
+def hint(error: BaseException, command: str) -> str:
+    """A line that helps on; empty where the error says it all."""
+    if isinstance(error, UnknownNameError) and isinstance(error.value, str):
+        near = difflib.get_close_matches(error.value, error.names, n=1)
+        if near and "did you mean" not in str(error):
+            return f"did you mean {near[0]!r}?"
+        if error.quantity == "robot":
+            return "`deltadyn robots` lists the catalogue"
+    if "pass check=False" in str(error):
+        return "--no-check takes the log as it is"
+    if "does not exist" in str(error):
+        return BY_KIND["FileNotFoundError"]
+    for kind in type(error).__mro__:
+        if kind.__name__ in BY_KIND:
+            return BY_KIND[kind.__name__]
+    return f"`{command} --help` shows an example"
+
 
 ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
 STOPPED = 130  # by Ctrl-C, as shells count it
@@ -66,7 +105,7 @@ def show(result: Any, as_json: bool, **more: Any) -> None:
 
 def robot_of(name: str) -> Robot:
     """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
-    from deltadyn.robot_file import load_robot
+    from deltadyn.robot.file import load_robot
 
     return load_robot(project_robot() if name == "." else name)
 
@@ -75,7 +114,7 @@ def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]
     """Catalogue names, and robot files in this folder, for the shell."""
     from click.shell_completion import CompletionItem
 
-    from deltadyn.robot_file import robot_names
+    from deltadyn.robot.file import robot_names
 
     names = [name for name in robot_names() if name.startswith(incomplete)]
     return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]

@@ -35,7 +35,7 @@ ROBOT = "autonox-rl5-1450"
 def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
     """The whole path: excite, measure on the virtual bench, identify, validate, weigh, export."""
     from deltadyn.demo import STAGES, run_demo
-    from deltadyn.robot_file import load_robot
+    from deltadyn.robot.file import load_robot
 
     robot = load_robot(name)
     with _stages(len(STAGES[:1] if quick else STAGES), quiet=as_json) as tell:
@@ -168,8 +168,8 @@ def _record(result: Demo) -> dict[str, Any]:
 @guarded
 def robots(name: str | None, as_json: bool) -> None:
     """List the catalogue, or print one robot's file with the source of every value."""
-    from deltadyn.catalogue import catalogue_table
-    from deltadyn.robot_file import load_robot, robot_text
+    from deltadyn.robot.catalogue import catalogue_table
+    from deltadyn.robot.file import load_robot, robot_text
 
     if name is not None:
         robot = load_robot(name)

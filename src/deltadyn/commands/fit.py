@@ -74,7 +74,7 @@ def identify(
 ) -> None:
     """Fit a robot's parameters to logs; writes a robot file, a JSON and a report."""
     from deltadyn.identification import identify as run
-    from deltadyn.identification.two_step import without_rod
+    from deltadyn.identification.methods.two_step import without_rod
     from deltadyn.validation import validate as check
 
     robot, options = robot_of(name), reading_options(columns, read)

@@ -23,11 +23,9 @@ from deltadyn.errors import InputError
 if TYPE_CHECKING:
     import asyncio
 
-    from deltadyn.payload.live import LiveEstimator
-    from deltadyn.payload.live_mqtt import MqttStream
-    from deltadyn.payload.live_opcua import OpcuaStream
+    from deltadyn.payload.live import LiveEstimator, Update
     from deltadyn.payload.noise import NoiseModel
-    from deltadyn.payload.updates import Update
+    from deltadyn.payload.streams import MqttStream, OpcuaStream
     from deltadyn.robot import Robot
 
 MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and so on
@@ -149,13 +147,13 @@ def _show_logs(
 def _stream(url: str, node: str | None, publish: bool) -> MqttStream | OpcuaStream:
     """The stream of an address."""
     if url.startswith(("mqtt://", "mqtts://")):
-        from deltadyn.payload.live_mqtt import MqttStream
+        from deltadyn.payload.streams import MqttStream
 
         if node is not None:
             raise InputError("--node", node, "left out with MQTT, whose address has the topic")
         return MqttStream(url)
     if url.startswith("opc.tcp://"):
-        from deltadyn.payload.live_opcua import OpcuaStream
+        from deltadyn.payload.streams import OpcuaStream
 
         if publish:
             raise InputError("--publish", True, "left out with OPC UA")
@@ -218,7 +216,7 @@ async def _wait(signalled: asyncio.Event) -> None:
 
 def _show(update: Update, as_json: bool) -> None:
     """Events and readings on stdout; notices on stderr, and with JSON among the lines."""
-    from deltadyn.payload.updates import Notice
+    from deltadyn.payload.live import Notice
 
     notice: Any = update if isinstance(update, Notice) else None
     if notice is not None and notice.count > MANY and str(notice.count).strip("0") != "1":

@@ -43,7 +43,7 @@ def ladder(name: str, as_json: bool) -> None:
     """The error of every model against the exact one on a pick-and-place move."""
     from deltadyn.reproduce.ladder import ladder as run_ladder
     from deltadyn.reproduce.ladder import pick_and_place
-    from deltadyn.robot_file import load_robot
+    from deltadyn.robot.file import load_robot
 
     robot = load_robot(name)
     result = run_ladder(robot, pick_and_place(robot), name="pick-and-place move")

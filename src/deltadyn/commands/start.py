@@ -60,7 +60,7 @@ COLUMNS = """\
 def init(folder: str, name: str, as_json: bool) -> None:
     """Make a project folder: robot file, column map, places for recordings and results."""
     from deltadyn.files import write_whole
-    from deltadyn.robot_file import load_robot, robot_text
+    from deltadyn.robot.file import load_robot, robot_text
 
     robot, place = load_robot(name), Path(folder)
     files = {

@@ -1,7 +1,9 @@
 """Dynamics: every model by name, its terms, regressor, forward dynamics and loads."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from deltadyn.dynamics.base import BaseParameter, BaseParameters, base_parameters
-from deltadyn.dynamics.components import FrictionTerms
 from deltadyn.dynamics.coupling import (
     CouplingMap,
     CouplingSummary,
@@ -13,19 +15,31 @@ from deltadyn.dynamics.coupling import (
 from deltadyn.dynamics.energy import Energy, PowerBalance, energy, power_balance
 from deltadyn.dynamics.forward import forward_dynamics
 from deltadyn.dynamics.inverse import EquationsOfMotion, equations_of_motion, inverse_dynamics
-from deltadyn.dynamics.loads import ConstraintLoads, constraint_loads
-from deltadyn.dynamics.loads_rods import RodLoads
+from deltadyn.dynamics.loads import ConstraintLoads, RodLoads, constraint_loads
 from deltadyn.dynamics.models import MODELS
-from deltadyn.dynamics.packed import packed_parameters
-from deltadyn.dynamics.packed_model import (
-    packed_acceleration,
-    packed_joint_torque,
-    packed_torque,
-    torque_components,
-)
-from deltadyn.dynamics.packed_names import packing
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
+
+if TYPE_CHECKING:
+    from deltadyn.backends.components import FrictionTerms
+    from deltadyn.backends.packed import packed_parameters, packing
+    from deltadyn.backends.packed_model import (
+        packed_acceleration,
+        packed_joint_torque,
+        packed_torque,
+        torque_components,
+    )
+
+# Loaded when first used: backends are written with the names of this folder.
+_OF_BACKENDS = {
+    "FrictionTerms": "components",
+    "packed_acceleration": "packed_model",
+    "packed_joint_torque": "packed_model",
+    "packed_parameters": "packed",
+    "packed_torque": "packed_model",
+    "packing": "packed",
+    "torque_components": "packed_model",
+}
 
 __all__ = [
     "MODELS",
@@ -61,3 +75,12 @@ __all__ = [
     "regressor",
     "torque_components",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name that lives in `deltadyn.backends`."""
+    if name not in _OF_BACKENDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"deltadyn.backends.{_OF_BACKENDS[name]}"), name)
+    globals()[name] = value
+    return value

@@ -20,10 +20,9 @@ from deltadyn.arrays import FloatArray, Unreachable, restore
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.workspace import working_cylinder
-from deltadyn.kinematics.workspace_rules import in_workspace
+from deltadyn.kinematics.workspace import in_workspace, working_cylinder
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Workspace
+from deltadyn.robot.settings import Workspace
 
 Pairs = tuple[tuple[int, int], ...]
 

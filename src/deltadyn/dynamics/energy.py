@@ -28,7 +28,7 @@ from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Spindle
+from deltadyn.robot.bodies import Spindle
 
 UP = np.array([0.0, 0.0, 1.0])
 

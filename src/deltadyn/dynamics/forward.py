@@ -16,13 +16,7 @@ from deltadyn.arrays import (
     matching_samples,
     restore,
 )
-from deltadyn.dynamics.compiled import (
-    accelerations_compiled,
-    compiled_accelerations,
-    compiled_mass,
-    compiled_passive,
-    compiled_torque,
-)
+from deltadyn.backends import kernels
 from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
@@ -68,7 +62,7 @@ def forward_dynamics(
     if not friction:
         return restore(_solve(M, torque - needed), state.single)
     if robot.friction.passive:
-        passive = compiled_passive(robot, state)
+        passive = kernels.compiled_passive(robot, state)
         needed += passive_friction(robot, state) if passive is None else passive
     torque = torque - drive_friction(robot.friction, state.qd)
     if robot.friction.load is None:
@@ -87,8 +81,8 @@ def _on_jax(
     unreachable: Unreachable,
 ) -> FloatArray:
     """The accelerations of JAX arrays; raises outside of a trace where NumPy's would."""
-    from deltadyn.dynamics import traced
-    from deltadyn.kinematics.traced import sound
+    from deltadyn.backends import jax as traced
+    from deltadyn.backends.jax import sound
 
     traced.check_model(model)
     check_unreachable(unreachable)
@@ -110,7 +104,7 @@ def _in_one_pass(
     unreachable: Unreachable,
 ) -> FloatArray | None:
     """The accelerations from one kernel; None where it cannot answer or a row is to be refused."""
-    if not accelerations_compiled(robot, friction):
+    if not kernels.accelerations_compiled(robot, friction):
         return None
     check_unreachable(unreachable)
     nan, dof = unreachable == "nan", robot.dof
@@ -120,7 +114,9 @@ def _in_one_pass(
     rates = matching_samples(at_rest, count, dof, "qd", allow_nan=nan)
     torque = matching_samples(tau, count, dof, "tau")
     external = external_wrench(robot, external_force, count)
-    qdd, missing = compiled_accelerations(robot, (angles, rates, torque, external), friction)
+    qdd, missing = kernels.compiled_accelerations(
+        robot, (angles, rates, torque, external), friction
+    )
     return None if missing and not nan else restore(qdd, single)
 
 
@@ -128,8 +124,8 @@ def _compiled(
     robot: Robot, state: State, external: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
     """M and the torque at qdd = 0 from the kernels; None where they cannot answer."""
-    M = compiled_mass(robot, state)
-    needed = compiled_torque(robot, state, external, friction=False)
+    M = kernels.compiled_mass(robot, state)
+    needed = kernels.compiled_torque(robot, state, external, friction=False)
     return None if M is None or needed is None else (M, needed)
 
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract, namespace
-from deltadyn.kinematics.passive import passive_rate_map
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import passive_rate_map
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Friction
+from deltadyn.robot.settings import Friction
 from deltadyn.tracing import on_jax
 
 
@@ -92,7 +92,7 @@ def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Co
     """
     friction, qd, xp = robot.friction, state.qd, namespace(state.qd)
     if on_jax(qd):
-        from deltadyn.dynamics.traced import check_passive
+        from deltadyn.backends.jax import check_passive
 
         check_passive(robot)
     s = direction(qd, friction.smoothing)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract, matching_samples, restore
-from deltadyn.dynamics.compiled import compiled_torque
+from deltadyn.backends import kernels
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
@@ -47,13 +47,17 @@ def inverse_dynamics(
     """
     check_state(robot, motion)
     if on_jax(motion.p, external_force):
-        from deltadyn.dynamics import traced
+        from deltadyn.backends import jax as traced
 
         traced.check_model(model)
         return traced.inverse_dynamics(robot, motion, external_force, friction)
     chosen = model_by_name(model)
     external = external_wrench(robot, external_force, len(motion))
-    tau = compiled_torque(robot, motion, external, friction=friction) if model == "exact" else None
+    tau = (
+        kernels.compiled_torque(robot, motion, external, friction=friction)
+        if model == "exact"
+        else None
+    )
     if tau is None:
         tau = chosen.torque(robot, motion, external)
         if friction:
@@ -68,7 +72,7 @@ def equations_of_motion(robot: Robot, motion: State, model: str = "exact") -> Eq
     """
     check_state(robot, motion)
     if on_jax(motion.p):
-        from deltadyn.dynamics import traced
+        from deltadyn.backends import jax as traced
 
         traced.check_model(model)
         return EquationsOfMotion(*traced.equations_of_motion(robot, motion))

@@ -36,18 +36,408 @@ equivalent, as in the exact model: what its width adds to the transverse forces 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, contract, restore
+from deltadyn.arrays import FloatArray, columns, contract, restore
+from deltadyn.dynamics.exact import spindle_forces
+from deltadyn.dynamics.friction import direction
 from deltadyn.dynamics.inverse import check_state, external_wrench
-from deltadyn.dynamics.loads_pairs import PairLoads, pair_loads
-from deltadyn.dynamics.loads_platform import cross_rows
-from deltadyn.dynamics.loads_rods import CupAxis, RodLoads, check_cup, rod_loads
+from deltadyn.dynamics.parameters import spindle_parameters, strut_masses
+from deltadyn.errors import InputError
+from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LocalStruts, passive_rate_map, passive_rates
 from deltadyn.robot import Robot
+
+# What hangs on the platform: the force and the moment that the struts must give it.
+#
+# About the platform point p, with g upward, the bodies at r (payload, effector; turning by psi on
+# the 4-DOF robot, their principal axes vertical) ask for sum m r x (a + g) + I_zz psidd z. The
+# lower rod pushes on the effector with f_L at the lower joint, z_l above p, and its universal joint
+# passes a moment along the normal of its two pins alone, T c with c = a x b (plus its friction).
+# About z the effector turns freely, so T follows from its own spin, and what T c has across z tilts
+# the platform:
+#
+#     M_c = sum m r x (a + g) + I_zz psidd z - z_l z x f_L - T c - friction - M_ext z
+#     T c_z = (effector about z) - M_ext - friction
+
+
+class Carried(NamedTuple):
+    """Force and moment about p (N, 3) that the platform needs from the struts; spindle joints."""
+
+    force: FloatArray
+    moment: FloatArray
+    upper: FloatArray | None  # force of the base on the upper rod
+    lower: FloatArray | None  # force of the effector on the lower rod
+
+
+class StrutFriction(NamedTuple):
+    """phi (N, 3, 3), normal to the strut: friction of its elbow and platform joints over l2, in N.
+
+    Friction puts the moment s x phi.elbow on the arm and s x phi.platform on the platform.
+    """
+
+    elbow: FloatArray
+    platform: FloatArray
+
+
+class _Spindle(NamedTuple):
+    """What the spindle does to the effector, and its joint forces."""
+
+    upper: FloatArray
+    lower: FloatArray
+    moment: FloatArray  # couple of the lower joint on the effector
+
+
+def carried_loads(robot: Robot, state: State, limbs: LimbGeometry, external: FloatArray) -> Carried:
+    """Everything on the platform but the struts and the external force."""
+    up = np.array([0.0, 0.0, 1.0])
+    lifted = state.pdd[:, :3] + robot.gravity * up
+    force = robot.platform.mass * lifted
+    moment = np.zeros_like(force)
+    effector, payload = robot.effector, robot.payload
+    for mass, place, inertia in (
+        (effector.mass, effector.com, effector.inertia_zz),
+        (payload.mass, payload.offset, payload.inertia_zz),
+    ):
+        r, acceleration = _turning_point(robot, state, place)
+        pull = mass * (lifted + acceleration)
+        force = force + pull
+        moment = moment + np.cross(r, pull)
+        if robot.dof == 4:
+            moment[:, 2] += inertia * state.pdd[:, 3]
+    if robot.spindle is None:
+        return Carried(force, moment, None, None)
+    about_z = moment[:, 2] - external[:, 3]
+    spindle = _spindle_loads(robot, state, limbs, about_z)
+    lever = robot.spindle.lower_joint_z * up
+    moment = moment + np.cross(lever, spindle.lower) - spindle.moment
+    moment[:, 2] -= external[:, 3]
+    return Carried(force + spindle.lower, moment, spindle.upper, spindle.lower)
+
+
+def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFriction:
+    """Friction of the struts' own joints [gnad2024] eqs. 6-7 as forces at their ends.
+
+    A joint at rate b.sd with friction f asks for f b at the platform and -f b at the elbow.
+    """
+    local = LocalStruts.of(robot, limbs)
+    flat = local.radial**2 + local.z**2
+    swing = local.z[..., None] * local.e_r
+    swing[..., 2] -= local.radial
+    swing /= flat[..., None]
+    lean = local.tangential / (flat + local.tangential**2)
+    sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]
+    at = {name: _friction_force(robot, state, name, 3) for name in _STRUT_JOINTS}
+    return StrutFriction(
+        at["elbow_swing"][..., None] * swing + at["elbow_sway"][..., None] * sway,
+        at["platform_swing"][..., None] * swing + at["platform_sway"][..., None] * sway,
+    )
+
+
+_STRUT_JOINTS = ("elbow_swing", "elbow_sway", "platform_swing", "platform_sway")
+
+
+def resolve(rows: FloatArray, vector: FloatArray) -> FloatArray:
+    """x (N, 3) with sum_i x_i rows_i = vector, by cross products; not finite where singular."""
+    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2]
+    normals = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
+    scale = 1 / contract("nk,nk->n", a, normals[:, 0])
+    return contract("nik,nk->ni", normals, vector) * scale[:, None]
+
+
+def cross_rows(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a x b of vectors in the last axis; a (3, 3) of the arms goes with b (N, 3, 3)."""
+    return np.cross(np.broadcast_to(a, b.shape), b)
+
+
+def _turning_point(
+    robot: Robot, state: State, place: tuple[float, float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """A point of the effector from p, and its acceleration against p, (N, 3) each."""
+    count = len(state)
+    if robot.dof == 3:
+        return np.broadcast_to(np.asarray(place), (count, 3)), np.zeros((count, 3))
+    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
+    x, y = place[0] * c - place[1] * s, place[0] * s + place[1] * c
+    zero = np.zeros(count)
+    flat = np.stack([x, y, zero], axis=-1)
+    ahead = np.stack([-y, x, zero], axis=-1)
+    r = flat + np.array([0.0, 0.0, place[2]])
+    return r, state.pdd[:, 3, None] * ahead - state.pd[:, 3, None] ** 2 * flat
+
+
+def _spindle_loads(
+    robot: Robot, state: State, limbs: LimbGeometry, about_z: FloatArray
+) -> _Spindle:
+    """Joint forces of the rods, and the couple on the effector whose spin asks for `about_z`.
+
+    lower = m2 (pdd + g) + (what v and friction ask of p), upper = (m (a + g) of both rods) - lower.
+    """
+    par = spindle_parameters(robot)
+    assert par is not None
+    assert robot.spindle is not None
+    up = np.array([0.0, 0.0, robot.gravity])
+    m1, m2 = robot.spindle.upper.mass, robot.spindle.lower.mass
+    p, pd, pdd = columns(state.p), columns(state.pd), columns(state.pdd)
+    rods = replace(par, h_x=0.0, h_y=0.0, I_psi=0.0)
+    lower = np.stack(spindle_forces(np, rods, robot.gravity, p, pd, pdd).force, axis=-1)
+    at_platform = state.pdd[:, :3] + up
+    lower = lower + m2 * at_platform
+    drag = {name: _friction_force(robot, state, name, 1) for name in _SPINDLE_JOINTS}
+    for name, force in drag.items():  # B^T f at the platform point, with J^-1 = diag(1/d) S
+        copies = 1 if name == "prismatic" else 2  # the spindle has two universal joints alike
+        to_arms = copies * passive_rate_map(robot, state, name)[:, 0, :3]
+        lower = lower + contract("ni,nik->nk", force * to_arms / limbs.d, limbs.s)
+    shaft = SpindleGeometry.of(robot, state.p, state.pd)
+    vdd = _apply(shaft.B, state.pdd[:, :3]) + _apply(shaft.Bd, state.pd[:, :3])
+    moved = (par.mu - par.kappa) * vdd + m1 * up + m2 * at_platform
+    dragged = drag["universal_fork"] * shaft.a + drag["universal_cross"] * shaft.b
+    normal = np.cross(shaft.a, shaft.b)
+    T = (about_z - dragged[:, 2]) / normal[:, 2]
+    return _Spindle(moved - lower, lower, T[:, None] * normal + dragged)
+
+
+_SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
+
+
+def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    return contract("nij,nj->ni", matrix, vector)
+
+
+def _friction_force(robot: Robot, state: State, joint: str, width: int) -> FloatArray:
+    """Fv rate + Fc sign(rate) (N, width) of a passive joint; zero where it has no friction."""
+    for item in robot.friction.passive:
+        if item.joint == joint:
+            rates = passive_rates(robot, state, joint)
+            sign = direction(rates, robot.friction.smoothing)
+            return item.viscous * rates + item.coulomb * sign
+    return np.zeros((len(state), width))
+
+
+# The pairs of rods: forces at their ends, couples and axial forces; equations in `loads`.
+
+
+@dataclass(frozen=True, eq=False)
+class PairLoads:
+    """Forces (N, 3, 3) on the pairs, their couples and axial forces (N, 3), their directions.
+
+    `at_elbow` (N, 3, 3) and `arm_friction` are Edd + g and the moment s x phi_E on the arms;
+    `upper` and `lower` are the forces on the spindle's rods at their joints.
+    """
+
+    elbow: FloatArray
+    platform: FloatArray
+    couple: FloatArray
+    axial_elbow: FloatArray
+    axial_platform: FloatArray
+    axial_max: FloatArray
+    axial_min: FloatArray
+    u: FloatArray  # (N, 3, 3), from elbow to platform
+    e_r: FloatArray  # (3, 3), rows per arm
+    t: FloatArray
+    at_elbow: FloatArray
+    arm_friction: FloatArray
+    upper: FloatArray | None
+    lower: FloatArray | None
+
+
+def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
+    """Solve the platform's force and moment balance for the pairs of rods."""
+    g = robot.geometry
+    limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
+    u = limbs.s / np.asarray(g.strut_length)[:, None]
+    ca, sa, zero = np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)
+    e_r, t = np.stack([ca, sa, zero], axis=-1), np.stack([-sa, ca, zero], axis=-1)
+    up = np.array([0.0, 0.0, robot.gravity])
+    qd, qdd = state.qd[:, :3, None], state.qdd[:, :3, None]
+    at_elbow = limbs.e1 * qdd + limbs.e2 * qd**2 + up  # (N, 3, 3), Edd + g
+    at_platform = (state.pdd[:, :3] + up)[:, None]  # (N, 1, 3), pdd + g
+    m_e, m_x, m_c = _masses(robot)
+    phi = strut_friction(robot, state, limbs)
+    drag = phi.elbow + phi.platform
+    carried = carried_loads(robot, state, limbs, external)
+    elbow = m_e * at_elbow + m_x * at_platform - drag
+    platform = m_x * at_elbow + m_c * at_platform + drag
+    force = platform.sum(axis=1) + carried.force - external[:, :3]
+    tie = resolve(limbs.s, force)[..., None] * limbs.s  # lambda s
+    elbow, platform = elbow + tie, platform - tie
+    joints = np.asarray(g.platform_radius)[:, None] * e_r
+    moment = cross_rows(limbs.s, phi.platform) - cross_rows(joints, platform)
+    couple = resolve(cross_rows(t, u), moment.sum(axis=1) - carried.moment)
+    first, last = -_along(elbow, u), _along(platform, u)
+    accelerations = _along(at_elbow, u), _along(at_platform - at_elbow, u)
+    return PairLoads(
+        elbow,
+        platform,
+        couple,
+        first,
+        last,
+        *_axial_extremes(robot, first, last, *accelerations),
+        u,
+        e_r,
+        t,
+        at_elbow,
+        cross_rows(limbs.s, phi.elbow),
+        carried.upper,
+        carried.lower,
+    )
+
+
+def _masses(robot: Robot) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """m_e, m_x, m_c of the pairs as columns (3, 1), in kg."""
+    three = strut_masses(robot)
+    m_e, m_x, m_c = (
+        np.array([[getattr(masses, name)] for masses in three]) for name in ("m_e", "m_x", "m_c")
+    )
+    return m_e, m_x, m_c
+
+
+def _along(vectors: FloatArray, u: FloatArray) -> FloatArray:
+    return contract("nik,nik->ni", vectors, u)
+
+
+def _axial_extremes(
+    robot: Robot, first: FloatArray, last: FloatArray, a0: FloatArray, a1: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Most and least tension (N, 3) along the struts: at the ends, or inside where N' = 0.
+
+    N(xi) = N(0) + integral of rho (a0 + a1 xi) from elbow (0) to platform (1).
+    """
+    xi = -a0 / a1
+    xi = np.where((xi > 0) & (xi < 1), xi, 0.0)
+    r0, r1, r2 = _line_density(robot)
+    inside = first + a0 * xi * (r0 + xi * (r1 / 2 + xi * r2 / 3))
+    inside += a1 * xi**2 * (r0 / 2 + xi * (r1 / 3 + xi * r2 / 4))
+    highest = np.maximum(np.maximum(first, last), inside)
+    return highest, np.minimum(np.minimum(first, last), inside)
+
+
+def _line_density(robot: Robot) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """rho = r0 + r1 xi + r2 xi^2 (kg) of the pairs, (3,) each, with their mass, COM and inertia.
+
+    In Legendre polynomials of y = 2 xi - 1: m (1 + 3 E[P1(y)] P1(y) + 5 E[P2(y)] P2(y)).
+    """
+    struts, length = robot.struts, np.asarray(robot.geometry.strut_length)
+    mass = np.array([strut.mass for strut in struts])
+    f = np.array([strut.com_fraction for strut in struts])
+    about_com = np.array([strut.inertia for strut in struts]) / length**2
+    spread = np.divide(about_com, mass, out=np.full(3, 1 / 12), where=mass > 0)
+    one = 3 * (2 * f - 1)
+    two = 5 * (3 * ((2 * f - 1) ** 2 + 4 * spread) - 1) / 2
+    pair = mass * np.array([strut.rods for strut in struts])
+    return pair * (1 - one + two), pair * (2 * one - 6 * two), pair * 6 * two
+
+
+# The single rods of the pairs and the springs that press their sockets on the balls.
+#
+# Rod 1 of a pair sits at +w/2 t, rod 2 at -w/2 t. Both move alike, so they share the pair's
+# transverse forces; the couple kappa = w delta of the pair adds delta to the tension of rod 1:
+#
+#     f_P = f_P,pair / 2 +- delta u,    f_E = f_E,pair / 2 -+ delta u
+#
+# The sockets of a pair are pressed on their balls from outside, by a spring at each end that pulls
+# the two rods together along the pin axis t. With o = +-t outward and P the spring's force, a ball
+# pushes its socket with f + P o, and must push within the cup: no further than the half angle from
+# the cup's axis. About the pin axis that is
+#
+#     |f - (f.o) o| <= tan(half angle) (f.o + P)  =>  P = max(0, |f_perp| / tan(half angle) - f.o)
+#
+# A cup bored square to the rod has its axis a = (o - (o.u) u) / |o - (o.u) u| tilted by the sway;
+# P is then the smallest with a.(f + P o) >= cos(half angle) |f + P o|, infinite where the sway
+# reaches the half angle, because there the spring itself pulls across the rim.
+
+
+CupAxis = Literal["pin", "rod"]
+
+SIDES = np.array([1.0, -1.0])  # rod 1 at +t, rod 2 at -t
+
+
+@dataclass(frozen=True, eq=False)
+class RodLoads:
+    """Loads of the single rods, in N: arms in the second place, rods at +t and -t in the third.
+
+    A spring serves both rods of a pair, so an end needs the larger of its two preloads.
+    """
+
+    axial_elbow: FloatArray  # (N, 3, 2), tension positive
+    axial_platform: FloatArray  # (N, 3, 2)
+    axial_max: FloatArray  # (N, 3, 2), most tension along the rod
+    axial_min: FloatArray  # (N, 3, 2)
+    elbow: FloatArray  # (N, 3, 2, 3), of the arm on the rod: ball and spring together
+    platform: FloatArray  # (N, 3, 2, 3), of the platform on the rod
+    preload_elbow: FloatArray  # (N, 3, 2), smallest spring force that keeps the ball in its socket
+    preload_platform: FloatArray  # (N, 3, 2)
+
+    @property
+    def preload(self) -> float:
+        """Smallest spring force (N) that suits every ball joint during the whole motion."""
+        return float(max(np.max(self.preload_elbow), np.max(self.preload_platform)))
+
+    @property
+    def largest_force(self) -> float:
+        """Largest axial force (N) of a rod during the motion, in tension or compression."""
+        return float(max(np.max(np.abs(self.axial_max)), np.max(np.abs(self.axial_min))))
+
+
+def rod_loads(robot: Robot, pairs: PairLoads, half_angle: float, axis: CupAxis) -> RodLoads | None:
+    """The loads of each rod; None where the robot does not say how far apart they are."""
+    spacing = robot.geometry.rod_spacing
+    if spacing is None:
+        return None
+    more = (pairs.couple / spacing)[..., None] * SIDES  # (N, 3, 2)
+    push = more[..., None] * pairs.u[:, :, None, :]
+    elbow, platform = pairs.elbow[:, :, None] / 2 - push, pairs.platform[:, :, None] / 2 + push
+    outward = np.broadcast_to(pairs.t[:, None] * SIDES[:, None], elbow.shape)
+    cup = outward
+    if axis == "rod":
+        along = pairs.u[:, :, None, :]
+        cup = outward - np.sum(outward * along, axis=-1, keepdims=True) * along
+        cup = cup / np.linalg.norm(cup, axis=-1, keepdims=True)
+    return RodLoads(
+        -contract("nirk,nik->nir", elbow, pairs.u),
+        contract("nirk,nik->nir", platform, pairs.u),
+        pairs.axial_max[..., None] / 2 + more,
+        pairs.axial_min[..., None] / 2 + more,
+        elbow,
+        platform,
+        least_preload(elbow, outward, cup, half_angle),
+        least_preload(platform, outward, cup, half_angle),
+    )
+
+
+def least_preload(
+    force: FloatArray, spring: FloatArray, cup: FloatArray, half_angle: float
+) -> FloatArray:
+    """Smallest P >= 0 with cup.(f + P spring) >= cos(half angle) |f + P spring|, in N.
+
+    With c = cup.spring, L = cos(half angle), f_perp across the spring and w = cup.f_perp:
+    P + f.spring = (L sqrt(w^2 + (c^2 - L^2) |f_perp|^2) - c w) / (c^2 - L^2). Directions are unit
+    vectors in the last axis; infinite where cup and spring are the half angle apart or more.
+    """
+    L = math.cos(half_angle)
+    along = np.sum(force * spring, axis=-1)
+    across = force - along[..., None] * spring
+    c, w = np.sum(cup * spring, axis=-1), np.sum(cup * across, axis=-1)
+    k = np.maximum(c**2 - L**2, 0.0)
+    root = L * np.sqrt(w**2 + k * np.sum(across**2, axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.maximum((root - c * w) / k - along, 0.0)
+    return np.where(k > 0, least, np.where(np.isnan(along), np.nan, np.inf))
+
+
+def check_cup(half_angle: float, axis: str) -> None:
+    """Refuse a cup that is none."""
+    if not (math.isfinite(half_angle) and 0 < half_angle < math.pi / 2):
+        raise InputError("cup_half_angle", half_angle, "above 0 and below pi/2 rad")
+    if axis not in ("pin", "rod"):
+        raise InputError("cup_axis", axis, "'pin' or 'rod'")
+
 
 #: Half angle of a socket's cup (rad): an assumption, because robot files do not give it.
 CUP_HALF_ANGLE = math.radians(45.0)

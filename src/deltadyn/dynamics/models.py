@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray, contract, map_chunks
+from deltadyn.backends import kernels
 from deltadyn.dynamics import exact, lumped
-from deltadyn.dynamics.compiled import compiled_torque
-from deltadyn.dynamics.exact_columns import exact_columns
+from deltadyn.dynamics.columns import exact_columns
 from deltadyn.dynamics.friction import Columns
+from deltadyn.dynamics.lumped import joint_rod_terms
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
-from deltadyn.dynamics.projected_rod import joint_rod_terms
 from deltadyn.dynamics.rigid import rigid_columns, rigid_terms
 from deltadyn.dynamics.terms import Terms, exact_terms, platform_map
 from deltadyn.errors import UnknownNameError
@@ -40,7 +40,7 @@ def model_by_name(name: str) -> Model:
 
 
 def _exact_torque(robot: Robot, state: State, external: FloatArray) -> FloatArray:
-    compiled = compiled_torque(robot, state, external, friction=False)
+    compiled = kernels.compiled_torque(robot, state, external, friction=False)
     if compiled is not None:
         return compiled
     par = exact_parameters(robot)

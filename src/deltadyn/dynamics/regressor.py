@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
-from deltadyn.dynamics.compiled import compiled_drive_columns, drive_columns_compiled
-from deltadyn.dynamics.exact_columns import exact_columns
+from deltadyn.backends import kernels
+from deltadyn.dynamics.columns import exact_columns
 from deltadyn.dynamics.friction import Columns, friction_columns
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.lumped import join
@@ -53,7 +53,7 @@ def regressor(
     chosen = model_by_name(model)
     jax = on_jax(motion.p)
     if jax:
-        from deltadyn.dynamics.traced import check_model
+        from deltadyn.backends.jax import check_model
 
         check_model(model)
     if com_offset is not None and model != "exact":
@@ -78,7 +78,7 @@ def regressor(
 
 def _compiled(robot: Robot, motion: State, tied: bool, com_offset: bool | None) -> Columns | None:
     """Inertial and friction columns from the kernels; None where they cannot answer."""
-    if not drive_columns_compiled(robot, motion):
+    if not kernels.drive_columns_compiled(robot, motion):
         return None
     dof = robot.dof
     none = State(*(getattr(motion, field.name)[:0] for field in fields(State)[:-1]))
@@ -87,7 +87,7 @@ def _compiled(robot: Robot, motion: State, tied: bool, com_offset: bool | None) 
     Y, own = inertial.Y, len(inertial.names)
     # every term is a diagonal of its block
     blocks = [Y[:, :, start : start + dof] for start in range(own, Y.shape[2], dof)]
-    compiled_drive_columns(robot, motion, [np.einsum("nii->ni", block) for block in blocks])
+    kernels.compiled_drive_columns(robot, motion, [np.einsum("nii->ni", block) for block in blocks])
     return Columns(
         Y,
         inertial.names + drives.names,

@@ -18,7 +18,7 @@ from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import TenParameters
+from deltadyn.robot.bodies import TenParameters
 
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
 TEN_UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)

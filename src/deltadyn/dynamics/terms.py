@@ -2,18 +2,219 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray, contract, map_chunks
-from deltadyn.dynamics.compiled import compiled_terms
-from deltadyn.dynamics.exact_terms import term_components
-from deltadyn.dynamics.parameters import ExactParameters
+from deltadyn.backends import kernels
+from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
+from deltadyn.kinematics.limbs import Limb, Strut, cross, dot, strut
 from deltadyn.kinematics.rates import LimbGeometry
-from deltadyn.kinematics.spindle import SpindleGeometry
+from deltadyn.kinematics.spindle import (
+    SpindleGeometry,
+    Telescope,
+    spin_map,
+    spin_map_rate,
+    telescope,
+    telescope_rate,
+)
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+
+# M(q), C(q, qd) and g(q) of the exact model, over array components.
+#
+# Written once, so that the same source runs on NumPy, on JAX arrays and on CasADi symbols. Every
+# kinetic energy here is a quadratic form with constant weights W in velocities u = N(q) qd that are
+# rates of coordinates (elbows, platform, rod direction), so M = N^T W N and C = N^T W Nd, for which
+# Md - 2C = Nd^T W N - N^T W Nd is skew. The shaft's spin is no such rate: there the shaft is a
+# rigid body.
+
+
+Vector = tuple[Component, ...]
+Matrix = list[list[Component]]
+
+
+class TermComponents(NamedTuple):
+    """tau = M qdd + C qd + g: rows of M and C (dof, dof), and g (dof)."""
+
+    M: Matrix
+    C: Matrix
+    g: list[Component]
+
+
+class _Arms(NamedTuple):
+    """E'_i and its rate E''_i qd_i, and the columns of J and Jd that belong to the arms."""
+
+    e1: list[Vector]
+    e1_rate: list[Vector]
+    J: list[Vector]
+    Jd: list[Vector]
+
+
+def term_components(
+    xp: Any,
+    par: ExactParameters,
+    cos_q: Vector,
+    sin_q: Vector,
+    qd: Vector,
+    p: Vector,
+    pd: Vector,
+) -> TermComponents:
+    """M, C and g of the exact model without friction.
+
+    With the columns J_i of the Jacobian of the platform point and X_i = m_x E'_i:
+    M = A + M_P J^T J + X^T J + J^T X,  C = M_P J^T Jd + X^T Jd + J^T Xd [+ spindle].
+    """
+    dof = len(qd)
+    arms = _arms(par.limbs, cos_q, sin_q, qd, p, pd)
+    terms = TermComponents(_zeros(dof), _zeros(dof), [0.0] * dof)
+    X = [_times(e1, m) for e1, m in zip(arms.e1, par.m_x, strict=True)]
+    Xd = [_times(rate, m) for rate, m in zip(arms.e1_rate, par.m_x, strict=True)]
+    J, Jd = arms.J, arms.Jd
+    for i, j in _pairs(3):
+        terms.M[i][j] = par.M_P * dot(J[i], J[j]) + dot(X[i], J[j]) + dot(J[i], X[j])
+    for i in range(3):
+        terms.M[i][i] = terms.M[i][i] + par.A[i]
+        for j in range(3):
+            terms.C[i][j] = par.M_P * dot(J[i], Jd[j]) + dot(X[i], Jd[j]) + dot(J[i], Xd[j])
+    lift = par.gravity * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
+    for i in range(3):
+        weight = par.gravity * (par.G[i] * cos_q[i] + par.G_s[i] * sin_q[i])
+        terms.g[i] = J[i][2] * lift - weight
+    if par.spindle is not None:
+        cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])
+        rod = telescope(xp, par.spindle.pivot_z, p)
+        _add_rods_and_shaft(terms, par.spindle, par.gravity, rod, (cos_psi, sin_psi), pd, arms)
+        _add_effector(terms, par.spindle, (cos_psi, sin_psi), pd[3], arms)
+    for i, j in _pairs(dof):
+        terms.M[j][i] = terms.M[i][j]
+    return terms
+
+
+def _arms(
+    limbs: tuple[Limb, Limb, Limb], c: Vector, s: Vector, qd: Vector, p: Vector, pd: Vector
+) -> _Arms:
+    """J = S^-1 diag(d) and Jd = S^-1 (diag(dd) - Sd J), by cross products of the struts."""
+    rods, e1, e1_rate, sd = [], [], [], []
+    levers, lever_rates = [], []
+    for i, limb in enumerate(limbs):
+        rod = strut(limb, c[i], s[i], p)
+        radial, rate = -limb.l1 * s[i], -limb.l1 * c[i] * qd[i]
+        e1.append((radial * limb.ca, radial * limb.sa, -limb.l1 * c[i]))
+        e1_rate.append((rate * limb.ca, rate * limb.sa, limb.l1 * s[i] * qd[i]))
+        rods.append(_base(limb, rod))
+        sd.append(tuple(pd[k] - e1[i][k] * qd[i] for k in range(3)))
+        levers.append(rod.d)
+        lever_rates.append(dot(sd[i], e1[i]) + dot(rods[i], e1_rate[i]))
+    normals = [cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1])]
+    over = 1 / dot(rods[0], normals[0])
+    inverse = [_times(normal, over) for normal in normals]  # columns of S^-1
+    J = [_times(inverse[i], levers[i]) for i in range(3)]
+    Jd = []
+    for j in range(3):
+        inner = [-dot(sd[i], J[j]) for i in range(3)]
+        inner[j] = inner[j] + lever_rates[j]
+        Jd.append(_plus(*(_times(inverse[i], inner[i]) for i in range(3))))
+    return _Arms(e1, e1_rate, J, Jd)
+
+
+def _add_rods_and_shaft(
+    terms: TermComponents,
+    par: SpindleParameters,
+    gravity: Any,
+    rod: Telescope,
+    fork: tuple[Component, Component],
+    pd: Vector,
+    arms: _Arms,
+) -> None:
+    """H/2 |vd|^2 - kappa pd.vd with vd = V qd, and I_axial/2 spin^2 with spin = n qd.
+
+    The shaft turns at omega = v x vd + spin v, so C gains I (n_i (nd_j + t_j) - t_i n_j) with
+    t = V^T (v x vd).
+    """
+    rate = telescope_rate(rod, pd)
+    J, Jd, v, vd = arms.J, arms.Jd, rod.v, rate.v
+    V = [_turned(rod, column) for column in J]
+    Vd = [_turning(rod, rate, V[j], J[j], Jd[j]) for j in range(3)]
+    for i in range(3):
+        terms.g[i] = terms.g[i] + gravity * (par.mu - par.kappa) * V[i][2]
+        for j in range(3):
+            if j >= i:
+                moved = dot(J[i], V[j]) + dot(V[i], J[j])
+                terms.M[i][j] = terms.M[i][j] + par.H * dot(V[i], V[j]) - par.kappa * moved
+            bent = dot(J[i], Vd[j]) + dot(V[i], Jd[j])
+            terms.C[i][j] = terms.C[i][j] + par.H * dot(V[i], Vd[j]) - par.kappa * bent
+    spin, spin_rate = spin_map(rod, *fork), spin_map_rate(rod, rate, *fork, pd[3])
+    n = [dot(spin.n_p, column) for column in J] + [spin.n_psi]
+    nd = [dot(spin_rate.n_p, J[j]) + dot(spin.n_p, Jd[j]) for j in range(3)]
+    nd.append(spin_rate.n_psi)
+    across = cross(v, vd)
+    t = [dot(column, across) for column in V] + [0.0]
+    for i, j in _pairs(4):
+        terms.M[i][j] = terms.M[i][j] + par.I_axial * (n[i] * n[j])
+    for i in range(4):
+        for j in range(4):
+            gain = n[i] * (nd[j] + t[j]) - t[i] * n[j]
+            terms.C[i][j] = terms.C[i][j] + par.I_axial * gain
+
+
+def _add_effector(
+    terms: TermComponents,
+    par: SpindleParameters,
+    fork: tuple[Component, Component],
+    psid: Component,
+    arms: _Arms,
+) -> None:
+    """(z x h).pd psid with h turning by psi, and the inertia about the axis with its rotor."""
+    c, s = fork
+    hx, hy = par.h_x * c - par.h_y * s, par.h_x * s + par.h_y * c
+    for j in range(3):
+        J, Jd = arms.J[j], arms.Jd[j]
+        terms.M[j][3] = terms.M[j][3] + (hx * J[1] - hy * J[0])
+        terms.C[3][j] = terms.C[3][j] + (hx * Jd[1] - hy * Jd[0])
+        terms.C[j][3] = terms.C[j][3] - psid * (hx * J[0] + hy * J[1])
+    terms.M[3][3] = terms.M[3][3] + par.I_psi
+
+
+def _turned(rod: Telescope, x: Vector) -> Vector:
+    """B x with B = dv/dp = (1 - v v^T) / l."""
+    along = dot(rod.v, x)
+    return tuple((x[k] - along * rod.v[k]) / rod.l for k in range(3))
+
+
+def _turning(rod: Telescope, rate: Telescope, V: Vector, J: Vector, Jd: Vector) -> Vector:
+    """B Jd + Bd J with Bd = -(v vd^T + vd v^T + ld B) / l, for one column; V = B J."""
+    first, second = dot(rate.v, J), dot(rod.v, J)
+    turned = _turned(rod, Jd)
+    return tuple(
+        turned[k] - (first * rod.v[k] + second * rate.v[k] + rate.l * V[k]) / rod.l
+        for k in range(3)
+    )
+
+
+def _base(limb: Limb, rod: Strut) -> Vector:
+    """The strut vector in the axes of the base."""
+    x = rod.radial * limb.ca - rod.tangential * limb.sa
+    return (x, rod.radial * limb.sa + rod.tangential * limb.ca, rod.z)
+
+
+def _zeros(dof: int) -> Matrix:
+    return [[0.0] * dof for _ in range(dof)]
+
+
+def _pairs(count: int) -> Iterator[tuple[int, int]]:
+    """Places on and above the diagonal."""
+    return ((i, j) for i in range(count) for j in range(i, count))
+
+
+def _times(x: Vector, factor: Component) -> Vector:
+    return tuple(component * factor for component in x)
+
+
+def _plus(a: Vector, b: Vector, c: Vector) -> Vector:
+    return tuple(a[k] + b[k] + c[k] for k in range(3))
 
 
 class Terms(NamedTuple):
@@ -43,7 +244,7 @@ def platform_map(robot: Robot, state: State) -> tuple[LimbGeometry, PlatformMap]
 
 def exact_terms(robot: Robot, par: ExactParameters, state: State) -> Terms:
     """The terms of the exact model with any parameters; `robot` gives the kinematics."""
-    compiled = compiled_terms(robot, par, state)
+    compiled = kernels.compiled_terms(robot, par, state)
     if compiled is not None:
         return Terms(*compiled)
 

@@ -1,11 +1,9 @@
 """Excitation: motions that tell a model's parameters, within the limits of the robot."""
 
 from deltadyn.excitation.criteria import CRITERIA
-from deltadyn.excitation.design import design_excitation
-from deltadyn.excitation.parameters import UnidentifiableError
-from deltadyn.excitation.prediction import Noise, Prediction, predict
+from deltadyn.excitation.design import ScreenedStart, design_excitation, screen_starts
+from deltadyn.excitation.parameters import Noise, Prediction, UnidentifiableError, predict
 from deltadyn.excitation.result import Excitation, PredictedParameter
-from deltadyn.excitation.screening import ScreenedStart, screen_starts
 
 __all__ = [
     "CRITERIA",

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, namespace
+from deltadyn.dynamics.columns import SPINDLE_NAMES
 from deltadyn.dynamics.exact import spindle_forces, telescope_acceleration
-from deltadyn.dynamics.exact_columns import SPINDLE_NAMES
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
 from deltadyn.kinematics.limbs import Limb, arm_direction, cross, dot, joint_rates, limbs, strut
 from deltadyn.kinematics.spindle import Telescope, spin_map, telescope, telescope_rate
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import PassiveFriction
+from deltadyn.robot.settings import PassiveFriction
 from deltadyn.tracing import put
 
 #: Real or complex components.

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.dynamics import components
-from deltadyn.dynamics.packed import packed_parameters
+from deltadyn.backends import components
+from deltadyn.backends.packed import packed_parameters
 from deltadyn.excitation.columns import exact_regressor, pose_of
-from deltadyn.excitation.constraints import Row, limit_rows
 from deltadyn.excitation.criteria import criterion_by_name
-from deltadyn.excitation.problem import Problem, Setting
+from deltadyn.excitation.problem import Problem, Row, Setting, limit_rows
 from deltadyn.excitation.search import HALVINGS
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, repeat
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from deltadyn.robot import Robot
-from deltadyn.robot_file import robot_text
+from deltadyn.robot.file import robot_text
 
 
 def identifier(robot: Robot) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.dynamics.packed import packed_parameters
+from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
+from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
-from deltadyn.kernels.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.payload.estimator import SETTLE, PayloadEstimator
 from deltadyn.payload.events import (
     CALM,
@@ -55,7 +55,7 @@ class PayloadNumbers:
     interval: float  # s between residuals
     delay: float  # s by which a residual lies behind its last sample
     # friction of passive joints is in neither of the two
-    empty: tuple[float, ...]  # the robot without payload, in the order of kernels/layout.py
+    empty: tuple[float, ...]  # the robot without payload, in the order of backends/layout.py
     column: tuple[float, ...]  # one kg at the payload's offset and nothing else, in the same order
 
     # second filter, at every residual: `narrow_stages` stages y += narrow_gain (x - y)
@@ -155,7 +155,7 @@ def payload_numbers(
 
 
 def empty_parameters(robot: Robot) -> tuple[float, ...]:
-    """The robot's numbers without payload, in the order of kernels/layout.py."""
+    """The robot's numbers without payload, in the order of backends/layout.py."""
     return tuple(packed_parameters(robot.with_payload(0.0, robot.payload.offset)).tolist())
 
 

@@ -1,13 +1,10 @@
 """Identification: from recordings to a robot that predicts torque."""
 
-from deltadyn.identification.band import choose_band
-from deltadyn.identification.bodies import Bodies
-from deltadyn.identification.certificate import Certificate
-from deltadyn.identification.consistency import Consistency, consistency
-from deltadyn.identification.data import Prepared, prepare
+from deltadyn.identification.bodies.bodies import Bodies
+from deltadyn.identification.bodies.body import Hull
+from deltadyn.identification.bodies.consistency import Consistency, consistency
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.gains import Gains, drive_gains
-from deltadyn.identification.hull import Hull
 from deltadyn.identification.identifiability import (
     Identifiability,
     UnidentifiableError,
@@ -15,12 +12,15 @@ from deltadyn.identification.identifiability import (
 )
 from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information, gather, load_information
-from deltadyn.identification.methods import METHODS
+from deltadyn.identification.methods.registry import METHODS
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
+from deltadyn.identification.problem import Certificate
 from deltadyn.identification.production import LogReport, log_report
 from deltadyn.identification.selection import LimbChoice, compare_limbs
-from deltadyn.identification.stream import Streamed
 from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
+from deltadyn.recording.prepare.band import choose_band
+from deltadyn.recording.prepare.data import Prepared, prepare
+from deltadyn.recording.prepare.stream import Streamed
 
 __all__ = [
     "METHODS",

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.identification.data import Prepared
 from deltadyn.identification.information import Information
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
 STILL = 1e-3  # rad/s, RMS: an axis that is slower stands still

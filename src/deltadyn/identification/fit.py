@@ -6,49 +6,25 @@ import json
 import os
 import platform
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
+from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.files import write_whole
-from deltadyn.identification.certificate import Certificate
-from deltadyn.identification.consistency import Consistency
+from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
-from deltadyn.recording.recording import Recording
+from deltadyn.recording.recording import DataSource
 from deltadyn.robot import Robot
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """A recording that a fit used; `sha256` is that of its times, angles and torques."""
-
-    name: str
-    file: str | None
-    sha256: str
-    samples: int
-    duration: float  # s
-    payload: float | None  # kg
-
-    @classmethod
-    def of(cls, recording: Recording) -> DataSource:
-        """What identifies a recording."""
-        return cls(
-            recording.name,
-            recording.provenance.file,
-            fingerprint(recording),
-            len(recording),
-            recording.duration,
-            recording.payload,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +162,7 @@ class Fit:
         """Plain data for JSON, with all that it takes to repeat the fit; None where not finite."""
         from importlib.metadata import version
 
-        from deltadyn.robot_file import robot_text
+        from deltadyn.robot.file import robot_text
 
         packages = ("deltadyn", "numpy", "scipy", "clarabel")
         record: dict[str, Any] = {
@@ -238,17 +214,7 @@ class Fit:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, verdicts and figures, to open offline."""
-        from deltadyn.identification.fit_page import write_fit_page
-
-        return write_fit_page(self, path)
-
-
-def fingerprint(recording: Recording) -> str:
-    """SHA-256 of a recording's times, angles and torques."""
-    digest = sha256()
-    for array in (recording.t, recording.q, recording.tau):
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+        return write_page("fit", self, path)
 
 
 def _plain(value: Any) -> Any:

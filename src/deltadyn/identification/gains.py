@@ -14,7 +14,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, triangle
-from deltadyn.identification.least_squares import least
+from deltadyn.identification.methods.base import least
 from deltadyn.identification.parametrisation import Parametrisation
 
 LEAST = 0.05  # kg between the lightest and the heaviest payload

@@ -20,7 +20,7 @@ from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
-from deltadyn.identification.recursive import recursive_least_squares
+from deltadyn.identification.methods.recursive import recursive_least_squares
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot

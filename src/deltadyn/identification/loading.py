@@ -13,8 +13,11 @@ from typing import Literal
 import numpy.typing as npt
 
 from deltadyn.errors import InputError
-from deltadyn.identification.band import LONGEST, choose_band
-from deltadyn.identification.data import (
+from deltadyn.identification.information import Information, gather
+from deltadyn.progress import Tell, reading_bar
+from deltadyn.recording.checks.check import check_recording
+from deltadyn.recording.prepare.band import LONGEST, choose_band
+from deltadyn.recording.prepare.data import (
     AT_REST,
     CHUNK,
     Prepared,
@@ -24,13 +27,9 @@ from deltadyn.identification.data import (
     deferred_parts,
     prepared_parts,
 )
-from deltadyn.identification.fit import DataSource, fingerprint
-from deltadyn.identification.information import Information, gather
-from deltadyn.identification.lowpass import LowPass
-from deltadyn.identification.reading_bar import Tell, reading_bar
-from deltadyn.identification.stream import FilePath, Streamed, file_digest, row_bytes
-from deltadyn.recording.checks import check_recording
-from deltadyn.recording.recording import Recording, concatenate
+from deltadyn.recording.prepare.lowpass import LowPass
+from deltadyn.recording.prepare.stream import FilePath, Streamed, file_digest, row_bytes
+from deltadyn.recording.recording import DataSource, Recording, concatenate, fingerprint
 from deltadyn.robot import Robot
 
 #: What a fit is made from: recordings, files, and logs that are read in pieces.

@@ -10,11 +10,53 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
-from deltadyn.identification.certificate import Certificate
-from deltadyn.identification.data import Prepared
 from deltadyn.identification.information import Information, wide_regressor
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+
+# The proof that comes with a convex fit: a lower bound of the objective beside its value.
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Objective of the answer, a bound that no answer goes below, and their difference.
+
+    All have the unit of the objective; `gap` is primal - dual and is at the level of rounding where
+    the answer is optimal. `reference` is a size below which the objective itself is rounding.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    reference: float = 0.0
+
+    @classmethod
+    def of(cls, primal: float, dual: float, reference: float = 0.0) -> Certificate:
+        """The certificate of a primal and a dual objective."""
+        return cls(float(primal), float(dual), float(primal) - float(dual), float(reference))
+
+    @property
+    def relative(self) -> float:
+        """The gap as a share of the objective or the reference; 0 where all are 0."""
+        size = max(abs(self.primal), self.reference)
+        return abs(self.gap) / size if size > 0 else 0.0
+
+    def holds(self, tolerance: float) -> bool:
+        """Whether the objective is proved optimal up to this share of it."""
+        return self.relative <= tolerance
+
+    @property
+    def sentence(self) -> str:
+        """The proof in words."""
+        return (
+            f"The objective is {self.primal:.9g}, no answer goes below {self.dual:.9g}: "
+            f"a gap of {self.relative:.1e}."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
 
 SURE = 100.0  # torques: what a held parameter would cost if it moved by its size
 SMALL = 0.1  # size of a held parameter that is 0, in its unit

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information
-from deltadyn.identification.least_squares import axis_weights
+from deltadyn.identification.methods.base import axis_weights
 from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, parametrise
-from deltadyn.identification.scores import Sandwich, checked_weights, scores_of
+from deltadyn.identification.uncertainty import Sandwich, checked_weights, scores_of
 from deltadyn.robot import Robot
 
 LEVEL = 0.05  # of the test's false alarms

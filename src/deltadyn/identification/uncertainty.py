@@ -7,18 +7,261 @@ Satterthwaite's, per parameter. A bootstrap of the blocks is the check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.errors import InputError
-from deltadyn.identification.information import Information, IntArray
+from deltadyn.identification.information import Information, IntArray, triangle
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.scores import ALONE, Sandwich, Scores, run_starts, scores_of
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+
+# Blocks of time as scores of orthonormal parameters, and the sandwich that they give.
+#
+# Weighted least squares with the columns Z of orthonormal parameters has the scores s_b = Z_b^T e_b
+# of the blocks of time b and the covariance sum_b s_b s_b^T. A fit makes residuals smaller than the
+# noise; (1 - P_b)^(-1/2) s_b with P_b = Z_b^T Z_b makes up for it exactly where noise is white (the
+# CR2 estimate of Bell and McCaffrey 2002). Blocks that still hang together count with their
+# neighbours by Bartlett weights over the span of Andrews (1991).
+
+
+DEPENDENT = 1e-8  # of the largest singular value, columns of unit length; rounding leaves 1e-15
+NO_COLUMN = 1e-13  # of the longest column: rounding
+UNKNOWN = 1e-3  # of a unit vector: what shares more of a direction without information
+MOST_BLOCKS = 300  # neighbours are joined beyond: more blocks would not sharpen the variance
+ALONE = 1e-6  # what a block must leave of a direction to the others to be judged by them
+LEAST_EXPECTED = 0.2  # share of the variance that scores must show of white noise
+HIGHEST = 0.97  # correlation of neighbouring blocks that sets a span
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Blocks of time seen from orthonormal parameters z (r,), x = basis @ z.
+
+    P (B, r, r) is the information of each block, with the sum 1, `scores` (B, r) its gradient,
+    `recording` (B,) where it comes from. `null` (k, k - r) spans, in columns of unit length, what
+    the data do not tell. `white` (r, r) is the covariance of z for white residuals, `residual_std`
+    (dof,) is in N m, `x` (k,) is where residuals were taken.
+    """
+
+    basis: FloatArray
+    null: FloatArray
+    length: FloatArray
+    P: FloatArray
+    scores: FloatArray
+    recording: IntArray
+    seconds: float
+    white: FloatArray
+    residual_std: FloatArray
+    x: FloatArray
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.P)
+
+    @property
+    def unknown(self) -> BoolArray:
+        """Parameters (k,) that take part in a direction without information."""
+        share: FloatArray = np.sqrt((self.null**2).sum(axis=1))
+        return share > UNKNOWN
+
+
+def scores_of(
+    information: Information,
+    par: Parametrisation,
+    x: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> Scores:
+    """The blocks of time as scores of orthonormal parameters, at x or at the least squares."""
+    reduced = information.reduced(par)
+    w = checked_weights(information, weights)
+    rows = reduced * w[..., None, None]  # (B, dof, m, k + 1)
+    k = rows.shape[-1] - 1
+    R = triangle(rows.reshape(-1, k + 1))[:, :k]
+    length = np.linalg.norm(R, axis=0)
+    dead = length <= NO_COLUMN * length.max(initial=0.0)
+    R, length = np.where(dead, 0.0, R), np.where(dead, 1.0, length)
+    _, singular, vectors = np.linalg.svd(R / length, full_matrices=False)
+    rank = int((singular > DEPENDENT * singular[0]).sum()) if singular.size else 0
+    basis = (vectors[:rank].T / singular[:rank]) / length[:, None]
+    basis[dead] = 0.0
+    Z = rows[..., :k] @ basis
+    if x is None:
+        at = basis @ contract("bamr,bam->r", Z, rows[..., k])
+    else:
+        at = np.asarray(x, dtype=np.float64)
+        if at.shape != (k,) or not np.isfinite(at).all():
+            raise InputError("x", at, f"{k} finite numbers, one per parameter")
+    e = rows[..., k] - rows[..., :k] @ at
+    rest = contract("bam,bam->a", e, e)
+    plain = contract("bamk,k->bam", reduced, np.append(-at, 1.0))
+    spare = max(1 - k / (information.samples * information.dof), 1e-3)  # of the rows, for noise
+    count = np.maximum(np.where(w > 0, information.rows[:, None], 0).sum(axis=0) * spare, 1e-300)
+    loud = (Z * np.sqrt(rest / count)[:, None, None]).reshape(-1, rank)
+    return _joined(
+        Scores(
+            basis=basis,
+            null=vectors[rank:].T,
+            length=length,
+            P=Z.reshape(len(Z), -1, rank).swapaxes(1, 2) @ Z.reshape(len(Z), -1, rank),
+            scores=contract("bamr,bam->br", Z, e),
+            recording=information.recording,
+            seconds=float(information.seconds.mean()),
+            white=loud.T @ loud,
+            residual_std=np.sqrt(
+                contract("bam,bam->a", plain, plain) / (information.samples * spare)
+            ),
+            x=at,
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Sandwich:
+    """The covariance `meat` (r, r) of orthonormal parameters, and what it was made of.
+
+    `unjudged` (r, r) projects on what a single block tells: there the others' inflation is taken.
+    `KP` and `KPK` (B, r, r) hold the corrected information of the blocks, `lag_weights` the
+    Bartlett weights of neighbours within `span` blocks, which correlate by `correlation`.
+    """
+
+    meat: FloatArray
+    unjudged: FloatArray
+    KP: FloatArray
+    KPK: FloatArray
+    lag_weights: FloatArray
+    span: float
+    correlation: float
+
+    @classmethod
+    def of(cls, found: Scores) -> Sandwich:
+        """The sandwich of a fit's scores."""
+        leave, vectors = np.linalg.eigh(np.eye(found.P.shape[1]) - found.P)
+        root = np.where(leave > ALONE, 1 / np.sqrt(np.maximum(leave, ALONE)), 0.0)
+        K = (vectors * root[:, None, :]) @ vectors.transpose(0, 2, 1)
+        KP = K @ found.P
+        KPK = KP @ K
+        s = contract("bij,bj->bi", K, found.scores)
+        rho, span = _span(found.recording, s, KP)
+        weights = 1 - np.arange(1, int(np.ceil(span))) / span
+        meat = s.T @ s
+        expected = (KPK - KP @ KP.transpose(0, 2, 1)).sum(axis=0)
+        for lag, weight in enumerate(weights, start=1):
+            first, second = _pairs(found.recording, lag)
+            product = s[first].T @ s[second]
+            loss = contract("bij,bkj->ik", KP[first], KP[second])
+            meat = meat + weight * (product + product.T)
+            expected = expected - weight * (loss + loss.T)
+        mended, unjudged = _mended(meat, expected, found.white)
+        return cls(mended, unjudged, KP, KPK, weights, span, rho)
+
+    def degrees(self, C: FloatArray) -> FloatArray:
+        """Degrees of freedom (k,) of the variances of C^T z for C (r, k), by Satterthwaite."""
+        u = self.KP.transpose(0, 2, 1) @ C  # (B, r, k)
+        d = contract("rk,brs,sk->bk", C, self.KPK, C)
+        own = contract("brk,brk->bk", u, u)
+        both = contract("brk,bsk->krs", u, u)
+        return self._degrees((d - own).sum(axis=0), d, own, contract("krs,krs->k", both, both))
+
+    def degrees_of_sum(self, C: FloatArray) -> float:
+        """The same for the sum of the variances of all q columns of C (r, q), orthonormal."""
+        u = self.KP.transpose(0, 2, 1) @ C
+        D = contract("rq,brs,sp->bqp", C, self.KPK, C)
+        U = contract("brq,brp->bqp", u, u)
+        both = contract("brq,bsq->rs", u, u)
+        trace = contract("bqq->", D - U)
+        square = (D**2).sum() - 2 * (D * U).sum() + (both**2).sum()
+        return float(trace**2 / square / self._spread) if square > 0 else 1.0
+
+    @property
+    def _spread(self) -> float:
+        return float(1 + 2 * (self.lag_weights**2).sum())
+
+    def _degrees(
+        self, trace: FloatArray, d: FloatArray, own: FloatArray, both: FloatArray
+    ) -> FloatArray:
+        square = (d**2 - 2 * d * own).sum(axis=0) + both
+        ratio = np.divide(trace**2, square, where=square > 0, out=np.ones(len(square)))
+        out: FloatArray = np.maximum(ratio / self._spread, 1.0)
+        return out
+
+
+def checked_weights(information: Information, weights: npt.ArrayLike | None) -> FloatArray:
+    """Weights of the rows (B, dof), 1 where none are given."""
+    shape = (information.blocks, information.dof)
+    if weights is None:
+        return np.ones(shape)
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape not in ((information.dof,), shape):
+        raise InputError("shape of the weights", given.shape, f"({shape[1]},) or {shape}")
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise InputError("weights", given, "finite numbers of at least 0")
+    return np.broadcast_to(given, shape)
+
+
+def _mended(
+    meat: FloatArray, expected: FloatArray, white: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The meat without its bias for white noise, and the projector on what it cannot judge.
+
+    What a single block tells has no scores to be judged by: it gets the mean inflation of the rest.
+    """
+    values, vectors = np.linalg.eigh((expected + expected.T) / 2)
+    good = values > LEAST_EXPECTED
+    root = (vectors[:, good] / np.sqrt(values[good])) @ vectors[:, good].T
+    mended = root @ meat @ root
+    other = vectors[:, ~good] @ vectors[:, ~good].T
+    seen = np.trace(vectors[:, good].T @ white @ vectors[:, good])
+    inflation = max(np.trace(mended) / seen, 1.0) if seen > 0 else 1.0
+    return mended + inflation * other @ white @ other, other
+
+
+def _span(recording: IntArray, s: FloatArray, KP: FloatArray) -> tuple[float, float]:
+    """Correlation of neighbouring blocks, less what the fit itself makes, and Andrews' span."""
+    first, second = _pairs(recording, 1)
+    square = float((s**2).sum())
+    if not first.size or square == 0.0:
+        return 0.0, 1.0
+    made = -contract("bij,bij->", KP[first], KP[second]) / max(float(s.shape[1]), 1.0)
+    rho = float((s[first] * s[second]).sum()) / square - float(made)
+    used = min(max(rho, 0.0), HIGHEST)
+    span = 1.1447 * (4 * used**2 / (1 - used**2) ** 2 * len(s)) ** (1 / 3)
+    return rho, float(min(max(span, 1.0), max(len(s) / 4, 1.0)))
+
+
+def _pairs(recording: IntArray, lag: int) -> tuple[IntArray, IntArray]:
+    """Blocks that lie `lag` apart in one recording."""
+    first = np.flatnonzero(recording[:-lag] == recording[lag:]).astype(np.int64)
+    return first, first + lag
+
+
+def run_starts(recording: IntArray) -> IntArray:
+    """For every block (B,) the first block of its recording."""
+    first = np.append(True, np.diff(recording) != 0)
+    starts: IntArray = np.flatnonzero(first)[np.cumsum(first) - 1].astype(np.int64)
+    return starts
+
+
+def _joined(found: Scores) -> Scores:
+    """At most about MOST_BLOCKS blocks: neighbours of one recording are put together."""
+    size = -(-found.blocks // MOST_BLOCKS)
+    if size == 1:
+        return found
+    place = (np.arange(found.blocks) - run_starts(found.recording)) // size
+    new = np.append(True, (np.diff(found.recording) != 0) | (np.diff(place) != 0))
+    edges = np.flatnonzero(new)
+    return replace(
+        found,
+        P=np.add.reduceat(found.P, edges, axis=0),
+        scores=np.add.reduceat(found.scores, edges, axis=0),
+        recording=found.recording[edges],
+        seconds=found.seconds * found.blocks / len(edges),
+    )
+
 
 ROUNDING = 1e-9  # of a unit vector
 NOTHING = 1e-6  # of a sum's terms: the sum is zero

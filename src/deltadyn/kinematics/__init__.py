@@ -2,16 +2,17 @@
 
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics, reachable
-from deltadyn.kinematics.passive import passive_rate_map, passive_rates
 from deltadyn.kinematics.rates import LimbGeometry, jacobian, jacobian_rate
 from deltadyn.kinematics.singularity import Singularity, singularity
 from deltadyn.kinematics.skeleton import Skeleton, skeleton
-from deltadyn.kinematics.spindle import SpindleGeometry, SpindleMotion, spindle_motion
-from deltadyn.kinematics.spindle_coordinates import (
+from deltadyn.kinematics.spindle import (
+    SpindleGeometry,
+    SpindleMotion,
     SpindleSingularity,
     spindle_coordinates,
     spindle_determinant,
     spindle_jacobian,
+    spindle_motion,
     spindle_point,
     spindle_singularity,
 )
@@ -20,6 +21,8 @@ from deltadyn.kinematics.struts import (
     StrutAngles,
     StrutRateMaps,
     StrutRates,
+    passive_rate_map,
+    passive_rates,
     strut_angles,
     strut_rate_maps,
     strut_rates,
@@ -28,12 +31,13 @@ from deltadyn.kinematics.workspace import (
     CylinderCheck,
     WorkspaceBoundary,
     WorkspaceGrid,
+    WorkspaceRules,
     cylinder_inside,
+    in_workspace,
     working_cylinder,
     workspace,
     workspace_grid,
 )
-from deltadyn.kinematics.workspace_rules import WorkspaceRules, in_workspace
 
 __all__ = [
     "CylinderCheck",

@@ -14,11 +14,11 @@ from deltadyn.arrays import (
     map_chunks,
     restore,
 )
+from deltadyn.backends import available as kernels_available
+from deltadyn.backends import limbs as packed
+from deltadyn.backends import run as run_kernel
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kernels import available as kernels_available
-from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import limbs, platform_point
-from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
 
@@ -37,7 +37,7 @@ def forward_kinematics(
     """
     check_unreachable(unreachable)
     if on_jax(q):
-        from deltadyn.kinematics import traced
+        from deltadyn.backends import jax as traced
 
         points = traced.forward_kinematics(robot, q, platform_side(platform))
         if unreachable == "raise" and not traced.sound(points):
@@ -46,7 +46,7 @@ def forward_kinematics(
     angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
     side, p = platform_side(platform), angles.copy()
     if kernels_available():
-        par = packed_limbs(robot, side=side)
+        par = packed.packed_limbs(robot, side=side)
         run_kernel("forward_kinematics", par, [angles[:, :3]], [p[:, :3]])
     else:
         c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])

@@ -17,11 +17,11 @@ from deltadyn.arrays import (
     map_chunks,
     restore,
 )
+from deltadyn.backends import available as kernels_available
+from deltadyn.backends import limbs as packed
+from deltadyn.backends import run as run_kernel
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kernels import available as kernels_available
-from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.limbs import arm_direction, limbs
-from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
 
@@ -42,7 +42,7 @@ def inverse_kinematics(
     """
     check_unreachable(unreachable)
     if on_jax(p):
-        from deltadyn.kinematics import traced
+        from deltadyn.backends import jax as traced
 
         angles = traced.inverse_kinematics(robot, p, elbow_signs(elbows))
         if unreachable == "raise" and not traced.sound(angles):
@@ -73,7 +73,7 @@ def arm_directions(
     modes = elbow_signs(elbows)
     if kernels_available():
         c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
-        run_kernel("inverse_kinematics", packed_limbs(robot, modes), [points[:, :3]], [c, s])
+        run_kernel("inverse_kinematics", packed.packed_limbs(robot, modes), [points[:, :3]], [c, s])
         return c, s
     three = limbs(robot)
 

@@ -86,7 +86,7 @@ class LimbGeometry:
 def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> FloatArray:
     """J (N, dof, dof) with pd = J qd; rows are not finite where the struts lie in one plane."""
     if on_jax(p):
-        from deltadyn.kinematics import traced
+        from deltadyn.backends import jax as traced
 
         J = traced.jacobian(robot, p, elbow_signs(elbows))
         if not traced.sound(J):
@@ -101,7 +101,7 @@ def jacobian_rate(
 ) -> FloatArray:
     """Jd (N, dof, dof) with pdd = J qdd + Jd qd; rows are not finite at singular poses."""
     if on_jax(p, pd):
-        from deltadyn.kinematics import traced
+        from deltadyn.backends import jax as traced
 
         Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows))
         if not traced.sound(Jd):

@@ -12,7 +12,7 @@ to both a and v: b = v x a / |v x a|. The shaft's spin is the rate of b about v.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,10 @@ from deltadyn.arrays import (
     matching_samples,
     restore,
 )
-from deltadyn.errors import InputError
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.limbs import cross, dot
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Spindle
+from deltadyn.robot.bodies import Spindle
 
 Vector = tuple[Component, Component, Component]
 
@@ -199,3 +199,186 @@ def spindle_width(robot: Robot) -> int:
     """Coordinates of p on a robot with a spindle; refuses a robot that has none."""
     spindle_of(robot)
     return robot.dof
+
+
+# The telescope in the two coordinate systems of [telescopic2022], their Jacobians, singularities.
+#
+# With x, y, z counted from the upper joint and the platform below it (z < 0):
+#
+#     "polar"      l, theta between rod and -z, phi azimuth:
+#                  x = l sin(theta) cos(phi), y = l sin(theta) sin(phi), z = -l cos(theta)
+#     "projected"  l, theta and phi between -z and the rod's projections on XZ and YZ:
+#                  z = -l / sqrt(1 + tan(theta)^2 + tan(phi)^2), x = -z tan(theta), y = -z tan(phi)
+#
+# These are [telescopic2022] eqs. 3-5 and 15-16 with the signs mended: as printed, eq. 3 has the
+# platform above the pivot, eq. 5 gives x and y the wrong sign and lacks the root, and the last
+# column of J_t1 lacks the minus of -l sin(theta) sin(phi).
+
+
+System = Literal["polar", "projected"]
+SYSTEMS: tuple[System, ...] = get_args(System)
+
+
+def spindle_coordinates(robot: Robot, p: npt.ArrayLike, system: System = "projected") -> FloatArray:
+    """(l, theta, phi) (N, 3) of p (N, 4) in m and rad: [telescopic2022] eqs. 15-16.
+
+    On the axis the polar azimuth does not exist and is given as 0; the projected angles exist
+    below the upper joint only.
+    """
+    _check(system)
+    points, single = as_samples(p, spindle_width(robot), "p")
+    x, y, z = points[:, 0], points[:, 1], points[:, 2] - spindle_of(robot).pivot_z
+    across = np.hypot(x, y)
+    if system == "polar":
+        theta, phi = np.arctan2(across, -z), np.arctan2(y, x)
+    else:
+        _check_below(points[:, 2], spindle_of(robot).pivot_z)
+        theta, phi = np.arctan2(x, -z), np.arctan2(y, -z)
+    return restore(np.stack([np.hypot(across, z), theta, phi], axis=-1), single)
+
+
+def spindle_point(
+    robot: Robot, coordinates: npt.ArrayLike, system: System = "projected"
+) -> FloatArray:
+    """The platform point (x, y, z) (N, 3) of (l, theta, phi): [telescopic2022] eqs. 3 and 5."""
+    values, single = _checked(coordinates, system)
+    l, theta, phi = values.T
+    if system == "polar":
+        across, depth = l * np.sin(theta), l * np.cos(theta)
+        x, y = across * np.cos(phi), across * np.sin(phi)
+    else:
+        depth = l / np.sqrt(1 + np.tan(theta) ** 2 + np.tan(phi) ** 2)
+        x, y = depth * np.tan(theta), depth * np.tan(phi)
+    return restore(np.stack([x, y, spindle_of(robot).pivot_z - depth], axis=-1), single)
+
+
+def spindle_jacobian(coordinates: npt.ArrayLike, system: System = "projected") -> FloatArray:
+    """J_t (N, 3, 3) with (xd, yd, zd) = J_t (ld, thetad, phid): [telescopic2022] eqs. 20-21.
+
+    det J_t1 = -l^2 sin(theta) vanishes on the axis; det J_t2 = -l^2 sec(theta)^2 sec(phi)^2 /
+    (1 + tan(theta)^2 + tan(phi)^2)^(3/2) vanishes nowhere below the pivot.
+    """
+    values, single = _checked(coordinates, system)
+    l, theta, phi = values.T
+    matrix = _polar_jacobian(l, theta, phi) if system == "polar" else _projected(l, theta, phi)
+    return restore(matrix, single)
+
+
+def spindle_determinant(coordinates: npt.ArrayLike, system: System = "projected") -> FloatArray:
+    """det J_t (N,) in closed form (m^2): [telescopic2022] eq. 22."""
+    values, single = _checked(coordinates, system)
+    l, theta, phi = values.T
+    if system == "polar":
+        return restore(-(l**2) * np.sin(theta), single)
+    a, b = np.tan(theta) ** 2, np.tan(phi) ** 2
+    return restore(-(l**2) * (1 + a) * (1 + b) / (1 + a + b) ** 1.5, single)
+
+
+@dataclass(frozen=True, eq=False)
+class SpindleSingularity:
+    """How well each coordinate system describes the telescope along a path of N samples.
+
+    A condition number is that of J_t with its angle columns divided by l, so it has no unit; for
+    the polar system it is 1 / sin(theta) up to theta = pi/2. A step is the largest change of an
+    angle, the shorter way round, between neighbouring samples: on a path through the axis the polar
+    azimuth turns by pi at once, which is [telescopic2022] figure 6.
+    """
+
+    polar: FloatArray  # (N, 3)
+    projected: FloatArray  # (N, 3)
+    polar_determinant: FloatArray  # (N,), m^2
+    projected_determinant: FloatArray
+    polar_condition: FloatArray  # (N,), infinite on the axis
+    projected_condition: FloatArray
+    polar_step: float  # rad
+    projected_step: float
+
+    @property
+    def status(self) -> str:
+        """What the path means for the two systems."""
+        worst = float(np.max(self.polar_condition, initial=1.0))
+        best = float(np.max(self.projected_condition, initial=1.0))
+        state = "singular" if np.isinf(worst) else f"conditioned by at most {worst:.3g}"
+        return (
+            f"the polar system is {state} and its angles jump by up to {self.polar_step:.3g} rad; "
+            f"the projected system is conditioned by at most {best:.3g} and its angles step by up "
+            f"to {self.projected_step:.3g} rad"
+        )
+
+
+def spindle_singularity(robot: Robot, p: npt.ArrayLike) -> SpindleSingularity:
+    """Both coordinate systems along a path p (N, 4): [telescopic2022] section 2.4 and figure 6."""
+    points, _ = as_samples(p, spindle_width(robot), "p")
+    polar = spindle_coordinates(robot, points, "polar")
+    projected = spindle_coordinates(robot, points, "projected")
+    return SpindleSingularity(
+        polar,
+        projected,
+        spindle_determinant(polar, "polar"),
+        spindle_determinant(projected, "projected"),
+        _condition(polar, "polar"),
+        _condition(projected, "projected"),
+        _largest_step(polar),
+        _largest_step(projected),
+    )
+
+
+def _check(system: str) -> None:
+    if system not in SYSTEMS:
+        raise UnknownNameError("system", system, SYSTEMS)
+
+
+def _check_below(z: FloatArray, pivot_z: float) -> None:
+    above = np.flatnonzero(z >= pivot_z)
+    if above.size:
+        where, allowed = f"row {above[0]}, axis 2", f"below the upper joint, z < {pivot_z:g} m"
+        raise InputError("p", float(z[above[0]]), allowed, where=where)
+
+
+def _checked(coordinates: npt.ArrayLike, system: System) -> tuple[FloatArray, bool]:
+    """(l, theta, phi) as (N, 3); projected angles reach a right angle nowhere below the joint."""
+    _check(system)
+    values, single = as_samples(coordinates, 3, "coordinates")
+    wide = np.argwhere(np.abs(values[:, 1:]) >= np.pi / 2)
+    if system == "projected" and len(wide):
+        row, axis = int(wide[0, 0]), int(wide[0, 1]) + 1
+        where, allowed = f"row {row}, axis {axis}", "projected angles between -pi/2 and pi/2"
+        raise InputError("coordinates", float(values[row, axis]), allowed, where=where)
+    return values, single
+
+
+def _polar_jacobian(l: FloatArray, theta: FloatArray, phi: FloatArray) -> FloatArray:
+    ct, st, cp, sp = np.cos(theta), np.sin(theta), np.cos(phi), np.sin(phi)
+    by_l = np.stack([st * cp, st * sp, -ct], axis=-1)
+    by_theta = np.stack([l * ct * cp, l * ct * sp, l * st], axis=-1)
+    by_phi = np.stack([-l * st * sp, l * st * cp, np.zeros_like(l)], axis=-1)
+    return np.stack([by_l, by_theta, by_phi], axis=-1)
+
+
+def _projected(l: FloatArray, theta: FloatArray, phi: FloatArray) -> FloatArray:
+    """Columns of (w tan(theta), w tan(phi), -w) with w = l T^(-1/2), T = 1 + tan^2 + tan^2."""
+    a, b = np.tan(theta), np.tan(phi)
+    T = 1 + a**2 + b**2
+    w = l / np.sqrt(T)
+    row = np.stack([a, b, -np.ones_like(a)], axis=-1)
+    by_l = row / np.sqrt(T)[:, None]
+    by_theta = row * (-w * a * (1 + a**2) / T)[:, None]
+    by_phi = row * (-w * b * (1 + b**2) / T)[:, None]
+    by_theta[:, 0] += w * (1 + a**2)
+    by_phi[:, 1] += w * (1 + b**2)
+    return np.stack([by_l, by_theta, by_phi], axis=-1)
+
+
+def _condition(coordinates: FloatArray, system: System) -> FloatArray:
+    unit = coordinates.copy()
+    unit[:, 0] = 1.0  # J_t is linear in l but for its first column, which has no l
+    values = np.linalg.svd(spindle_jacobian(unit, system), compute_uv=False)
+    with np.errstate(divide="ignore"):
+        condition: FloatArray = values[:, 0] / values[:, 2]
+    return condition
+
+
+def _largest_step(coordinates: FloatArray) -> float:
+    change = np.diff(coordinates[:, 1:], axis=0)
+    change = np.abs(np.remainder(change + np.pi, 2 * np.pi) - np.pi)
+    return float(change.max(initial=0.0))

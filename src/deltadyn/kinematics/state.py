@@ -18,13 +18,13 @@ from deltadyn.arrays import (
     map_chunks,
     matching_samples,
 )
+from deltadyn.backends import available as kernels_available
+from deltadyn.backends import limbs as packed
+from deltadyn.backends import run as run_kernel
 from deltadyn.errors import UnreachableError
-from deltadyn.kernels import available as kernels_available
-from deltadyn.kernels import run as run_kernel
 from deltadyn.kinematics.forward import platform_points, platform_side, raise_if_open
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
 from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
-from deltadyn.kinematics.packed import packed_limbs
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax, pytree, register_pytrees
@@ -60,7 +60,7 @@ class State:
     def q(self) -> FloatArray:
         """Joint angles (N, dof) in rad."""
         if on_jax(self.p):
-            from deltadyn.kinematics.traced import joint_angles
+            from deltadyn.backends.jax import joint_angles
 
             return joint_angles(self.p, self.cos_q, self.sin_q)
         angles = self.p.copy()
@@ -86,7 +86,7 @@ class State:
         check_unreachable(unreachable)
         nan = unreachable == "nan"
         if on_jax(p, pd, pdd):
-            from deltadyn.kinematics import traced
+            from deltadyn.backends import jax as traced
 
             motion, single = traced.platform_motion(robot, p, pd, pdd, elbow_signs(elbows))
             if not nan and not traced.sound(*motion):  # raises, with the reason
@@ -124,7 +124,7 @@ class State:
         check_unreachable(unreachable)
         nan = unreachable == "nan"
         if on_jax(q, qd, qdd):
-            from deltadyn.kinematics import traced
+            from deltadyn.backends import jax as traced
 
             motion, angles, single = traced.joint_motion(robot, q, qd, qdd, platform_side(platform))
             if not nan and not traced.sound(*motion):  # raises, with the reason
@@ -181,7 +181,7 @@ def _joints(
     qd, qdd = _with_psi(pd), _with_psi(pdd)
     inputs, outputs = (p[:, :3], pd[:, :3], pdd[:, :3]), (c, s, qd[:, :3], qdd[:, :3])
     if kernels_available():
-        bad = run_kernel("platform_state", packed_limbs(robot, modes), inputs, outputs)
+        bad = run_kernel("platform_state", packed.packed_limbs(robot, modes), inputs, outputs)
         return _Joints(c, s, qd, qdd, not bad)
     three = limbs(robot)
 
@@ -207,7 +207,7 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
         p, pd, pdd = _with_psi(q), _with_psi(qd), _with_psi(qdd)
         inputs = (q[:, :3], qd[:, :3], qdd[:, :3])
         outputs = (c, s, p[:, :3], pd[:, :3], pdd[:, :3])
-        bad = run_kernel("joint_state", packed_limbs(robot, side=side), inputs, outputs)
+        bad = run_kernel("joint_state", packed.packed_limbs(robot, side=side), inputs, outputs)
         return _Platform(c, s, p, pd, pdd, not bad)
     c, s = np.cos(q[:, :3]), np.sin(q[:, :3])
     p = q.copy()

@@ -1,17 +1,13 @@
 """Motions over time: generators, scaling to the limits of a robot, and the check of limits."""
 
 from deltadyn.motion.fourier import FourierSeries, fourier_motion
-from deltadyn.motion.limit_report import Limit, LimitError, LimitReport
-from deltadyn.motion.limits import check_motion
-from deltadyn.motion.motion import Motion
-from deltadyn.motion.motion_file import read_motion
-from deltadyn.motion.pick_place import gate_move, pick_and_place
-from deltadyn.motion.planned import PlannedMotion
+from deltadyn.motion.limits import Limit, LimitError, LimitReport, check_motion
+from deltadyn.motion.motion import Motion, read_motion
+from deltadyn.motion.paths import spline_move
+from deltadyn.motion.pick_place import gate_move, pick_and_place, spindle_turn, with_turn
+from deltadyn.motion.planned import PlannedMotion, stretch
 from deltadyn.motion.profiles import PROFILES, Profile, profile_by_name
-from deltadyn.motion.scaling import stretch
 from deltadyn.motion.scenarios import adept_cycle, telescopic_gate, y1, y2, y3
-from deltadyn.motion.splines import spline_move
-from deltadyn.motion.turns import spindle_turn, with_turn
 
 __all__ = [
     "PROFILES",

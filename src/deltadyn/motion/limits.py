@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,17 +12,261 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
-from deltadyn.dynamics.loads_pairs import pair_loads
-from deltadyn.errors import InputError
+from deltadyn.dynamics.loads import pair_loads
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.singularity import strut_planes
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LocalStruts
 from deltadyn.motion.arguments import check_share, is_real
-from deltadyn.motion.limit_report import ROUNDING, Limit, LimitReport
-from deltadyn.motion.limit_rows import limit_row, range_rows, upper_row, worst_place
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+
+# The report of a check: one line per limit, what binds, and a table.
+
+
+OK, EXCEEDED = "ok", "exceeded"
+UNNAMED = "unknown: the robot names no limit"
+NO_SAMPLE = "unknown: no sample has a value"
+
+ROUNDING = 1e-9  # of a limit: a motion that touches it must not fail by the last digits
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit and the sample of a motion that comes closest to it.
+
+    `use` is the share of the limit that the motion takes: 1 at the limit, more beyond it. A
+    quantity with a range takes 0 in the middle of it and 1 at both ends; a quantity that must stay
+    above a bound takes bound / worst. `margin` is what is left in `unit`, negative beyond.
+    """
+
+    name: str
+    worst: float
+    allowed: float | None  # None where the robot names no limit
+    unit: str
+    margin: float | None
+    use: float | None
+    time: float | None  # s; None where no single sample decides
+    axis: str  # of the drive or arm, empty where there is none
+    status: str  # "ok", "exceeded", or "unknown: ..." with the reason
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the motion goes beyond this limit."""
+        return self.status == EXCEEDED
+
+    @property
+    def known(self) -> bool:
+        """Whether worst value and limit are both known."""
+        return self.use is not None
+
+    def __str__(self) -> str:
+        """One sentence: quantity, axis, time, value, allowed and by how much."""
+        return self.sentence("" if self.time is None else f"{self.time:.6g} s")
+
+    def sentence(self, place: str) -> str:
+        """The same with another word for the place."""
+        axis = f" of axis {self.axis}" if self.axis else ""
+        at = f" at {place}" if place else ""
+        text = f"{self.name}{axis}{at} is {self.worst:.6g} {self.unit}"
+        if self.allowed is None or self.margin is None:
+            return f"{text}; {self.status}"
+        left = f"{abs(self.margin):.4g} {self.unit} {'beyond' if self.exceeded else 'left'}"
+        return f"{text}; allowed: {self.allowed:.6g} {self.unit}, {left}"
+
+
+class LimitError(DeltadynError):
+    """A motion that breaks a limit at every duration: which, where and by how much.
+
+    `position` is that of the platform where `limit` is exceeded most, None where no single sample
+    decides.
+    """
+
+    def __init__(
+        self, robot: str, limit: Limit, position: tuple[float, ...] | None, reason: str
+    ) -> None:
+        self.robot = robot
+        self.limit = limit
+        self.position = position
+        self.reason = reason
+        place = ""
+        if position is not None:
+            place = f"platform position [{', '.join(f'{x:.4g}' for x in position)}]"
+        super().__init__(f"{limit.sentence(place)} (robot {robot!r}); {reason}")
+
+
+@dataclass(frozen=True)
+class LimitReport:
+    """Every limit of a robot along a motion, in the order of the table that `str` gives."""
+
+    robot: str
+    model: str
+    duration: float  # s
+    samples: int
+    share: float  # of the limits on rates, accelerations, torques and forces
+    limits: tuple[Limit, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no known limit is exceeded."""
+        return not self.exceeded
+
+    @property
+    def exceeded(self) -> tuple[Limit, ...]:
+        """The limits that the motion goes beyond."""
+        return tuple(limit for limit in self.limits if limit.exceeded)
+
+    @property
+    def binding(self) -> Limit | None:
+        """The known limit of which the motion takes the largest share."""
+        known = [limit for limit in self.limits if limit.use is not None]
+        return max(known, key=lambda limit: limit.use or 0.0, default=None)
+
+    def __getitem__(self, name: str) -> Limit:
+        """The limit of that name."""
+        for limit in self.limits:
+            if limit.name == name:
+                return limit
+        raise UnknownNameError("limit", name, (limit.name for limit in self.limits))
+
+    @property
+    def summary(self) -> str:
+        """One sentence: kept or not, and what binds."""
+        count = len(self.exceeded)
+        if count:
+            plural = "limit is" if count == 1 else "limits are"
+            verdict = f"{count} {plural} exceeded: {', '.join(x.name for x in self.exceeded)}"
+        else:
+            verdict = "every known limit is kept"
+        closest = self.binding
+        if closest is None or closest.use is None:
+            return "the robot names no limit"
+        axis = f" of axis {closest.axis}" if closest.axis else ""
+        return f"{verdict}; {closest.name}{axis} binds with {_percent(closest.use)}"
+
+    def __str__(self) -> str:
+        """The table, with units."""
+        head = ("limit", "worst", "allowed", "unit", "margin", "used", "at", "axis", "status")
+        rows = [head, *(_cells(limit) for limit in self.limits)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        right = (1, 2, 4, 5, 6)
+        lines = [
+            "  ".join(
+                cell.rjust(width) if k in right else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        share = "" if self.share == 1 else f", {_percent(self.share)} of the limits that time sets"
+        title = (
+            f"{self.robot}, {self.samples} samples in {self.duration:.6g} s, model {self.model!r}"
+            f"{share}: {self.summary}"
+        )
+        return "\n".join([title, *lines])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %" if math.isfinite(share) else "all and more"
+
+
+def _cells(limit: Limit) -> tuple[str, ...]:
+    def text(value: float | None) -> str:
+        return "" if value is None else f"{value:.4g}"
+
+    used = "" if limit.use is None else _percent(limit.use)
+    time = "" if limit.time is None else f"{limit.time:.4f} s"
+    numbers = (text(limit.worst), text(limit.allowed), limit.unit, text(limit.margin))
+    return (limit.name, *numbers, used, time, limit.axis, limit.status)
+
+
+# Lines of a limit report from values over time.
+
+
+def upper_row(
+    name: str,
+    unit: str,
+    t: FloatArray,
+    values: FloatArray,
+    allowed: float | Sequence[float] | None,
+    axes: tuple[str, ...],
+    share: float = 1.0,
+    *,
+    timeless: bool = False,
+) -> Limit:
+    """A quantity (N, k) that must not pass its limit of each column."""
+    most = None
+    if allowed is not None:
+        most = share * np.broadcast_to(np.asarray(allowed, dtype=np.float64), values.shape[1])
+    use = values if most is None else values / most
+    row, column = worst_place(use)
+    worst = float(values[row, column])
+    at = None if timeless else float(t[row])
+    if most is None:
+        return limit_row(name, worst, None, unit, None, None, at, axes[column])
+    bound = float(most[column])
+    share_used = float(use[row, column])
+    return limit_row(name, worst, bound, unit, share_used, bound - worst, at, axes[column])
+
+
+def range_rows(
+    low_name: str,
+    high_name: str,
+    unit: str,
+    t: FloatArray,
+    values: FloatArray,
+    low: float | Sequence[float] | None,
+    high: float | Sequence[float] | None,
+    axes: tuple[str, ...],
+) -> list[Limit]:
+    """A quantity (N, k) that must stay between two bounds of each column: one row per bound.
+
+    The share used counts from the middle; where only one bound is known, from half a turn inside.
+    """
+    rows = []
+    both = low is not None and high is not None
+    for name, bound, sign in ((low_name, low, -1.0), (high_name, high, 1.0)):
+        if bound is None:
+            row, column = worst_place(sign * values)
+            worst, at = float(values[row, column]), float(t[row])
+            rows.append(limit_row(name, worst, None, unit, None, None, at, axes[column]))
+            continue
+        edge = np.broadcast_to(np.asarray(bound, dtype=np.float64), values.shape[1])
+        half = np.subtract(high, low) / 2 if both else np.pi  # type: ignore[arg-type]
+        margin = sign * (edge - values)
+        use = 1 - margin / half
+        row, column = worst_place(use)
+        worst, left, at = (float(x) for x in (values[row, column], margin[row, column], t[row]))
+        used, most = float(use[row, column]), float(edge[column])
+        rows.append(limit_row(name, worst, most, unit, used, left, at, axes[column]))
+    return rows
+
+
+def worst_place(use: FloatArray) -> tuple[int, int]:
+    """Row and column of the largest value; the first where there is none."""
+    filled = np.where(np.isnan(use), -np.inf, use)
+    row, column = divmod(int(np.argmax(filled)), use.shape[1])
+    return row, column
+
+
+def limit_row(
+    name: str,
+    worst: float,
+    allowed: float | None,
+    unit: str,
+    use: float | None,
+    margin: float | None,
+    time: float | None = None,
+    axis: str = "",
+) -> Limit:
+    """A line of the report, with its status."""
+    if allowed is None:
+        return Limit(name, worst, None, unit, None, None, time, axis, UNNAMED)
+    if use is None or math.isnan(use):
+        return Limit(name, worst, allowed, unit, None, None, None, "", NO_SAMPLE)
+    status = EXCEEDED if use > 1 + ROUNDING else OK
+    return Limit(name, worst, allowed, unit, margin, max(use, 0.0), time, axis, status)
+
 
 SINGULARITY_MARGIN = math.radians(10.0)  # half of what the tightest catalogue workspace leaves
 

@@ -13,17 +13,15 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.kinematics.workspace import workspace
-from deltadyn.kinematics.workspace_rules import WorkspaceRules
+from deltadyn.kinematics.workspace import WorkspaceRules, workspace
 from deltadyn.motion.arguments import check_count, check_positive, dwell_times, is_real
 from deltadyn.motion.limits import SINGULARITY_MARGIN
+from deltadyn.motion.paths import BEND_SAMPLES, spline_course
 from deltadyn.motion.pick_place import overlapped_gate
-from deltadyn.motion.planned import Hold, Leg, Plan, PlannedMotion, line, reverse
+from deltadyn.motion.planned import Hold, Leg, Plan, PlannedMotion, line, planned, reverse
 from deltadyn.motion.profiles import PROFILES
-from deltadyn.motion.scaling import planned
-from deltadyn.motion.splines import BEND_SAMPLES, spline_course
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Workspace
+from deltadyn.robot.settings import Workspace
 
 ADEPT = (0.305, 0.025)  # m across, m up and down
 ADEPT_ROOM = 0.9  # share of the cylinder that the cycle may take before it shrinks

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.identification.data import prepare
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.data import prepare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 

@@ -22,7 +22,7 @@ from deltadyn.payload.front_end import NARROW, STAGES, Grid
 from deltadyn.payload.stretches import recorded_grid
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.simulation.machine import REFERENCE_ACCELERATION, axis_inertia
+from deltadyn.simulation.plant.machine import REFERENCE_ACCELERATION, axis_inertia
 
 ORDER = 2  # of the autoregression: low-passed noise with a slow part
 LEVEL = 0.02  # of the reference torque: RMS residual where none was measured

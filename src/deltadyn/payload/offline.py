@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.payload.estimator import SETTLE, PayloadEstimator
 from deltadyn.payload.events import Pick
@@ -68,9 +69,7 @@ class PickLog:
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with the figure and the table, to open offline."""
-        from deltadyn.payload.page import pick_page
-
-        return pick_page(self, path)
+        return write_page("picks", self, path)
 
 
 def find_picks(

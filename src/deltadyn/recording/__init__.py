@@ -1,13 +1,13 @@
 """Recordings: read, write, check and repair logs of a robot, and what to make of their signals."""
 
+from deltadyn.errors import MissingExtraError, RecordingFileError
 from deltadyn.recording.alignment import Aligned, Delay, estimate_delay, remove_delay
-from deltadyn.recording.bandwidth import Bandwidth, choose_bandwidth
-from deltadyn.recording.checks import check_recording
-from deltadyn.recording.derivatives import Derivatives, differentiate
-from deltadyn.recording.failures import MissingExtraError, RecordingFileError
-from deltadyn.recording.findings import Finding, Findings
-from deltadyn.recording.fourier_fit import FourierFit, fit_fourier
+from deltadyn.recording.checks.check import check_recording
+from deltadyn.recording.checks.findings import Finding, Findings
 from deltadyn.recording.periods import Period, PeriodAverage, average_periods, find_period
+from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
+from deltadyn.recording.rates.differentiate import Derivatives, differentiate
+from deltadyn.recording.rates.fourier import FourierFit, fit_fourier
 from deltadyn.recording.read import iter_recording, read_recording
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording, concatenate
 from deltadyn.recording.repair import repair

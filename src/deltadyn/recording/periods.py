@@ -9,9 +9,14 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
-from deltadyn.recording.alignment import FEWEST, estimate_delay
-from deltadyn.recording.autocorrelation import autocorrelation, correlation_factor, fft_length
-from deltadyn.recording.sampling import Samples, Times, positive, samples
+from deltadyn.recording.alignment import (
+    FEWEST,
+    autocorrelation,
+    correlation_factor,
+    estimate_delay,
+    fft_length,
+)
+from deltadyn.recording.rates.sampling import Samples, Times, positive, samples
 
 ALIKE = 4.0  # times the least difference: periods as alike as the best ones
 UNLIKE = 0.05  # of the variance: two periods that differ by more are none

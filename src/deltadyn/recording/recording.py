@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
 from itertools import pairwise
 from os import PathLike
 from typing import Any, Self
@@ -310,3 +311,35 @@ def _range_line(label: str, unit: str, values: FloatArray) -> str:
 
 def _unique(texts: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A recording that a fit used; `sha256` is that of its times, angles and torques."""
+
+    name: str
+    file: str | None
+    sha256: str
+    samples: int
+    duration: float  # s
+    payload: float | None  # kg
+
+    @classmethod
+    def of(cls, recording: Recording) -> DataSource:
+        """What identifies a recording."""
+        return cls(
+            recording.name,
+            recording.provenance.file,
+            fingerprint(recording),
+            len(recording),
+            recording.duration,
+            recording.payload,
+        )
+
+
+def fingerprint(recording: Recording) -> str:
+    """SHA-256 of a recording's times, angles and torques."""
+    digest = sha256()
+    for array in (recording.t, recording.q, recording.tau):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

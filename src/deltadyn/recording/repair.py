@@ -9,8 +9,8 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.recording.checks_time import GAP
-from deltadyn.recording.findings import KINDS, Findings, as_rows, ranges_where, rows_text
+from deltadyn.recording.checks.findings import KINDS, Findings, as_rows, ranges_where, rows_text
+from deltadyn.recording.checks.time import GAP
 from deltadyn.recording.recording import Recording, channel_name
 
 MOST_MISSING = 5  # samples in a row that may be interpolated

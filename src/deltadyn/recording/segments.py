@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
-from deltadyn.recording.derivatives import differentiate
-from deltadyn.recording.sampling import REAL, Samples, Times, real_array, samples
+from deltadyn.recording.rates.differentiate import differentiate
+from deltadyn.recording.rates.sampling import REAL, Samples, Times, real_array, samples
 
 FEWEST = 32
 NOISE = 6.0  # standard deviations of the rate: exceeded once in 5e8 samples of white noise

@@ -9,9 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import UnknownNameError
+from deltadyn.errors import RecordingFileError, UnknownNameError, extra_module
 from deltadyn.files import replacing
-from deltadyn.recording.failures import RecordingFileError, extra_module
 from deltadyn.recording.recording import Recording, channel_name
 
 FORMATS = ("csv", "parquet")

@@ -1,8 +1,7 @@
 """Pictures and reports that open offline."""
 
-from deltadyn.report.compare import FitComparison, compare_fits
-from deltadyn.report.held_out import MethodResult
-from deltadyn.report.study import Study, study, study_of
+from deltadyn.report.comparison import FitComparison, compare_fits
+from deltadyn.report.study import MethodResult, Study, study, study_of
 from deltadyn.report.verdict import Verdict
 from deltadyn.report.write import write_report
 

@@ -10,9 +10,9 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
-from deltadyn.identification.fit_figures import COLOURS, LEFT, layout
-from deltadyn.pages import Section, figure_html, wide_table
+from deltadyn.report.html import Section, figure_html, wide_table
 from deltadyn.report.numbers import cell, percent
+from deltadyn.report.plots import COLOURS, LEFT, layout
 from deltadyn.robot import Robot
 
 

@@ -4,31 +4,272 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from deltadyn.files import write_whole
-from deltadyn.identification.fit_sections import (
+from deltadyn.identification.fit import Fit
+from deltadyn.recording.recording import DataSource, Recording
+from deltadyn.report.excitation import excitation_section
+from deltadyn.report.fit import (
+    DATA_COLUMNS,
     consistency_section,
     correlation_section,
     identifiability_section,
+    parameter_rows,
     parameter_section,
     training_section,
 )
-from deltadyn.pages import Section, write_sections
-from deltadyn.report.excitation import excitation_section
-from deltadyn.report.ladder import ladder_section
-from deltadyn.report.loads import loads_section
-from deltadyn.report.methods import methods_section
-from deltadyn.report.numbers import plain
+from deltadyn.report.html import Section, figure_html, list_html, wide_table, write_sections
+from deltadyn.report.numbers import cell, cells, plain
 from deltadyn.report.picks import picks_section
-from deltadyn.report.provenance import provenance_section
+from deltadyn.report.plots import COLOURS, LEFT, layout, parameter_figure
 from deltadyn.report.replay import replay_section
-from deltadyn.report.residual import residual_section
-from deltadyn.report.study import Study
-from deltadyn.report.torque import torque_section
+from deltadyn.report.sizing import loads_section
+from deltadyn.report.study import MethodResult, Rung, Study
+from deltadyn.report.validation import residual_section, torque_section
 from deltadyn.report.verdict import RULES
+from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
+
+# Section: what other methods make of the same data.
+
+
+def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Section:
+    """A row per method, then the parameters side by side."""
+    judged = next(item.fit for item in results if item.fit is not None)
+    rows = [_row(item, judged, axes) for item in results]
+    columns = (
+        "method",
+        "model",
+        *(f"held-out, axis {axis} (N m)" for axis in axes),
+        *(f"own data, axis {axis} (N m)" for axis in axes),
+        "objective",
+        "bodies can exist",
+        "held",
+        "time (s)",
+    )
+    failed = [f"{item.name}: {item.trouble}" for item in results if item.fit is None]
+    fits = {item.name: parameter_rows(item.fit) for item in results if item.fit is not None}
+    blocks = (
+        wide_table(columns, rows, caption=_CAPTION),
+        list_html("Methods that could not", failed, level=3),
+        figure_html("Parameters by method", parameter_figure(fits), _FIGURE),
+    )
+    numbers = {
+        "methods": [
+            {
+                "method": item.name,
+                "model": None if item.fit is None else item.fit.model,
+                "held_out_rms_Nm": None if item.held_out is None else item.held_out.metrics.rms,
+                "held_out_relative": None if item.held_out is None else item.held_out.relative,
+                "residual_rms_Nm": None if item.fit is None else item.fit.residual,
+                "objective": None if item.fit is None else objective(item.fit, judged),
+                "consistent": None if item.fit is None else item.fit.consistent,
+                "converged": None if item.fit is None else item.fit.converged,
+                "status": item.trouble if item.fit is None else item.fit.status,
+                "held": [] if item.fit is None else item.fit.held,
+                "seconds": item.seconds,
+                "parameters": fits.get(item.name),
+            }
+            for item in results
+        ]
+    }
+    return Section("methods", "Comparison of methods", blocks, numbers)
+
+
+_CAPTION = (
+    "The first method is the one that is judged. Objective: mean over the axes of the squared "
+    "residual on the data of the fit, each axis with the weight of the first method; a method "
+    "that minimises something else may have more"
+)
+_FIGURE = "Change against the robot file with the 95 % interval of every method."
+
+
+def objective(fit: Fit, judged: Fit) -> float:
+    """Mean square of the residual, weighted like the judged fit."""
+    weights = np.atleast_2d(judged.weights).mean(axis=0)  # (dof,), or one row per block of time
+    return float(np.mean((weights * fit.residual) ** 2))
+
+
+def _row(item: MethodResult, judged: Fit, axes: Sequence[str]) -> list[Any]:
+    none = ["-"] * len(axes)
+    out = none if item.held_out is None else cells(item.held_out.metrics.rms)
+    fit = item.fit
+    seconds = "-" if item.seconds is None else f"{item.seconds:.2g}"
+    if fit is None:
+        return [item.name, "-", *out, *none, "-", "-", "-", seconds]
+    return [
+        item.name,
+        fit.model,
+        *out,
+        *cells(fit.residual),
+        cell(objective(fit, judged), 5),
+        "yes" if fit.consistent else "no",
+        str(len(fit.held)),
+        seconds,
+    ]
+
+
+# Section: every model by name on the held-out recordings.
+
+
+ALIKE = 1e-6  # relative: models that are the same for this robot
+
+
+def ladder_section(rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = False) -> Section:
+    """RMS of every model, the smallest first, and bars."""
+    ordered = sorted(rungs, key=lambda rung: float(f"{rung.relative:.6g}"))  # ties as they come
+    rows = [
+        (
+            rung.name,
+            *cells(rung.metrics.rms),
+            cell(rung.relative),
+            rung.source,
+        )
+        for rung in ordered
+    ]
+    columns = ("model", *(f"axis {axis} (N m)" for axis in axes), "relative", "source")
+    note = (
+        "<p>The fit found gains of the drives, which a robot by itself does not have: its models "
+        "here predict the true torque, not the reported one.</p>"
+        if gains
+        else ""
+    )
+    blocks = (
+        f"<p>{_sentence(ordered)}</p>{note}",
+        wide_table(columns, rows, caption=_LADDER_CAPTION),
+        figure_html("RMS of the residual by model", _bars(ordered, axes), _BARS),
+    )
+    numbers = {
+        "rungs": [
+            {
+                "model": rung.name,
+                "source": rung.source,
+                "relative_rms": rung.relative,
+                **rung.metrics.as_dict(),
+            }
+            for rung in ordered
+        ]
+    }
+    return Section("ladder", "Model ladder", blocks, numbers)
+
+
+_LADDER_CAPTION = (
+    "RMS of the residual on held-out motion: the identified robot moved by every model, and the "
+    "robot file. Relative: over all axes, each over its torque's standard deviation"
+)
+_BARS = "Shorter is better. Models with the same bars are the same for this robot."
+
+
+def _sentence(ordered: Sequence[Rung]) -> str:
+    best = ordered[0]
+    same = [r.name for r in ordered[1:] if r.relative <= best.relative * (1 + ALIKE)]
+    alike = f" (and, the same for this robot, {', '.join(same)})" if same else ""
+    worst = ordered[-1]
+    times = worst.relative / best.relative if best.relative > 0 else float("inf")
+    return (
+        f"{best.name}{alike} leaves the least; {worst.name} leaves the most, {times:.3g} times as "
+        "much. Parameters were identified for one model: in a simpler one they serve worse than "
+        "parameters that are fitted to it."
+    )
+
+
+def _bars(ordered: Sequence[Rung], axes: Sequence[str]) -> Any:
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for k, axis in enumerate(axes):
+        figure.add_trace(
+            go.Bar(
+                y=[rung.name for rung in ordered],
+                x=[float(rung.metrics.rms[k]) for rung in ordered],
+                orientation="h",
+                name=f"axis {axis}",
+                marker={"color": COLOURS[k], "line": {"color": LEFT, "width": 0.5}},
+            )
+        )
+    figure.update_layout(**layout(46 * len(ordered) + 100), barmode="group")
+    figure.update_xaxes(title_text="RMS (N m)")
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+# Section: where every number of the report comes from.
+
+
+def provenance_section(
+    robot: Robot,
+    fit: Fit,
+    held_out: Sequence[Recording],
+    seed: int,
+    missing: Sequence[str],
+) -> Section:
+    """Data with checksums, options, seed, versions, and what was not looked at."""
+    record: dict[str, Any] = fit.as_dict()["provenance"]
+    apart = [DataSource.of(item) for item in held_out]
+    versions = {**record.pop("versions"), "plotly": _plotly(), "python": record.pop("python")}
+    digest = sha256(robot_text(robot).encode()).hexdigest()
+    uses = [("fit", source) for source in fit.data] + [("held out", source) for source in apart]
+    rows = [
+        (
+            use,
+            source.name,
+            source.file or "-",
+            str(source.samples),
+            f"{source.duration:.4g}",
+            "-" if source.payload is None else f"{source.payload:g}",
+            source.sha256[:16],
+        )
+        for use, source in uses
+    ]
+    chosen = [(key, repr(value)) for key, value in fit.options.items()]
+    about = [
+        ("robot file", robot.name),
+        ("robot file, SHA-256 begins", digest[:16]),
+        ("seed", str(seed)),
+        *versions.items(),
+    ]
+    repairs = [
+        f"{item.name}: {text}"
+        for item in held_out
+        for text in (*item.provenance.repairs, *item.provenance.edits)
+    ]
+    blocks = (
+        wide_table(("use", *DATA_COLUMNS), rows, caption="Recordings; checksums are whole in the "
+                   "JSON file"),
+        wide_table(("what", "value"), about, caption="Robot, seed and versions"),
+        wide_table(("option", "value"), chosen, caption="Options of the fit"),
+        list_html("Repairs and edits of the held-out recordings", repairs, level=3),
+        list_html("Not in this report", missing, level=3),
+    )  # fmt: skip
+    numbers = {
+        "data": record["data"],
+        "held_out": [
+            {**vars(source), "file_sha256": item.provenance.sha256}
+            for source, item in zip(apart, held_out, strict=True)
+        ],
+        "robot": robot.name,
+        "robot_file": robot_text(robot),
+        "robot_file_sha256": digest,
+        "options": record["options"],
+        "seed": seed,
+        "versions": versions,
+        "missing": list(missing),
+    }
+    return Section("provenance", "Provenance", blocks, numbers)
+
+
+def _plotly() -> str:
+    from importlib.metadata import version
+
+    return version("plotly")
+
 
 KIND = "deltadyn report"
 FORMAT = 1  # of the JSON

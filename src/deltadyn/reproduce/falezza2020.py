@@ -9,7 +9,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import exact_parameters, inverse_dynamics, regressor
 from deltadyn.dynamics.lumped import half_half_parameters
-from deltadyn.identification.gray_box import M_ID, M_ID_F, M_KH, GrayBoxResult, gray_box
+from deltadyn.identification.methods.gray_box import M_ID, M_ID_F, M_KH, GrayBoxResult, gray_box
 from deltadyn.kinematics import State
 from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
@@ -32,7 +32,7 @@ from deltadyn.reproduce.trials import (
     whole_number,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 # [falezza2020] table 1: mean and standard deviation (N m) of joints 1, 2, 3 over v_F.
 TABLE_1 = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.gray_box import GrayBoxResult
+from deltadyn.identification.methods.gray_box import GrayBoxResult
 from deltadyn.reproduce.result import Figure
 from deltadyn.reproduce.trials import BAND, JOINTS, Errors, Trial
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
-from deltadyn.identification.gray_box import M_ID_F, GrayBoxResult
 from deltadyn.identification.identify import identify
+from deltadyn.identification.methods.gray_box import M_ID_F, GrayBoxResult
 from deltadyn.kinematics import State, jacobian
 from deltadyn.motion import y1
 from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column

@@ -31,7 +31,7 @@ from deltadyn.reproduce.trials import (
     whole_number,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 MORE = M_S_ROTOR, M_F_FRICTION = "M_s and rotor", "M_f and friction"
 PaperErrors = dict[str, tuple[tuple[float, ...], tuple[float, ...]]]

@@ -7,8 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
+from deltadyn.backends import switched_off as kernels_switched_off
 from deltadyn.dynamics import inverse_dynamics
-from deltadyn.kernels import switched_off as kernels_switched_off
 from deltadyn.kinematics import State
 from deltadyn.motion import y2
 from deltadyn.reproduce.audit.operations import TABLE_6, Count

@@ -12,17 +12,17 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import regressor
 from deltadyn.dynamics.friction import direction
 from deltadyn.errors import InputError
-from deltadyn.identification.data import Prepared, prepare
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identifiability import UnidentifiableError
 from deltadyn.identification.identify import identify
 from deltadyn.identification.loading import Loaded
-from deltadyn.identification.stribeck import Stribeck, settle_stribeck
+from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
 from deltadyn.kinematics import State
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
+from deltadyn.recording.prepare.data import Prepared, prepare
 from deltadyn.reproduce.gnad2024_surrogate import GEOMETRIC, ROBOT, WEIGHTS, excitation
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 from deltadyn.simulation import PDFeedforward, Run, simulate
 
 PRESET = "industrial"

@@ -10,7 +10,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics import inverse_dynamics, regressor
-from deltadyn.identification.bodies import standard_parameters
+from deltadyn.identification.bodies.bodies import standard_parameters
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information
@@ -20,7 +20,7 @@ from deltadyn.kinematics import State
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 ROBOT = "abb-irb360-6-1600"
 VISCOUS = (2.0, 2.0, 2.0, 0.5)  # N m s/rad, [gnad2024] section VII
@@ -265,7 +265,7 @@ def regularisations(robot: Robot) -> dict[str, dict[str, float]]:
 
     Table I has no mass of the arm, no effector, motor and friction: these are nominal.
     """
-    from deltadyn.identification.guesses import geometric_guess
+    from deltadyn.identification.bodies.guesses import geometric_guess
 
     nominal = own_values(robot)
     printed = nominal | {name: guess for name, _, guess, _ in TABLE_1}

@@ -13,15 +13,14 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import regressor
 from deltadyn.dynamics.lumped import virtual_work_parameters
 from deltadyn.errors import UnreachableError
-from deltadyn.identification.data import Prepared
 from deltadyn.identification.kim_regression import Handicap, kim_columns, why_handicapped
-from deltadyn.identification.least_absolute import L1Result, least_absolute
-from deltadyn.identification.recursive import (
+from deltadyn.identification.methods.l1 import L1Result, least_absolute
+from deltadyn.identification.methods.recursive import (
     damped_least_squares,
     recursive_least_squares,
     truncated_svd,
 )
-from deltadyn.identification.swarm import SwarmResult, swarm
+from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
 from deltadyn.motion import (
     FourierSeries,
@@ -32,12 +31,13 @@ from deltadyn.motion import (
     spline_move,
 )
 from deltadyn.motion.scenarios import usable_cylinder
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.reproduce.kim2022_page import figures
 from deltadyn.reproduce.kim2022_text import checks, statements, tables
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.reproduce.trials import RATE, progress_bar, trial, whole_number
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 from deltadyn.validation.metrics import Metrics, metrics
 
 ROBOT = "nt-robot"

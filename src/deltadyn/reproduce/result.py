@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from deltadyn.pages import figures_html, list_html, write_page
+from deltadyn.report.html import figures_html, list_html, write_page
 from deltadyn.reproduce.tables import Table, plain, wrapped
 
 

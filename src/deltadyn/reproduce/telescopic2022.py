@@ -8,8 +8,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics import inverse_dynamics
-from deltadyn.dynamics.projected_rod import projected_rod, rod_force
-from deltadyn.identification.two_step import TwoStepResult, without_rod
+from deltadyn.dynamics.lumped import projected_rod, rod_force
+from deltadyn.identification.methods.two_step import TwoStepResult, without_rod
 from deltadyn.kinematics import spindle_coordinates, spindle_jacobian
 from deltadyn.motion import Motion, telescopic_gate
 from deltadyn.reproduce.result import Check, Reproduction
@@ -36,7 +36,7 @@ from deltadyn.reproduce.telescopic2022_control import (
 )
 from deltadyn.reproduce.telescopic2022_control_page import tracking_figures
 from deltadyn.reproduce.telescopic2022_page import figures
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 PAPER = "telescopic2022"
 TITLE = "the telescopic rod in the torques, its identification in two steps, its feedforward"

@@ -17,18 +17,20 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
-from deltadyn.identification.data import Prepared, prepare
-from deltadyn.identification.two_step import TwoStepResult, two_step, without_rod
-from deltadyn.identification.two_step_robot import (
+from deltadyn.identification.methods.two_step import (
+    TwoStepResult,
     arms_alone,
     parameter,
+    two_step,
     with_parameters,
     with_prismatic,
+    without_rod,
 )
 from deltadyn.motion import FourierSeries, Motion, fourier_motion, telescopic_gate
+from deltadyn.recording.prepare.data import Prepared, prepare
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Platform, Strut
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.bodies import Arm, Platform, Strut
+from deltadyn.robot.file import load_robot
 from deltadyn.simulation import Run, simulate
 
 #: Table 2 as printed, friction by the names that it uses.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.two_step import without_rod
+from deltadyn.identification.methods.two_step import without_rod
 from deltadyn.motion import telescopic_gate
 from deltadyn.reproduce.result import Check
 from deltadyn.reproduce.tables import Cell, Table

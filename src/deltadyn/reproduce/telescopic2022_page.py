@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.two_step import TwoStepResult
+from deltadyn.identification.methods.two_step import TwoStepResult
 from deltadyn.reproduce.result import Figure
 from deltadyn.reproduce.telescopic2022_bench import Bench, fitted_value, machine_value
 

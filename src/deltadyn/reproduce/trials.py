@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification.data import Prepared, prepare
 from deltadyn.motion import Motion
+from deltadyn.recording.prepare.data import Prepared, prepare
 from deltadyn.robot import Robot
 from deltadyn.simulation import Run, simulate
 

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.dynamics import components
-from deltadyn.dynamics.components import FrictionTerms, friction_terms
+from deltadyn.backends import components
+from deltadyn.backends.components import FrictionTerms, friction_terms
+from deltadyn.backends.layout import COUNT
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.kernels.layout import COUNT
 from deltadyn.motion.arguments import check_count
 from deltadyn.motion.motion import Motion
-from deltadyn.simulation.checks import setting
-from deltadyn.simulation.controllers import PD, PDFeedforward
-from deltadyn.simulation.reference import resampled
+from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
+from deltadyn.simulation.drive.reference import resampled
+from deltadyn.simulation.presets import setting
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, scan, split
 
 Components = tuple[Component, ...]

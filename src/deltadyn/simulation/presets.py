@@ -17,9 +17,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.robot_checks import Part, Triple
-from deltadyn.simulation.checks import setting, settings
+from deltadyn.errors import InputError, RobotError, UnknownNameError
+from deltadyn.robot.checks import Part, Triple, each, number
+
+# Checks of settings: the robot's own rules, without blaming the robot.
+
+
+def setting(path: str, value: Any, **limits: Any) -> float:
+    """`value` as a finite float within limits, as `robot_checks.number`."""
+    try:
+        return number(path, value, **limits)
+    except RobotError as error:
+        raise InputError(error.quantity, error.value, error.allowed) from None
+
+
+def settings(path: str, value: Any, count: int, **limits: Any) -> tuple[float, ...]:
+    """One number for all, or `count` numbers, as `robot_checks.each`."""
+    try:
+        return each(path, value, count, **limits)
+    except RobotError as error:
+        raise InputError(error.quantity, error.value, error.allowed) from None
+
 
 HOLDS = ("linear", "step")
 NOT_NEGATIVE = (

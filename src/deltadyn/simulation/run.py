@@ -2,15 +2,140 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.dynamics.energy import energy
+from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Recording
-from deltadyn.simulation.books import EnergyBooks
-from deltadyn.simulation.truth import Truth
+from deltadyn.robot import Robot
+from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.plant import Work
+from deltadyn.simulation.surroundings import Events
+
+# What really happened in a run.
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What really happened at the ticks t (N,), each other array (N, dof) unless said.
+
+    q, qd, qdd are at the arms; the encoders sit at the motors, which are the same where the gears
+    are rigid. `tau` is the torque in force at the tick, from the current; the motor gives
+    tau + ripple. `friction` is that of the drives with the gears' loss, `passive_friction` what
+    the joints without a drive ask of them. `robot` is the machine with its payload at the start;
+    its friction is that at 25 degrees C.
+    """
+
+    robot: Robot
+    t: FloatArray
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+    q_motor: FloatArray
+    qd_motor: FloatArray
+    p: FloatArray
+    tau: FloatArray
+    ripple: FloatArray
+    friction: FloatArray
+    passive_friction: FloatArray
+    temperature: FloatArray  # degrees C
+    payload: FloatArray  # (N,), kg
+    written: BoolArray  # (N,): the ticks that the recording has
+
+    @property
+    def gear_deflection(self) -> FloatArray:
+        """How far the motors are ahead of the arms (N, dof), in rad."""
+        return self.q_motor - self.q
+
+    def motion(self) -> Motion:
+        """The true motion of the arms, for the models."""
+        return Motion.from_joints(self.robot, self.t, self.q, self.qd, self.qdd)
+
+
+# The energy books of a run: what went in, what was lost, what is stored.
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyBooks:
+    """Energies in J at the ticks, each (N,).
+
+    Stored now: kinetic, potential, gear. Since the start: work of drives, ripple and external
+    force, energy that payloads brought with them or took away, losses in friction and gear damping.
+    Kinetic and potential energy are summed body by body, without the mass matrix that moved the
+    plant.
+    """
+
+    kinetic: FloatArray
+    potential: FloatArray
+    gear: FloatArray
+    drives: FloatArray
+    ripple: FloatArray
+    external: FloatArray
+    payload: FloatArray
+    friction: FloatArray
+    damping: FloatArray
+
+    @property
+    def stored(self) -> FloatArray:
+        """Kinetic, potential and gear energy (N,), in J."""
+        return self.kinetic + self.potential + self.gear
+
+    @property
+    def error(self) -> FloatArray:
+        """What the books miss (N,), in J: stored - start - inputs + losses."""
+        given = self.drives + self.ripple + self.external + self.payload
+        lost = self.friction + self.damping
+        missing: FloatArray = self.stored - self.stored[0] - given + lost
+        return missing
+
+    @property
+    def exchanged(self) -> float:
+        """Energy that moved between the accounts, in J: half the sum of all ups and downs."""
+        accounts = (getattr(self, item.name) for item in fields(self))
+        return sum(float(np.abs(np.diff(account)).sum()) for account in accounts) / 2
+
+    @property
+    def drift(self) -> float:
+        """Largest error of the books as a share of the exchanged energy."""
+        largest = float(np.abs(self.error).max())
+        return largest / self.exchanged if self.exchanged else largest
+
+
+def keep_books(machine: Machine, truth: Truth, work: FloatArray, events: Events) -> EnergyBooks:
+    """The books of a run; `work` (N, 5) is what the plant has integrated."""
+    count = len(truth.t)
+    kinetic, potential, payload = np.empty(count), np.empty(count), np.zeros(count)
+    robot = machine.robot
+    starts = [0, *sorted(tick for tick in events if tick < count)]
+    for first, end in zip(starts, [*starts[1:], count], strict=True):
+        part = slice(first, end)
+        if first in events:
+            before = float(np.sum(_stored(machine, robot, truth, slice(first, first + 1))))
+            robot = robot.replace(payload=events[first])
+        kinetic[part], potential[part] = _stored(machine, robot, truth, part)
+        if first in events:
+            payload[first:] += kinetic[first] + potential[first] - before
+    gear = np.zeros(count)
+    if machine.stiffness is not None:
+        gear = truth.gear_deflection[:, :3] ** 2 @ machine.stiffness / 2
+    integrated = dict(zip(Work._fields, work.T.copy(), strict=True))
+    return EnergyBooks(
+        kinetic=kinetic, potential=potential, gear=gear, payload=payload, **integrated
+    )
+
+
+def _stored(
+    machine: Machine, robot: Robot, truth: Truth, part: slice
+) -> tuple[FloatArray, FloatArray]:
+    """Kinetic and potential energy; rotors turn with the motors."""
+    rotor = np.asarray(robot.drives.output_inertia)
+    bare = robot.with_rotor_inertia(np.zeros(robot.dof))
+    parts = energy(bare, State.from_joints(bare, truth.q[part], truth.qd[part]))
+    return parts.kinetic + truth.qd_motor[part] ** 2 @ rotor / 2, parts.potential
 
 
 @dataclass(frozen=True, eq=False)

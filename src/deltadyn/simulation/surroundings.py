@@ -12,8 +12,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import external_wrench
 from deltadyn.errors import InputError, RobotError
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Payload
-from deltadyn.simulation.checks import setting
+from deltadyn.robot.bodies import Payload
+from deltadyn.simulation.presets import setting
 
 ExternalForce = npt.ArrayLike | Callable[[float], npt.ArrayLike]
 Events = dict[int, Payload]

@@ -10,8 +10,8 @@ from deltadyn.sizing.loads import (
     drive_loads,
     motion_loads,
 )
+from deltadyn.sizing.pace import Pace, TimeLaw
 from deltadyn.sizing.table import SizingCase, SizingTable, sizing_table
-from deltadyn.sizing.time_law import Pace, TimeLaw
 
 __all__ = [
     "BearingLoads",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltadyn.motion.arguments import check_share
-from deltadyn.motion.limit_report import Limit
+from deltadyn.motion.limits import Limit
 from deltadyn.motion.scenarios import adept_cycle
 from deltadyn.robot import Robot
 from deltadyn.sizing.fastest import FastMotion, fastest

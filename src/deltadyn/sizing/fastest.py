@@ -11,19 +11,16 @@ import numpy.typing as npt
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import InputError
 from deltadyn.motion.arguments import check_count, check_positive, check_share
-from deltadyn.motion.limit_report import Limit, LimitError, LimitReport
-from deltadyn.motion.limits import check_motion
+from deltadyn.motion.limits import Limit, LimitError, LimitReport, check_motion
 from deltadyn.motion.motion import Motion
-from deltadyn.motion.planned import PlannedMotion
-from deltadyn.motion.scaling import POWERS, SLOW, stretch
-from deltadyn.motion.splines import spline_move
+from deltadyn.motion.paths import spline_move
+from deltadyn.motion.planned import POWERS, SLOW, PlannedMotion, stretch
 from deltadyn.robot import Robot
-from deltadyn.robot_settings import Limits
-from deltadyn.sizing.pace import fastest_part, paced
+from deltadyn.robot.settings import Limits
+from deltadyn.sizing.pace import TimeLaw, evenly_timed, fastest_part, paced
 from deltadyn.sizing.payloads import carrying
 from deltadyn.sizing.stretches import Way, way_of
 from deltadyn.sizing.thermal import thermal_pace
-from deltadyn.sizing.time_law import TimeLaw, evenly_timed
 
 TOLERANCE = 1e-5  # relative, of the moving time: where the whole is stretched
 THERMAL = 1 + 1e-3  # times slower: worth another pace, where RMS torque asks for it

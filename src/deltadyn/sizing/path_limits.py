@@ -22,7 +22,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.inverse import external_wrench, inverse_dynamics
-from deltadyn.dynamics.loads_pairs import pair_loads
+from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.motion.arguments import is_real
-from deltadyn.motion.limit_report import Limit
+from deltadyn.motion.limits import Limit
 from deltadyn.motion.motion import Motion
-from deltadyn.motion.scaling import POWERS, stretch
+from deltadyn.motion.planned import POWERS, stretch
 from deltadyn.motion.scenarios import adept_cycle
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
@@ -140,9 +141,7 @@ class SizingTable:
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with heat maps and the table, to open without a network."""
-        from deltadyn.sizing.pages import table_page
-
-        return table_page(self, path)
+        return write_page("sizing table", self, path)
 
 
 def sizing_table(

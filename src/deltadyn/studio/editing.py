@@ -14,7 +14,7 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics import State
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot_bodies import Arm, Rod, Strut, TenParameters
+from deltadyn.robot.bodies import Arm, Rod, Strut, TenParameters
 
 
 @dataclass(frozen=True)

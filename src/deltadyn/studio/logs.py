@@ -12,13 +12,13 @@ from pathlib import Path
 
 from deltadyn.errors import DeltadynError, UnknownNameError
 from deltadyn.exports.export import TARGETS, export
-from deltadyn.identification.methods import METHODS
-from deltadyn.recording.checks import check_recording
-from deltadyn.recording.findings import Findings
+from deltadyn.identification.methods.registry import METHODS
+from deltadyn.recording.checks.check import check_recording
+from deltadyn.recording.checks.findings import Findings
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study, study
 from deltadyn.robot import Robot
-from deltadyn.robot_writer import robot_text
+from deltadyn.robot.write import robot_text
 from deltadyn.studio.jobs import Tell
 
 #: Methods that take one log; "two-step" needs another log without the rod.

@@ -17,8 +17,7 @@ from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.studio.editing import torque_along
-from deltadyn.validation.evidence import finer, pieces_of, prepared_recordings
-from deltadyn.validation.predictor import predictor
+from deltadyn.validation.evidence import finer, pieces_of, predictor, prepared_recordings
 
 SCENARIOS: dict[str, Callable[..., Motion]] = {
     "gate": telescopic_gate,

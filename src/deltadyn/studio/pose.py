@@ -12,7 +12,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads, inverse_dynamics
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State, forward_kinematics, singularity, strut_angles
-from deltadyn.kinematics.workspace_rules import REASONS, RULES, WorkspaceRules, broken_rules
+from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules
 from deltadyn.robot import Robot
 
 #: Rules that no pose of the studio breaks; the others are limits, which are shown and not kept.

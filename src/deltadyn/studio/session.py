@@ -15,7 +15,7 @@ from deltadyn.errors import DeltadynError, InputError
 from deltadyn.motion.motion import Motion
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 from deltadyn.studio.drawing import home
 from deltadyn.studio.editing import edited
 from deltadyn.studio.logs import CheckedLog, checked

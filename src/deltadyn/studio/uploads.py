@@ -11,12 +11,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.motion.motion import Motion
-from deltadyn.motion.motion_file import read_motion
+from deltadyn.motion.motion import Motion, read_motion
 from deltadyn.recording import read_recording
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 T = TypeVar("T")
 MEGABYTE = 1_000_000

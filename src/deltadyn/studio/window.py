@@ -13,11 +13,11 @@ from deltadyn.studio.html import message_box
 from deltadyn.studio.pose import OutOfReachError
 from deltadyn.studio.scene import RobotScene, floor, look_at_robot
 from deltadyn.studio.session import Session
-from deltadyn.studio.tab_log import LogTab
-from deltadyn.studio.tab_motion import MotionTab
-from deltadyn.studio.tab_pose import PoseTab
-from deltadyn.studio.tab_robot import RobotTab
-from deltadyn.studio.tab_volumes import VolumesTab
+from deltadyn.studio.tabs.log import LogTab
+from deltadyn.studio.tabs.motion import MotionTab
+from deltadyn.studio.tabs.pose import PoseTab
+from deltadyn.studio.tabs.robot import RobotTab
+from deltadyn.studio.tabs.volumes import VolumesTab
 from deltadyn.studio.uploads import Upload
 
 if TYPE_CHECKING:

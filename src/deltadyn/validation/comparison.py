@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from deltadyn.doors import write_page
 from deltadyn.errors import InputError
-from deltadyn.identification.data import Rates, as_recordings
-from deltadyn.recording.autocorrelation import variance_of_sum
+from deltadyn.recording.alignment import variance_of_sum
+from deltadyn.recording.prepare.data import Rates, as_recordings
 from deltadyn.recording.recording import Recording
-from deltadyn.validation.evidence import Band, prepared_recordings
-from deltadyn.validation.held_out import refuse_training_data
+from deltadyn.validation.evidence import (
+    Band,
+    Model,
+    predictor,
+    prepared_recordings,
+    refuse_training_data,
+)
 from deltadyn.validation.metrics import plain
-from deltadyn.validation.predictor import Model, predictor
 from deltadyn.validation.result import Validation, number
 from deltadyn.validation.validate import validation_of
 
@@ -106,9 +111,7 @@ class Comparison:
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with the table and figures, to open without a network."""
-        from deltadyn.validation.page import comparison_page  # plotly is not needed before
-
-        return comparison_page(self, path)
+        return write_page("comparison", self, path)
 
 
 def compare(

@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.components import FrictionTerms, friction_terms
+from deltadyn.backends.components import FrictionTerms, friction_terms
+from deltadyn.backends.packed import packed_parameters, packing
+from deltadyn.backends.packed_model import packed_torque
 from deltadyn.dynamics.inverse import check_state
-from deltadyn.dynamics.packed import packed_parameters
-from deltadyn.dynamics.packed_model import packed_torque
-from deltadyn.dynamics.packed_names import packing
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
 from deltadyn.identification.fit import Fit
@@ -28,7 +27,7 @@ from deltadyn.motion.arguments import check_count
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.simulation.batch import simulate_batch
-from deltadyn.simulation.controllers import PD, PDFeedforward
+from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted
 
 ROOM = {"numpy": 200_000, "jax": 20_000_000}  # torques in memory at a time

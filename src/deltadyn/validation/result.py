@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
 from deltadyn.robot import Robot
-from deltadyn.validation.diagnosis import Diagnosis
+from deltadyn.validation.diagnosis import Diagnosis, percent
 from deltadyn.validation.metrics import FIELDS, Metrics
 from deltadyn.validation.segments import Segment
-from deltadyn.validation.sentences import percent
 
 STANDING = 0.3  # share of the residual's power at rest that is worth a word
 TITLES = {
@@ -189,9 +189,7 @@ class Validation:
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with the tables and figures, to open without a network."""
-        from deltadyn.validation.page import validation_page  # plotly is not needed before
-
-        return validation_page(self, path)
+        return write_page("validation", self, path)
 
 
 def relative_rms(rms: FloatArray, measured: FloatArray) -> float:

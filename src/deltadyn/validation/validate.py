@@ -6,13 +6,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from deltadyn.identification.data import Prepared, Rates, as_recordings
+from deltadyn.recording.prepare.data import Prepared, Rates, as_recordings
 from deltadyn.recording.recording import Recording
 from deltadyn.validation.diagnosis import diagnose
-from deltadyn.validation.evidence import Band, Piece, pieces_of, prepared_recordings
-from deltadyn.validation.held_out import refuse_training_data
+from deltadyn.validation.evidence import (
+    Band,
+    Model,
+    Piece,
+    Predictor,
+    pieces_of,
+    predictor,
+    prepared_recordings,
+    refuse_training_data,
+)
 from deltadyn.validation.metrics import metrics
-from deltadyn.validation.predictor import Model, Predictor, predictor
 from deltadyn.validation.result import Validation
 from deltadyn.validation.segments import pooled_masks, segments_of
 

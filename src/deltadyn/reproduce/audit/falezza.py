@@ -28,7 +28,7 @@ from deltadyn.reproduce.audit.records import (
 from deltadyn.reproduce.audit.scene import Stage
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 BOTH = "falezza2020, falezza2022"
 HOW = "the mended model with this slip alone"

@@ -17,7 +17,7 @@ from deltadyn.reproduce.audit.records import (
     variant,
 )
 from deltadyn.reproduce.audit.scene import Stage, stage
-from deltadyn.robot_bodies import TenParameters
+from deltadyn.robot.bodies import TenParameters
 
 PAPER = "gnad2024"
 TEN_NAMES = (

@@ -8,7 +8,7 @@ from deltadyn.reproduce.audit.audit import audit
 from deltadyn.reproduce.audit.operations import counts_table, operation_counts
 from deltadyn.reproduce.audit.records import AuditItem, Cost, PaperAudit, number, phrase
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 HEAD = """\
 # The audit

@@ -12,7 +12,7 @@ from deltadyn.motion import Motion
 from deltadyn.reproduce.audit.records import ARMS, Scene
 from deltadyn.reproduce.ladder import pick_and_place
 from deltadyn.robot import Robot
-from deltadyn.robot_file import load_robot
+from deltadyn.robot.file import load_robot
 
 
 @dataclass(frozen=True)

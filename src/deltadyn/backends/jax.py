@@ -1,0 +1,374 @@
+"""Kinematics and dynamics of JAX arrays: the same closed forms, compiled and mapped by JAX.
+
+Under a trace values do not exist: what cannot be reached is NaN. The other models, and friction in
+passive joints, are for NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from importlib import import_module
+from operator import or_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, restore
+from deltadyn.backends import components
+from deltadyn.backends.components import FrictionTerms, Pose, friction_terms
+from deltadyn.backends.limbs import (
+    arms,
+    jacobian_columns,
+    joint_state,
+    packed_limbs,
+    platform_state,
+    point,
+)
+from deltadyn.backends.packed import packed_parameters
+from deltadyn.dynamics import exact
+from deltadyn.dynamics.models import MODELS
+from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, Three
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, rows, split, traced
+
+# Kinematics of JAX arrays: the same closed forms, compiled, mapped and differentiated by JAX.
+#
+# Under a trace values do not exist, so what cannot be reached is NaN, whatever `unreachable` says.
+# Outside of one, unreachable="raise" raises as it does for NumPy arrays.
+
+
+Array = Any
+#: p, pd, pdd, cos_q, sin_q, qd, qdd
+Seven = tuple[Array, Array, Array, Array, Array, Array, Array]
+Modes = tuple[int, int, int]
+OUT: Modes = (1, 1, 1)
+
+
+def inverse_kinematics(robot: Robot, p: Array, modes: Modes) -> FloatArray:
+    """q (N, dof) or (dof,) of platform positions p, in rad."""
+    points, single = rows(p, robot.dof, "p")
+    return restore(jitted(_inverse)(_par(robot, points.dtype, modes), points), single)
+
+
+def forward_kinematics(robot: Robot, q: Array, side: int) -> FloatArray:
+    """p (N, dof) or (dof,) of joint angles q, in m."""
+    angles, single = rows(q, robot.dof, "q")
+    return restore(jitted(_forward)(_par(robot, angles.dtype, side=side), angles), single)
+
+
+def jacobian(robot: Robot, p: Array, modes: Modes) -> FloatArray:
+    """J (N, dof, dof) or (dof, dof) with pd = J qd."""
+    points, single = rows(p, robot.dof, "p")
+    return restore(jitted(_jacobian)(_par(robot, points.dtype, modes), points), single)
+
+
+def jacobian_rate(robot: Robot, p: Array, pd: Array, modes: Modes) -> FloatArray:
+    """Jd (N, dof, dof) or (dof, dof) with pdd = J qdd + Jd qd."""
+    dtype = common_float(p, pd)
+    points, single = rows(p, robot.dof, "p", dtype=dtype)
+    speed, _ = rows(pd, robot.dof, "pd", count=len(points), dtype=dtype)
+    return restore(jitted(_jacobian_rate)(_par(robot, dtype, modes), points, speed), single)
+
+
+def platform_motion(
+    robot: Robot, p: Array, pd: Array | None, pdd: Array | None, modes: Modes
+) -> tuple[Seven, bool]:
+    """p, pd, pdd, cos_q, sin_q, qd, qdd of a state, and whether one sample was given."""
+    dtype = common_float(p, pd, pdd)
+    points, single = rows(p, robot.dof, "p", dtype=dtype)
+    speed, push = _rates(pd, points, "pd"), _rates(pdd, points, "pdd")
+    c, s, qd, qdd = jitted(_from_platform)(_par(robot, dtype, modes), points, speed, push)
+    return (points, speed, push, c, s, qd, qdd), single
+
+
+def joint_motion(
+    robot: Robot, q: Array, qd: Array | None, qdd: Array | None, side: int
+) -> tuple[Seven, Array, bool]:
+    """p, pd, pdd, cos_q, sin_q, qd, qdd of a state, its angles, and whether one was given."""
+    dtype = common_float(q, qd, qdd)
+    angles, single = rows(q, robot.dof, "q", dtype=dtype)
+    speed, push = _rates(qd, angles, "qd"), _rates(qdd, angles, "qdd")
+    c, s, p, pd, pdd = jitted(_from_joints)(_par(robot, dtype, side=side), angles, speed, push)
+    return (p, pd, pdd, c, s, speed, push), angles, single
+
+
+def joint_angles(p: Array, c: Array, s: Array) -> FloatArray:
+    """q (..., dof) in rad, NaN in the whole row where an arm cannot reach."""
+    jnp = jax_numpy()
+    missing = jnp.isnan(c).any(axis=-1, keepdims=True)
+    angles = jnp.concatenate([jnp.arctan2(s, c), p[..., 3:]], axis=-1)
+    q: FloatArray = jnp.where(missing, jnp.nan, angles)
+    return q
+
+
+def sound(*arrays: Array) -> bool:
+    """Whether nothing is to be refused: the values are finite, or do not exist yet."""
+    return traced(*arrays) or bool(jitted(_finite)(*arrays))
+
+
+def _finite(*arrays: Array) -> Array:
+    jnp = jax_numpy()
+    return jnp.stack([jnp.isfinite(array).all() for array in arrays]).all()
+
+
+def _par(robot: Robot, dtype: Any, modes: Modes = OUT, side: int = -1) -> Array:
+    return np.asarray(packed_limbs(robot, modes, side), dtype=dtype)
+
+
+def _rates(value: Array | None, partner: Array, name: str) -> Array:
+    if value is None:
+        return jax_numpy().zeros_like(partner)
+    count, width = partner.shape
+    return rows(value, width, name, count=count, dtype=partner.dtype)[0]
+
+
+def _inverse(par: Array, p: Array) -> Array:
+    c, s = arms(jax_numpy(), split(par), split(p))
+    angles = (jax_numpy().arctan2(b, a) for a, b in zip(c, s, strict=True))
+    return joined(_blank(_missing(c), (*angles, *split(p)[3:])))[0]
+
+
+def _forward(par: Array, q: Array) -> Array:
+    jnp = jax_numpy()
+    c, s = (split(turn(q[..., :3])) for turn in (jnp.cos, jnp.sin))
+    p = point(jnp, split(par), c, s)
+    return joined(_blank(_missing(p), (*p, *split(q)[3:])))[0]
+
+
+def _jacobian(par: Array, p: Array) -> Array:
+    c, s = arms(jax_numpy(), split(par), split(p))
+    return _matrix(split(par), c, s, split(p), 1.0)
+
+
+def _matrix(par: Any, c: Any, s: Any, p: Any, corner: float) -> Array:
+    """(..., dof, dof) with `corner` where psi meets psi."""
+    jnp = jax_numpy()
+    J = jnp.stack(joined(*jacobian_columns(par, c, s, p)), axis=-1)
+    if len(p) == 3:
+        return J
+    wide = jnp.pad(J, [(0, 0)] * (J.ndim - 2) + [(0, 1), (0, 1)])
+    return wide.at[..., 3, 3].set(corner)
+
+
+def _jacobian_rate(par: Array, p: Array, pd: Array) -> Array:
+    """The slope of J along the motion at pd."""
+    jnp, numbers = jax_numpy(), split(par)
+    zero = tuple(jnp.zeros_like(x) for x in split(p))
+    c, s, qd, _ = platform_state(jnp, numbers, split(p), split(pd), zero)
+    turned = tuple(-s[i] * qd[i] for i in range(3)), tuple(c[i] * qd[i] for i in range(3))
+
+    def J(c: Any, s: Any, p: Any) -> Array:
+        return _matrix(numbers, c, s, p, 0.0)
+
+    _, rate = import_module("jax").jvp(J, (c, s, split(p)), (*turned, split(pd)))
+    return rate
+
+
+def _from_platform(par: Array, p: Array, pd: Array, pdd: Array) -> tuple[Array, ...]:
+    motion = (split(x) for x in (p, pd, pdd))
+    c, s, qd, qdd = platform_state(jax_numpy(), split(par), *motion)
+    lost, still = _missing(c), _endless((*qd, *qdd))
+    return joined(_blank(lost, c), _blank(lost, s), _blank(still, qd), _blank(still, qdd))
+
+
+def _from_joints(par: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
+    motion = (split(x) for x in (q, qd, qdd))
+    c, s, p, pd, pdd = joint_state(jax_numpy(), split(par), *motion)
+    still = _endless((*pd, *pdd))
+    return joined(c, s, _blank(_missing(p), p), _blank(still, pd), _blank(still, pdd))
+
+
+def _missing(parts: Any) -> Array:
+    """Where one of the components is NaN."""
+    return reduce(or_, (jax_numpy().isnan(part) for part in parts))
+
+
+def _endless(parts: Any) -> Array:
+    """Where one of the components is not finite."""
+    return reduce(or_, (~jax_numpy().isfinite(part) for part in parts))
+
+
+def _blank(lost: Array, parts: Any) -> tuple[Array, ...]:
+    """The components with NaN in lost rows."""
+    return tuple(jax_numpy().where(lost, np.nan, part) for part in parts)
+
+
+class Terms(NamedTuple):
+    """M, C (N, dof, dof), c = C qd, g and friction f (N, dof)."""
+
+    M: Array
+    C: Array
+    c: Array
+    g: Array
+    f: Array
+
+
+def check_model(model: str) -> None:
+    """Refuse models that have no form for JAX arrays."""
+    if not isinstance(model, str) or model not in MODELS:
+        raise UnknownNameError("model", model, MODELS)
+    if model != "exact":
+        raise InputError("model", model, "'exact' with JAX arrays; the others take NumPy arrays")
+
+
+def check_passive(robot: Robot) -> None:
+    """Refuse friction in passive joints, which JAX arrays do not have."""
+    joints = [item.joint for item in robot.friction.passive]
+    if joints:
+        allowed = "none with JAX arrays; pass friction=False or NumPy arrays"
+        raise InputError("friction in passive joints", joints, allowed)
+
+
+def inverse_dynamics(robot: Robot, state: State, external: Array, friction: bool) -> FloatArray:
+    """Drive torques (N, dof) or (dof,), in N m."""
+    terms = _terms(robot, friction)
+    dtype = common_float(*_arrays(state), external)
+    tau = jitted(_torque, ("terms", "pushed"))(
+        _numbers(robot, dtype),
+        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        _wrench(robot, external, len(state), dtype),
+        terms=terms,
+        pushed=external is not None,
+    )
+    return restore(tau, state.single)
+
+
+def equations_of_motion(robot: Robot, state: State) -> Terms:
+    """M, C, c, g and f along a motion."""
+    terms = _terms(robot, True)
+    assert terms is not None
+    dtype = common_float(*_arrays(state))
+    arrays = jitted(_equations, ("terms",))(
+        _numbers(robot, dtype),
+        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        terms=terms,
+    )
+    return Terms(*(restore(array, state.single) for array in arrays))
+
+
+def inertial_columns(robot: Robot, state: State, tied: bool, com_offset: bool) -> Array:
+    """Y (N, dof, n) of the inertial base parameters, in the order of `exact_columns`."""
+    dtype = common_float(*_arrays(state))
+    return jitted(_columns, ("tied", "sine"))(
+        _numbers(robot, dtype),
+        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        tied=tied,
+        sine=com_offset,
+    )
+
+
+def forward_dynamics(
+    robot: Robot, q: Array, qd: Array, tau: Array, external: Array, friction: bool
+) -> FloatArray:
+    """Joint accelerations (N, dof) or (dof,), in rad/s^2."""
+    terms = _terms(robot, friction)
+    dtype = common_float(q, qd, tau, external)
+    angles, single = rows(q, robot.dof, "q", dtype=dtype)
+    count = len(angles)
+    others = [
+        rows(x, robot.dof, name, count=count, dtype=dtype)[0]
+        for x, name in ((qd, "qd"), (tau, "tau"))
+    ]
+    qdd = jitted(_acceleration, ("terms", "pushed"))(
+        _numbers(robot, dtype),
+        angles,
+        *others,
+        _wrench(robot, external, count, dtype),
+        terms=terms,
+        pushed=external is not None,
+    )
+    return restore(qdd, single)
+
+
+def _numbers(robot: Robot, dtype: Any) -> Array:
+    return np.asarray(packed_parameters(robot), dtype=dtype)
+
+
+def _arrays(state: State) -> tuple[Array, ...]:
+    return tuple(getattr(state, name) for name in ("cos_q", "sin_q", *Pose._fields[2:]))
+
+
+def _terms(robot: Robot, friction: bool) -> FrictionTerms | None:
+    if not friction:
+        return None
+    check_passive(robot)
+    return friction_terms(packed_parameters(robot))
+
+
+def _wrench(robot: Robot, value: Array, count: int, dtype: Any) -> Array:
+    """Force and moment (N, dof) on the platform; zero where none is given."""
+    jnp = jax_numpy()
+    if value is None:
+        return jnp.zeros((1, robot.dof), dtype=dtype)
+    shape = np.shape(value)
+    width = shape[-1] if len(shape) in (1, 2) else 0
+    if width not in (3, robot.dof):
+        allowed = "(3,) or (N, 3)" + (", or with 4 values" if robot.dof == 4 else "")
+        raise InputError("shape of external_force", shape, allowed)
+    force, _ = rows(value, width, "external_force", count=count, dtype=dtype)
+    return jnp.pad(force, [(0, 0), (0, robot.dof - width)])
+
+
+def _torque(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
+    *motion, external = (split(array) for array in arrays)
+    push = external if pushed else ()
+    return joined(components.torque(jax_numpy(), split(par), Pose(*motion), terms, push))[0]
+
+
+def _acceleration(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
+    numbers, q, qd, tau, external = (split(array) for array in (par, *arrays))
+    push = external if pushed else ()
+    return joined(components.acceleration(jax_numpy(), numbers, q, qd, tau, terms, push))[0]
+
+
+def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array, ...]:
+    jnp = jax_numpy()
+    pose = Pose(*(split(array) for array in arrays))
+    found = components.terms_of(jnp, split(par), pose)
+    bare = components.torque(jnp, split(par), pose, None)
+    whole = components.torque(jnp, split(par), pose, terms)
+    loss = [a - b for a, b in zip(whole, bare, strict=True)]
+    like = 0 * pose.p[0]  # some entries are plain numbers
+    M, C = ([[x + like for x in row] for row in part] for part in (found.M, found.C))
+    *rows, g, f = joined(*M, *C, found.g, loss)
+    dof = len(pose.p)
+    mass, coupling = jnp.stack(rows[:dof], axis=-2), jnp.stack(rows[dof:], axis=-2)
+    return mass, coupling, jnp.einsum("nij,nj->ni", coupling, arrays[2]), g, f
+
+
+def _columns(par: Array, *arrays: Array, tied: bool, sine: bool) -> Array:
+    """The slope of the torque by its parameters, in which it is linear."""
+    jnp, jax = jax_numpy(), import_module("jax")
+    pose = Pose(*(split(array) for array in arrays))
+    known = components.parameters_of(split(par), len(pose.p))
+    arms = 1 if tied else 3
+    widths = [1, *[arms] * (4 if sine else 3), 7 if known.spindle is not None else 0]
+
+    def torque(values: Array) -> Array:
+        numbers = with_values(known, split(values), arms, sine)
+        return joined(exact.inverse_dynamics(jnp, numbers, *pose))[0]
+
+    zero = jnp.zeros(sum(widths), dtype=pose.p[0].dtype)
+    return jax.jacfwd(torque)(zero)
+
+
+def with_values(
+    known: ExactParameters, values: tuple[Array, ...], arms: int, sine: bool
+) -> ExactParameters:
+    """The same geometry and gravity with other inertial parameters, in the columns' order."""
+
+    def three(block: int) -> Three:
+        first = 1 + block * arms
+        last = first + arms - 1
+        return values[first], values[(first + last) // 2], values[last]
+
+    end = 1 + (4 if sine else 3) * arms
+    spindle = known.spindle
+    if spindle is not None:
+        spindle = SpindleParameters(spindle.pivot_z, *values[end:])
+    G_s = three(3) if sine else (0.0, 0.0, 0.0)
+    return ExactParameters(
+        known.limbs, known.gravity, values[0], three(0), three(1), three(2), G_s, spindle
+    )

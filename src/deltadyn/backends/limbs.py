@@ -1,0 +1,104 @@
+"""Both directions of the kinematics over components, from a robot's packed numbers.
+
+`par` holds the components of `backends.layout`, each a number or an array that goes with those of
+the motion; `xp` is NumPy or `jax.numpy`. Nothing raises: what does not exist is NaN.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import Component, FloatArray
+from deltadyn.backends.layout import KINEMATIC, PLACES
+from deltadyn.kinematics.limbs import (
+    Limb,
+    arm_direction,
+    cross,
+    dot,
+    joint_rates,
+    limbs,
+    platform_point,
+    platform_rates,
+    strut,
+)
+from deltadyn.robot import Robot
+
+# The robot's geometry as the compiled kernels read it.
+
+
+@lru_cache(maxsize=64)
+def packed_limbs(
+    robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
+) -> FloatArray:
+    """Limbs, elbows (+1 outward) and platform side (-1 below) in the order of `backends.layout`."""
+    par = np.zeros(KINEMATIC)
+    par[PLACES["limb"]] = [value for limb in limbs(robot) for value in limb]
+    par[PLACES["elbow"]] = elbows
+    par[PLACES["side"]] = side
+    par.flags.writeable = False
+    return par
+
+
+Components = tuple[Component, ...]
+
+
+def limbs_of(par: Components) -> tuple[Limb, Limb, Limb]:
+    """The constants of the three limbs."""
+    first, second, third = (Limb(*par[5 * i : 5 * i + 5]) for i in range(3))
+    return first, second, third
+
+
+def arms(xp: Any, par: Components, p: Components) -> tuple[Components, Components]:
+    """cos and sin of the arms' angles at platform points p."""
+    elbow = par[PLACES["elbow"]]
+    pairs = [arm_direction(xp, limb, p, elbow[i]) for i, limb in enumerate(limbs_of(par))]
+    c, s = zip(*pairs, strict=True)
+    return c, s
+
+
+def point(xp: Any, par: Components, c: Components, s: Components) -> Components:
+    """The platform point of arms at cos, sin = c, s."""
+    return platform_point(xp, limbs_of(par), c, s, par[PLACES["side"]][0])
+
+
+def platform_state(
+    xp: Any, par: Components, p: Components, pd: Components, pdd: Components
+) -> tuple[Components, Components, Components, Components]:
+    """c, s, qd, qdd of a platform motion; psi passes through."""
+    c, s = arms(xp, par, p)
+    rates = [joint_rates(limb, c[i], s[i], p, pd, pdd) for i, limb in enumerate(limbs_of(par))]
+    qd, qdd = zip(*rates, strict=True)
+    return c, s, (*qd, *pd[3:]), (*qdd, *pdd[3:])
+
+
+def joint_state(
+    xp: Any, par: Components, q: Components, qd: Components, qdd: Components
+) -> tuple[Components, Components, Components, Components, Components]:
+    """c, s, p, pd, pdd of a joint motion; psi passes through."""
+    c, s = tuple(xp.cos(x) for x in q[:3]), tuple(xp.sin(x) for x in q[:3])
+    p = (*point(xp, par, c, s), *q[3:])
+    pd, pdd = platform_rates(limbs_of(par), c, s, p, qd, qdd)
+    return c, s, p, (*pd, *qd[3:]), (*pdd, *qdd[3:])
+
+
+def jacobian_columns(
+    par: Components, c: Components, s: Components, p: Components
+) -> list[Components]:
+    """dp/dq_i of the three arms: pd = sum of column i times qd_i."""
+    struts, rods = [], []
+    for i, limb in enumerate(limbs_of(par)):
+        rod = strut(limb, c[i], s[i], p)
+        struts.append(rod)
+        rods.append(
+            (
+                rod.radial * limb.ca - rod.tangential * limb.sa,
+                rod.radial * limb.sa + rod.tangential * limb.ca,
+                rod.z,
+            )
+        )
+    normals = (cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1]))
+    over = 1 / dot(rods[0], normals[0])
+    return [tuple(part * (struts[i].d * over) for part in normals[i]) for i in range(3)]

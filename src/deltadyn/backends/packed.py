@@ -1,0 +1,109 @@
+"""The exact model's numbers of a robot as the compiled kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import lru_cache
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
+from deltadyn.backends.limbs import packed_limbs
+from deltadyn.dynamics.columns import SPINDLE_NAMES
+from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
+from deltadyn.errors import InputError
+from deltadyn.robot import Robot
+
+FRICTION = ("viscous", "coulomb", "stribeck", "stribeck_velocity", "offset", "load")
+
+
+@lru_cache(maxsize=64)
+def packed_parameters(
+    robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
+) -> FloatArray:
+    """Geometry, base parameters and the drives' friction, in the order of `backends.layout`.
+
+    `elbows` is +1 for an elbow outward, `side` is -1 for a platform below the elbows. Friction in
+    passive joints has no place in it.
+    """
+    par = np.zeros(COUNT)
+    par[:KINEMATIC] = packed_limbs(robot, elbows, side)
+    _fill_model(par, exact_parameters(robot))
+    par[PLACES["payload_offset"]] = robot.payload.offset[:2]
+    friction = robot.friction
+    backward = friction.coulomb if friction.coulomb_negative is None else friction.coulomb_negative
+    _fill(par, "coulomb_negative", backward)
+    _fill(par, "rotor", robot.drives.output_inertia)
+    for name in FRICTION:
+        values = getattr(friction, name)
+        if values is not None:
+            _fill(par, name, values)
+    par[PLACES["smoothing"]] = friction.smoothing or 0.0
+    par.flags.writeable = False
+    return par
+
+
+def packed_numbers(robot: Robot, numbers: ExactParameters) -> FloatArray:
+    """The same with other parameters of the exact model, as its special cases have them."""
+    par = packed_parameters(robot).copy()
+    _fill_model(par, numbers)
+    return par
+
+
+def _fill_model(par: FloatArray, numbers: ExactParameters) -> None:
+    for name in ("gravity", "M_P", "m_x", "A", "G", "G_s"):
+        par[PLACES[name]] = getattr(numbers, name)
+    if numbers.spindle is not None:
+        spindle = numbers.spindle
+        par[PLACES["spindle"]] = [getattr(spindle, item.name) for item in fields(spindle)]
+
+
+def _fill(par: FloatArray, name: str, values: tuple[float, ...]) -> None:
+    start = PLACES[name].start
+    par[start : start + len(values)] = values
+
+
+# Where the parameters of a regressor sit among a robot's packed numbers.
+
+
+#: Friction parameters and the entries that hold them, an axis each.
+FRICTION_PARAMETERS = {
+    "Fv": ("viscous",),
+    "Fc": ("coulomb", "coulomb_negative"),
+    "Fc+": ("coulomb",),
+    "Fc-": ("coulomb_negative",),
+    "Fs": ("stribeck",),
+    "F0": ("offset",),
+    "mu": ("load",),
+}
+LIMB = ("m_x", "A", "G", "G_s")
+
+
+def packed_places(name: str) -> tuple[int, ...]:
+    """The places of a parameter of the exact model's regressor, such as "M_P", "A2" or "Fc1".
+
+    A name without its arm, such as "A", stands for the three arms.
+    """
+    if name == "M_P":
+        return (PLACES["M_P"].start,)
+    if name in SPINDLE_NAMES:
+        return (PLACES["spindle"].start + 1 + SPINDLE_NAMES.index(name),)
+    if name in LIMB:
+        return tuple(range(PLACES[name].start, PLACES[name].stop))
+    kind, axis = name[:-1], name[-1:]
+    if kind in LIMB and axis in ("1", "2", "3"):
+        return (PLACES[kind].start + int(axis) - 1,)
+    if kind in FRICTION_PARAMETERS and axis in ("1", "2", "3", "4"):
+        return tuple(PLACES[entry].start + int(axis) - 1 for entry in FRICTION_PARAMETERS[kind])
+    allowed = "a parameter of the exact model without friction in passive joints"
+    raise InputError("parameter", name, allowed)
+
+
+def packing(names: Sequence[str]) -> FloatArray:
+    """P (COUNT, n) with P @ values of these parameters at their places, zero elsewhere."""
+    P = np.zeros((COUNT, len(names)))
+    for column, name in enumerate(names):
+        P[list(packed_places(name)), column] = 1.0
+    return P

@@ -1,0 +1,70 @@
+"""All joints of the exported MuJoCo model that belong to a robot's own coordinates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.exports.sheets.common import working_height
+from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.kinematics.spindle import spindle_motion
+from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
+from deltadyn.robot import Robot
+
+
+def home_angles(robot: Robot) -> FloatArray:
+    """q (dof,) with the platform on the robot's axis, in the middle of its working heights."""
+    point = [0.0, 0.0, working_height(robot), 0.0][: robot.dof]
+    q = inverse_kinematics(robot, point, unreachable="nan")
+    if not np.isfinite(q).all():
+        raise InputError(
+            "limits.workspace", point[2], "heights that the robot reaches on its axis, in m"
+        )
+    return np.asarray(q)
+
+
+def joint_values(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None = None
+) -> dict[str, tuple[float, float]]:
+    """Value and rate of every joint of the model, by name, with all loops closed.
+
+    q, qd (dof,) are the driven joints; at rest without qd. Units m, rad and their rates.
+    """
+    speed = np.zeros(robot.dof) if qd is None else np.asarray(qd, dtype=np.float64)
+    state = State.from_joints(robot, np.asarray(q, dtype=np.float64)[None], speed[None])
+    angles, rates = strut_angles(robot, state), strut_rates(robot, state)
+    values: dict[str, tuple[float, float]] = {}
+    for i in range(3):
+        values[f"theta_{i + 1}"] = float(state.q[0, i]), float(state.qd[0, i])
+        values[f"swing_{i + 1}"] = float(angles.elbow[0, i]), float(rates.elbow[0, i])
+        values[f"sway_{i + 1}"] = float(angles.sway[0, i]), float(rates.sway[0, i])
+        values["xyz"[i]] = float(state.p[0, i]), float(state.pd[0, i])
+    return values if robot.spindle is None else values | _spindle(robot, state)
+
+
+def _spindle(robot: Robot, state: State) -> dict[str, tuple[float, float]]:
+    """Effector, the two angles of the lower universal joint and the telescope's length.
+
+    With v along the rod, a and b the fork's axes: v = sin(cross) a + cos(cross) (sin(fork) z x a
+    - cos(fork) z).
+    """
+    psi, rod = float(state.q[0, 3]), spindle_motion(robot, state.p)
+    v = rod.direction[0]
+    along = math.cos(psi) * v[0] + math.sin(psi) * v[1]
+    across = math.cos(psi) * v[1] - math.sin(psi) * v[0]
+    fork, cross = math.atan2(across, -v[2]), math.atan2(along, math.hypot(across, v[2]))
+    fork_rate, cross_rate, slide_rate = (
+        float(passive_rates(robot, state, name)[0, 0])
+        for name in ("universal_fork", "universal_cross", "prismatic")
+    )
+    return {
+        "psi": (psi, float(state.qd[0, 3])),
+        "fork": (fork, fork_rate),
+        "cross": (cross, cross_rate),
+        "slide": (float(rod.length[0]), slide_rate),
+    }

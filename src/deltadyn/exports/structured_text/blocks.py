@@ -1,0 +1,259 @@
+"""The function blocks of kinematics and feedforward: variables, and the code for one robot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from deltadyn.backends.layout import ENTRIES
+from deltadyn.exports.common import fingerprint, identifier
+from deltadyn.exports.payload_numbers import empty_parameters
+from deltadyn.exports.structured_text.code import (
+    BAD_INPUT,
+    SINGULAR,
+    UNREACHABLE,
+    Step,
+    body,
+    bound,
+    literal,
+    specialised,
+)
+from deltadyn.robot import Robot
+
+#: Largest inputs that are taken, beyond which a sum of products could overflow.
+FARTHEST, FASTEST, HEAVIEST = 100.0, 1.0e6, 1.0e4
+ELEMENTARY = re.compile(r"\b(?:LREAL|DINT|BOOL)$")
+SHORT = 11  # characters of a robot's name: block names then have 32 at most
+STATUS = (
+    f"0: done; {BAD_INPUT}: bad input; {UNREACHABLE}: out of reach; {SINGULAR}: singular; "
+    "unless 0 all else stays"
+)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a block, with its unit in the comment."""
+
+    name: str
+    kind: str = "LREAL"
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class FunctionBlock:
+    """Name, purpose, variables and statements of a function block, and its work per call."""
+
+    name: str
+    purpose: str
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+    inner: tuple[Variable, ...]
+    lines: tuple[str, ...]
+    operations: int
+
+
+def short_name(robot: Robot) -> str:
+    """The robot's name in capitalised words; a long one ends with digits of its fingerprint."""
+    words = "".join(word.capitalize() for word in identifier(robot).split("_"))
+    return words if len(words) <= SHORT else f"{words[: SHORT - 4]}{fingerprint(robot)[:4]}"
+
+
+def named(block: FunctionBlock, own: str) -> FunctionBlock:
+    """The block as FB_<own>_<purpose>, and those inside it likewise."""
+    inner = tuple(
+        v if ELEMENTARY.search(v.kind) else replace(v, kind=_name(v.kind, own)) for v in block.inner
+    )
+    return replace(block, name=_name(block.name, own), inner=inner)
+
+
+def _name(purpose: str, own: str) -> str:
+    return f"FB_{own}_{purpose}"
+
+
+def robot_numbers(robot: Robot) -> dict[str, float]:
+    """Values of the generated code's inputs par_..., of the robot without payload."""
+    names = [f"par_{name}_{k + 1}" for name, width in ENTRIES for k in range(width)]
+    numbers = dict(zip(names, empty_parameters(robot), strict=True))
+    x, y, _ = robot.payload.offset
+    return {**numbers, "par_payload_x": x, "par_payload_y": y}
+
+
+def kinematic_blocks(robot: Robot) -> list[FunctionBlock]:
+    """Inverse and forward kinematics."""
+    return [_inverse(robot), _forward(robot)]
+
+
+def torque_blocks(robot: Robot) -> list[FunctionBlock]:
+    """Feedforward torque of platform and of joint motions."""
+    return [_feedforward(robot), _feedforward_joints(robot)]
+
+
+def _inverse(robot: Robot) -> FunctionBlock:
+    point = _platform(robot, "", "position", "m", "rad")
+    steps = _position_guards(point)
+    steps += bound("inverse_kinematics", "k_", _names("p", point[:3]))
+    for i in range(1, 4):
+        steps.append(Step(f"angle_{i}", "atan2", (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")))
+    if robot.dof == 4:
+        steps.append(Step("angle_4", "copy", ("Psi",)))
+    outputs = _joints(robot, "Q", "angle of the controller", "rad")
+    steps += _to_controller(robot, "angle", "given", angle=True)
+    return _block(
+        robot, "InverseKinematics", "Angles of a platform position", point, outputs, steps, "given"
+    )
+
+
+def _forward(robot: Robot) -> FunctionBlock:
+    angles = _joints(robot, "Q", "angle of the controller", "rad")
+    steps = [*_guards(angles, FASTEST), *_from_controller(robot, "Q", "q", angle=True)]
+    steps += bound("forward_kinematics", "k_", {f"q_{i}": f"q_{i}" for i in range(1, 4)})
+    steps += [Step(f"given_{i}", "copy", (f"k_out_p_{i}",)) for i in range(1, 4)]
+    steps += [Step("given_4", "copy", ("q_4",))] if robot.dof == 4 else []
+    outputs = _platform(robot, "", "position", "m", "rad")
+    purpose = "Platform position of angles"
+    return _block(robot, "ForwardKinematics", purpose, angles, outputs, steps, "given")
+
+
+def _feedforward(robot: Robot) -> FunctionBlock:
+    point = _platform(robot, "", "position", "m", "rad")
+    rate = _platform(robot, "V", "velocity", "m/s", "rad/s")
+    bend = _platform(robot, "A", "acceleration", "m/s^2", "rad/s^2")
+    load = _load(robot)
+    steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_guards(load, HEAVIEST)]
+    names = {**_names("p", point), **_names("pd", rate), **_names("pdd", bend), **_payload(load)}
+    steps += bound(f"platform_torque_{robot.dof}", "m_", names)
+    return _torque(robot, "Feedforward", "platform", (*point, *rate, *bend, *load), steps)
+
+
+def _feedforward_joints(robot: Robot) -> FunctionBlock:
+    groups = (("Q", "angle", "rad"), ("QD", "rate", "rad/s"), ("QDD", "acceleration", "rad/s^2"))
+    motion = [
+        _joints(robot, name, f"{what} of the controller", unit) for name, what, unit in groups
+    ]
+    load = _load(robot)
+    steps = [guard for group in motion for guard in _guards(group, FASTEST)]
+    steps += _guards(load, HEAVIEST)
+    for name, own in (("Q", "q"), ("QD", "qd"), ("QDD", "qdd")):
+        steps += _from_controller(robot, name, own, angle=name == "Q")
+    axes = range(1, robot.dof + 1)
+    names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
+    steps += bound(f"joint_torque_{robot.dof}", "m_", {**names, **_payload(load)})
+    inputs = (*(v for group in motion for v in group), *load)
+    return _torque(robot, "FeedforwardJoints", "joint", inputs, steps)
+
+
+def _torque(
+    robot: Robot, name: str, of: str, inputs: tuple[Variable, ...], steps: list[Step]
+) -> FunctionBlock:
+    """The drives' friction on top of the torque m_out_tau, then the controller's sign."""
+    axes = range(1, robot.dof + 1)
+    names = {f"{group}_{i}": f"m_out_{group}_{i}" for group in ("tau", "qd", "qdd") for i in axes}
+    steps = [*steps, *direction_steps(robot, "m_out_qd"), *stribeck_steps(robot, "m_out_qd")]
+    names |= {f"{group}_{i}": f"{group}_{i}" for group in ("direction", "stribeck") for i in axes}
+    steps += bound(f"friction_{robot.dof}", "f_", names)
+    steps += _to_controller(robot, "f_out_tau", "given", angle=False)
+    outputs = _joints(robot, "Tau", "torque in the controller's sign", "N m")
+    purpose = f"Torque of a {of} motion, friction of the drives included"
+    return _block(robot, name, purpose, inputs, outputs, steps, "given")
+
+
+def direction_steps(robot: Robot, rate: str) -> list[Step]:
+    """direction_i: sign of the rates, or its smooth form."""
+    steps, smoothing = [], robot.friction.smoothing
+    for i in range(1, robot.dof + 1):
+        if smoothing is None:
+            steps.append(Step(f"direction_{i}", "sign", (f"{rate}_{i}",)))
+            continue
+        steps.append(Step(f"scaled_{i}", "/", (f"{rate}_{i}", literal(smoothing))))
+        steps.append(Step(f"direction_{i}", "tanh", (f"scaled_{i}",)))
+    return steps
+
+
+def stribeck_steps(robot: Robot, rate: str) -> list[Step]:
+    """stribeck_i: exp(-(rate / velocity)^2), 0 where the robot has no such friction."""
+    steps, velocity = [], robot.friction.stribeck_velocity
+    for i in range(1, robot.dof + 1):
+        if velocity is None:
+            steps.append(Step(f"stribeck_{i}", "copy", ("0.0",)))
+            continue
+        steps.append(Step(f"ratio_{i}", "/", (f"{rate}_{i}", literal(velocity[i - 1]))))
+        steps.append(Step(f"stribeck_{i}", "bell", (f"ratio_{i}",)))
+    return steps
+
+
+def _block(
+    robot: Robot,
+    name: str,
+    purpose: str,
+    inputs: tuple[Variable, ...],
+    outputs: tuple[Variable, ...],
+    steps: Iterable[Step],
+    given: str,
+) -> FunctionBlock:
+    wanted = {variable.name: f"{given}_{i + 1}" for i, variable in enumerate(outputs)}
+    text = body(specialised(steps, robot_numbers(robot), wanted))
+    inner = tuple(Variable(t) for t in text.temporaries)
+    outputs = (*outputs, Variable("Status", "DINT", STATUS))
+    lines = ("Status := 0;", *text.lines)
+    return FunctionBlock(name, purpose, inputs, outputs, inner, lines, text.operations)
+
+
+def _platform(robot: Robot, prefix: str, what: str, unit: str, turn: str) -> tuple[Variable, ...]:
+    names = ("X", "Y", "Z", "Psi")[: robot.dof]
+    units = (unit, unit, unit, turn)
+    return tuple(
+        Variable(f"{prefix}{n}", "LREAL", f"{what} of the platform in {u}")
+        for n, u in zip(names, units, strict=False)
+    )
+
+
+def _joints(robot: Robot, prefix: str, what: str, unit: str) -> tuple[Variable, ...]:
+    axes = range(1, robot.dof + 1)
+    return tuple(Variable(f"{prefix}{i}", "LREAL", f"{what}, axis {i}, in {unit}") for i in axes)
+
+
+def _load(robot: Robot) -> tuple[Variable, ...]:
+    mass = Variable("PayloadMass", "LREAL", "payload in kg, 0 without one")
+    inertia = Variable("PayloadInertia", "LREAL", "of the payload about its own axis in kg m^2")
+    return (mass, inertia) if robot.dof == 4 else (mass,)
+
+
+def _payload(load: tuple[Variable, ...]) -> dict[str, str]:
+    return {"mass_1": "PayloadMass", "inertia_1": "PayloadInertia" if len(load) == 2 else "0.0"}
+
+
+def _names(own: str, variables: Iterable[Variable]) -> dict[str, str]:
+    return {f"{own}_{i}": v.name for i, v in enumerate(variables, start=1)}
+
+
+def _position_guards(point: tuple[Variable, ...]) -> list[Step]:
+    return [*_guards(point[:3], FARTHEST), *_guards(point[3:], FASTEST)]
+
+
+def _guards(variables: Iterable[Variable], most: float) -> list[Step]:
+    return [Step("", "within", (v.name, literal(most))) for v in variables]
+
+
+def _from_controller(robot: Robot, variable: str, own: str, *, angle: bool) -> list[Step]:
+    """q = sign (q_controller - offset); rates without the offset."""
+    steps = []
+    for i, (sign, offset) in enumerate(
+        zip(robot.controller.sign, robot.controller.offset, strict=True), start=1
+    ):
+        zero = literal(offset if angle else 0.0)
+        steps.append(Step(f"{own}_from_{i}", "-", (f"{variable}{i}", zero)))
+        steps.append(Step(f"{own}_{i}", "neg" if sign < 0 else "copy", (f"{own}_from_{i}",)))
+    return steps
+
+
+def _to_controller(robot: Robot, own: str, given: str, *, angle: bool) -> list[Step]:
+    """q_controller = sign q + offset; torques without the offset."""
+    steps = []
+    for i, (sign, offset) in enumerate(
+        zip(robot.controller.sign, robot.controller.offset, strict=True), start=1
+    ):
+        steps.append(Step(f"{given}_turned_{i}", "neg" if sign < 0 else "copy", (f"{own}_{i}",)))
+        zero = literal(offset if angle else 0.0)
+        steps.append(Step(f"{given}_{i}", "+", (f"{given}_turned_{i}", zero)))
+    return steps

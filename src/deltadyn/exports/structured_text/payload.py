@@ -1,0 +1,286 @@
+"""The payload estimator as a function block: filters, weights and events, and the model they ask.
+
+The body is the text `payload_estimator.st` with the numbers of an estimator in it; it follows
+`payload/estimator.py` step by step.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from string import Template
+
+from deltadyn.errors import InputError
+from deltadyn.exports.payload_numbers import PayloadNumbers
+from deltadyn.exports.structured_text.blocks import (
+    FASTEST,
+    FunctionBlock,
+    Variable,
+    robot_numbers,
+    stribeck_steps,
+)
+from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
+from deltadyn.robot import Robot
+
+LARGEST = 1.0e4  # rad and N m: beyond it a measured value is none
+UNKNOWN = "1.0E9"  # kg: the deviation while nothing is known of a load
+TINY = "1.0E-30"  # 1/kg^2: less information is none
+STATUS = (
+    "0: running; 1, 4: sample refused, no number or a jump; 2, 3: no loop closes, begun anew; "
+    "5: not ready yet"
+)
+MODEL = "PayloadModel"
+#: Pieces that stand at several places of the body; no subset of the three has procedures.
+PIECES = {
+    "close": """\
+IF Loaded AND HasStart AND (SumI > $tiny) THEN
+    PickMass := SumS / SumI;
+    PickStd := SQRT(1.0 / SumI + $relative * PickMass * $relative * PickMass + $zero * $zero);
+    PickStart := Start; PickDetected := Detected; PickEnd := EndTime;
+    PickEnded := Ended; Picks := Picks + 1;
+END_IF;""",
+    "restart": """\
+Phase := 0; HasFilter := FALSE; Waiting := FALSE; HasNarrow := FALSE; History := 0;
+FOR i := 0 TO $last_axis DO
+    R1[i] := 0.0; R2[i] := 0.0; C1[i] := 0.0; C2[i] := 0.0;
+END_FOR;
+@forget
+Ready := FALSE; Loaded := NOT WithEvents; SumS := 0.0; SumI := 0.0; Age := $calm;
+Lost := FALSE; LostMass := 0.0; Skip := $warm_up; HasStart := FALSE;
+Announced := -1; Pending := FALSE;""",
+    "forget": """\
+FOR i := 0 TO $last_ring DO RingS[i] := 0.0; RingI[i] := 0.0; RingV[i] := 1.0E30; END_FOR;
+Place := 0; Count := 0;""",
+    "results": """\
+Mass := 0.0; Std := $zero;
+IF Loaded THEN
+    Std := $unknown;
+    IF SumI > $tiny THEN
+        Mass := SumS / SumI;
+        Std := SQRT(1.0 / SumI + $relative * Mass * $relative * Mass + $zero * $zero);
+    END_IF;
+END_IF;
+Status := 5;
+IF Ready THEN Status := 0; END_IF;""",
+}
+
+
+def payload_blocks(robot: Robot, numbers: PayloadNumbers) -> list[FunctionBlock]:
+    """The model of one sample, and the estimator that calls it."""
+    if not min(numbers.variance) > 0:
+        raise InputError("variance of the residual", min(numbers.variance), "above 0 (N m)^2")
+    model = _model(robot)
+    return [model, _estimator(robot, numbers, model)]
+
+
+def _model(robot: Robot) -> FunctionBlock:
+    """Torque without payload and what one kg adds, in the robot's own angles."""
+    axes = range(1, robot.dof + 1)
+    groups = (
+        ("Q", "q", "angle, axis {}, in rad"),
+        ("QD", "qd", "rate, axis {}, in rad/s"),
+        ("QDD", "qdd", "acceleration, axis {}, in rad/s^2"),
+        ("S", "direction", "direction of the rate, axis {}, -1 to 1"),
+    )
+    inputs = tuple(v for n, _, what in groups for v in _axes(robot, n, what))
+    names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in axes}
+    names |= {f"stribeck_{i}": f"stribeck_{i}" for i in axes}
+    most = literal(FASTEST**2)
+    steps = [Step("", "within", (variable.name, most)) for variable in inputs]
+    steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in axes]
+    steps += stribeck_steps(robot, "rate")
+    steps += bound(f"payload_sample_{robot.dof}", "m_", names)
+    steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
+    wanted = {f"Torque{i}": f"m_out_tau_{i}" for i in axes}
+    wanted |= {f"Column{i}": f"m_out_column_{i}" for i in axes}
+    text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
+    outputs = (
+        *_axes(robot, "Torque", "torque without payload, axis {}, in N m"),
+        *_axes(robot, "Column", "what one kg adds, axis {}, in N m/kg"),
+        Variable("Speed", "LREAL", "of the platform in m/s"),
+        Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose"),
+    )
+    return FunctionBlock(
+        MODEL,
+        "Torque of the empty robot and what a payload of 1 kg adds; the estimator calls it",
+        inputs,
+        outputs,
+        tuple(Variable(t) for t in text.temporaries),
+        ("Status := 0;", *text.lines),
+        text.operations,
+    )
+
+
+def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> FunctionBlock:
+    place = files("deltadyn.exports") / "templates" / "structured_text" / "payload_estimator.st"
+    text = _expanded(place.read_text("utf-8"))
+    lists = {name: "\n".join(own) for name, own in _lists(robot, numbers).items()}
+    filled = _expanded(text, lists, "$")
+    lines = Template(filled).substitute(_values(robot, numbers)).rstrip().splitlines()
+    return FunctionBlock(
+        "PayloadEstimator",
+        f"Mass of the payload from angles and torques, one sample per call, {numbers.rate:g} Hz",
+        _inputs(robot),
+        OUTPUTS,
+        _inner(numbers),
+        tuple(lines),
+        _operations(numbers, model),
+    )
+
+
+def _expanded(text: str, pieces: dict[str, str] | None = None, mark: str = "@") -> str:
+    """Pieces in the place of the lines that name them, at their indentation."""
+    pieces = PIECES if pieces is None else pieces
+    pattern = re.compile(rf"^( *){re.escape(mark)}({'|'.join(pieces)})$", re.M)
+
+    def put(match: re.Match[str]) -> str:
+        indent, name = match.groups()
+        return "\n".join(f"{indent}{line}" for line in pieces[name].splitlines())
+
+    while pattern.search(text):
+        text = pattern.sub(put, text)
+    return text
+
+
+def _lists(robot: Robot, numbers: PayloadNumbers) -> dict[str, list[str]]:
+    """Statements of which there is one per axis or window."""
+    dof, tables, own = robot.dof, [], robot.controller
+    per_axis = (("A1", numbers.a1), ("A2", numbers.a2), ("Variance", numbers.variance))
+    for name, values in (*per_axis, ("Dry", numbers.friction)):
+        tables += [f"{name}[{k}] := {literal(value)};" for k, value in enumerate(values)]
+    tables += [f"Windows[{k}] := {length};" for k, length in enumerate(numbers.windows)]
+    inputs = [f"{name}{k + 1}" for name in ("Q", "Tau") for k in range(dof)]
+    most = literal(LARGEST)
+    door = [f"IF NOT (ABS({n}) <= {most}) THEN Status := 1; RETURN; END_IF;" for n in inputs]
+    samples = []
+    for k, (sign, offset) in enumerate(zip(own.sign, own.offset, strict=True)):
+        angle = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
+        samples.append(f"X[{k}] := {f'-({angle})' if sign < 0 else angle};")
+        samples.append(f"X[{k + dof}] := {'-' if sign < 0 else ''}Tau{k + 1};")
+    residuals = [f"W[{k}] := Middle[{k + dof}] - Model.Torque{k + 1};" for k in range(dof)]
+    residuals += [f"W[{k + dof}] := Model.Column{k + 1};" for k in range(dof)]
+    return {"tables": tables, "door": door, "samples": samples, "residuals": residuals}
+
+
+def _values(robot: Robot, numbers: PayloadNumbers) -> dict[str, str]:
+    """Numbers in the text."""
+    dof = robot.dof
+    whole = {
+        "dof": dof,
+        "two_dof": 2 * dof,
+        "three_dof": 3 * dof,
+        "last_axis": dof - 1,
+        "last_channel": 2 * dof - 1,
+        "last_ring": numbers.memory - 1,
+        "last_window": len(numbers.windows) - 1,
+        "search_phase": numbers.step // 2,
+    }
+    for name in ("patience", "step", "calm", "warm_up", "settle", "memory", "slack", "left"):
+        whole[name] = getattr(numbers, name)
+    for name in ("same", "confirm", "mixed"):
+        whole[name] = getattr(numbers, name)
+    real = {
+        "sample_time": 1 / numbers.rate,
+        "per": numbers.over_smoothing * numbers.rate,
+        "half_rate": numbers.rate / 2,
+        "square_rate": numbers.rate * numbers.rate,
+    }
+    names = "reach gain narrow_gain rest over_reversal tare limit relative zero pardon rest_speed"
+    for name in (*names.split(), "interval", "delay", "small"):
+        real[name] = getattr(numbers, name)
+    groups = (("Q", "Middle[{}]"), ("QD", "Rate[{}]"), ("QDD", "Bend[{}]"), ("S", "D3[{}]"))
+    arguments = [
+        ", ".join(f"{n}{k + 1} := {value.format(k)}" for k in range(dof)) for n, value in groups
+    ]
+    return {
+        "events": "TRUE" if numbers.events else "FALSE",
+        "unknown": UNKNOWN,
+        "tiny": TINY,
+        "weigh_when": "Waiting" if numbers.step == 1 else "Waiting AND (Phase = 1)",
+        "search_when": "Pending" if _apart(numbers) else "Search",
+        "arguments": ",\n          ".join(arguments),
+        **{name: str(value) for name, value in whole.items()},
+        **{name: literal(value) for name, value in real.items()},
+    }
+
+
+def _inputs(robot: Robot) -> tuple[Variable, ...]:
+    return (
+        *_axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
+        *_axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
+        Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
+        Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
+        Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
+    )
+
+
+def _axes(robot: Robot, name: str, comment: str) -> list[Variable]:
+    axes = range(1, robot.dof + 1)
+    return [Variable(f"{name}{i}", "LREAL", comment.format(i)) for i in axes]
+
+
+OUTPUTS = (
+    Variable("Mass", "LREAL", "payload in kg, 0 while the robot is empty"),
+    Variable("Std", "LREAL", f"standard deviation of Mass in kg; {UNKNOWN} while nothing is known"),
+    Variable("Event", "DINT", "of this sample, 0: none; 1: pick; 2: release; 3: lost grip"),
+    Variable("Loaded", "BOOL", "the robot carries a load"),
+    Variable("Status", "DINT", STATUS),
+    Variable("Picks", "DINT", "finished picks since the last reset"),
+    Variable("PickMass", "LREAL", "of the pick finished last, in kg"),
+    Variable("PickStd", "LREAL", "its standard deviation in kg"),
+    Variable("PickStart", "LREAL", "its begin in s since the first sample"),
+    Variable("PickDetected", "LREAL", "when it was known, in s since the first sample"),
+    Variable("PickEnd", "LREAL", "its end in s since the first sample"),
+    Variable("PickEnded", "DINT", "1: more was picked; 2: release; 3: lost grip; 4: begun anew"),
+)
+
+
+def _inner(numbers: PayloadNumbers) -> tuple[Variable, ...]:
+    """The estimator's memory."""
+
+    def array(count: int, kind: str = "LREAL") -> str:
+        return f"ARRAY[0..{count - 1}] OF {kind}"
+
+    n, m, wide, ring = numbers.dof, 2 * numbers.dof, 3 * numbers.dof + 1, numbers.memory
+    groups = (
+        ("Model", MODEL, "the robot's torque"),
+        ("A1 A2", array(n), "of the residual's autoregression"),
+        ("Variance Dry", array(n), "of the residual, in (N m)^2"),
+        ("Windows", array(len(numbers.windows), "DINT"), "lengths in residuals"),
+        ("X Last", array(m), "angles in rad, torques in N m"),
+        ("F1 F2 F3 F4 Middle Old", array(m), "stages of the first filter"),
+        ("D1 D2 D3", array(n), "stages of the directions"),
+        ("Rate", array(n), "in rad/s"),
+        ("Bend", array(n), "in rad/s^2"),
+        ("W N1 N2 N3 N4", array(wide), "stages of the second filter"),
+        ("R1 R2", array(n), "residuals before, in N m"),
+        ("C1 C2", array(n), "columns before, in N m/kg"),
+        ("RingS", array(ring), "sums of the last residuals, in 1/kg"),
+        ("RingI", array(ring), "their information, in 1/kg^2"),
+        ("RingV", array(ring), "speed of the platform then, in m/s"),
+        ("Score", array(ring), "log-likelihood ratios"),
+        ("SumS AddS TestS BaseS WinS", "LREAL", "in 1/kg"),
+        ("SumI AddI TestI BaseI WinI Rest", "LREAL", "in 1/kg^2"),
+        ("Clock EndTime Began Start Detected", "LREAL", "in s"),
+        ("LostMass ChangeMass Leap", "LREAL", "in kg"),
+        ("Before1 Turn White Fade Share Best Square Ago FoundAgo", "LREAL", "temporaries"),
+        ("i j k Found Longest Ended", "DINT", "temporaries"),
+        ("Phase History Skip Age Place Count Jumped Announced", "DINT", "counters"),
+        ("Started WithEvents HasTime HasLast HasFilter HasNarrow HasStart", "BOOL", "state"),
+        ("Waiting Pending Ready Lost", "BOOL", "state"),
+        ("Jump Weigh Search Known Fresh KeepStart AtRest Near Remnant", "BOOL", "temporaries"),
+    )
+    rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
+    return tuple(Variable(*row) for row in rows)
+
+
+def _operations(numbers: PayloadNumbers, model: FunctionBlock) -> int:
+    """The most that one call takes: a change is found; the model has its own call if it can."""
+    search = 14 * len(numbers.windows) + 30 * (numbers.memory - 1)
+    both = search + model.operations if numbers.step == 1 else max(search, model.operations)
+    return both + 80 * numbers.dof
+
+
+def _apart(numbers: PayloadNumbers) -> bool:
+    """Whether a cycle between residuals is left for the search alone."""
+    return numbers.step // 2 > 1

@@ -1,0 +1,1 @@
+"""Bodies that can exist: cones, shapes, charts, priors, and robots made of them."""

@@ -1,0 +1,1 @@
+"""Identification methods: a file per method."""

@@ -1,0 +1,360 @@
+"""Physically consistent least squares: the global optimum under linear matrix inequalities.
+
+From the triangular factor R = [[R1, r], [0, rho]] of [Y tau] and x = K v with the standard
+parameters v of consistent bodies, it minimises
+
+    f(v) = 1/2 |R1 K v - r|^2 + 1/2 rho^2        over the cones of `Bodies`,
+
+half the sum of squared residuals. It is a convex problem, and the duals of the cones prove the
+answer: the certificate is recomputed from them and trusts nothing that the solver says.
+
+Data cannot tell all standard parameters apart. By default a tie-break in two steps keeps the rest
+at the prior: first f plus squares so weak that they cost less than 1e-9 of the objective, then the
+bodies nearest to the prior among those with the same x, by the distance that is asked for. Where
+that second step is too narrow for the solver (bodies on the border of consistency), the first
+answer stays. With a `strength` of its own the regularisation is part of the objective, in one step:
+
+    f + strength * f_ls * g,    g the mean square of (u - prior) in scaled variables ("euclidean")
+    or twice the mean log-det divergence of pseudo-inertias ("entropic").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray, contract
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.bodies.bodies import Bodies
+from deltadyn.identification.bodies.body import Cone
+from deltadyn.identification.bodies.cone_program import ConeProgram, ConeSolution, square
+from deltadyn.identification.bodies.regulariser import Regulariser
+from deltadyn.identification.methods.rows import FactorFit, prior_vector
+from deltadyn.identification.problem import Certificate
+
+# The cone programs behind consistent least squares, and the proof of an answer.
+#
+# The squares are written about the unconstrained optimum and the program's unit is a multiple of
+# the least objective, so that neither a weak regularisation nor a small residual is lost in
+# rounding.
+
+
+#: The program's unit by the least objective, and whether the solver may rescale; tried in turn.
+ATTEMPTS = (
+    (1e2, False),
+    (1.0, True),
+    (1e2, True),
+    (1.0, False),
+    (1e4, False),
+    (1e7, False),
+    (1e10, False),
+    (1e13, False),
+)
+FINER = 1e-2  # of the tolerance: what the solver is asked for in those units
+SAME_FIT = 1e-9  # of the objective: what the tie-break may cost
+SLACK = 1e-9  # of the residual's norm: room for x in the tie-break
+TIE_ITERATIONS = 60
+MOST_INWARD = 1e-6  # share of the way to the interior that rounding may need
+PROVED = 1e-6  # of the objective: the largest gap of a proof
+ENOUGH = 1e-8  # of the objective: a gap at which no other attempt is made
+REACH = 10.0  # scales of a variable, or times its value: the proof holds that far from the answer
+NOT_SINGULAR = 1e-13  # of a cone's reference size: where a log-det divergence is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A point u (k,) inside the cones, the dual matrices of the cones, its proof and its end.
+
+    `trouble` says why it is not the optimum; it is empty where it is.
+    """
+
+    u: FloatArray
+    duals: tuple[FloatArray, ...]
+    proof: Certificate
+    solution: ConeSolution
+    trouble: str
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """minimise f(u) + regularisation over the bodies' cones and bounds, in scaled variables u."""
+
+    fit: FactorFit
+    bodies: Bodies
+    near: Regulariser
+    bounds: tuple[Cone, ...]
+
+    @property
+    def cones(self) -> tuple[Cone, ...]:
+        """The bodies' cones, then the bounds."""
+        return (*self.bodies.cones, *self.bounds)
+
+    @cached_property
+    def matrices(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """F (k, d, d) and constant (d, d) of each cone's sum u_k F[k] + constant, in its sizes."""
+        S = self.bodies.T * self.bodies.scale
+        out = []
+        for cone in self.cones:
+            sizes = np.outer(cone.size, cone.size)
+            F = contract("mij,mk->kij", cone.F / sizes, S[list(cone.columns)])
+            out.append((F, cone.constant / sizes))
+        return tuple(out)
+
+    def value(self, u: FloatArray) -> float:
+        """f and regularisation."""
+        return self.fit.value(u) + self.near.value(u)
+
+    def program(self, slack: float, target: FloatArray) -> tuple[ConeProgram, int]:
+        """Variables u and y with B u - slack y = target, under all cones; 1/2 |y|^2 is priced."""
+        k, rank = self.fit.B.shape[1], len(self.fit.c)
+        program = ConeProgram(k + rank + self.near.extra)
+        program.P[range(k, k + rank), range(k, k + rank)] = 1.0
+        size = np.linalg.norm(self.fit.B, axis=1)
+        M = np.zeros((rank, program.n))
+        M[:, :k] = self.fit.B / size[:, None]
+        M[:, k : k + rank] = -np.diag(slack / size)
+        program.equal(M, -target / size)
+        for F, constant in self.matrices:
+            full = np.zeros((program.n, *constant.shape))
+            full[:k] = F
+            if len(constant) == 1:
+                program.not_negative(full[:, 0, 0][None, :], constant[0])
+            else:
+                program.semidefinite(full, constant)
+        return program, k + rank
+
+
+def best_fit(task: Task, tolerance: float, limit: int) -> Answer:
+    """The optimum; where no attempt proves one, the first attempt and its trouble."""
+    kept: Answer | None = None
+    for factor, rescale in ATTEMPTS:
+        unit = factor * task.fit.reference
+        program, start = task.program(float(np.sqrt(unit)), task.fit.c)
+        task.near.add(program, start, unit)
+        found = program.solve(FINER * tolerance, limit, rescale)
+        u, trouble = _inside(task, found)
+        count = 1 + len(task.cones)
+        duals = tuple(unit * square(dual) for dual in found.duals[1:count])
+        if found.solved:
+            slope, below = task.near.tangent(u, found.duals[count:], unit)
+            proof = prove(task, u, duals, slope, below)
+        else:
+            proof = Certificate.of(task.value(u), -np.inf, task.fit.reference)
+        answer = Answer(u, duals, proof, found, trouble)
+        if kept is None or _better(answer, kept):
+            kept = answer
+        if not trouble and answer.proof.holds(ENOUGH):
+            break
+    assert kept is not None
+    if kept.trouble or kept.proof.holds(PROVED):
+        return kept
+    unproved = f"{kept.solution.sentence} It is not proved: {kept.proof.sentence}"
+    return Answer(kept.u, kept.duals, kept.proof, kept.solution, unproved)
+
+
+def _better(new: Answer, old: Answer) -> bool:
+    if new.trouble:
+        return False
+    return bool(old.trouble) or new.proof.relative < old.proof.relative
+
+
+def prove(
+    task: Task, u: FloatArray, duals: tuple[FloatArray, ...], slope: FloatArray, below: float
+) -> Certificate:
+    """A lower bound of the objective from the cones' duals, whatever the solver says of them.
+
+    `slope` and `below` are a plane under the regularisation. For any d = u' - u with u' in the
+    cones and any positive semidefinite Z, by convexity F(u') >= F(u) - below - sum <Z, M(u)> +
+    rest.d + 1/2 |B d|^2 with rest = f'(u) + slope - sum <Z, M'>. What the data see of `rest` is
+    paid by the square; the other part is bounded within `REACH` of the answer.
+    """
+    fit, overlap = task.fit, below
+    rest = fit.B.T @ (fit.B @ u - fit.c) + slope
+    for (F, constant), dual in zip(task.matrices, duals, strict=True):
+        values, vectors = np.linalg.eigh(dual)
+        Z = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        rest = rest - contract("kij,ij->k", F, Z)
+        overlap += float(np.sum((contract("k,kij->ij", u, F) + constant) * Z))
+    reach = REACH * float(np.linalg.norm(np.maximum(np.abs(u), 1.0)))
+    size = np.linalg.norm(fit.B, axis=1)
+    V = fit.B / size[:, None]  # orthonormal rows
+    seen = V @ rest
+    paid = np.minimum((seen / size) ** 2 / 2, np.abs(seen) * reach)
+    unseen = rest - V.T @ seen
+    loss = overlap + float(paid.sum()) + float(np.linalg.norm(unseen)) * reach
+    value = task.value(u)
+    return Certificate.of(value, value - loss if np.isfinite(loss) else -np.inf, fit.reference)
+
+
+def nearest(task: Task, near: Regulariser, u: FloatArray, tolerance: float) -> FloatArray:
+    """The tie-break: nearest to the prior with B u as it is; u itself where nothing is gained."""
+    fit = task.fit
+    now = fit.value(u)
+    again = Task(fit, task.bodies, near.weighted(2 / near.count), task.bounds)
+    room = SLACK * float(np.sqrt(2 * max(now, fit.reference)))
+    best = u
+    for rescale in (True, False):
+        program, start = again.program(room, fit.B @ u)
+        again.near.add(program, start, 1.0)
+        other, trouble = _inside(again, program.solve(tolerance, TIE_ITERATIONS, rescale))
+        same = fit.value(other) <= now + SAME_FIT * max(now, fit.reference)
+        if same and not trouble and near.distance(other) < near.distance(best):
+            return other
+    return best
+
+
+def _inside(task: Task, found: ConeSolution) -> tuple[FloatArray, str]:
+    """The solver's answer moved into the cones by what its rounding needs, and what is wrong."""
+    bodies = task.bodies
+    u = found.x[: len(bodies.scale)]
+    if not np.all(np.isfinite(u)):
+        return bodies.interior / bodies.scale, found.sentence
+    least = NOT_SINGULAR if task.near.divergences else 0.0
+    z, share = bodies.inward(u * bodies.scale, least)
+    if not found.solved:
+        return z / bodies.scale, found.sentence
+    if share > MOST_INWARD:
+        outside = f"Its answer lies outside the cones by {share:.1e} of the way to their inside."
+        return z / bodies.scale, f"{found.sentence} {outside}"
+    missed = [cone.text for cone in task.bounds if cone.margin(bodies.T @ z) < -MOST_INWARD]
+    if missed:
+        return z / bodies.scale, f"{found.sentence} But not so in its answer: {missed[0]}."
+    return z / bodies.scale, ""
+
+
+TIE_BREAK = 1e-10  # of f_ls, per unit of g
+ON_BORDER = 1e-5  # of a cone's reference size
+PRICED = 1e-9  # of the objective: what a constraint costs at least to count as active
+
+
+@dataclass(frozen=True)
+class ActiveCone:
+    """A constraint that the optimum touches, and its price: half squares per reference size."""
+
+    body: str
+    text: str
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexResult:
+    """The consistent standard parameters that fit best, and the proof.
+
+    `objective` is f, half the sum of squared (weighted) residuals, `unconstrained` its least value
+    without constraints, `regularisation` the weighted distance from the prior; `certificate` holds
+    primal and dual of objective + regularisation. `distance` is the root mean square distance from
+    the prior in scaled variables.
+    """
+
+    standard: dict[str, float]
+    x: FloatArray
+    objective: float
+    unconstrained: float
+    regularisation: float
+    distance: float
+    certificate: Certificate
+    iterations: int
+    status: str
+    converged: bool
+    active: tuple[ActiveCone, ...]
+
+    @property
+    def vector(self) -> FloatArray:
+        """Standard values (n,) in the order of the bodies' names."""
+        return np.array(list(self.standard.values()))
+
+
+def solve_convex(
+    factor: FloatArray,
+    K: FloatArray,
+    bodies: Bodies,
+    prior: Mapping[str, float] | FloatArray | None = None,
+    *,
+    regularisation: str | None = "euclidean",
+    strength: float | None = None,
+    weight: float | None = None,
+    scale: FloatArray | None = None,
+    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> ConvexResult:
+    """Minimise half the squared residuals of a factor (b+1, b+1) over consistent bodies.
+
+    `K` (b, n) gives the factor's parameters from the bodies' standard ones. `prior` replaces the
+    robot's own values. `strength` None breaks ties only; `weight` is the absolute weight of the
+    distance (1/2 weight |u - u0|^2) in place of a strength. `scale` (n,) measures the distance in
+    standard parameters, as [gnad2024] eq. 15 does. `bounds` limit standard parameters by name.
+    """
+    for name, number in (("strength", strength), ("weight", weight)):
+        if number is not None and not (np.isfinite(number) and number >= 0):
+            raise InputError(name, number, "a number of at least 0, or None")
+    if strength is not None and weight is not None:
+        raise InputError("weight", weight, "None where a strength is given")
+    if scale is not None and regularisation != "euclidean":
+        raise InputError("scale", scale, "None for a regularisation other than 'euclidean'")
+    fit = FactorFit.of(factor, K, bodies)
+    v0 = prior_vector(bodies, prior)
+    near = Regulariser.of(bodies, v0, regularisation, scale)
+    ties = strength is None and weight is None
+    if ties:
+        share = near if regularisation != "entropic" else Regulariser.of(bodies, v0, "euclidean")
+        priced = share.weighted(2 * TIE_BREAK * fit.reference / max(share.count, 1))
+    else:
+        relative = 2 * (strength or 0.0) * fit.reference / max(near.count, 1)
+        priced = near.weighted(relative if weight is None else weight)
+    task = Task(fit, bodies, priced, _bounds(bodies, bounds))
+    answer = best_fit(task, tolerance, max_iterations)
+    u, proof = answer.u, answer.proof
+    if ties and near.count and not answer.trouble:
+        u = nearest(task, near, u, tolerance)
+        proof = Certificate.of(task.value(u), proof.dual, proof.reference)
+    standard = bodies.standard(u * bodies.scale)
+    return ConvexResult(
+        standard=standard,
+        x=K @ np.array(list(standard.values())),
+        objective=fit.value(u),
+        unconstrained=fit.floor,
+        regularisation=priced.value(u),
+        distance=float(np.sqrt(2 * near.distance(u) / near.count)) if near.count else 0.0,
+        certificate=proof,
+        iterations=answer.solution.iterations,
+        status=answer.trouble or "The optimum is found and proved.",
+        converged=not answer.trouble,
+        active=() if answer.trouble else _active(task, answer, u),
+    )
+
+
+def _active(task: Task, answer: Answer, u: FloatArray) -> tuple[ActiveCone, ...]:
+    """Cones on whose border the answer lies and that cost something, the dearest first."""
+    out = []
+    v = task.bodies.T @ (u * task.bodies.scale)
+    for cone, dual in zip(task.cones, answer.duals, strict=True):
+        price = float(np.linalg.norm(dual))
+        if cone.margin(v) < ON_BORDER and price > PRICED * task.fit.reference:
+            out.append(ActiveCone(cone.body, cone.text, price))
+    return tuple(sorted(out, key=lambda item: -item.price))
+
+
+def _bounds(
+    bodies: Bodies, bounds: Mapping[str, tuple[float | None, float | None]] | None
+) -> tuple[Cone, ...]:
+    """Half-spaces for lower and upper bounds of standard parameters."""
+    out = []
+    for name, (low, high) in (bounds or {}).items():
+        if name not in bodies.names:
+            raise UnknownNameError("bounds", name, bodies.names)
+        j = bodies.names.index(name)
+        if low is not None and high is not None and low > high:
+            raise InputError(f"bounds of {name}", [low, high], "low <= high")
+        if not bodies.T[j].any():
+            raise InputError("bounds", name, "a parameter that this family of bodies can move")
+        size = np.sqrt(np.abs(bodies.T[j] * bodies.scale).max(keepdims=True))
+        for limit, sign, word in ((low, 1.0, "below"), (high, -1.0, "above")):
+            if limit is not None:
+                text = f"{name} is not {word} {limit:g}"
+                F, constant = np.array([[[sign]]]), np.array([[-sign * limit]])
+                out.append(Cone(name, "bound", text, (j,), F, constant, size))
+    return tuple(out)

@@ -1,0 +1,345 @@
+"""Particle swarm with a distributed cyclic neighbourhood [kim2022] eqs. 31-35.
+
+The objective is eq. 33, the sum of absolute residuals. Rows whose residual cannot change its sign
+where the particles are add up to one linear function, so that a swarm that has drawn together needs
+few rows; the sum is the same to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.methods.rows import Rows, linear_rows, one_each, positive, whole
+
+# The sum of absolute residuals at many points, exact, with few rows where the points are close.
+
+
+BLOCK = 256  # rows at once: residuals of 300 points in 0.6 MB stay in the second-level cache
+MARGIN = 1.5  # of the ellipsoid around the points, so that it serves some moves
+RENEW = 10  # evaluations, after which the ellipsoid is drawn anew
+STRAY = 0.02  # share of points outside the ellipsoid at which it is drawn anew at once
+ROUNDING = 1e-10  # of a row's torques: residuals as small as this keep their row
+
+
+class SignedSum:
+    """f(x) = sum_i |tau_i - Y_i x| for points x (P, k).
+
+    With m and S the mean and the covariance of the points, every x of the ellipsoid
+    |S^-1/2 (x - m)| <= radius has |Y_i (x - m)| <= radius |Y_i S^1/2|. Rows with a larger residual
+    at m have one sign there, and their sum is linear in x. Points outside are summed over all rows.
+    """
+
+    def __init__(self, Y: FloatArray, tau: FloatArray) -> None:
+        self._rows = np.concatenate([Y, tau[:, None]], axis=1)  # (N, k + 1)
+        self._size = np.abs(self._rows).sum(axis=1)
+        self._age = RENEW
+        self._read = 0.0
+        self._points = 0
+
+    @property
+    def rows_read(self) -> float:
+        """The share of rows read one by one, over all points so far."""
+        return self._read / max(1, self._points * len(self._rows))
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """f at all points (P, k)."""
+        if self._age >= RENEW:
+            self._draw(x)
+        away = self._outside(x)
+        if self._age and away.sum() > STRAY * len(x):
+            self._draw(x)
+            away = self._outside(x)
+        value = self._sum(self._active, x)
+        value += self._constant + (x - self._centre) @ self._slope
+        if away.any():
+            value[away] = self._sum(self._rows, x[away])
+        self._age += 1
+        self._points += len(x)
+        self._read += len(self._active) * len(x) + len(self._rows) * int(away.sum())
+        return value
+
+    def _draw(self, x: FloatArray) -> None:
+        """Find the ellipsoid around the points and the rows that change their sign in it."""
+        self._age = 0
+        centre = x.mean(axis=0)
+        offset = x - centre
+        tiny = 1e-14 * (np.abs(x).max(axis=0) + 1e-300)  # keeps a collapsed swarm invertible
+        S = offset.T @ offset / len(x) + np.diag(tiny**2)
+        scale = np.sqrt(np.diag(S))
+        factor = np.linalg.cholesky(S / np.outer(scale, scale) + 1e-12 * np.eye(len(S)))
+        self._centre = centre
+        self._to_ball = np.linalg.inv(factor) / scale  # (k, k)
+        self._radius = MARGIN * float(np.linalg.norm(offset @ self._to_ball.T, axis=1).max())
+        Y = self._rows[:, :-1]
+        reach = self._radius * np.linalg.norm(Y @ (factor * scale[:, None]), axis=1)
+        residual = self._rows[:, -1] - Y @ centre
+        size = self._size * (1.0 + float(np.abs(centre).max()))
+        sure = np.abs(residual) > reach + ROUNDING * size
+        sign = np.sign(residual[sure])
+        self._constant = float(np.abs(residual[sure]).sum())
+        self._slope = -(sign @ Y[sure])
+        self._active = self._rows[~sure]
+
+    def _outside(self, x: FloatArray) -> FloatArray:
+        distance = np.linalg.norm((x - self._centre) @ self._to_ball.T, axis=1)
+        outside: FloatArray = distance > self._radius
+        return outside
+
+    def _sum(self, rows: FloatArray, x: FloatArray) -> FloatArray:
+        """The sum over some rows, block by block."""
+        points = np.empty((x.shape[1] + 1, len(x)))
+        points[:-1], points[-1] = -x.T, 1.0
+        total, ones = np.zeros(len(x)), np.ones(BLOCK)
+        buffer = np.empty((min(BLOCK, len(rows)), len(x)))
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
+            residual = np.matmul(block, points, out=buffer[: len(block)])
+            np.abs(residual, out=residual)
+            total += ones[: len(block)] @ residual
+        return total
+
+
+TOPOLOGIES = ("cyclic", "star")
+BESTS = ("best", "current")
+DRAWS = ("particle", "coordinate")
+BOUNDS = ("start", "keep")
+INERTIA, ATTRACTION = 0.72984, (1.49618, 1.49618)  # [kim2022] section 3
+
+
+@dataclass(frozen=True, eq=False)
+class SwarmResult:
+    """The best position x (k,) that any particle has been at, and how it was found.
+
+    `history` (iterations + 1,) is the best objective so far, `spread` the largest standard
+    deviation of a coordinate over the particles at the end, relative to the width of its bounds.
+    `rows_read` is the share of rows that had to be read one by one to evaluate all particles.
+    """
+
+    x: FloatArray
+    objective: float
+    history: FloatArray
+    evaluations: int
+    status: str
+    topology: str
+    neighbours_best: str
+    bounds: str
+    spread: float
+    rows_read: float
+    seed: int
+
+
+@dataclass(eq=False)
+class _Flock:
+    """Positions x, velocities v, best positions and their objectives."""
+
+    x: FloatArray
+    v: FloatArray
+    value: FloatArray
+    best: FloatArray
+    best_value: FloatArray
+
+
+def swarm(
+    Y: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    lower: npt.ArrayLike,
+    upper: npt.ArrayLike,
+    *,
+    particles: int = 300,
+    neighbours: int = 60,
+    iterations: int = 1000,
+    inertia: float = INERTIA,
+    attraction: tuple[float, float] = ATTRACTION,
+    topology: str = "cyclic",
+    neighbours_best: str = "best",
+    draws: str = "particle",
+    bounds: str = "start",
+    seed: int = 0,
+    progress: bool = False,
+) -> SwarmResult:
+    """Minimise sum |tau - Y x| [kim2022] eq. 33 by a particle swarm, eqs. 34-35.
+
+    Particles start at rest, uniform between `lower` and `upper` (k,). `bounds="start"` lets them
+    leave these bounds, as in the paper; "keep" stops them there. In topology "cyclic" a particle
+    follows the best of itself and `neighbours` / 2 on either side of the ring, in "star" the best
+    of all. `neighbours_best` is over the neighbours' best positions so far, "best", or over their
+    present ones, "current" (eq. 32 and the update as printed). `draws` gives every coordinate its
+    own random numbers, or one pair to a "particle" (eq. 34 as printed), which keeps a particle in
+    the plane of its three points.
+    """
+    rows = linear_rows(Y, tau)
+    k = rows.Y.shape[1]
+    low, high = _bounds(lower, upper, k)
+    count, rounds = whole(particles, "particles", 2), whole(iterations, "iterations", 1)
+    for name, value, names in (
+        ("topology", topology, TOPOLOGIES),
+        ("neighbours_best", neighbours_best, BESTS),
+        ("draws", draws, DRAWS),
+        ("bounds", bounds, BOUNDS),
+    ):
+        if value not in names:
+            raise UnknownNameError(name, value, names)
+    half = _half(neighbours, count) if topology == "cyclic" else count
+    c0 = positive(inertia, "inertia", zero=True)
+    c1, c2 = (positive(value, "attraction", zero=True) for value in _pair(attraction))
+    rng = np.random.default_rng(whole(seed, "seed", 0))
+    objective = SignedSum(rows.Y, rows.tau)
+    flock = _start(objective, rng, low, high, count)
+    history = np.empty(rounds + 1)
+    history[0] = flock.best_value.min()
+    shape = (2, count, k if draws == "coordinate" else 1)
+    with _bar(progress, rounds) as report:
+        for step in range(rounds):
+            leader = _leaders(flock, half, neighbours_best)
+            own, social = rng.random(shape)
+            flock.v *= c0
+            flock.v += c1 * own * (flock.best - flock.x)
+            flock.v += c2 * social * (leader - flock.x)
+            flock.x += flock.v
+            if bounds == "keep":
+                _stop_at(flock, low, high)
+            _judge(flock, objective)
+            history[step + 1] = flock.best_value.min()
+            report(history[step + 1])
+    return _result(
+        rows, flock, history, objective, high - low, (topology, neighbours_best, bounds), int(seed)
+    )
+
+
+def _start(
+    objective: SignedSum,
+    rng: np.random.Generator,
+    low: FloatArray,
+    high: FloatArray,
+    count: int,
+) -> _Flock:
+    x = low + (high - low) * rng.random((count, len(low)))
+    value = objective(x)
+    return _Flock(x, np.zeros_like(x), value, x.copy(), value.copy())
+
+
+def _leaders(flock: _Flock, half: int, neighbours_best: str) -> FloatArray:
+    """The position (P, k) that each particle follows [kim2022] eq. 32."""
+    if neighbours_best == "best":
+        places, values = flock.best, flock.best_value
+    else:
+        places, values = flock.x, flock.value
+    return places[ring_minimum(values, half)]
+
+
+def ring_minimum(values: FloatArray, half: int) -> npt.NDArray[np.intp]:
+    """Where the least of values (P,) is within `half` places on either side of a ring.
+
+    Of equal values the first is taken, counted from the left end of the window.
+    """
+    count = len(values)
+    if 2 * half + 1 >= count:
+        return np.full(count, int(values.argmin()))
+    around = np.concatenate([values[count - half :], values, values[:half]])
+    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * half + 1)  # (P, 2 half + 1)
+    places: npt.NDArray[np.intp] = (windows.argmin(axis=1) + np.arange(count) - half) % count
+    return places
+
+
+def _judge(flock: _Flock, objective: SignedSum) -> None:
+    """Evaluate all particles and let them remember what is better."""
+    flock.value = objective(flock.x)
+    better = flock.value < flock.best_value
+    flock.best[better] = flock.x[better]
+    flock.best_value[better] = flock.value[better]
+
+
+def _stop_at(flock: _Flock, low: FloatArray, high: FloatArray) -> None:
+    """A particle that would leave the bounds stays on them and loses that velocity."""
+    beyond = (flock.x < low) | (flock.x > high)
+    np.clip(flock.x, low, high, out=flock.x)
+    flock.v[beyond] = 0.0
+
+
+def _result(
+    rows: Rows,
+    flock: _Flock,
+    history: FloatArray,
+    objective: SignedSum,
+    width: FloatArray,
+    choice: tuple[str, str, str],
+    seed: int,
+) -> SwarmResult:
+    x = flock.best[int(flock.best_value.argmin())].copy()
+    spread = float((flock.x.std(axis=0) / width).max())
+    topology, neighbours_best, bounds = choice
+    rounds, evaluations = len(history) - 1, len(history) * len(flock.x)
+    status = (
+        f"{rounds} iterations done; the particles are spread over {spread:.1e} of the bounds, "
+        f"{topology} neighbourhood, leaders by their {neighbours_best} positions; "
+        "no proof of optimality"
+    )
+    return SwarmResult(
+        x,
+        float(np.abs(rows.tau - rows.Y @ x).sum()),
+        history,
+        evaluations,
+        status,
+        topology,
+        neighbours_best,
+        bounds,
+        spread,
+        objective.rows_read,
+        seed,
+    )
+
+
+def _bounds(lower: npt.ArrayLike, upper: npt.ArrayLike, k: int) -> tuple[FloatArray, FloatArray]:
+    low, high = one_each(lower, k, "lower"), one_each(upper, k, "upper")
+    for name, array in (("lower", low), ("upper", high)):
+        bad = np.flatnonzero(~np.isfinite(array))
+        if bad.size:
+            where = f"parameter {bad[0]}"
+            raise InputError(name, float(array[bad[0]]), "finite numbers", where=where)
+    bad = np.flatnonzero(low >= high)
+    if bad.size:
+        j = int(bad[0])
+        allowed = f"more than lower, {low[j]:g}"
+        raise InputError("upper", float(high[j]), allowed, where=f"parameter {j}")
+    return low, high
+
+
+def _half(neighbours: object, count: int) -> int:
+    number = whole(neighbours, "neighbours", 2)
+    if number % 2 or number >= count:
+        allowed = f"an even number below that of particles, {count}"
+        raise InputError("neighbours", number, allowed)
+    return number // 2
+
+
+def _pair(attraction: object) -> tuple[object, object]:
+    if not isinstance(attraction, tuple | list) or len(attraction) != 2:
+        raise InputError("attraction", attraction, "two numbers: to the own best, to the leader")
+    return attraction[0], attraction[1]
+
+
+@contextmanager
+def _bar(show: bool, total: int) -> Iterator[Callable[[float], None]]:
+    """A bar of iterations on the standard error with the best objective, where it is wanted."""
+    if not show:
+        yield lambda value: None
+        return
+    from rich.console import Console  # imported where a bar is drawn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} iterations"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("swarm", total=total)
+        yield lambda value: bar.update(task, advance=1, description=f"swarm, best {value:.6g}")

@@ -1,0 +1,209 @@
+"""Batches from an OPC UA server: one node whose value is a packed batch, with reconnection.
+
+One ByteString node, and not one node per quantity: values of different nodes arrive at different
+times, and a subscription cannot follow single samples at 2 kHz. A value is a whole batch, the
+server's queue keeps those between two publications, and the number in it tells what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from deltadyn.errors import InputError, extra_module
+from deltadyn.payload.live import Backoff, Connection, persistent
+
+if TYPE_CHECKING:
+    import aiomqtt
+
+
+# Batches from an MQTT broker, with reconnection; results go back to it where asked.
+
+
+PORTS = {"mqtt": 1883, "mqtts": 8883}
+FORM = "mqtt://[user[:password]@]host[:port]/topic, or mqtts:// with TLS"
+QUEUE = 10_000  # messages that may wait here; later ones are dropped, and counted as a gap
+TIMEOUT = 5.0  # s, of an answer of the broker
+KEEPALIVE = 10  # s after which a silent broker is asked whether it is there
+
+
+@dataclass(frozen=True)
+class MqttAddress:
+    """A broker and a topic on it."""
+
+    host: str
+    port: int
+    topic: str
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: bool = False
+
+    @classmethod
+    def parse(cls, url: str) -> MqttAddress:
+        """The address in mqtt://user:password@host:port/topic; user, port are optional."""
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError:
+            raise InputError("port", _shown(url), "0 to 65535") from None
+        topic = unquote(parts.path.removeprefix("/"))
+        if parts.scheme not in PORTS or not parts.hostname or parts.query or parts.fragment:
+            raise InputError("address", _shown(url), FORM)
+        if not topic or any(mark in topic for mark in "+#\0"):
+            raise InputError("topic", topic, "one topic, without + and #: a stream is of one robot")
+        return cls(
+            parts.hostname,
+            PORTS[parts.scheme] if port is None else port,
+            topic,
+            None if parts.username is None else unquote(parts.username),
+            None if parts.password is None else unquote(parts.password),
+            parts.scheme == "mqtts",
+        )
+
+    def __str__(self) -> str:
+        """The address without user and password."""
+        return f"mqtt{'s' if self.tls else ''}://{self.host}:{self.port}/{self.topic}"
+
+
+class MqttStream:
+    """Messages of a topic; `publish` sends to `<topic>/payload`.
+
+    The subscription has quality of service 1, so the sender's choice between 0 and 1 holds. What
+    is published while the connection is down is lost and shows as a gap: late samples are of no
+    use to a live estimate.
+    """
+
+    def __init__(self, address: str | MqttAddress, *, backoff: Backoff | None = None) -> None:
+        self.address = MqttAddress.parse(address) if isinstance(address, str) else address
+        self.backoff = backoff or Backoff()
+        self._library = extra_module("aiomqtt", "a stream over MQTT", "mqtt")
+        self._client: aiomqtt.Client | None = None
+        self.unpublished = 0
+
+    def items(self) -> AsyncIterator[bytes | Connection]:
+        """Messages and changes of the connection, without end."""
+        return persistent(self._session, (self._library.MqttError, OSError), self.backoff)
+
+    async def publish(self, text: str) -> bool:
+        """Send a text to `<topic>/payload`; False, and counted, where the broker is away."""
+        try:
+            if self._client is None:
+                raise self._library.MqttError("not connected")
+            await self._client.publish(f"{self.address.topic}/payload", text, qos=0)
+        except (self._library.MqttError, OSError):
+            self.unpublished += 1
+            return False
+        return True
+
+    async def _session(self) -> AsyncIterator[bytes | Connection]:
+        address = self.address
+        tls = self._library.TLSParameters() if address.tls else None
+        client = self._library.Client(
+            address.host,
+            address.port,
+            username=address.username,
+            password=address.password,
+            tls_params=tls,
+            timeout=TIMEOUT,
+            keepalive=KEEPALIVE,
+            max_queued_incoming_messages=QUEUE,
+        )
+        async with client:
+            await client.subscribe(address.topic, qos=1)
+            self._client = client
+            try:
+                yield Connection(True, str(address))
+                async for message in client.messages:
+                    yield bytes(message.payload or b"")
+            finally:
+                self._client = None
+
+
+def _shown(url: str) -> str:
+    """An address without what stands before @, which may be a password."""
+    scheme, mark, rest = url.rpartition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}"
+
+
+PERIOD = 20.0  # ms between publications
+OPCUA_QUEUE = (
+    1000  # values that may wait at the server, and here; the oldest is dropped, a gap shows
+)
+WATCH = 1.0  # s without a value after which the server is asked whether it is there
+OPCUA_TIMEOUT = 4.0  # s, of an answer
+
+
+class OpcuaStream:
+    """Values of the node `node`, such as "ns=2;s=Robot.Batches", a ByteString or a String.
+
+    A ByteString holds a packed batch, a String a JSON message. The value that a server has when
+    the subscription begins counts, unless it is empty.
+    """
+
+    def __init__(self, url: str, node: str, *, backoff: Backoff | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            sound = parts.scheme == "opc.tcp" and parts.hostname and parts.port is not None
+        except ValueError:
+            sound = False
+        if not sound:
+            raise InputError("address", _place(url), "opc.tcp://host:port[/path]")
+        self._library = extra_module("asyncua", "a stream over OPC UA", "opcua")
+        ua = self._library.ua
+        try:
+            self.node = ua.NodeId.from_string(node)
+        except (ua.UaError, ValueError):
+            raise InputError("node", node, "a node id such as ns=2;s=Robot.Batches") from None
+        self.url = url
+        self.backoff = backoff or Backoff()
+
+    def __str__(self) -> str:
+        """Address and node, without user and password."""
+        return f"opc.tcp://{_place(self.url)}, node {self.node.to_string()}"
+
+    def items(self) -> AsyncIterator[object]:
+        """Values and changes of the connection, without end."""
+        errors = (self._library.ua.UaError, OSError, asyncio.TimeoutError)
+        return persistent(self._session, errors, self.backoff)
+
+    async def _session(self) -> AsyncIterator[object]:
+        inbox = _Inbox()
+        client = self._library.Client(self.url, timeout=OPCUA_TIMEOUT)
+        async with client:
+            subscription = await client.create_subscription(PERIOD, inbox)
+            await subscription.subscribe_data_change(
+                client.get_node(self.node), queuesize=OPCUA_QUEUE, sampling_interval=0.0
+            )
+            yield Connection(True, str(self))
+            first = True
+            while True:
+                try:
+                    async with asyncio.timeout(WATCH):
+                        value = await inbox.values.get()
+                except TimeoutError:
+                    await client.nodes.server_state.read_value()  # fails where the server is away
+                    continue
+                if value or not first:
+                    yield value
+                first = False
+
+
+class _Inbox:
+    """Takes values from the subscription, in their order."""
+
+    def __init__(self) -> None:
+        self.values: asyncio.Queue[object] = asyncio.Queue(OPCUA_QUEUE)
+
+    def datachange_notification(self, node: Any, value: object, data: Any) -> None:
+        """Called for every value of the node."""
+        if self.values.full():
+            self.values.get_nowait()
+        self.values.put_nowait(value)
+
+
+def _place(url: str) -> str:
+    """An address without scheme, user and password."""
+    return url.rpartition("@")[2].removeprefix("opc.tcp://")

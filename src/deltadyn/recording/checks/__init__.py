@@ -1,0 +1,1 @@
+"""Checks of a recording: time, signals, the robot, homing."""

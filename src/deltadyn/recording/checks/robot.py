@@ -1,0 +1,325 @@
+"""Checks against the robot: closure of the loop, limits, units, signs and order of the axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import State, forward_kinematics
+from deltadyn.recording.checks.findings import Finding, as_rows, ranges_where, rows_text
+from deltadyn.recording.checks.stretch import Stretch
+from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.robot import Robot
+
+TURN = 2 * math.pi
+LARGEST_ANGLE = 3.5  # rad; an arm cannot turn further than half a turn
+CLOSED = 0.99  # share of samples at which the loop must close
+BETTER = 0.25  # of correlation, by which another reading must beat the recording's own
+GOOD = 0.8  # correlation of a reading that explains the torques
+OPPOSITE = -0.5
+EXPLAINED = 0.005  # share of the torques left unexplained that is no reason to look further
+PLAINLY = 0.35  # of what is unexplained: another reading must be so much better
+UNIT_FACTOR = 5.0  # a torque that is so many times the model's is in another unit
+ANGLE_SLACK = math.radians(1.0)
+LIMIT_SLACK = 1.2
+POSE_ERROR = 0.005  # m
+
+_READINGS = (
+    ("angle unit", math.pi / 180, "degrees that were taken as radians"),
+    ("angle unit", 180 / math.pi, "radians that were taken as degrees"),
+    ("angle sign", -1.0, "angles with the opposite sign"),
+)
+
+
+def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """The exact model's torque (n, dof) of the robot; NaN where the loop does not close."""
+    state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
+    return np.asarray(inverse_dynamics(robot, state))
+
+
+def check_closure(recording: Recording, robot: Robot) -> Iterator[Finding]:
+    """Angles at which no platform position closes the loop."""
+    finite = np.asarray(np.isfinite(recording.q).all(axis=1))
+    stride = max(1, len(recording) // 200_000)
+    q = recording.q[::stride]
+    p = forward_kinematics(robot, np.where(np.isfinite(q), q, np.nan), unreachable="nan")
+    open_rows = np.isnan(p).any(axis=1) & finite[::stride]
+    if not open_rows.any():
+        return
+    share = float(open_rows.mean())
+    ranges = ranges_where(open_rows) * stride
+    rows = as_rows(ranges)
+    yield Finding(
+        "open loop",
+        "error",
+        "q",
+        f"At {100 * share:.3g} % of the samples no platform position closes the loop, "
+        f"{rows_text(rows, len(ranges))}.",
+        "Check unit, sign, offset and order of the angles, and the robot's lengths.",
+        rows,
+        len(ranges),
+        share,
+    )
+
+
+def check_range(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+    """Arm angles beyond half a turn are degrees; then the robot's own limits."""
+    size = np.abs(recording.q[:, :3])
+    beyond = (size > LARGEST_ANGLE).any(axis=1)
+    if beyond.mean() > 0.01:
+        yield Finding(
+            "angle unit",
+            "error",
+            "q",
+            f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians?",
+            "Name the unit in the header (q1_deg) or in a column map.",
+            value=math.pi / 180,
+        )
+    elif robot is not None:
+        yield from _angle_limits(recording, robot)
+
+
+def check_rates(recording: Recording, stretch: Stretch) -> Iterator[Finding]:
+    """Measured rates against the derivative of the angles: unit, sign, and the unit of time."""
+    if recording.qd is None:
+        return
+    measured = recording.qd[stretch.row]
+    factors = []
+    for axis in range(recording.dof):
+        x, y = stretch.qd[:, axis], measured[:, axis]
+        if not np.isfinite(y).all() or np.sqrt(np.mean(x * x)) < 1e-6:
+            continue
+        if abs(_cosine(x, y)) > GOOD:
+            factors.append((axis, float(x @ y / (x @ x))))
+    wrong = [(axis, factor) for axis, factor in factors if not 0.8 < factor < 1.25]
+    if not wrong:
+        return
+    axis, factor = wrong[0]
+    names = {180 / math.pi: "deg/s", 30 / math.pi: "rpm", 1 / TURN: "rev/s", -1.0: "opposite sign"}
+    guess = _nearest(factor, names)
+    timing = {1e3: "t was read 1000 times too long", 1e-3: "t was read 1000 times too short"}
+    other = _nearest(factor, timing)
+    kind = "time unit" if other and not guess else "rate unit"
+    yield Finding(
+        kind,
+        "error",
+        channel_name("qd", axis),
+        f"The measured rate is {factor:.4g} times the derivative of the angle"
+        + (f": {guess or other}?" if guess or other else "."),
+        "Name the units of time and rate in the header or in a column map.",
+        value=factor,
+    )
+
+
+def check_readings(stretch: Stretch, robot: Robot) -> Iterator[Finding]:
+    """Other readings of the angles that explain the torques where the recording's does not."""
+    own = _unexplained(stretch, robot, 1.0)
+    if own < EXPLAINED:
+        return
+    others = [(_unexplained(stretch, robot, reading[1]), reading) for reading in _READINGS]
+    best, (kind, factor, text) = min(others)
+    if best > PLAINLY * own:
+        return
+    yield Finding(
+        kind,
+        "error",
+        "q",
+        f"The angles look like {text}: the model then leaves {100 * best:.2g} % of the torques "
+        f"unexplained, and {100 * own:.2g} % as they are.",
+        "Correct the unit or sign in a column map, or the controller section of the robot file.",
+        value=factor,
+    )
+
+
+def check_torques(stretch: Stretch, robot: Robot, model: FloatArray) -> Iterator[Finding]:
+    """Order, sign and unit of the torques, by correlation with the exact model's."""
+    good = np.isfinite(model).all(axis=1)
+    if good.mean() < CLOSED or good.sum() < 50:
+        return
+    tau, model = stretch.tau[good], model[good]
+    order, alone, better = _best_order(tau, model)
+    if better > max(GOOD, alone + BETTER):
+        told = ", ".join(f"tau{i + 1} is that of axis {j + 1}" for i, j in enumerate(order))
+        yield Finding(
+            "swapped axes",
+            "error",
+            "tau",
+            f"The torques fit the angles in another order ({told}): correlation {better:.2f} "
+            f"instead of {alone:.2f}.",
+            "Correct the axes of the torque or of the angle columns in a column map.",
+        )
+        return
+    yield from _signs_and_units(tau, model, robot)
+
+
+def check_pose(recording: Recording, robot: Robot) -> Iterator[Finding]:
+    """A measured pose against the forward kinematics of the angles."""
+    if recording.p is None:
+        return
+    stride = max(1, len(recording) // 5000)
+    q, p = recording.q[::stride], recording.p[::stride, :3]
+    error = _pose_error(robot, q, p)
+    if not error > POSE_ERROR:
+        return
+    best = min(
+        (_pose_error(robot, _reordered(q, order), p), order) for order in permutations(range(3))
+    )
+    if best[0] < POSE_ERROR:
+        told = ", ".join(str(axis + 1) for axis in best[1])
+        yield Finding(
+            "swapped axes",
+            "error",
+            "q",
+            f"The pose fits the angles in the order {told}: {1e3 * best[0]:.3g} mm off instead of "
+            f"{1e3 * error:.3g} mm.",
+            "Correct the axes of the angle columns in a column map.",
+        )
+        return
+    factor = 1e3 if _pose_error(robot, q, p / 1e3) < POSE_ERROR else None
+    hint = " It fits as millimetres taken as metres." if factor else ""
+    yield Finding(
+        "pose",
+        "warning",
+        "p",
+        f"The pose is {1e3 * error:.4g} mm (median) from the forward kinematics of the angles."
+        + hint,
+        "Check the unit and origin of the pose, the homing of the axes and the robot's lengths.",
+        value=error,
+    )
+
+
+def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
+    limits = robot.limits
+    if limits.angle_min is None or limits.angle_max is None:
+        return
+    for axis in range(recording.dof):
+        low, high = limits.angle_min[axis], limits.angle_max[axis]
+        q = recording.q[:, axis]
+        outside = (q < low - ANGLE_SLACK) | (q > high + ANGLE_SLACK)
+        outside &= np.isfinite(q)
+        if not outside.any():
+            continue
+        ranges = ranges_where(outside)
+        rows = as_rows(ranges)
+        yield Finding(
+            "limits",
+            "warning",
+            channel_name("q", axis),
+            f"{int(outside.sum())} angles are outside {math.degrees(low):.4g} to "
+            f"{math.degrees(high):.4g} deg, {rows_text(rows, len(ranges))}.",
+            "Check unit, sign and offset of the angle, or the limits in the robot file.",
+            rows,
+            len(ranges),
+        )
+
+
+def _signs_and_units(tau: FloatArray, model: FloatArray, robot: Robot) -> Iterator[Finding]:
+    wrong: list[int] = []
+    factors: list[tuple[int, float]] = []
+    for axis in range(tau.shape[1]):
+        x, y = model[:, axis], tau[:, axis]
+        likeness = _cosine(x, y)
+        if likeness < OPPOSITE and _correlation(x, y) < 0:
+            wrong.append(axis)
+        factor = abs(float(x @ y / (x @ x))) if x.any() else 1.0
+        if axis < 3 and abs(likeness) > GOOD and not 1 / UNIT_FACTOR < factor < UNIT_FACTOR:
+            factors.append((axis, factor))
+    if wrong:
+        axes = ", ".join(channel_name("tau", axis) for axis in wrong)
+        yield Finding(
+            "torque sign",
+            "error",
+            channel_name("tau", wrong[0]),
+            f"{axes} {'has' if len(wrong) == 1 else 'have'} the opposite sign of the model's "
+            "torque.",
+            "Set sign: -1 in a column map, or in the controller section of the robot file where "
+            "the angle is turned too.",
+        )
+    if factors:
+        yield _torque_unit(factors, robot)
+
+
+def _torque_unit(factors: list[tuple[int, float]], robot: Robot) -> Finding:
+    axis, factor = factors[0]
+    gear = float(robot.drives.gear_ratio[axis])
+    names = {1e3: "mN m", 1e2: "N cm", 1e-3: "kN m"}
+    if gear != 1:
+        names[1 / gear] = f"at the motor side (gear ratio {gear:g})"
+        names[gear] = "multiplied by the gear ratio twice"
+    guess = _nearest(factor, names, slack=1.6)
+    axes = ", ".join(channel_name("tau", item) for item, _ in factors)
+    return Finding(
+        "torque unit",
+        "error",
+        channel_name("tau", axis),
+        f"{axes}: the torque is {factor:.3g} times the model's" + (f": {guess}?" if guess else "."),
+        "Name the unit in the header (tau1_mNm), or give unit, scale or side in a column map.",
+        value=factor,
+    )
+
+
+def _unexplained(stretch: Stretch, robot: Robot, factor: float) -> float:
+    """Share of the arms' squared torques that the model cannot give if angles are `factor` times
+    these, whatever the sign and unit of each torque; 1 where the loop does not close.
+    """
+    scaled = []
+    for array in (stretch.q, stretch.qd, stretch.qdd):
+        copy = array.copy()
+        copy[:, :3] *= factor
+        scaled.append(copy)
+    if np.abs(scaled[0][:, :3]).max() > LARGEST_ANGLE:
+        return 1.0
+    model = model_torque(robot, *scaled)
+    good = np.isfinite(model).all(axis=1)
+    if good.mean() < CLOSED:
+        return 1.0
+    pairs = [(model[good, axis], stretch.tau[good, axis]) for axis in range(3)]
+    return float(np.mean([1 - _cosine(x, y) ** 2 for x, y in pairs]))
+
+
+def _best_order(tau: FloatArray, model: FloatArray) -> tuple[tuple[int, ...], float, float]:
+    """The order of the arms with the best correlation, that of the own order, and the best."""
+    table = np.array(
+        [[abs(_correlation(model[:, j], tau[:, i])) for j in range(3)] for i in range(3)]
+    )
+    scores = {order: float(table[range(3), order].mean()) for order in permutations(range(3))}
+    best = max(scores, key=lambda order: scores[order])
+    return best, scores[0, 1, 2], scores[best]
+
+
+def _pose_error(robot: Robot, q: FloatArray, p: FloatArray) -> float:
+    """Median distance in m; infinite where the loop does not close."""
+    finite = np.isfinite(q).all(axis=1) & np.isfinite(p).all(axis=1)
+    if not finite.any():
+        return 0.0
+    own = forward_kinematics(robot, q[finite], unreachable="nan")[:, :3]
+    distance = np.linalg.norm(own - p[finite], axis=1)
+    return float(np.median(np.where(np.isnan(distance), np.inf, distance)))
+
+
+def _reordered(q: FloatArray, order: tuple[int, ...]) -> FloatArray:
+    out = q.copy()
+    out[:, :3] = q[:, list(order)]
+    return out
+
+
+def _nearest(factor: float, names: dict[float, str], slack: float = 1.15) -> str | None:
+    for value, name in names.items():
+        if factor * value > 0 and 1 / slack < factor / value < slack:
+            return name
+    return None
+
+
+def _correlation(x: FloatArray, y: FloatArray) -> float:
+    return _cosine(x - x.mean(), y - y.mean())
+
+
+def _cosine(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
+    scale = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / scale if scale > 0 else 0.0

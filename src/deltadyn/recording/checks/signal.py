@@ -1,0 +1,246 @@
+"""Checks of single channels: wraps and jumps, frozen values, flat tops, copied commands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.recording.checks.findings import Finding, as_rows, ranges_where, rows_text
+from deltadyn.recording.checks.time import GAP
+from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.robot import Robot
+
+TURN = 2 * math.pi
+JUMP = 0.1  # rad in one step, beyond what the steps around it would allow
+FROZEN_SAMPLES = 20
+FROZEN_TIME = 0.03  # s
+UNUSUAL = 5  # times the length of a channel's usual runs of one value
+MOVED = 0.02  # rad: the other axes moved meanwhile
+FLAT_SAMPLES = 4
+OVERSHOOT = 0.02  # of a channel's range, cut off at a flat top
+AT_LIMIT = 0.999
+
+
+def check_jumps(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+    """Steps in the angles that no motion makes: by a whole turn of the encoder, or by any."""
+    if len(recording) < 4:
+        return
+    steady = _steady_steps(recording)
+    for axis in range(recording.dof):
+        q = recording.q[:, axis]
+        at = jumps(q, steady, _smallest_jump(robot, axis))
+        if not at.size:
+            continue
+        channel = channel_name("q", axis)
+        rows = as_rows(np.stack([at + 1, at + 2], axis=1))
+        where = rows_text(rows, at.size)
+        period = wrap_period(q, at, robot, axis)
+        if period is not None:
+            yield Finding(
+                "encoder wrap",
+                "error",
+                channel,
+                f"The angle jumps by {math.degrees(period):.4g} deg, a turn of the encoder, "
+                f"{where}.",
+                "repair(kinds=['encoder wrap']) undoes it.",
+                rows,
+                int(at.size),
+                period,
+            )
+            continue
+        step = float(np.diff(q)[at[0]])
+        yield Finding(
+            "jump",
+            "error",
+            channel,
+            f"The angle jumps by {math.degrees(step):.4g} deg in one sample, {where}.",
+            "Split the recording there: the axis was homed again, or samples are missing.",
+            rows,
+            int(at.size),
+            step,
+        )
+
+
+def jumps(q: FloatArray, steady: BoolArray, least: float = JUMP) -> npt.NDArray[np.intp]:
+    """Rows k at which q[k + 1] - q[k] is far from the steps before and after it."""
+    size = np.abs(np.diff(q))
+    before = np.concatenate([size[1:2], size[:-1]])
+    after = np.concatenate([size[1:], size[-2:-1]])
+    near = np.minimum(before, after)  # a jump's neighbour may be a jump too
+    return np.flatnonzero((size > 5 * near + least) & steady & np.isfinite(size))
+
+
+def _smallest_jump(robot: Robot | None, axis: int) -> float:
+    """Half a turn of the motor, where that is less than usual."""
+    gear = 1.0 if robot is None else float(robot.drives.gear_ratio[axis])
+    return min(JUMP, TURN / gear / 2)
+
+
+def wrap_period(
+    q: FloatArray, at: npt.NDArray[np.intp], robot: Robot | None, axis: int
+) -> float | None:
+    """The period of which all jumps are multiples: a turn of the axis or of the motor."""
+    steps = np.abs(np.diff(q))
+    usual = float(np.nanpercentile(steps, 99)) if steps.size > 100 else 0.0
+    slack = min(3 * usual, 0.3) + 0.01
+    periods = [TURN]
+    if robot is not None and robot.drives.gear_ratio[axis] != 1:
+        periods.append(TURN / robot.drives.gear_ratio[axis])
+    for period in periods:
+        turns = np.round(steps[at] / period)
+        off = np.abs(steps[at] - turns * period)
+        if slack < period / 4 and (turns >= 1).all() and (off <= slack).all():
+            return period
+    return None
+
+
+def check_frozen(recording: Recording) -> Iterator[Finding]:
+    """Channels that keep one value while the other axes move."""
+    least = max(FROZEN_SAMPLES, _samples(recording, FROZEN_TIME))
+    arms = recording.q[:, :3]
+    for name in ("q", "tau"):
+        array = getattr(recording, name)
+        for axis in range(3):
+            others = np.delete(arms, axis, axis=1) if name == "q" else arms
+            runs = equal_runs(array[:, axis], max(least, _usual_run(array[:, axis])))
+            frozen = [run for run in runs if _stuck(array[:, axis], others, run, least)]
+            if not frozen:
+                continue
+            rows = as_rows(np.array(frozen))
+            longest = max(stop - start for start, stop in frozen)
+            yield Finding(
+                "frozen",
+                "error",
+                channel_name(name, axis),
+                f"The value does not change while the robot moves, {rows_text(rows)}; the longest "
+                f"stretch has {longest} samples.",
+                "Check the cable or the mapping of the variable; leave these rows out.",
+                rows,
+                len(frozen),
+            )
+
+
+def check_saturated(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+    """Torques that stay at the limit of the drive, or whose peaks are cut off."""
+    peaks = None if robot is None else robot.limits.torque_peak
+    for axis in range(recording.dof):
+        tau = recording.tau[:, axis]
+        channel = channel_name("tau", axis)
+        if peaks is not None:
+            with np.errstate(invalid="ignore"):
+                at_limit = np.abs(tau) >= AT_LIMIT * peaks[axis]
+            ranges = ranges_where(at_limit)
+            ranges = ranges[ranges[:, 1] - ranges[:, 0] >= FLAT_SAMPLES - 1]
+            if len(ranges):
+                yield _saturated(channel, f"at the limit of {peaks[axis]:g} N m", ranges)
+                continue
+        cut = [run for run in equal_runs(tau, FLAT_SAMPLES) if _cut(tau, run)]
+        if cut:
+            level = float(tau[cut[0][0]])
+            yield _saturated(channel, f"cut off at {level:.6g} N m", np.array(cut))
+
+
+def check_copied(recording: Recording) -> Iterator[Finding]:
+    """Measured channels that are the command, digit by digit."""
+    for name in ("q", "tau"):
+        command = getattr(recording, f"{name}_command")
+        measured = getattr(recording, name)
+        if command is None or not len(measured):
+            continue
+        same = (command == measured).all(axis=0) & (np.ptp(measured, axis=0) > 0)
+        if same.any():
+            axes = [channel_name(name, int(axis)) for axis in np.flatnonzero(same)]
+            yield Finding(
+                "same as command",
+                "warning",
+                axes[0],
+                f"{', '.join(axes)} equal the command in every sample.",
+                "Log the actual value of the drive: a command holds no information on the robot.",
+            )
+
+
+def equal_runs(x: FloatArray, least: int) -> list[tuple[int, int]]:
+    """Ranges of at least `least` equal values."""
+    same = np.diff(x) == 0
+    ranges = ranges_where(same)
+    long = ranges[ranges[:, 1] - ranges[:, 0] >= least - 1]
+    return [(int(start), int(stop) + 1) for start, stop in long]
+
+
+def _stuck(x: FloatArray, others: FloatArray, run: tuple[int, int], least: int) -> bool:
+    """Whether a channel kept its value for no reason: the robot moved, and it went on elsewhere.
+
+    At the turning point of a coarsely quantised signal it would go on by one step.
+    """
+    start, stop = run
+    if not _moved(others, run) or _cut(x, run):
+        return False
+    if stop - start >= UNUSUAL * least or start == 0 or stop == len(x):
+        return True
+    return bool(abs(x[stop] - x[stop - 1]) > 2.5 * _resolution(x))
+
+
+def _usual_run(x: FloatArray) -> int:
+    """Several times the length of the runs that coarse resolution alone makes."""
+    ends = np.flatnonzero(np.diff(x) != 0)
+    lengths = np.diff(ends)
+    if not lengths.size:
+        return 0
+    most, nearly_all = np.percentile(lengths, [90, 99])
+    return int(max(UNUSUAL * most, UNUSUAL / 2 * nearly_all))
+
+
+def _resolution(x: FloatArray) -> float:
+    """The smallest difference between neighbours."""
+    steps = np.abs(np.diff(x))
+    return float(np.min(steps, where=steps > 0, initial=np.inf))
+
+
+def _cut(x: FloatArray, run: tuple[int, int]) -> bool:
+    """Whether a run is a flat top: an extreme value, entered or left with a slope.
+
+    A peak of a coarsely quantised signal is flat too, but its slope at the ends is one step.
+    """
+    start, stop = run
+    level, low, high = x[start], np.nanmin(x), np.nanmax(x)
+    if level not in (low, high) or low == high or start == 0 or stop >= len(x):
+        return False
+    slope = (abs(x[start] - x[start - 1]) + abs(x[stop] - x[stop - 1])) / 2
+    steep = slope > 1.4 * _resolution(x)
+    return bool(steep and slope * (stop - start) > OVERSHOOT * (high - low))
+
+
+def _moved(others: FloatArray, run: tuple[int, int]) -> bool:
+    part = others[run[0] : run[1]]
+    return bool(np.isfinite(part).all() and np.ptp(part, axis=0).max() > MOVED)
+
+
+def _saturated(channel: str, what: str, ranges: npt.NDArray[np.intp]) -> Finding:
+    rows = as_rows(ranges)
+    share = int((ranges[:, 1] - ranges[:, 0]).sum())
+    return Finding(
+        "saturated",
+        "warning",
+        channel,
+        f"{share} samples are {what}, {rows_text(rows, len(ranges))}.",
+        "Leave these rows out, or record a slower motion: the true torque is not known there.",
+        rows,
+        len(ranges),
+    )
+
+
+def _steady_steps(recording: Recording) -> BoolArray:
+    """Steps of the usual length: a jump across a gap is no fault of the encoder."""
+    steps = np.diff(recording.t)
+    usual = recording.sample_time
+    with np.errstate(invalid="ignore"):
+        return np.asarray((steps > 0) & (steps <= GAP * usual))
+
+
+def _samples(recording: Recording, duration: float) -> int:
+    step = recording.sample_time
+    return math.ceil(duration / step) if step > 0 else 0

@@ -1,0 +1,1 @@
+"""Recordings made ready for a model: stretches, band, low-pass filter, streams."""

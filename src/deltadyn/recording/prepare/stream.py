@@ -1,0 +1,321 @@
+"""Logs that do not fit into memory: a file, or consecutive chunks, read piece by piece.
+
+The first samples of a log are kept. They tell what a fit must know before it starts: the sample
+time, the bandwidth of the rates, the band, and whether signs and units are right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.errors import InputError
+from deltadyn.recording.prepare.data import (
+    CHUNK,
+    SHORTEST,
+    Cutting,
+    Prepared,
+    Rates,
+    check_axes,
+    check_usable,
+    check_values,
+    stretches,
+)
+from deltadyn.recording.read import iter_recording
+from deltadyn.recording.recording import DataSource, Recording, concatenate
+from deltadyn.robot import Robot
+
+# Parts of a log that comes in pieces: the same as those of the log in one piece.
+
+
+class Window:
+    """The rows that are read and still needed, as they are cut into parts."""
+
+    def __init__(self, robot: Robot, cutting: Cutting) -> None:
+        self._robot = robot
+        self._cutting = cutting
+        self._rows: Recording | None = None
+        self._waiting: list[Recording] = []  # pieces that make no part yet
+        self._stop = 0  # of all rows, with those that wait
+        self._start = 0  # of the stretch, or of as much of it as is still here
+        self._low = 0  # of the next part
+        self._fresh = True  # no part of this stretch was cut
+
+    def add(self, piece: Recording) -> Iterator[Callable[[], Prepared]]:
+        """The parts that are complete with one more piece."""
+        self._waiting.append(piece)
+        self._stop += len(piece)
+        if self._stop - self._low >= self._cutting.reach:
+            yield from self._parts(last=False)
+
+    def finish(self) -> Iterator[Callable[[], Prepared]]:
+        """The parts that the end of the log completes."""
+        yield from self._parts(last=True)
+
+    def _parts(self, last: bool) -> Iterator[Callable[[], Prepared]]:
+        rows, cutting = self._moved(), self._cutting
+        for _, stop in stretches(rows.t, cutting.step):
+            if stop <= self._low:
+                continue
+            ends = last or stop < len(rows)  # whether the stretch ends here
+            if ends and self._fresh and stop - self._start < SHORTEST:
+                self._next_stretch(stop)
+                continue
+            while self._low < stop and (ends or len(rows) - self._low >= cutting.reach):
+                high = cutting.end(self._low, stop)
+                part = (self._low, high)
+                yield partial(cutting.part, self._robot, rows, part, (self._start, stop))
+                self._fresh = False
+                self._low = stop if high == stop else high - cutting.shared
+            if ends:
+                self._next_stretch(stop)
+
+    def _next_stretch(self, start: int) -> None:
+        self._start = self._low = start
+        self._fresh = True
+
+    def _moved(self) -> Recording:
+        """The rows with the pieces that waited, without those that no part needs any more."""
+        pieces = [*([] if self._rows is None else [self._rows]), *self._waiting]
+        first = max(self._start, self._low - self._cutting.settle)
+        self._start = max(self._start - first, 0)
+        self._low -= first
+        self._stop -= first
+        self._waiting = []
+        if len(pieces) == 1 and not first:
+            self._rows = pieces[0]
+        else:
+            values: dict[str, Any] = {
+                name: np.concatenate([getattr(piece, name) for piece in pieces])[first:]
+                for name in pieces[0].channels()
+            }
+            self._rows = pieces[0].replace(**values)
+        return self._rows
+
+
+HEAD = 400_000  # samples that are kept: some minutes
+NEEDED = ("q", "tau", "qd", "qdd")  # channels that a fit reads, beside t
+
+FilePath = str | PathLike[str]
+Chunks = Iterable[Recording] | Callable[[], Iterable[Recording]]
+
+
+class Streamed:
+    """One log that is read piece by piece: `source` is a file, or chunks that follow each other.
+
+    Chunks come as an iterable of recordings, or as a function that gives one. What can be iterated
+    once is read once: methods that read the samples again refuse it. `options` are those of
+    `iter_recording`; `payload` in kg stands for that of the log.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        source: FilePath | Chunks,
+        *,
+        name: str | None = None,
+        payload: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.robot = robot
+        self._file: str | None = None
+        self._live: Iterator[Recording] | None = None
+        self._changes: dict[str, Any] = {}
+        if isinstance(source, str | PathLike):
+            self._file = fspath(source)
+            self._open: Callable[[], Iterable[Recording]] = partial(
+                iter_recording, source, robot, name=name, payload=payload, **options
+            )
+        else:
+            if options:
+                raise InputError("options", sorted(options), "none: chunks are recordings already")
+            self._open = _opener(source)
+            given = {"name": name, "payload": payload}
+            self._changes = {key: value for key, value in given.items() if value is not None}
+        self._seen: DataSource | None = None
+        self._live = self._pass()
+        self._first, self._complete = _taken(self._live, HEAD)
+        self.name, self.payload = self._first.name, self._first.payload
+
+    @cached_property
+    def head(self) -> Recording:
+        """The first samples, `HEAD` of a longer log however it is cut."""
+        return self._first if self._complete else self._first.rows(0, HEAD)
+
+    @property
+    def whole(self) -> Recording | None:
+        """The log itself where its head is all of it."""
+        return self.head if self._complete else None
+
+    @property
+    def source(self) -> DataSource:
+        """Where it came from; `sha256` is that of the file, or of the rows of t, q and tau."""
+        if self._seen is None:
+            for _ in self.pieces():
+                pass
+        assert self._seen is not None
+        return self._seen
+
+    def pieces(self) -> Iterator[Recording]:
+        """The log from its start, with the channels that a fit reads, checked."""
+        live, self._live = self._live, None
+        if live is None and not self._complete:
+            yield from self._again()
+            return
+        yield self._first
+        if live is not None:
+            yield from live
+
+    def parts(
+        self,
+        *,
+        rates: Rates = "auto",
+        bandwidth: npt.ArrayLike | None = None,
+        size: int = CHUNK,
+        overlap: float = 0.0,
+        robot: Robot | None = None,
+    ) -> Iterator[Callable[[], Prepared]]:
+        """As `deferred_parts` of the whole log; the bandwidth is that of the head."""
+        robot = robot or self.robot
+        check_usable(robot, self.head)
+        cutting = Cutting.of(robot, self.head, rates, bandwidth, size, overlap)
+        window = Window(robot, cutting)
+        for piece in self.pieces():
+            yield from window.add(piece)
+        yield from window.finish()
+
+    def _again(self) -> Iterator[Recording]:
+        """One more pass; of an iterator that is used up, the head alone before it is refused."""
+        again = self._pass()
+        try:
+            first = next(again, None)
+        except _UsedUpError:
+            yield self._first
+            raise InputError(
+                f"chunks of {self.name!r}",
+                "read already",
+                "a list, a file, or a function that gives them anew: the samples are read again",
+            ) from None
+        if first is not None:
+            yield first
+            yield from again
+
+    def _pass(self) -> Iterator[Recording]:
+        """Checked pieces in order; after the last one it is known what the log was."""
+        first: Recording | None = None
+        count, end, sha = 0, None, None
+        rows = None if self._file is not None and Path(self._file).is_file() else hashlib.sha256()
+        for item in self._open():
+            if not isinstance(item, Recording):
+                raise InputError("chunks", type(item).__name__, "recordings")
+            sha = item.provenance.sha256
+            if not len(item):
+                continue
+            piece = self._checked(item, first, count, end)
+            first = piece.rows(0, 1) if first is None else first
+            count, end = count + len(piece), float(piece.t[-1])
+            if rows is not None:
+                rows.update(row_bytes(piece))
+            yield piece
+        if first is None or end is None:
+            return
+        if rows is not None:
+            sha = rows.hexdigest()
+        elif sha is None:  # a text file whose last piece came before its end
+            sha = file_digest(str(self._file))
+        file = self._file or first.provenance.file
+        duration = end - float(first.t[0])
+        self._seen = DataSource(first.name, file, sha, count, duration, first.payload)
+
+    def _checked(
+        self, item: Recording, first: Recording | None, count: int, end: float | None
+    ) -> Recording:
+        """A piece with the channels of a fit; it must go on where the one before ended."""
+        values: dict[str, Any] = {name: getattr(item, name) for name in NEEDED}
+        piece = Recording(
+            item.t,
+            **values,
+            name=item.name if first is None else first.name,
+            payload=item.payload,
+            robot=item.robot,
+            provenance=item.provenance,
+        ).replace(**self._changes)
+        check_axes(self.robot, piece)
+        check_values(piece, count, end)
+        if first is not None:
+            where = f"{piece.name!r}, row {count}"
+            have, want = (sorted(record.channels()) for record in (piece, first))
+            if have != want:
+                raise InputError("channels", have, f"{want}, as before", where=where)
+            if piece.payload != first.payload:
+                allowed = f"{first.payload}, as before: a recording has one payload"
+                raise InputError("payload", piece.payload, allowed, where=where)
+        return piece
+
+
+class _UsedUpError(Exception):
+    """An iterator was to be read once more."""
+
+
+def _opener(source: Any) -> Callable[[], Iterable[Recording]]:
+    """A function that starts at the first chunk, as often as the source allows."""
+    if callable(source):
+        opened: Callable[[], Iterable[Recording]] = source
+        return opened
+    if isinstance(source, Recording):
+        return lambda: iter((source,))
+    try:
+        iterator = iter(source)
+    except TypeError:
+        allowed = "a path, recordings, or a function that gives recordings"
+        raise InputError("source", type(source).__name__, allowed) from None
+    if iterator is not source:
+        return lambda: iter(source)
+    unused: list[Iterable[Recording]] = [iterator]
+
+    def once() -> Iterable[Recording]:
+        if not unused:
+            raise _UsedUpError
+        return unused.pop()
+
+    return once
+
+
+def _taken(pieces: Iterator[Recording], least: int) -> tuple[Recording, bool]:
+    """The first pieces with at least so many samples in one, and whether that is all."""
+    found: list[Recording] = []
+    count = 0
+    for piece in pieces:
+        found.append(piece)
+        count += len(piece)
+        if count >= least:
+            break
+    else:
+        if not found:
+            raise InputError("chunks", 0, "at least one recording with samples")
+        return _in_one(found), True
+    return _in_one(found), False
+
+
+def _in_one(pieces: list[Recording]) -> Recording:
+    if len(pieces) == 1:
+        return pieces[0]
+    return concatenate(pieces).replace(provenance=pieces[0].provenance)
+
+
+def row_bytes(recording: Recording) -> memoryview:
+    """The rows of t, q and tau: they can be put into a checksum chunk by chunk."""
+    return np.column_stack([recording.t, recording.q, recording.tau]).data
+
+
+def file_digest(path: FilePath) -> str:
+    """SHA-256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

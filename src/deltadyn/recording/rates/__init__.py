@@ -1,0 +1,1 @@
+"""Rates and accelerations of measured positions: a file per method."""

@@ -1,0 +1,318 @@
+"""The bandwidth of a smoother from the data alone, by one of two criteria.
+
+"acceleration" minimises the expected squared error of the acceleration. With the periodogram P of
+the second differences, the noise spectrum S and the gain H of the smoother, all at a frequency,
+
+    sum (1 - H)^2 P + 2 H S u^2,   u = 2 - 2 cos(w dt)                        (an unbiased risk)
+
+"likelihood" maximises the likelihood of the innovations of the constant-jerk model. The motion of a
+robot is no random walk of jerk: smooth motions are given too much bandwidth, and vibration beside
+noise too little. The first criterion asks for what is wanted and holds for any motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import BoolArray, FloatArray, contract
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.recording.rates.constant_jerk import (
+    HIGHEST,
+    LARGEST_STEP,
+    Response,
+    likelihood_even,
+    likelihood_uneven,
+    smooth_uneven,
+)
+from deltadyn.recording.rates.sampling import Samples, Times, listed, samples
+
+# The spectrum of the measurement noise below a motion, white or not.
+#
+# Drives filter and interpolate positions, so noise is rarely white. Above the band of the motion
+# the logarithm of the spectrum is fitted by a low pass and a few cosines, and carried on to lower
+# frequencies:
+#
+#     ln S(w) = -ln(1 + r^2 - 2 r cos(w dt)) + c_0 + c_1 cos(w dt) + ... + c_n cos(n w dt)
+#
+# r and n <= 4 are those of Bayes' information criterion; r = n = 0 is white noise. Bins that stand
+# out, as those of a vibration do, are given little or no weight. Where there is no noise, what lies
+# above the motion is its own decay, and carried on it would swallow the motion: a spectrum that
+# falls more steeply than filtered noise does is taken for white noise of its lowest level.
+
+
+ORDER = 4
+PASSES = np.array([0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, -0.2, -0.4, -0.6])  # r
+PER_BIN = 32  # ordinates: the logarithm of their mean is near to normal
+BINS = 64
+OUTLIER = 4.685  # standard deviations at which Tukey's weight is zero
+STEPS = 8
+LEAST = 1e-3  # scatter of a logarithm: no spectrum is known better
+STEEPEST = 5.0  # power of 1/w: two filters of first order leave 4, a smooth motion 6 and more
+
+
+def noise_floor(angle: FloatArray, S: FloatArray, start: float) -> FloatArray:
+    """The floor (F,) at `angle` = w dt (F,) of a spectrum S (F,), fitted where angle >= start."""
+    used = angle >= start
+    centres, levels = _bins(angle[used], S[used])
+    if np.any(levels == 0):
+        return np.zeros_like(angle)
+    if len(levels) > 2 and np.polyfit(np.log(centres), np.log(levels), 1)[0] < -STEEPEST:
+        return np.full_like(angle, float(levels.min()))
+    logs = np.log(levels) - _passed(centres, PASSES)  # (r, m)
+    orders = range(min(ORDER, len(levels) // 8) + 1)
+    fits = [_robust(_cosines(centres, order), logs) for order in orders]  # (r, order + 1) each
+    rests = np.stack(
+        [logs - fit @ _cosines(centres, order).T for order, fit in zip(orders, fits, strict=True)]
+    )  # (order, r, m)
+    scatter = max(float(np.median(_scatter(rests[-1]))), np.sqrt(len(levels) / used.sum()))
+    ratio = rests / (OUTLIER * scatter)
+    bounded = OUTLIER**2 / 3 * (1 - np.clip(1 - ratio**2, 0.0, 1.0) ** 3)
+    numbers = 1 + np.arange(len(fits))[:, None] + (PASSES != 0)
+    cost = bounded.sum(axis=2) + numbers * np.log(len(levels))
+    order, r = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    best = _cosines(angle, int(order)) @ fits[order][r] + _passed(angle, PASSES[r : r + 1])[0]
+    floor: FloatArray = np.exp(best)
+    return floor
+
+
+def _bins(angle: FloatArray, S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean angle and mean level of bins of equal counts."""
+    count = int(np.clip(len(S) // PER_BIN, 1, BINS))
+    starts = np.arange(count) * len(S) // count
+    sizes = np.diff(np.append(starts, len(S)))
+    return np.add.reduceat(angle, starts) / sizes, np.add.reduceat(S, starts) / sizes
+
+
+def _cosines(angle: FloatArray, order: int) -> FloatArray:
+    columns: FloatArray = np.cos(np.multiply.outer(angle, np.arange(order + 1)))
+    return columns
+
+
+def _passed(angle: FloatArray, r: FloatArray) -> FloatArray:
+    """Logarithm (r, m) of what a first-order low pass, or high pass for r < 0, leaves."""
+    left: FloatArray = -np.log((1 + r**2)[:, None] - 2 * np.multiply.outer(r, np.cos(angle)))
+    return left
+
+
+def _robust(A: FloatArray, Y: FloatArray) -> FloatArray:
+    """Least squares A fit = y for every row y of Y (r, m) with Tukey's weights, from medians on."""
+    fit: FloatArray = np.zeros((len(Y), A.shape[1]))
+    fit[:, 0] = np.median(Y, axis=1)
+    for _ in range(STEPS):
+        rest = Y - fit @ A.T
+        weights = np.clip(1 - (rest / (OUTLIER * _scatter(rest)[:, None])) ** 2, 0.0, None) ** 2
+        normal = contract("rm,mi,mj->rij", weights, A, A)
+        right = contract("rm,mi,rm->ri", weights, A, Y)
+        inverse: FloatArray = np.linalg.inv(normal).astype(np.float64, copy=False)
+        fit = contract("rij,rj->ri", inverse, right)
+    return fit
+
+
+def _scatter(rest: FloatArray) -> FloatArray:
+    """Standard deviation along the last axis, from the median of absolute values."""
+    return np.maximum(1.4826 * np.median(np.abs(rest), axis=-1), LEAST)
+
+
+CRITERIA = ("acceleration", "likelihood")
+FEWEST = 32  # samples: fewer say nothing about a spectrum
+TAPER = 0.2  # share of the record under the cosine flanks of the window
+SPACING = 1.25  # between neighbours of the first search
+LOWEST = 1e-4  # of the sampling rate: the narrowest smoother that is tried
+ABOVE = 1.5  # bandwidths of the likelihood: noise alone beyond
+DITHER = 0.45  # of a quantum: noise below it does not whiten the rounding
+
+Cost = Callable[[FloatArray], FloatArray]  # steps h (G,) -> (G, k)
+
+
+@dataclass(frozen=True, eq=False)
+class Bandwidth:
+    """What the data say: bandwidth `hz` (k,), the one for the ends `end_hz` (k,), the noise (k,).
+
+    At an end of the record there is data on one side only, and a smoother as narrow as inside would
+    bend the motion; `end_hz` is the larger of `hz` and the bandwidth of the likelihood. `noise` is
+    a standard deviation in the unit of x, `passing` that of white noise as strong within `hz`.
+    """
+
+    hz: FloatArray
+    end_hz: FloatArray
+    noise: FloatArray
+    passing: FloatArray
+    criterion: str
+    status: str
+
+
+def choose_bandwidth(
+    t: Times, x: npt.ArrayLike | None = None, *, criterion: str = "acceleration"
+) -> Bandwidth:
+    """The bandwidth of x (N,) or (N, k) over t, or of a recording's q, per channel."""
+    return bandwidth_of(samples(t, x, FEWEST), criterion)
+
+
+def bandwidth_of(signal: Samples, criterion: str | None) -> Bandwidth:
+    """The same for checked samples; the criterion left out is "acceleration"."""
+    criterion = criterion or "acceleration"
+    if criterion not in CRITERIA:
+        raise UnknownNameError("criterion", criterion, CRITERIA)
+    if len(signal) < FEWEST:
+        allowed = f"at least {FEWEST} to find the bandwidth, or give the bandwidth"
+        raise InputError("samples of x", len(signal), allowed)
+    measured, signal = signal.x, signal.filled()
+    missing = len(signal) - len(measured)
+    notes = [f"{missing} missing samples filled by a spline to find it"] if missing else []
+    likely, noise = _most_likely(signal)
+    steps, passing = likely, noise
+    if criterion == "acceleration":
+        spectrum = Spectrum.of(signal.x if signal.even else _moved_to_grid(signal, likely))
+        floor = spectrum.floor(likely)
+        noise = np.sqrt(np.mean(floor, axis=0))
+        steps = _minimise(lambda h: spectrum.risk(h, floor), _grid(signal), signal.channels)
+        rough = undithered(measured, noise)
+        notes += _numbered(rough, "rounded without noise, so at most as likely")
+        steps = np.where(rough, np.minimum(steps, likely), steps)
+        passing = spectrum.passing(steps, floor)
+    still = noise == 0
+    steps = np.where(still, LARGEST_STEP, steps)
+    notes += _numbered(still, "without any noise, so nothing is smoothed")
+    notes += _numbered(~still & (steps >= LARGEST_STEP), "at the highest that sampling allows")
+    hz = steps / (2 * np.pi * signal.dt)
+    end_hz = np.maximum(steps, likely) / (2 * np.pi * signal.dt)
+    status = f"bandwidth {listed(hz, 'Hz')} by {criterion}, noise {listed(noise, '')}"
+    return Bandwidth(hz, end_hz, noise, passing, criterion, "; ".join([status, *notes]))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Periodogram P (F, k) of the tapered second differences at angle = w dt (F,), in x^2.
+
+    u (F,) = 2 - 2 cos(angle) is the gain of second differences. Frequency 0 is left out.
+    """
+
+    angle: FloatArray
+    u: FloatArray
+    P: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray) -> Spectrum:
+        """The spectrum of even samples x (N, k)."""
+        from scipy.signal.windows import tukey  # takes longer than the rest of the import
+
+        second = np.diff(x, 2, axis=0)
+        window = tukey(len(second), TAPER)
+        window /= np.sqrt(np.sum(window**2))
+        P = np.abs(np.fft.rfft(second * window[:, None], axis=0)) ** 2
+        angle = 2 * np.pi * np.arange(1, len(P)) / len(second)
+        return cls(angle, 2 - 2 * np.cos(angle), P[1:])
+
+    def floor(self, steps: FloatArray) -> FloatArray:
+        """Spectrum (F, k) of the noise on x, from above the bandwidths of these steps (k,)."""
+        columns = [
+            noise_floor(self.angle, S, min(ABOVE * float(h), np.pi / 2))
+            for S, h in zip((self.P / self.u[:, None] ** 2).T, steps, strict=True)
+        ]
+        return np.column_stack(columns)
+
+    def passing(self, steps: FloatArray, floor: FloatArray) -> FloatArray:
+        """Standard deviation (k,) of white noise that would leave as much in the acceleration."""
+        response = Response.at(self.angle)
+        weights = np.column_stack([response.gain(float(h), 2) ** 2 for h in steps])
+        level: FloatArray = np.sum(weights * floor, axis=0) / np.sum(weights, axis=0)
+        return np.sqrt(level)
+
+    def risk(self, steps: FloatArray, floor: FloatArray) -> FloatArray:
+        """Expected squared error (G, k) of the acceleration, but for a constant, in x^2."""
+        response = Response.at(self.angle)
+        out = np.empty((len(steps), self.P.shape[1]))
+        for row, h in enumerate(steps):
+            H = response.gain(float(h), 2) / self.u
+            out[row] = (H * (H - 2)) @ self.P + 2 * (H * self.u**2) @ floor
+        return out
+
+
+def undithered(x: FloatArray, noise: FloatArray) -> BoolArray:
+    """Which channels (k,) are rounded to steps that their noise does not hide.
+
+    The error of such rounding is slow where the motion is slow: no white noise.
+    """
+    rough = np.zeros(x.shape[1], dtype=np.bool_)
+    for channel, column in enumerate(x.T):
+        jumps = np.abs(np.diff(column))
+        if not np.any(jumps > 0):
+            continue
+        quantum = float(jumps[jumps > 0].min())
+        ratios = jumps / quantum
+        whole = np.round(ratios)
+        on_grid = bool(np.all(np.abs(ratios - whole) < 0.01)) and len(np.unique(whole)) > 1
+        rough[channel] = on_grid and noise[channel] < DITHER * quantum
+    return rough
+
+
+def _most_likely(signal: Samples) -> tuple[FloatArray, FloatArray]:
+    """Step h (k,) of the largest likelihood and the noise (k,) there."""
+
+    def evaluate(steps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if not signal.even:
+            hz = steps / (2 * np.pi * signal.dt)
+            return likelihood_uneven(signal.t, signal.x, hz, signal.dt)
+        pairs = [likelihood_even(signal.x, float(h)) for h in steps]
+        return np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+
+    best = _minimise(lambda steps: evaluate(steps)[0], _grid(signal), signal.channels)
+    R = evaluate(best)[1]
+    return best, np.sqrt(np.diagonal(R))
+
+
+def _moved_to_grid(signal: Samples, steps: FloatArray) -> FloatArray:
+    """Even samples (M, k) with the spectrum of uneven ones, for the choice of a bandwidth only.
+
+    On the curve of the smoother of these steps (k,), with what the nearest sample leaves beside it.
+    """
+    from scipy.interpolate import make_interp_spline  # takes longer than the rest of the import
+
+    hz = steps / (2 * np.pi * signal.dt)
+    curve = make_interp_spline(signal.t, smooth_uneven(signal.t, signal.x, hz, signal.dt)[0], k=3)
+    grid = np.linspace(signal.t[0], signal.t[-1], len(signal))
+    after = np.clip(np.searchsorted(signal.t, grid), 1, len(signal) - 1)
+    nearest = after - (grid - signal.t[after - 1] < signal.t[after] - grid)
+    moved: FloatArray = curve(grid) + (signal.x - curve(signal.t))[nearest]
+    return moved
+
+
+def _grid(signal: Samples) -> FloatArray:
+    """Steps h from two periods in the record to the highest that sampling allows."""
+    lowest = 2 * np.pi * min(max(2 / len(signal), LOWEST), HIGHEST / 4)
+    count = int(np.ceil(np.log(LARGEST_STEP / lowest) / np.log(SPACING))) + 1
+    return np.geomspace(lowest, LARGEST_STEP, count)
+
+
+def _minimise(cost: Cost, grid: FloatArray, channels: int) -> FloatArray:
+    """The step (k,) of the least cost: a grid, a finer one per channel, then a parabola.
+
+    Grids, since the uneven likelihood tries many steps at the price of one and costs may have
+    several minima.
+    """
+    places = np.argmin(cost(grid), axis=0)
+    low, high = grid[np.maximum(places - 1, 0)], grid[np.minimum(places + 1, len(grid) - 1)]
+    fine = np.geomspace(low, high, 9)  # (9, k)
+    values = cost(fine.ravel()).reshape(9, channels, channels)
+    best = np.empty(channels)
+    for channel in range(channels):
+        own = values[:, channel, channel]
+        i = int(np.argmin(own))
+        best[channel] = fine[i, channel]
+        if 0 < i < 8 and np.all(np.isfinite(own[i - 1 : i + 2])):
+            left, middle, right = own[i - 1 : i + 2]
+            bend = left - 2 * middle + right
+            ratio = fine[1, channel] / fine[0, channel]
+            shift = 0.5 * (left - right) / bend if bend > 0 else 0.0
+            best[channel] *= ratio**shift
+    return best
+
+
+def _numbered(which: BoolArray, text: str) -> list[str]:
+    """One note that names the channels it is about, or none."""
+    names = ", ".join(str(int(i)) for i in np.flatnonzero(which))
+    return [f"channel {names}: {text}"] if names else []

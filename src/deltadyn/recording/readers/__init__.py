@@ -1,0 +1,1 @@
+"""Readers: a file per format, each gives a table of columns."""

@@ -1,0 +1,336 @@
+"""CSV files: any separator, decimal point or comma, comments, units in the header."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import RecordingFileError, UnknownNameError
+from deltadyn.recording.columns import Column, quietly_recognised
+from deltadyn.recording.quantities import QUANTITIES
+from deltadyn.recording.readers.table import Table, regrouped
+from deltadyn.recording.readers.text import (
+    COMMENTS,
+    CarefulParser,
+    Dialect,
+    TextFile,
+    is_missing,
+    is_number,
+    nanoseconds,
+    parse_plain,
+    split_line,
+)
+
+SEPARATORS = ("\t", ";", "|", ",", "")  # an empty one means blanks
+_SAMPLE = 50  # data lines that are looked at
+_PIECE_LINES = 500  # a block that the fast parser refuses is tried again in pieces
+_LABEL = re.compile(r"(name|robot|payload_kg|convention)\s*:\s*(.*\S)\s*")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of a text file are: its header cells and the line where data begin."""
+
+    names: tuple[str, ...]
+    units: tuple[str | None, ...]
+    separator: str
+    decimal: str
+    first_line: int  # of data, from 1
+    labels: dict[str, str]
+    stamps: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def open_csv(
+    path: str,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    skip: bool = False,
+) -> Table:
+    """The table of a CSV file; only its head is read now."""
+    if decimal not in (None, ".", ","):
+        raise UnknownNameError("decimal", decimal, (".", ","))
+    file = TextFile(path)
+    text, whole = file.head()
+    layout = find_layout(text, whole, path, separator=separator, decimal=decimal)
+    columns = tuple(Column(*pair) for pair in zip(layout.names, layout.units, strict=True))
+    dialect = Dialect(
+        path, layout.names, {}, layout.separator, layout.decimal, layout.stamps, skip=skip
+    )
+    return text_table(file, dialect, columns, layout.first_line, layout.labels, layout.notes)
+
+
+def text_table(
+    file: TextFile,
+    dialect: Dialect,
+    columns: tuple[Column, ...],
+    first_line: int,
+    labels: dict[str, str],
+    notes: tuple[str, ...] = (),
+    *,
+    reader: str = "csv",
+    clocks: int = 1,
+) -> Table:
+    """A table whose numbers are the lines of a text from `first_line` on."""
+    found = [*notes]
+    named = {}
+    for index, column in enumerate(columns):
+        use = quietly_recognised(column, index) if column.name else None
+        if use is not None:
+            named[index] = use.target
+    lines = replace(dialect, channels=named)
+
+    def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
+        parser = CarefulParser(lines, used)
+        yield from regrouped(_parsed(file, parser, first_line), rows)
+        found[:] = [*notes, *_skip_notes(parser)]
+
+    return Table(
+        dialect.path,
+        reader,
+        columns,
+        blocks,
+        clocks,
+        labels,
+        lambda: tuple(found),
+        lambda: file.digest,
+        lambda: file.share,
+    )
+
+
+def find_layout(
+    text: str, whole: bool, path: str, *, separator: str | None, decimal: str | None
+) -> Layout:
+    """Header, separator and decimal mark from the first lines of a file."""
+    lines = text.split("\n")
+    if not text.strip():
+        raise _no_data(path, "is empty")
+    labels: dict[str, str] = {}
+    header: list[tuple[int, str]] = []
+    data: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if not stripped:
+            continue
+        if stripped.startswith(COMMENTS):
+            _read_label(stripped, labels)
+        elif data or _is_data(stripped, separator):
+            data.append((number, line))
+            if len(data) >= _SAMPLE:
+                break
+        else:
+            header.append((number, line))
+    if not data:
+        raise _no_data(path, "has a header but no rows of numbers" if header else "has no rows")
+    sample = [line for _, line in data if line.strip()]
+    names_line, units_line = _header_lines(header, separator)
+    chosen = _separator(names_line, sample) if separator is None else separator
+    names = _names(names_line, chosen, sample, path)
+    units = _units(units_line, chosen, len(names))
+    mark = decimal or decimal_mark(sample, chosen)
+    stamps = _stamps(names, split_line(sample[0], chosen))
+    notes = [f"separator {chosen or 'blanks'!r}, decimal mark {mark!r}"]
+    for number, line in header[: -2 if units_line else -1]:
+        notes.append(f"line {number} before the header left out: {line.strip()[:60]!r}")
+    if stamps:
+        notes.append("time stamps converted to seconds since the first row")
+        units = tuple("s" if index in stamps else unit for index, unit in enumerate(units))
+    return Layout(names, units, chosen, mark, data[0][0], labels, stamps, tuple(notes))
+
+
+def _parsed(file: TextFile, parser: CarefulParser, first_line: int) -> Iterator[FloatArray]:
+    """Blocks of numbers, cut at line ends."""
+    rest, line, first = b"", 1, first_line
+    for piece in file.pieces():
+        text = rest + piece
+        end = text.rfind(b"\n") + 1
+        text, rest = text[:end], text[end:]
+        if line < first:  # the header
+            start = _offset(text, first - line)
+            line += text.count(b"\n", 0, start)
+            text = text[start:]
+        yield from _block(text, parser, line)
+        line += text.count(b"\n")
+    if rest and line >= first:
+        yield parser.parse([_text(rest)], line, cut=True)
+
+
+def _block(text: bytes, parser: CarefulParser, line: int) -> Iterator[FloatArray]:
+    """One block by the fast parser, or in small pieces where it refuses."""
+    if not text:
+        return
+    block = _fast(text, parser)
+    if block is not None:
+        yield block
+        return
+    lines = text.split(b"\n")[:-1]
+    for start in range(0, len(lines), _PIECE_LINES):
+        part = lines[start : start + _PIECE_LINES]
+        block = None
+        if len(lines) > _PIECE_LINES:
+            block = _fast(b"\n".join(part) + b"\n", parser)
+        yield parser.parse(map(_text, part), line + start) if block is None else block
+
+
+def _fast(text: bytes, parser: CarefulParser) -> FloatArray | None:
+    """The fast parser's answer to lines that it can read."""
+    dialect = parser.dialect
+    if dialect.stamps and set(dialect.stamps) & set(parser.used):
+        return None
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    if dialect.decimal == ",":
+        if b"." in text:
+            return None
+        text = text.replace(b",", b".")
+    separator = dialect.separator
+    if not separator:
+        separator = " "
+        text = re.sub(rb"[ \t]+", b" ", text)
+        text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").lstrip(b" ")
+    return parse_plain(text, separator.encode(), len(dialect.names), parser.used)
+
+
+def _offset(text: bytes, lines: int) -> int:
+    """Where so many lines end."""
+    at = 0
+    for _ in range(lines):
+        at = text.find(b"\n", at) + 1
+        if not at:
+            return len(text)
+    return at
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace")
+
+
+def _skip_notes(parser: CarefulParser) -> list[str]:
+    if not parser.skipped:
+        return []
+    listed = "; ".join(f"line {number} {problem}" for number, problem in parser.skipped[:20])
+    more = f"; and {len(parser.skipped) - 20} more" if len(parser.skipped) > 20 else ""
+    return [f"{len(parser.skipped)} bad rows left out: {listed}{more}"]
+
+
+def _read_label(comment: str, labels: dict[str, str]) -> None:
+    match = _LABEL.fullmatch(comment.lstrip("#%/").strip())
+    if match is not None:
+        labels[match[1]] = match[2]
+
+
+def _is_data(line: str, separator: str | None) -> bool:
+    """Whether a line begins with a number or a time and holds mostly numbers."""
+    cells = re.split(r"[;\t|]" if re.search(r"[;\t|]", line) else r"[,\s]+", line.strip())
+    if separator:
+        cells = split_line(line, separator)
+    numbers = sum(is_number(cell) for cell in cells)
+    begins = is_number(cells[0]) or is_missing(cells[0]) or _begins_with_time(line)
+    return begins and 2 * numbers >= len(cells) - 2
+
+
+def _begins_with_time(line: str) -> bool:
+    match = re.match(r"\"?[\d\-./T ]*\d:\d\d:\d\d[^;\t|, ]*", line)
+    return match is not None and nanoseconds(match[0].rstrip('"')) is not None
+
+
+def _header_lines(
+    header: Sequence[tuple[int, str]], separator: str | None
+) -> tuple[str | None, str | None]:
+    """The line of names, and the line of units below it where there is one."""
+    if not header:
+        return None, None
+    if len(header) > 1:
+        chosen = separator if separator is not None else _separator(header[-2][1], [header[-1][1]])
+        names, units = (split_line(line, chosen) for _, line in header[-2:])
+        given = [unit.strip(" \"'[]()") for unit in units]
+        if len(names) == len(units) and any(given) and all(_is_unit(unit) for unit in given):
+            return header[-2][1], header[-1][1]
+    return header[-1][1], None
+
+
+def _is_unit(text: str) -> bool:
+    return text in ("", "-") or any(item.unit(text) for item in QUANTITIES.values())
+
+
+def _separator(names: str | None, sample: Sequence[str]) -> str:
+    """The separator with which header and rows have the same number of cells."""
+    best, most = ",", 0
+    for candidate in SEPARATORS:
+        counts = Counter(len(split_line(line, candidate)) for line in sample)
+        usual = counts.most_common(1)[0][0]
+        if names is None:
+            fits = usual > 1
+        else:
+            head = len(_header_cells(names, candidate))
+            fits = head > 1 and usual in (head, head + 1)
+        if fits:
+            return candidate
+        cells = 0 if names is None else len(split_line(names, candidate))
+        if candidate and cells > most:
+            best, most = candidate, cells
+    return best
+
+
+def _header_cells(line: str, separator: str) -> list[str]:
+    """Names of a header; where blanks separate, names with blanks need two between them."""
+    if separator:
+        return split_line(line, separator)
+    wide = re.split(r"\s{2,}|\t", line.strip())
+    return wide if len(wide) > 1 and len(wide) != len(line.split()) else line.split()
+
+
+def _names(line: str | None, separator: str, sample: Sequence[str], path: str) -> tuple[str, ...]:
+    counts = Counter(len(split_line(row, separator)) for row in sample)
+    usual = counts.most_common(1)[0][0]
+    if line is None:
+        if usual < 2:
+            raise _no_data(path, "has no header and one column")
+        return tuple(str(number) for number in range(1, usual + 1))
+    cells = _header_cells(line, separator)
+    if not separator and len(cells) != usual:
+        cells = line.split()
+    names = [cell.strip().strip("\"'").strip() for cell in cells]
+    if len(names) + 1 == usual and all(
+        not split_line(row, separator)[-1].strip()
+        for row in sample
+        if len(split_line(row, separator)) == usual
+    ):
+        names.append("")
+    return tuple(names)
+
+
+def _units(line: str | None, separator: str, count: int) -> tuple[str | None, ...]:
+    if line is None:
+        return (None,) * count
+    cells = [cell.strip().strip("\"'[]() ") or None for cell in split_line(line, separator)]
+    return tuple((cells + [None] * count)[:count])
+
+
+def decimal_mark(sample: Sequence[str], separator: str) -> str:
+    """A comma where the cells of the first rows have commas and no points."""
+    if separator == ",":
+        return "."
+    cells = [cell for line in sample for cell in split_line(line, separator) if is_number(cell)]
+    commas = sum("," in cell for cell in cells)
+    points = sum("." in cell for cell in cells)
+    return "," if commas > points else "."
+
+
+def _stamps(names: Sequence[str], cells: Sequence[str]) -> tuple[int, ...]:
+    """Columns named as time whose cells are dates or times of day."""
+    found = []
+    for index, (name, cell) in enumerate(zip(names, cells, strict=False)):
+        use = None if not name else quietly_recognised(Column(name), index)
+        if use is not None and use.quantity == "t" and nanoseconds(cell) is not None:
+            found.append(index)
+    return tuple(found)
+
+
+def _no_data(path: str, problem: str) -> RecordingFileError:
+    allowed = "a header line such as t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm, then rows"
+    return RecordingFileError("file", None, allowed, path=path, problem=problem)

@@ -1,0 +1,87 @@
+"""Parquet files; a column's unit stands in its name or in its field's metadata as "unit"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import RecordingFileError, extra_module
+from deltadyn.recording.columns import Column
+from deltadyn.recording.readers.table import Table, regrouped
+
+LABEL = "deltadyn."  # before the keys of our own in the schema's metadata
+WHAT = "a Parquet file"
+
+
+def open_parquet(path: str, checksum: str | None) -> Table:
+    """The table of a Parquet file; rows are read in batches."""
+    pyarrow: Any = extra_module("pyarrow", WHAT, "parquet")
+    parquet: Any = extra_module("pyarrow.parquet", WHAT, "parquet")
+    try:
+        schema = parquet.read_schema(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _failure(path, f"cannot be read: {str(error).splitlines()[0]}") from error
+    columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
+    labels = {
+        key.decode().removeprefix(LABEL): value.decode()
+        for key, value in (schema.metadata or {}).items()
+        if key.startswith(LABEL.encode())
+    }
+
+    taken = [0, 1]  # rows so far, and in all
+
+    def batches(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
+        names = [schema.field(index).name for index in used]
+        with parquet.ParquetFile(path) as file:
+            taken[:] = [0, max(file.metadata.num_rows, 1)]
+            try:
+                for batch in file.iter_batches(batch_size=rows, columns=names):
+                    taken[0] += batch.num_rows
+                    yield _block(pyarrow, batch, names, path)
+            except (pyarrow.ArrowException, OSError) as error:
+                problem = f"cannot be read: {str(error).splitlines()[0]}"
+                raise _failure(path, problem) from error
+
+    def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
+        yield from regrouped(batches(rows, used), rows)
+
+    return Table(
+        path,
+        "parquet",
+        columns,
+        blocks,
+        labels=labels,
+        checksum=lambda: checksum,
+        progress=lambda: taken[0] / taken[1],
+    )
+
+
+def _block(pyarrow: Any, batch: Any, names: Sequence[str], path: str) -> FloatArray:
+    block = np.empty((len(names), batch.num_rows))
+    for target, name in zip(block, names, strict=True):
+        column = batch.column(batch.schema.get_field_index(name))
+        kind = column.type
+        numeric = pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)
+        if not numeric and not pyarrow.types.is_boolean(kind):
+            raise RecordingFileError(
+                "type",
+                str(kind),
+                "numbers",
+                path=path,
+                column=name,
+                problem=f"is {kind}",
+            )
+        target[:] = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return block
+
+
+def _metadata(field: Any, *keys: str) -> str | None:
+    found = field.metadata or {}
+    return next((found[key.encode()].decode() for key in keys if key.encode() in found), None)
+
+
+def _failure(path: str, problem: str) -> RecordingFileError:
+    return RecordingFileError("file", None, "a complete Parquet file", path=path, problem=problem)

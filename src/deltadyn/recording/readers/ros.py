@@ -1,0 +1,157 @@
+"""ROS bags and MCAP files: sensor_msgs/JointState, one column per joint and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError, RecordingFileError, extra_module
+from deltadyn.recording.columns import Column
+from deltadyn.recording.readers.table import Table
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
+_WHAT = "a ROS bag"
+
+
+def open_ros(path: str, checksum: str | None, *, topic: str | None = None) -> Table:
+    """The table of a bag's joint states, timed by their headers.
+
+    Joints keep their names: "joint_1.position" is q1; others need a column map.
+    """
+    messages = _Messages(path, topic)
+    names, fields = messages.contents()
+    columns = [Column("t", "s", 0, True)]
+    for field in fields:
+        columns += [Column(f"{name}.{field}", FIELDS[field]) for name in names]
+
+    def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
+        return messages.blocks(names, fields, rows, used)
+
+    return Table(
+        path,
+        "ros",
+        tuple(columns),
+        blocks,
+        notes=lambda: tuple(messages.notes),
+        checksum=lambda: checksum,
+    )
+
+
+class _Messages:
+    """The joint states of one topic."""
+
+    def __init__(self, path: str, topic: str | None) -> None:
+        highlevel: Any = extra_module("rosbags.highlevel", _WHAT, "ros")
+        stores: Any = extra_module("rosbags.typesys", _WHAT, "ros")
+        self.path = path
+        self.notes: list[str] = []
+        self._highlevel, self._stores = highlevel, stores
+        self.topic = self._topic(topic)
+
+    def contents(self) -> tuple[list[str], list[str]]:
+        """The joints of the first message, and the fields that it fills."""
+        for _, message in self._each():
+            names = list(message.name)
+            return names, [word for word in FIELDS if len(getattr(message, word)) == len(names)]
+        raise self._failure(f"has no messages on the topic {self.topic!r}")
+
+    def blocks(
+        self, names: Sequence[str], fields: Sequence[str], rows: int, used: Sequence[int]
+    ) -> Iterator[FloatArray]:
+        """Blocks of joint states; what a message leaves out is NaN."""
+        place = {name: index for index, name in enumerate(names)}
+        width = 1 + len(fields) * len(names)
+        chosen = list(used)
+        block, filled = np.full((rows, width), np.nan), 0
+        origin: int | None = None
+        for stamp, message in self._each():
+            time = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+            if time == 0:
+                time = stamp
+                self._note("messages without a stamp are timed by their arrival in the bag")
+            origin = time if origin is None else origin
+            block[filled, 0] = (time - origin) / 1e9
+            _fill(block[filled], message, place, fields)
+            filled += 1
+            if filled == rows:
+                yield np.ascontiguousarray(block[:, chosen].T)
+                block, filled = np.full((rows, width), np.nan), 0
+        if filled:
+            yield np.ascontiguousarray(block[:filled, chosen].T)
+
+    def _topic(self, wanted: str | None) -> str:
+        with self._reader() as reader:
+            topics = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
+            others = sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections})
+        if wanted is not None:
+            if wanted not in topics:
+                raise InputError(
+                    "topic",
+                    wanted,
+                    f"one of {', '.join(map(repr, topics)) or 'none'}: {JOINT_STATE}",
+                )
+            return wanted
+        if len(topics) == 1:
+            return str(topics[0])
+        if topics:
+            problem = f"has several topics of {JOINT_STATE}: {', '.join(topics)}"
+        else:
+            problem = f"has no topic of {JOINT_STATE}; found: {', '.join(others) or 'nothing'}"
+        raise self._failure(problem)
+
+    def _each(self) -> Iterator[tuple[int, Any]]:
+        """Time of arrival in ns and message, in the order of the bag."""
+        with self._reader() as reader:
+            chosen = [
+                c for c in reader.connections if c.topic == self.topic and c.msgtype == JOINT_STATE
+            ]
+            messages = reader.messages(connections=chosen)
+            while True:
+                try:
+                    connection, stamp, raw = next(messages)
+                    message = reader.deserialize(raw, connection.msgtype)
+                except StopIteration:
+                    return
+                except Exception as error:
+                    raise self._unreadable(error) from error
+                yield stamp, message
+
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        try:
+            store = self._stores.get_typestore(self._stores.Stores.ROS2_HUMBLE)
+            reader = self._highlevel.AnyReader([Path(self.path)], default_typestore=store)
+            reader.open()
+        except Exception as error:  # rosbags and its parsers raise many kinds for a damaged file
+            raise self._unreadable(error) from error
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _unreadable(self, error: Exception) -> RecordingFileError:
+        return self._failure(f"cannot be read: {(str(error) or repr(error)).splitlines()[0]}")
+
+    def _failure(self, problem: str) -> RecordingFileError:
+        allowed = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
+        return RecordingFileError("file", None, allowed, path=self.path, problem=problem)
+
+
+def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:
+    """Write one message into a row: the order of joints may change from one to the next."""
+    for number, field in enumerate(fields):
+        values = getattr(message, field)
+        for name, value in zip(message.name, values, strict=False):
+            index = place.get(name)
+            if index is not None:
+                row[1 + number * len(place) + index] = value

@@ -1,0 +1,142 @@
+"""TDMS files of LabVIEW: channels with a unit, timed by a time channel or by their waveform."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import RecordingFileError, extra_module
+from deltadyn.recording.columns import Column, quietly_recognised
+from deltadyn.recording.readers.table import Table, blocks_of
+
+_UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
+_LONGEST = 200  # characters of a note
+_STEP, _START = "wf_increment", "wf_start_offset"
+
+
+def open_tdms(path: str, checksum: str | None, *, skip: bool = False) -> Table:
+    """The table of a TDMS file; a channel without a time channel in its group has its own clock.
+
+    A file that is cut off is refused, or with `skip` read as far as it goes.
+    """
+    nptdms: Any = extra_module("nptdms", "a TDMS file", "tdms")
+    columns: list[Column] = []
+    values: list[FloatArray] = []
+    clocks: dict[tuple[float, float, int], int] = {}
+    try:
+        file, notes = _read(nptdms, path)
+        if notes and not skip:
+            raise _failure(path, f"is damaged: {notes[0]}")
+        groups = file.groups()
+        named = [_time_channel(group) is not None for group in groups]
+        for group in groups:
+            for channel in group.channels():
+                data = channel[:]
+                if data.dtype.kind not in "fiubM" or not data.size:
+                    continue
+                clock = 0
+                if not any(named):
+                    clock = _clock(channel, len(data), clocks, columns, values, path)
+                columns.append(_column(channel, data, clock, len(groups) > 1))
+                values.append(_numbers(data))
+    except RecordingFileError:
+        raise
+    except Exception as error:  # nptdms raises many kinds for a damaged file
+        problem = f"cannot be read: {str(error).splitlines()[0] if str(error) else error!r}"
+        raise _failure(path, problem) from error
+    if not columns:
+        raise _failure(path, "holds no channels with numbers")
+    return Table(
+        path,
+        "tdms",
+        tuple(columns),
+        blocks_of(values),
+        max(len(clocks), 1),
+        notes=lambda: notes,
+        checksum=lambda: checksum,
+    )
+
+
+def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:
+    """The file, and what the library has to say about it: that it is cut off, for instance."""
+    listener = _Listener()
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("nptdms")]
+    logs = [logging.getLogger(name) for name in names]
+    before = [(log.propagate, log.handlers) for log in logs]
+    for log in logs:
+        log.propagate, log.handlers = False, [listener]
+    try:
+        file = nptdms.TdmsFile.read(path)
+    finally:
+        for log, (propagate, handlers) in zip(logs, before, strict=True):
+            log.propagate, log.handlers = propagate, handlers
+    return file, tuple(dict.fromkeys(listener.messages))
+
+
+class _Listener(logging.Handler):
+    """Keeps warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage()[:_LONGEST])
+
+
+def _column(channel: Any, data: Any, clock: int, several: bool) -> Column:
+    unit = next((str(channel.properties[k]) for k in _UNIT_KEYS if k in channel.properties), None)
+    if data.dtype.kind == "M":
+        unit = "s"
+    alias = f"{channel.group_name}.{channel.name}" if several else ""
+    return Column(channel.name, unit, clock, alias=alias)
+
+
+def _time_channel(group: Any) -> Any | None:
+    """The channel of a group that its name says is the time."""
+    for channel in group.channels():
+        use = quietly_recognised(Column(channel.name), 0)
+        if use is not None and use.quantity == "t":
+            return channel
+    return None
+
+
+def _clock(
+    channel: Any,
+    count: int,
+    clocks: dict[tuple[float, float, int], int],
+    columns: list[Column],
+    values: list[FloatArray],
+    path: str,
+) -> int:
+    """The clock of a waveform; its time column is added when it is met first."""
+    step = float(channel.properties.get(_STEP, 0.0))
+    if step <= 0:
+        raise RecordingFileError(
+            f"time of channel {channel.name!r}",
+            None,
+            f"a time channel such as 't_s', or waveforms with the property {_STEP!r}",
+            path=path,
+            problem="is not in the file",
+        )
+    key = (step, float(channel.properties.get(_START, 0.0)), count)
+    if key not in clocks:
+        clocks[key] = len(clocks)
+        columns.append(Column(f"time {len(clocks)}", "s", clocks[key], True))
+        values.append(key[1] + step * np.arange(count, dtype=np.float64))
+    return clocks[key]
+
+
+def _numbers(data: Any) -> FloatArray:
+    if data.dtype.kind == "M":  # time stamps: seconds since the first
+        seconds: FloatArray = (data - data[0]) / np.timedelta64(1, "ns") / 1e9
+        return seconds
+    return np.asarray(data, dtype=np.float64)
+
+
+def _failure(path: str, problem: str) -> RecordingFileError:
+    allowed = "a complete TDMS file with channels, or bad_rows='skip'"
+    return RecordingFileError("file", None, allowed, path=path, problem=problem)

@@ -1,0 +1,348 @@
+"""The report of a fit: one HTML page with what the fit knows by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.report.html import (
+    Section,
+    figure_html,
+    list_html,
+    paragraphs,
+    wide_table,
+    write_sections,
+)
+from deltadyn.report.plots import correlation_figure, excerpt_figure, parameter_figure
+
+if TYPE_CHECKING:
+    from deltadyn.identification.fit import Fit
+
+
+# What a fit knows by itself, as sections of a page: HTML blocks and the numbers behind them.
+
+
+LEVEL = 0.95  # of the intervals
+STRONG = 0.95  # correlation of two parameters that is worth a sentence
+
+
+def fit_sections(fit: Fit) -> list[Section]:
+    """All sections that a fit fills by itself."""
+    return [
+        training_section(fit),
+        parameter_section(fit),
+        correlation_section(fit),
+        consistency_section(fit),
+        identifiability_section(fit),
+        data_section(fit),
+    ]
+
+
+def training_section(fit: Fit) -> Section:
+    """Residual on the data of the fit, per axis."""
+    share = np.divide(
+        fit.residual, fit.torque_level, out=np.full(len(fit.residual), np.nan),
+        where=fit.torque_level > 0,
+    )  # fmt: skip
+    rows = [
+        (axis, f"{left:.3g}", f"{level:.3g}", _percent(part))
+        for axis, left, level, part in zip(
+            fit.robot.axis_names(), fit.residual, fit.torque_level, share, strict=True
+        )
+    ]
+    band = "all frequencies" if fit.band is None else f"up to {fit.band:.3g} Hz"
+    columns = ("axis", "residual RMS (N m)", "torque RMS (N m)", "share")
+    blocks = [
+        paragraphs(fit.status),
+        wide_table(columns, rows, caption=f"On the data of the fit itself, {band}"),
+        list_html("What deserves a look", fit.warnings, level=3),
+    ]
+    if fit.excerpt is not None:
+        caption = f"The first {len(fit.excerpt.t)} samples of the first recording, {band}."
+        title = "Torque of the first recording"
+        blocks.append(figure_html(title, excerpt_figure(fit), caption))
+    numbers = {
+        "residual_rms_Nm": fit.residual,
+        "torque_rms_Nm": fit.torque_level,
+        "band_Hz": fit.band,
+        "status": fit.status,
+        "converged": fit.converged,
+        "warnings": fit.warnings,
+    }
+    return Section("training", "Fit to its own data", tuple(blocks), numbers)
+
+
+def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
+    """Every parameter: value before, value, deviation, 95 % interval, change."""
+    ends = fit.uncertainty.interval(LEVEL)
+    rows = []
+    for k, name in enumerate(fit.names):
+        value, before = float(fit.values[k]), float(fit.parametrisation.prior[k])
+        low, high = float(ends[k, 0]), float(ends[k, 1])
+        rows.append(
+            {
+                "name": name,
+                "unit": fit.units[k],
+                "before": before,
+                "value": value,
+                "std": float(fit.std[k]),
+                "low": low,
+                "high": high,
+                "change": (value - before) / abs(before) if before else None,
+                "before_inside": low <= before <= high,
+            }
+        )
+    return rows
+
+
+def parameter_section(fit: Fit) -> Section:
+    """The table of parameters beside the robot file, the figure, and what was held."""
+    rows = parameter_rows(fit)
+    cells = [
+        (
+            row["name"],
+            f"{row['before']:.4g}",
+            f"{row['value']:.4g}",
+            _number(row["low"]),
+            _number(row["high"]),
+            "-" if row["change"] is None else f"{100 * row['change']:+.3g} %",
+            "inside" if row["before_inside"] else "outside",
+            row["unit"],
+        )
+        for row in rows
+    ]
+    columns = (
+        "parameter",
+        "robot file",
+        "identified",
+        "95 % from",
+        "to",
+        "change",
+        "robot file is",
+        "unit",
+    )
+    blocks = [
+        f"<p class=note>{escape(fit.uncertainty.status)}</p>",
+        wide_table(columns, cells, caption="Robot file, identified value and its 95 % interval",
+                   long=len(cells) > 30),
+        figure_html("Change against the robot file", parameter_figure({"fit": rows}), _CHANGE),
+        list_html(
+            "Held at the robot file's values",
+            [f"{name}: the data cannot tell it." for name in fit.held],
+            level=3,
+        ),
+    ]  # fmt: skip
+    if fit.limbs is not None:
+        blocks.append(f"<h3>Limbs</h3>{paragraphs(fit.limbs.recommendation)}")
+    if fit.gains is not None:
+        blocks.append(f"<h3>Drive gains</h3>{paragraphs(fit.gains.status)}")
+    numbers = {"parameters": rows, "held": fit.held, "uncertainty": fit.uncertainty.status}
+    return Section("parameters", "Parameters", tuple(blocks), numbers)
+
+
+_CHANGE = (
+    "Each parameter with its 95 % interval, in which the autocorrelation of the residuals is "
+    "counted. Parameters that are 0 in the robot file are shown with their value. Where a few "
+    "changes dwarf the others, the axis goes by powers of ten."
+)
+
+
+def correlation(fit: Fit) -> FloatArray:
+    """Correlation (k, k) of the parameters' errors; NaN where the data do not tell one."""
+    known = fit.uncertainty.known
+    std = np.sqrt(np.diag(known))
+    size = np.outer(std, std)
+    r: FloatArray = np.divide(known, size, out=np.full(known.shape, np.nan), where=size > 0)
+    r[fit.uncertainty.unknown] = np.nan
+    r[:, fit.uncertainty.unknown] = np.nan
+    return r
+
+
+def strong_pairs(fit: Fit) -> list[tuple[str, str, float]]:
+    """Pairs of parameters whose errors go together, the strongest first."""
+    r = correlation(fit)
+    found = [
+        (fit.names[i], fit.names[j], float(r[i, j]))
+        for i, j in np.argwhere(np.triu(np.abs(np.nan_to_num(r)) > STRONG, 1))
+    ]
+    return sorted(found, key=lambda pair: -abs(pair[2]))
+
+
+def correlation_section(fit: Fit) -> Section:
+    """The map of correlations, and the strong ones in words."""
+    pairs = strong_pairs(fit)
+    texts = [
+        f"{a} and {b} ({r:+.3f}): their errors go {'together' if r > 0 else 'against each other'}, "
+        f"so that a {'difference' if r > 0 else 'sum'} of them is known better than each alone."
+        for a, b, r in pairs
+    ]
+    told = (
+        list_html(f"Pairs above {STRONG:g}", texts, level=3)
+        if texts
+        else f"<p>No pair of parameters is correlated by more than {STRONG:g}.</p>"
+    )
+    caption = "Correlation of the errors: at +1 or -1 the data cannot tell two parameters apart."
+    r = correlation(fit)
+    blocks = (told, figure_html("Correlation", correlation_figure(fit.names, r), caption))
+    numbers = {
+        "names": fit.names,
+        "correlation": r,
+        "strong": [{"first": a, "second": b, "r": value} for a, b, value in pairs],
+    }
+    return Section("correlation", "Correlation", blocks, numbers)
+
+
+def consistency_section(fit: Fit) -> Section:
+    """Whether the bodies can exist, one row each, and the proof of the optimum."""
+    found = fit.consistency
+    rows = [
+        (
+            body.name,
+            f"{body.mass:.4g}",
+            "-" if body.com is None else ", ".join(f"{x:.3g}" for x in body.com),
+            ", ".join(f"{x:.3g}" for x in body.principal),
+            f"{body.eigenvalues[0]:.2g}",
+            "yes" if body.consistent else "no",
+            {True: "yes", False: "no", None: "-"}[body.inside],
+        )
+        for body in found.bodies
+    ]
+    columns = (
+        "body",
+        "mass (kg)",
+        "COM (m)",
+        "principal inertias (kg m^2)",
+        "smallest eigenvalue",
+        "can exist",
+        "inside its hull",
+    )
+    head = "All bodies can exist." if found.consistent else "Not all bodies can exist."
+    trouble = [body.sentence for body in found.bodies if not body.consistent]
+    blocks = [
+        f"<p>{head}</p>",
+        list_html("What is wrong", [*trouble, *found.findings], level=3),
+        wide_table(columns, rows, caption="Bodies of the identified robot") if rows else "",
+    ]
+    if fit.certificate is not None:
+        blocks.append(f"<h3>Certificate</h3>{paragraphs(fit.certificate.sentence)}")
+    numbers = {
+        "consistent": found.consistent,
+        "robot_has_the_values": fit.consistent,
+        "findings": found.findings,
+        "bodies": [vars(body) for body in found.bodies],
+        "certificate": None if fit.certificate is None else vars(fit.certificate),
+    }
+    return Section("consistency", "Consistency", tuple(blocks), numbers)
+
+
+def identifiability_section(fit: Fit) -> Section:
+    """What the data tell and what they do not, in words."""
+    found = fit.identifiability
+    if found is None:
+        text = "<p>This method does not say what the data can tell.</p>"
+        return Section("identifiability", "Identifiability", (text,))
+    share = dict(zip(found.names, found.relative, strict=True))
+    weak = [f"{name} ({_percent(share[name])})" for name in found.weak]
+    together = [f"{a} with {b}" for a, b in found.together]
+    blocks = [
+        f"<p>{found.rank} of {len(found.names)} parameters are independent in these data. "
+        f"Condition number {found.condition_number:.3g} with weighted rows and columns of unit "
+        f"length, {found.raw_condition_number:.3g} raw.</p>",
+        _names("No influence on the torque", found.no_influence),
+        _names("Hidden by noise", found.drowned),
+        _names("Told in sums only", found.sums),
+        _names("Weak: predicted deviation above 30 % of the size", weak),
+        _names("Weak because they hang together", together),
+        list_html("What would help", [f"{t}." for t in found.advice + found.weak_advice], level=3),
+        list_html("Standard parameters in sums", [f"{text}." for text in found.grouped], level=3),
+    ]
+    if found.essential:
+        names = escape(", ".join(found.essential))
+        blocks.insert(1, f"<p>Known to better than 10 % of their size: {names}.</p>")
+    numbers = {
+        "rank": found.rank,
+        "condition_number": found.condition_number,
+        "raw_condition_number": found.raw_condition_number,
+        "relative": share,
+        **{
+            key: getattr(found, key)
+            for key in ("no_influence", "drowned", "dependent", "sums", "weak", "essential", "held")
+        },
+        "advice": found.advice + found.weak_advice,
+        "text": found.text,
+    }
+    return Section("identifiability", "Identifiability", tuple(blocks), numbers)
+
+
+def _names(title: str, names: Sequence[str]) -> str:
+    return f"<h3>{escape(title)}</h3><p>{escape(', '.join(names))}</p>" if names else ""
+
+
+def data_rows(fit: Fit) -> list[tuple[str, ...]]:
+    """The recordings of a fit as cells of a table."""
+    return [
+        (
+            source.name,
+            source.file or "-",
+            str(source.samples),
+            f"{source.duration:.4g}",
+            "-" if source.payload is None else f"{source.payload:g}",
+            source.sha256[:16],
+        )
+        for source in fit.data
+    ]
+
+
+DATA_COLUMNS = ("recording", "file", "samples", "duration (s)", "payload (kg)", "SHA-256 begins")
+
+
+def data_section(fit: Fit) -> Section:
+    """Where the fit comes from: recordings, options, versions."""
+    record = fit.as_dict()["provenance"]
+    versions = {**record["versions"], "python": record["python"]}
+    chosen = [(key, repr(value)) for key, value in fit.options.items()]
+    blocks = (
+        wide_table(DATA_COLUMNS, data_rows(fit), caption="Data of the fit") if fit.data else "",
+        wide_table(("option", "value"), chosen, caption="Options of the fit"),
+        wide_table(("package", "version"), list(versions.items()), caption="Versions"),
+    )
+    return Section("data", "Data and provenance", blocks, record)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if np.isfinite(share) else "-"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "-"
+
+
+def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a fit."""
+    title = f"{fit.nominal.name}: {fit.method} fit of the model {fit.model}"
+    count = sum(source.samples for source in fit.data)
+    seconds = sum(source.duration for source in fit.data)
+    logs = f"{len(fit.data)} recording{'' if len(fit.data) == 1 else 's'}"
+    subtitle = f"{logs}, {count} samples, {seconds:.4g} s"
+    return write_sections(path, title, subtitle, [_lead(fit)], fit_sections(fit))
+
+
+def _lead(fit: Fit) -> str:
+    """What can be said of a fit that was not held against other data."""
+    sound = fit.converged and fit.consistent and not fit.warnings
+    kind = "unknown" if sound else "care" if fit.converged else "bad"
+    head = "Not judged on other data" if fit.converged else "Not to be trusted"
+    texts = [
+        fit.status,
+        *fit.warnings,
+        "A fit is worth what it predicts on a motion that it has not seen: validate it, or write "
+        "the whole report with `deltadyn report`.",
+    ]
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<div class="verdict {kind}"><h2>{head}</h2><ul>{items}</ul></div>'

@@ -1,0 +1,38 @@
+"""The robot: bodies, drives, friction and limits; robot files and the catalogue."""
+
+from deltadyn.robot.bodies import (
+    Arm,
+    Effector,
+    Geometry,
+    Payload,
+    Platform,
+    Spindle,
+    Strut,
+)
+from deltadyn.robot.file import load_robot, robot_from_text, robot_names
+from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
+from deltadyn.robot.settings import Controller, Drives, Friction, GrayBox, Limits, Source
+from deltadyn.robot.write import robot_text, save_robot
+
+__all__ = [
+    "STANDARD_GRAVITY",
+    "Arm",
+    "Controller",
+    "Drives",
+    "Effector",
+    "Friction",
+    "Geometry",
+    "GrayBox",
+    "Limits",
+    "Payload",
+    "Platform",
+    "Robot",
+    "Source",
+    "Spindle",
+    "Strut",
+    "load_robot",
+    "robot_from_text",
+    "robot_names",
+    "robot_text",
+    "save_robot",
+]

@@ -1,0 +1,215 @@
+"""The fields of a robot file, in the order in which a file shows them.
+
+Names are those of the parts in `robot_bodies` and `robot_settings`; the kind of each quantity
+decides the unit suffixes that its name may carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from deltadyn.robot.settings import PASSIVE_JOINTS
+from deltadyn.units import KINDS, keys
+
+FORMAT = 1
+
+#: one: a number. arm, axis: a number for all, or one for each. triple: one for each arm, always.
+#: vector: a list of `size`. text, flag: a word, true or false. section: a mapping of its own.
+Shape = Literal["one", "arm", "axis", "triple", "vector", "text", "flag", "section"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: its name without unit, the kind of its quantity and what may be written."""
+
+    name: str
+    kind: str = "number"
+    shape: Shape = "one"
+    required: bool = False
+    size: int = 0
+    shortcut: bool = False  # read only: another way to write what other fields hold
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The ways to write the field's name."""
+        return (
+            (self.name,)
+            if self.shape in ("text", "flag", "section")
+            else keys(self.name, self.kind)
+        )
+
+    @property
+    def label(self) -> str:
+        """The name with its units, for messages: base_radius_(m|mm|cm)."""
+        units = KINDS[self.kind]
+        if len(units) < 2:
+            return self.keys[0]
+        return f"{self.name}_({'|'.join(unit.suffix for unit in units)})"
+
+
+def _section(name: str, required: bool = False) -> Field:
+    return Field(name, shape="section", required=required)
+
+
+def _friction(viscous: str, coulomb: str) -> tuple[Field, ...]:
+    return (Field("viscous", viscous), Field("coulomb", coulomb))
+
+
+TOP = (
+    Field("deltadyn", required=True),
+    Field("name", shape="text", required=True),
+    Field("description", shape="text"),
+    Field("gravity", "acceleration"),
+    _section("geometry", required=True),
+    _section("arm", required=True),
+    _section("strut", required=True),
+    _section("platform", required=True),
+    _section("spindle"),
+    _section("effector"),
+    _section("payload"),
+    _section("drives"),
+    _section("friction"),
+    _section("limits"),
+    _section("controller"),
+    _section("gray_box"),
+    _section("sources"),
+)
+
+TEN = (
+    Field("mass", "mass", required=True),
+    Field("first_moment", "first moment", "vector", required=True, size=3),
+    Field("inertia", "inertia", "vector", required=True, size=6),
+)
+
+ROD = (
+    Field("mass", "mass"),
+    Field("uniform", shape="flag", shortcut=True),
+    Field("com", "length"),
+    Field("inertia", "inertia"),
+    Field("axial_inertia", "inertia"),
+    Field("length", "length"),
+    _section("ten"),
+)
+
+#: Fields of every section by its path; "spindle.upper" and "spindle.lower" hold the same.
+SECTIONS: dict[str, tuple[Field, ...]] = {
+    "geometry": (
+        Field("base_radius", "length", "arm", required=True),
+        Field("platform_radius", "length", "arm", required=True),
+        Field("arm_length", "length", "arm", required=True),
+        Field("strut_length", "length", "arm", required=True),
+        Field("azimuth", "angle", "triple"),
+        Field("rod_spacing", "length"),
+    ),
+    "arm": (
+        Field("mass", "mass", "arm", required=True),
+        Field("uniform", shape="flag", shortcut=True),
+        Field("com", "length", "arm"),
+        Field("com_offset", "length", "arm"),
+        Field("inertia", "inertia", "arm"),
+        Field("axis_inertia", "inertia", "arm", shortcut=True),
+        Field("elbow_mass", "mass", "arm"),
+    ),
+    "strut": (
+        Field("rods", shape="arm"),
+        Field("mass", "mass", "arm"),
+        Field("uniform", shape="flag", shortcut=True),
+        Field("com_fraction", shape="arm"),
+        Field("com", "length", "arm", shortcut=True),
+        Field("inertia", "inertia", "arm"),
+        _section("ten"),
+    ),
+    "platform": (Field("mass", "mass", required=True),),
+    "spindle": (
+        _section("upper", required=True),
+        _section("lower", required=True),
+        Field("upper_joint_z", "length"),
+        Field("lower_joint_z", "length"),
+    ),
+    "spindle.upper": ROD,
+    "spindle.lower": ROD,
+    "effector": (
+        Field("mass", "mass"),
+        Field("com", "length", "vector", size=3),
+        Field("inertia_zz", "inertia"),
+    ),
+    "payload": (
+        Field("mass", "mass"),
+        Field("offset", "length", "vector", size=3),
+        Field("inertia_zz", "inertia"),
+    ),
+    "drives": (
+        Field("gear_ratio", shape="axis"),
+        Field("rotor_inertia", "inertia", "axis"),
+        Field("rotor_side", shape="text"),
+    ),
+    "friction": (
+        Field("viscous", "viscous friction", "axis"),
+        Field("coulomb", "torque", "axis"),
+        Field("coulomb_negative", "torque", "axis"),
+        Field("stribeck", "torque", "axis"),
+        Field("stribeck_velocity", "rate", "axis"),
+        Field("offset", "torque", "axis"),
+        Field("load", shape="axis"),
+        Field("smoothing", "rate"),
+        _section("passive"),
+    ),
+    "friction.passive": tuple(_section(joint) for joint in PASSIVE_JOINTS),
+    "limits": (
+        Field("angle_min", "angle", "axis"),
+        Field("angle_max", "angle", "axis"),
+        Field("rate", "rate", "axis"),
+        Field("acceleration", "angular acceleration", "axis"),
+        Field("torque_peak", "torque", "axis"),
+        Field("torque_rms", "torque", "axis"),
+        Field("platform_speed", "speed"),
+        Field("platform_acceleration", "acceleration"),
+        Field("ball_joint_angle", "angle"),
+        Field("strut_force", "force"),
+        _section("workspace"),
+        Field("payload", "mass"),
+        Field("cycles", "repetition"),
+    ),
+    "limits.workspace": (
+        Field("radius", "length", required=True),
+        Field("z_min", "length", required=True),
+        Field("z_max", "length", required=True),
+    ),
+    "controller": (Field("sign", shape="axis"), Field("offset", "angle", "axis")),
+    "gray_box": (Field("rho1"), Field("rho2")),
+}
+
+
+def passive_fields(joint: str) -> tuple[Field, ...]:
+    """Fields of one passive joint: forces in the prismatic joint, torques in all others."""
+    if joint == "prismatic":
+        return _friction("linear viscous friction", "force")
+    return _friction("viscous friction", "torque")
+
+
+def value_at(robot: Any, path: str) -> Any:
+    """What a robot holds at the path of a source, e.g. "arm.mass"; None where there is nothing."""
+    place: Any = robot
+    for step in path.split("."):
+        name, _, index = step.partition("[")
+        if place is robot and name in ("arm", "strut"):
+            limbs = getattr(robot, name + "s")
+            place = limbs[int(index[:-1])] if index in ("0]", "1]", "2]") else limbs
+        elif isinstance(place, tuple) and place and hasattr(place[0], "joint"):
+            place = next((item for item in place if item.joint == name), None)
+        elif isinstance(place, tuple):
+            place = tuple(getattr(item, name, None) for item in place)
+        else:
+            place = getattr(place, name, None)
+    return place
+
+
+def sources_still_true(old: Any, new: Any, sources: Mapping[str, Any]) -> dict[str, Any]:
+    """The sources of `old` whose values `new` still has."""
+    return {
+        path: source
+        for path, source in sources.items()
+        if value_at(old, path) == value_at(new, path)
+    }

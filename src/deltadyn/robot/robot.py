@@ -1,0 +1,150 @@
+"""The robot: one frozen value that holds its bodies, drives, friction and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.errors import RobotError
+from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
+from deltadyn.robot.checks import ARMS, each, number, three
+from deltadyn.robot.fields import sources_still_true
+from deltadyn.robot.settings import Controller, Drives, Friction, GrayBox, Limits, Source
+from deltadyn.robot.write import save_robot
+
+STANDARD_GRAVITY = 9.81  # m/s^2
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle."""
+
+    name: str
+    geometry: Geometry
+    arms: tuple[Arm, Arm, Arm]
+    struts: tuple[Strut, Strut, Strut]
+    platform: Platform
+    spindle: Spindle | None = None
+    effector: Effector = field(default_factory=Effector)
+    payload: Payload = field(default_factory=Payload)
+    drives: Drives = field(default_factory=Drives)
+    friction: Friction = field(default_factory=Friction)
+    limits: Limits = field(default_factory=Limits)
+    controller: Controller = field(default_factory=Controller)
+    gray_box: GrayBox = field(default_factory=GrayBox)
+    gravity: float = STANDARD_GRAVITY
+    sources: Mapping[str, Source] = field(default_factory=dict, compare=True, repr=False)
+    description: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise RobotError("name", self.name, "a text")
+        if not isinstance(self.description, str):
+            raise RobotError("description", self.description, "a text")
+        for path, source in self.sources.items():
+            if not isinstance(path, str) or not isinstance(source, Source):
+                raise RobotError(f"sources[{path!r}]", source, "a Source under the path of a field")
+        arms = (self.arms,) * ARMS if isinstance(self.arms, Arm) else self.arms
+        struts = (self.struts,) * ARMS if isinstance(self.struts, Strut) else self.struts
+        values: dict[str, Any] = {
+            "arms": three(arms, "arms"),
+            "struts": three(struts, "struts"),
+            "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
+            "drives": self.drives.checked(self.dof),
+            "friction": self.friction.checked(self.dof),
+            "limits": self.limits.checked(self.dof),
+            "controller": self.controller.checked(self.dof),
+            "sources": MappingProxyType(dict(self.sources)),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        for i, strut in enumerate(self.struts):
+            path = "strut" if self.equal_limbs else f"struts[{i}]"
+            strut.check(path, self.geometry.strut_length[i])
+        self._check_spindle_friction()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.geometry, self.arms, self.struts, self.payload, self.gravity))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the fields; the mapping of sources travels as a plain dictionary."""
+        names = tuple(self.__dataclass_fields__)
+        values = [getattr(self, name) for name in names]
+        values[names.index("sources")] = dict(self.sources)
+        return (Robot, tuple(values))
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom: 3, or 4 with a spindle."""
+        return 3 if self.spindle is None else 4
+
+    @property
+    def equal_limbs(self) -> bool:
+        """Whether the three limbs have the same bodies, lengths and rotors."""
+        g = self.geometry
+        lengths = (g.base_radius, g.platform_radius, g.arm_length, g.strut_length)
+        rotors = self.drives.output_inertia[:ARMS]
+        parts = (self.arms, self.struts, rotors, *lengths)
+        return all(len(set(part)) == 1 for part in parts)
+
+    def replace(self, **changes: Any) -> Robot:
+        """The same robot with other parts; a value that changes loses its source."""
+        robot = replace(self, **changes)
+        if "sources" in changes or not self.sources:
+            return robot
+        return replace(robot, sources=sources_still_true(self, robot, self.sources))
+
+    def with_payload(
+        self, mass: float, offset: npt.ArrayLike = (0.0, 0.0, 0.0), inertia_zz: float = 0.0
+    ) -> Robot:
+        """The same robot carrying this payload (kg, m, kg m^2) instead of the one it had."""
+        payload = Payload(mass, each("payload.offset", offset, 3), inertia_zz)  # type: ignore[arg-type]
+        return self.replace(payload=payload)
+
+    def with_rotor_inertia(self, inertia: npt.ArrayLike) -> Robot:
+        """The same robot with these rotor inertias at the output side (kg m^2).
+
+        One number is meant for the three arms and leaves the spindle's rotor as it is.
+        """
+        count = getattr(inertia, "__len__", None)
+        if count is None:
+            arm = number("rotor inertia", inertia, low=0.0, unit="kg m^2")
+            values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
+        else:
+            values = each("rotor inertia", inertia, self.dof, low=0.0, unit="kg m^2")
+        return self.replace(drives=Drives(self.drives.gear_ratio, values, "output_side"))
+
+    def with_friction(self, **changes: Any) -> Robot:
+        """The same robot with other friction terms, e.g. `viscous=0.5, coulomb=[1, 1, 2]`."""
+        return self.replace(friction=replace(self.friction, **changes))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the robot file; `load_robot` gives back an equal robot."""
+        save_robot(self, path)
+
+    def _check_spindle_friction(self) -> None:
+        needs_spindle = ("prismatic", "universal_fork", "universal_cross")
+        for item in self.friction.passive:
+            if self.spindle is None and item.joint in needs_spindle:
+                raise RobotError(
+                    f"friction.passive.{item.joint}", item.joint, "only on a robot with a spindle"
+                )
+
+    def axis_names(self) -> tuple[str, ...]:
+        """Short names of the drives for tables and messages."""
+        return ("1", "2", "3", "psi")[: self.dof]
+
+    def to_controller(self, q: Any) -> Any:
+        """The controller's own angles of q (…, dof): sign * q + offset."""
+        return np.asarray(q) * np.asarray(self.controller.sign) + np.asarray(self.controller.offset)
+
+    def from_controller(self, q: Any) -> Any:
+        """Our angles of the controller's q (…, dof)."""
+        offset, sign = np.asarray(self.controller.offset), np.asarray(self.controller.sign)
+        return (np.asarray(q) - offset) / sign

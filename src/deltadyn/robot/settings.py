@@ -1,0 +1,231 @@
+"""What a robot has besides bodies: drives, friction, limits, the controller's convention.
+
+Per-axis fields take one number for all axes or one number each; `Robot` fills them in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from deltadyn.errors import RobotError, UnknownNameError
+from deltadyn.robot.checks import Part, each, number
+
+#: Names of friction terms in regressors, and the fields of `Friction` that hold them.
+FRICTION_FIELDS = {
+    "Fv": "viscous",
+    "Fc": "coulomb",
+    "Fc+": "coulomb",
+    "Fc-": "coulomb_negative",
+    "Fs": "stribeck",
+    "F0": "offset",
+    "mu": "load",
+}
+ROTOR_SIDES = ("motor_side", "output_side")
+PASSIVE_JOINTS = (
+    "prismatic",  # between the telescope's two parts
+    "elbow_swing",  # strut against arm, about the elbow axis
+    "elbow_sway",  # strut against arm, out of the arm's plane
+    "platform_swing",
+    "platform_sway",
+    "universal_fork",  # both universal joints of the spindle, about the fork axis
+    "universal_cross",  # and about the cross axis
+)
+
+
+@dataclass(frozen=True)
+class Drives(Part):
+    """Gear ratio and rotor inertia per axis; the inertia names the side on which it is given."""
+
+    gear_ratio: Any = 1.0
+    rotor_inertia: Any = 0.0
+    rotor_side: str = "output_side"
+
+    def checked(self, dof: int) -> Drives:
+        """The same drives with one value per axis."""
+        if self.rotor_side not in ROTOR_SIDES:
+            raise RobotError("drives.rotor_side", self.rotor_side, " or ".join(ROTOR_SIDES))
+        ratio = each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True)
+        inertia = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2")
+        return Drives(ratio, inertia, self.rotor_side)
+
+    @property
+    def output_inertia(self) -> tuple[float, ...]:
+        """Rotor inertia seen at the output side of the gear, per axis (kg m^2)."""
+        if self.rotor_side == "output_side":
+            return tuple(self.rotor_inertia)
+        pairs = zip(self.gear_ratio, self.rotor_inertia, strict=True)
+        return tuple(ratio**2 * inertia for ratio, inertia in pairs)
+
+
+@dataclass(frozen=True)
+class PassiveFriction(Part):
+    """Friction in a joint without a drive [gnad2024] eqs. 6-7; every joint of that name has it."""
+
+    joint: str
+    viscous: float = 0.0  # N s/m (prismatic) or N m s/rad
+    coulomb: float = 0.0  # N or N m
+
+    def __post_init__(self) -> None:
+        if self.joint not in PASSIVE_JOINTS:
+            raise UnknownNameError("friction.passive joint", self.joint, PASSIVE_JOINTS)
+        path = f"friction.passive.{self.joint}"
+        self._set(
+            viscous=number(f"{path}.viscous", self.viscous, low=0.0),
+            coulomb=number(f"{path}.coulomb", self.coulomb, low=0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Friction(Part):
+    """Friction at the output side of each drive, and in passive joints.
+
+    The drive must add Fv qd + Fc s(qd) + Fs s(qd) exp(-(qd/vs)^2) + offset + mu |load| s(qd),
+    with s = sign, or tanh(qd / smoothing) where `smoothing` is given. A term that is None is not
+    part of the robot's friction model and has no column in its regressor.
+    """
+
+    viscous: Any = 0.0  # N m s/rad
+    coulomb: Any = 0.0  # N m; for qd > 0 where `coulomb_negative` is given
+    coulomb_negative: Any | None = None  # N m, for qd < 0
+    stribeck: Any | None = None  # N m above Coulomb at rest
+    stribeck_velocity: Any | None = None  # rad/s
+    offset: Any | None = None  # N m
+    load: Any | None = None  # share of the torque through the gear that is lost
+    smoothing: float | None = None  # rad/s (m/s in the prismatic joint)
+    passive: tuple[PassiveFriction, ...] = ()
+
+    def checked(self, dof: int) -> Friction:
+        """The same friction with one value per axis."""
+
+        def axis(name: str, **limits: Any) -> tuple[float, ...] | None:
+            value = getattr(self, name)
+            return None if value is None else each(f"friction.{name}", value, dof, **limits)
+
+        if (self.stribeck is None) != (self.stribeck_velocity is None):
+            missing = "stribeck" if self.stribeck is None else "stribeck_velocity"
+            raise RobotError(f"friction.{missing}", None, "given together with its partner")
+        if self.smoothing is not None:
+            number("friction.smoothing", self.smoothing, low=0.0, strict=True, unit="rad/s")
+        names = [item.joint for item in self.passive]
+        if len(set(names)) != len(names):
+            raise RobotError("friction.passive", names, "each joint once")
+        return Friction(
+            viscous=each("friction.viscous", self.viscous, dof, low=0.0),
+            coulomb=each("friction.coulomb", self.coulomb, dof, low=0.0),
+            coulomb_negative=axis("coulomb_negative", low=0.0),
+            stribeck=axis("stribeck", low=0.0),
+            stribeck_velocity=axis("stribeck_velocity", low=0.0, strict=True),
+            offset=axis("offset"),
+            load=axis("load", low=0.0, high=0.9),
+            smoothing=self.smoothing,
+            passive=tuple(self.passive),
+        )
+
+
+@dataclass(frozen=True)
+class Workspace(Part):
+    """The cylinder that the robot may use: `radius` about the z axis, z_min up to z_max (m)."""
+
+    radius: float
+    z_min: float
+    z_max: float
+
+    def __post_init__(self) -> None:
+        number("limits.workspace.radius", self.radius, low=0.0, strict=True, unit="m")
+        low = number("limits.workspace.z_min", self.z_min)
+        number("limits.workspace.z_max", self.z_max, low=low, strict=True, unit="m")
+
+
+@dataclass(frozen=True)
+class Limits(Part):
+    """What the machine allows; None where nothing is known."""
+
+    angle_min: Any | None = None  # rad
+    angle_max: Any | None = None
+    rate: Any | None = None  # rad/s
+    acceleration: Any | None = None  # rad/s^2
+    torque_peak: Any | None = None  # N m at the output side
+    torque_rms: Any | None = None
+    platform_speed: float | None = None  # m/s
+    platform_acceleration: float | None = None  # m/s^2
+    ball_joint_angle: float | None = None  # rad
+    strut_force: float | None = None  # N, axial, in one rod
+    workspace: Workspace | None = None
+    payload: float | None = None  # kg
+    cycles: float | None = None  # 1/min
+
+    def checked(self, dof: int) -> Limits:
+        """The same limits with one value per axis."""
+        changed: dict[str, Any] = {}
+        for name in ("angle_min", "angle_max"):
+            value = getattr(self, name)
+            changed[name] = None if value is None else each(f"limits.{name}", value, dof)
+        for name in ("rate", "acceleration", "torque_peak", "torque_rms"):
+            value = getattr(self, name)
+            positive = {"low": 0.0, "strict": True}
+            changed[name] = (
+                None if value is None else each(f"limits.{name}", value, dof, **positive)
+            )
+        for name in (
+            "platform_speed",
+            "platform_acceleration",
+            "ball_joint_angle",
+            "strut_force",
+            "payload",
+            "cycles",
+        ):
+            value = getattr(self, name)
+            changed[name] = (
+                None if value is None else number(f"limits.{name}", value, low=0.0, strict=True)
+            )
+        low, high = changed["angle_min"], changed["angle_max"]
+        if low is not None and high is not None:
+            for axis, (a, b) in enumerate(zip(low, high, strict=True)):
+                if a >= b:
+                    raise RobotError(f"limits.angle_max[{axis}]", b, f"above angle_min, {a:g} rad")
+        return Limits(workspace=self.workspace, **changed)
+
+
+@dataclass(frozen=True)
+class Controller(Part):
+    """A controller's own angle of each axis: q_controller = sign * q + offset (rad)."""
+
+    sign: Any = 1.0
+    offset: Any = 0.0
+
+    def checked(self, dof: int) -> Controller:
+        """The same convention with one value per axis."""
+        sign = each("controller.sign", self.sign, dof)
+        for axis, value in enumerate(sign):
+            if value not in (1.0, -1.0):
+                raise RobotError(f"controller.sign[{axis}]", value, "1 or -1")
+        return Controller(sign, each("controller.offset", self.offset, dof))
+
+
+@dataclass(frozen=True)
+class GrayBox(Part):
+    """Factors on the arm's inertia and on its gravity torque [falezza2020] eq. 6."""
+
+    rho1: float = 1.0
+    rho2: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            rho1=number("gray_box.rho1", self.rho1, low=0.0, strict=True),
+            rho2=number("gray_box.rho2", self.rho2),
+        )
+
+
+@dataclass(frozen=True)
+class Source(Part):
+    """Where a value of a robot file comes from, and whether it is an assumption of ours."""
+
+    text: str
+    assumed: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise RobotError("source", self.text, "a text that says where the value comes from")
+        if not isinstance(self.assumed, bool):
+            raise RobotError("assumed", self.assumed, "True or False")

@@ -1,0 +1,1 @@
+"""Controllers: what a drive computes from reference and measurement."""

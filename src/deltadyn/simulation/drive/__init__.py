@@ -1,0 +1,1 @@
+"""The drive of the test bench: reference, sensors, friction and gears."""

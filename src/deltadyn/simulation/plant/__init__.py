@@ -1,0 +1,1 @@
+"""Plants of the test bench: the ideal one, its compiled twin, MuJoCo."""

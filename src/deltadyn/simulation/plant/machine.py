@@ -1,0 +1,141 @@
+"""The real machine behind the bench: the nominal robot with what a preset does to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.inverse import equations_of_motion
+from deltadyn.errors import InputError
+from deltadyn.kinematics.forward import forward_kinematics
+from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.kinematics.state import State
+from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Arm, Strut, TenParameters
+from deltadyn.robot.settings import Friction
+from deltadyn.simulation.presets import Preset
+
+REFERENCE_ACCELERATION = 100.0  # rad/s^2
+DIRECT_DRIVE = 0.1  # rotor over arm inertia, below which a drive has no gear
+FALLBACK_ANGLES = (0.3, 0.6, 0.9, 0.0, 1.2)  # rad, of all arms
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The robot as it is, and the gears of its arms.
+
+    `robot` holds rotors, friction at 25 degrees C and unequal limbs. Where `stiffness` is None the
+    gears are rigid.
+    """
+
+    robot: Robot
+    preset: Preset
+    reference_torque: FloatArray  # (dof,), N m
+    stiffness: FloatArray | None  # (3,), N m/rad
+    damping: FloatArray | None  # (3,), N m s/rad
+    ripple: FloatArray  # (dof,), N m
+
+
+def build_machine(robot: Robot, preset: Preset) -> Machine:
+    """The machine that a preset makes of a nominal robot."""
+    inertia = axis_inertia(robot)
+    rotor = np.asarray(robot.drives.output_inertia)
+    rotor = np.where(rotor > 0, rotor, preset.rotor_inertia * inertia)
+    reference = (inertia + rotor) * REFERENCE_ACCELERATION
+    changes: dict[str, Any] = {"friction": _friction(robot, preset, reference)}
+    if preset.arm_scale != (1.0, 1.0, 1.0):
+        changes["arms"] = tuple(map(_scaled_arm, robot.arms, preset.arm_scale))
+    if preset.strut_scale != (1.0, 1.0, 1.0):
+        changes["struts"] = tuple(map(_scaled_strut, robot.struts, preset.strut_scale))
+    real = robot.replace(**changes)
+    if not np.array_equal(rotor, robot.drives.output_inertia):
+        real = real.with_rotor_inertia(rotor)
+    stiffness, damping = _gears(preset, inertia[:3], rotor[:3])
+    return Machine(real, preset, reference, stiffness, damping, preset.ripple * reference)
+
+
+def axis_inertia(robot: Robot) -> FloatArray:
+    """Inertia (dof,) at each drive while the others hold still, in kg m^2.
+
+    At the middle of the workspace, without payload and rotors; the three arms have their mean.
+    """
+    bare = robot.with_payload(0.0).with_rotor_inertia((0.0,) * robot.dof)
+    state = State.from_joints(bare, home_angles(robot))
+    inertia: FloatArray = np.diagonal(equations_of_motion(bare, state).M).copy()
+    inertia[:3] = inertia[:3].mean()
+    return inertia
+
+
+def home_angles(robot: Robot) -> FloatArray:
+    """Joint angles (dof,) on the axis of the robot, in the middle of its workspace."""
+    cylinder = robot.limits.workspace
+    if cylinder is not None:
+        p = np.zeros(robot.dof)
+        p[2] = (cylinder.z_min + cylinder.z_max) / 2
+        q = inverse_kinematics(robot, p, unreachable="nan")
+        if np.isfinite(q).all():
+            return q
+    for angle in FALLBACK_ANGLES:
+        q = np.zeros(robot.dof)
+        q[:3] = angle
+        if np.isfinite(forward_kinematics(robot, q, unreachable="nan")).all():
+            return q
+    raise InputError("robot", robot.name, "a robot that reaches points on its axis")
+
+
+def _gears(
+    preset: Preset, inertia: FloatArray, rotor: FloatArray
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Stiffness and damping (3,) of the arms' gears: K = (2 pi f)^2 I J / (I + J).
+
+    A rotor much lighter than its arm sits behind no gear: such drives are rigid.
+    """
+    if preset.gear_frequency is None or np.any(rotor < DIRECT_DRIVE * inertia):
+        return None, None
+    omega, reduced = 2 * np.pi * preset.gear_frequency, inertia * rotor / (inertia + rotor)
+    return omega**2 * reduced, 2 * preset.gear_damping * omega * reduced
+
+
+def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
+    """The robot's own friction where it has some, else the preset's, other on each axis."""
+    own, scale = robot.friction, np.ones(robot.dof)
+    scale[:3] = preset.friction_scale
+
+    def level(given: Any, share: float) -> FloatArray:
+        values = np.asarray(given)
+        return scale * (values if values.any() else share * reference)
+
+    coulomb = level(own.coulomb, preset.coulomb)
+    changes: dict[str, Any] = {"viscous": level(own.viscous, preset.viscous), "coulomb": coulomb}
+    if own.coulomb_negative is not None:
+        changes["coulomb_negative"] = scale * np.asarray(own.coulomb_negative)
+    if own.stribeck is not None:
+        changes["stribeck"] = scale * np.asarray(own.stribeck)
+    elif preset.stribeck > 0:
+        changes["stribeck"] = preset.stribeck * coulomb
+        changes["stribeck_velocity"] = preset.stribeck_velocity
+    if own.load is None and preset.load > 0:
+        changes["load"] = preset.load
+    if own.smoothing is None:
+        changes["smoothing"] = preset.smoothing
+    return replace(own, **changes).checked(robot.dof)
+
+
+def _scaled_arm(arm: Arm, scale: float) -> Arm:
+    return replace(
+        arm,
+        mass=scale * arm.mass,
+        inertia=scale * arm.inertia,
+        elbow_mass=scale * arm.elbow_mass,
+    )
+
+
+def _scaled_strut(strut: Strut, scale: float) -> Strut:
+    ten = strut.ten
+    if ten is not None:
+        h, inertia = np.multiply(scale, ten.first_moment), np.multiply(scale, ten.inertia)
+        ten = TenParameters(scale * ten.mass, tuple(h), tuple(inertia))
+    return replace(strut, mass=scale * strut.mass, inertia=scale * strut.inertia, ten=ten)
