@@ -1,13 +1,13 @@
 """
-Where the robot can go, and where it must not
-=============================================
+Kinematics, workspace and singular poses
+========================================
 
 Inverse and forward kinematics in closed form, the workspace, and the margin to singular poses.
 """
 
 # %%
-# There and back
-# --------------
+# Inverse and forward kinematics
+# ------------------------------
 # A robot is a catalogue name or the path of a robot file. Every function takes one pose or many:
 # samples first, coordinates last.
 
@@ -26,8 +26,7 @@ print("largest |FK(IK(p)) - p|:", f"{np.abs(back - p).max():.1e} m")
 print("J at the first pose, m/rad:\n", dd.jacobian(robot, p[0]).round(3))
 
 # %%
-# A pose out of reach is refused, and the error says which. Where many poses are tried,
-# ``unreachable="nan"`` gives NaN instead.
+# A pose out of reach raises an error that names it. ``unreachable="nan"`` gives NaN instead.
 
 try:
     dd.inverse_kinematics(robot, [0.0, 0.9, -0.8])
@@ -37,8 +36,7 @@ except dd.DeltadynError as error:
 # %%
 # The workspace
 # -------------
-# What the robot reaches with the limits of its file, as a surface around its axis, and the
-# cylinder that its maker promises.
+# The reachable volume within the limits of the robot file, and the maker's working cylinder.
 
 space = dd.kinematics.workspace(robot)
 cylinder = dd.kinematics.working_cylinder(robot)
@@ -48,9 +46,9 @@ print(f"cylinder: radius {cylinder.radius} m, z from {cylinder.z_min} to {cylind
 # %%
 # The margin to singular poses
 # ----------------------------
-# ``margin`` is the least angle by which one strut would have to turn to make the pose singular.
-# Here it is drawn in the plane of arm 1, where arm and strut stretch out at the edge. The cylinder
-# keeps a good distance from that.
+# ``margin`` is the smallest rotation of one strut that makes the pose singular. The picture shows
+# the plane of arm 1, where arm and strut are stretched at the edge. The working cylinder stays
+# away from it.
 
 x, z = np.meshgrid(np.linspace(-1.05, 1.05, 281), np.linspace(-1.25, -0.2, 141))
 points = np.stack([x.ravel(), np.zeros(x.size), z.ravel()], axis=-1)

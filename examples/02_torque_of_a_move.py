@@ -2,13 +2,13 @@
 The torque of a move
 ====================
 
-What the drives must give on a pick-and-place move, by the exact model and by the one that most
-controllers run.
+Drive torques of a pick-and-place move, by the exact model and by the half-half model that most
+controllers use.
 """
 
 # %%
 # A gate-shaped move of 0.4 s with one kilogram. A motion holds times, joint angles and platform
-# positions with their rates; nothing has to be differentiated.
+# positions with their rates.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,8 @@ print("RMS torque    ", np.sqrt((tau**2).mean(axis=0)).round(2), "N m")
 print("half-half off ", np.sqrt(((half - tau) ** 2).mean(axis=0)).round(2), "N m RMS")
 
 # %%
-# The half-half model puts half of each strut's mass at its ends. It keeps mass and centre of mass
-# and gets the strut's inertia wrong; that is all of the difference below.
+# The half-half model puts half of each strut's mass at its ends. Mass and centre of mass are
+# correct, the strut's inertia is not; this is the difference below.
 
 figure, (above, below) = plt.subplots(2, sharex=True, figsize=(7.2, 4.6), height_ratios=[2, 1])
 for axis, color in enumerate(("tab:blue", "tab:orange", "tab:green")):
@@ -42,6 +42,6 @@ below.set(xlabel="time (s)", ylabel="difference (N m)")
 plt.show()
 
 # %%
-# Does the robot's own data sheet allow the move? Every limit that the file names is checked.
+# ``check_motion`` checks the move against every limit of the robot file.
 
 print(dd.motion.check_motion(robot, move))

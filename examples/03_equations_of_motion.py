@@ -2,8 +2,7 @@
 The equations of motion
 =======================
 
-M, C, g and f along a move of a robot with a spindle, the regressor, and forward dynamics that gives
-the motion back.
+M, C, g and f along a move of a robot with a spindle, the regressor, and forward dynamics.
 """
 
 # %%
@@ -26,7 +25,7 @@ tau = np.einsum("nij,nj->ni", eom.M, move.qdd) + eom.c + eom.g + eom.f
 print("M at the start (kg m^2):\n", eom.M[0].round(4))
 
 # %%
-# What the torque of drive 1 consists of. On a quick move inertia is most of it; friction is next.
+# The parts of the torque of drive 1. On a fast move inertia is the largest, friction the next.
 
 inertia = np.einsum("nij,nj->ni", eom.M, move.qdd)
 figure, axes = plt.subplots(figsize=(7.2, 3.6))
@@ -39,7 +38,7 @@ axes.set_ylim(top=1.6 * tau[:, 0].max())
 plt.show()
 
 # %%
-# The same torque is linear in a few base parameters. These are what a log can tell.
+# The torque is linear in a few base parameters. Only these are identifiable from a log.
 
 reg = dd.regressor(robot, move)
 for name, unit, value in zip(reg.names, reg.units, reg.parameters, strict=True):
@@ -47,7 +46,7 @@ for name, unit, value in zip(reg.names, reg.units, reg.parameters, strict=True):
 print("largest |Y parameters - tau|:", f"{np.abs(reg.Y @ reg.parameters - tau).max():.1e} N m")
 
 # %%
-# And forward: the accelerations that these torques cause.
+# Forward dynamics gives the accelerations of these torques.
 
 moving = np.abs(move.qd).min(axis=1) > 0  # where no axis sticks
 qdd = dd.forward_dynamics(robot, move.q[moving], move.qd[moving], tau[moving])

@@ -2,14 +2,13 @@
 Your own robot
 ==============
 
-A robot file by hand: units in the names of the fields, and errors that say what is allowed. Then
-what the robot asks of its drives at a given pace.
+A robot file by hand, with units in the names of the fields, and the loads of its drives on a move.
 """
 
 # %%
-# All that the models need. Values that you do not know yet can be rough: identification replaces
-# them. ``deltadyn init my-robot`` makes a folder with such a file; every field is explained in
-# :doc:`/robot-file`.
+# These fields are all that the models need. Rough values will do: identification replaces them.
+# ``deltadyn init my-robot`` makes a folder with such a file; :doc:`/robot-file` explains every
+# field.
 
 from pathlib import Path
 from tempfile import mkdtemp
@@ -54,7 +53,7 @@ print(
 )
 
 # %%
-# A slip in the file is an error with its place, what was found and what is allowed.
+# An error in the file is reported with its place, what was found and what is allowed.
 
 path.write_text(TEXT.replace("arm_length_mm: 300", "arm_lenght_mm: 300"))
 try:
@@ -63,7 +62,7 @@ except dd.DeltadynError as error:
     print("error:", str(error).replace(str(path.parent), "..."))
 
 # %%
-# A look at it: a wrong radius or azimuth shows at once.
+# Draw it to find a wrong radius or azimuth.
 
 space = dd.kinematics.workspace(robot)
 middle = float(space.heights.mean())
@@ -79,14 +78,14 @@ for part, pieces in robot_lines(robot, pose, drawn_spacing(robot)).items():
         axes.plot(*piece.T, color=colors[part], lw=widths[part], solid_capstyle="round")
 surface = space.vertices
 axes.plot_trisurf(*surface.T, triangles=space.faces, color="tab:green", alpha=0.12, lw=0)
-axes.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)", title="The robot and what it reaches")
+axes.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)", title="The robot and its workspace")
 axes.set_aspect("equal")
 axes.set(xticks=[-0.6, 0, 0.6], yticks=[-0.6, 0, 0.6], zticks=[-1, -0.5, 0])
 axes.view_init(elev=12, azim=-60)
 plt.show()
 
 # %%
-# What a pick-and-place cycle asks of drives and bearings, before anything is bought:
+# The loads of drives and bearings on a pick-and-place cycle:
 
 move = dd.motion.gate_move(robot, [-0.15, 0, middle], [0.15, 0, middle], lift=0.03, duration=0.35)
 loads = dd.sizing.motion_loads(robot, move, payload=1.0)

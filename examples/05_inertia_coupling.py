@@ -1,13 +1,13 @@
 """
-How strongly the drives feel each other
-=======================================
+Inertia coupling of the drives
+==============================
 
-Moving one arm of a Delta robot moves the platform, and with it the others. Over the workspace this
-coupling changes, and with it how well controllers for single axes can work.
+The drives of a Delta robot are coupled through the platform. The coupling changes over the
+workspace, and with it the quality of single-axis controllers.
 """
 
 # %%
-# ``felt`` is the inertia at a drive while the others hold still, ``free`` that while they let go.
+# ``felt`` is the inertia at a drive while the others are held, ``free`` that while they are free.
 
 import matplotlib.pyplot as plt
 
@@ -19,13 +19,13 @@ print(found.summary)
 
 # %%
 # The maps are at the middle height of the working cylinder. ``coupling`` is
-# \|M12\| / sqrt(M11 M22): 0 where two drives do not feel each other. It vanishes towards one
-# side of the workspace and is strongest at the other, where both drives move one mass.
+# \|M12\| / sqrt(M11 M22): 0 for decoupled drives. It vanishes towards one side of the workspace
+# and is largest at the other, where both drives move the same mass.
 
 figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.8), sharey=True, layout="constrained")
 pictures = (
     (found.coupling[0], "coupling of drives 1 and 2", "", "magma"),
-    (found.felt[0], "inertia that drive 1 feels", "kg m²", "viridis"),
+    (found.felt[0], "inertia at drive 1, others held", "kg m²", "viridis"),
 )
 for place, (values, title, unit, colors) in zip(axes, pictures, strict=True):
     shades = place.contourf(found.x, found.y, values, levels=24, cmap=colors)

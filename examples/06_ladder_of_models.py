@@ -2,12 +2,11 @@
 The ladder of models
 ====================
 
-Five papers, seven models. How far is each from the exact one, on your robot and your motion?
+The torque error of each model against the exact one, on your robot and your motion.
 """
 
 # %%
-# Every model is a name. The ladder runs all of them on one motion, without friction, which is the
-# same in all.
+# The ladder runs all models on one motion, without friction, which is the same in all.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,9 +22,9 @@ for robot in robots:
     print(found, end="\n\n")
 
 # %%
-# In per cent of the torque. ``rigid`` agrees to rounding: with thin struts it is the same physics
-# in ten parameters per body. The simplified models lose a sixth of the torque on the first robot,
-# and more on the second, where they leave the telescope's turning out.
+# Errors in per cent of the torque. ``rigid`` agrees to rounding: with thin struts it is the same
+# physics in ten parameters per body. The simplified models miss a sixth of the torque on the first
+# robot, and more on the second, where they leave out the telescope's rotation.
 
 figure, axes = plt.subplots(figsize=(7.2, 3.6))
 names = [rung.model for rung in found.rungs if rung.model != "exact"]
@@ -43,9 +42,9 @@ axes.legend(loc="lower right")
 plt.show()
 
 # %%
-# Where the error comes from: both models have no coupling mass m_x between elbow and platform, and
-# that error grows with the acceleration. Half-half also takes the arm for a uniform rod. Its weight
-# is then wrong at any speed, and on slow motion that is what is left.
+# Both models lack the coupling mass m_x between elbow and platform, and this error grows with the
+# acceleration. Half-half also assumes a uniform arm; the error of its weight remains on slow
+# motion.
 
 robot = robots[0]
 times = np.array([0.25, 0.3, 0.4, 0.6, 0.9, 1.4])

@@ -1,14 +1,14 @@
 """
-The motion to learn from
-========================
+Excitation
+==========
 
-What a log can tell depends on the motion in it. This designs the best one within all limits of the
-robot, and says before the robot moves how well each parameter will be known.
+Design the motion that excites the parameters best within all limits of the robot, and predict the
+standard deviation of each parameter before the robot moves.
 """
 
 # %%
-# A short design, so that this page builds quickly: 4 s, three harmonics, one start. For a real
-# robot leave the defaults: 10 s, five harmonics, four starts per number of periods.
+# A short design for this page: 4 s, three harmonics, one start. For a real robot use the defaults:
+# 10 s, five harmonics, four starts per number of periods.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,8 +20,8 @@ exc = dd.design_excitation(robot, duration=4.0, harmonics=3, periods=5, starts=1
 print(exc)
 
 # %%
-# Predicted standard deviations beside those of a typical random motion that is as wide as the
-# limits allow.
+# Predicted standard deviations against those of a typical random motion as wide as the limits
+# allow.
 
 figure, axes = plt.subplots(figsize=(7.2, 3.4))
 names = [item.name for item in exc.parameters]
@@ -29,11 +29,11 @@ gain = [item.before / item.std for item in exc.parameters]
 bars = axes.bar(names, gain, color="tab:blue")
 axes.bar_label(bars, fmt="%.1f", fontsize="small")
 axes.axhline(1, color="black", lw=0.8)
-axes.set(ylabel="times better known", title="Designed motion against a random one")
+axes.set(ylabel="ratio of standard deviations", title="Designed motion against a random one")
 plt.show()
 
 # %%
-# The motion itself: whole periods, with ramps from and to rest. It goes where the limits let it.
+# The motion has whole periods, with ramps from and to rest.
 
 figure, (path, speed) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
 m = exc.motion
@@ -47,5 +47,5 @@ speed.set(xlabel="time (s)", ylabel="m/s", title="Speed of the platform; dots: 9
 plt.show()
 
 # %%
-# ``exc.save("excite.csv", rate=500, angle_unit="deg")`` writes it for the controller, in the
-# controller's own signs and offsets. On the command line: ``deltadyn excite sipro-d3-1200``.
+# ``exc.save("excite.csv", rate=500, angle_unit="deg")`` writes it in the controller's signs and
+# offsets. On the command line: ``deltadyn excite sipro-d3-1200``.

@@ -2,13 +2,12 @@
 Reading your log
 ================
 
-Logs come with names, units and signs of their own, and with faults. The reader maps columns, the
-checks say what is wrong, and nothing is repaired unless you ask.
+Map the columns of a log, check it, and repair it on request.
 """
 
 # %%
-# A log as a PLC might write it: German names, milliseconds, degrees, and some faults that we put
-# in on purpose: a wrong sign, a lost turn of an encoder, a repeated time.
+# A log of a PLC with German names, milliseconds, degrees and three faults: a wrong sign, a lost
+# turn of an encoder, a repeated time.
 
 from pathlib import Path
 from tempfile import mkdtemp
@@ -33,7 +32,7 @@ rows = [";".join(f"{x:.6g}".replace(".", ",") for x in row) for row in np.c_[t, 
 path.write_text("\n".join([head, *rows]))
 
 # %%
-# Separator and decimal comma are found. The names are not, and the error says what is missing.
+# Separator and decimal comma are detected. The names are not, and the error says what is missing.
 
 try:
     read_recording(path, robot)
@@ -51,40 +50,39 @@ log = read_recording(path, robot, columns=columns)
 print(log.summary().replace(str(path.parent), "..."))
 
 # %%
-# The checks say what is wrong, where, and what to do. A time that repeats and a lost turn can be
-# repaired on request; the provenance keeps account.
+# The checks say what is wrong, where, and what to do. A repeated time and a lost turn can be
+# repaired on request; the provenance records it.
 
 findings = check_recording(log, robot)
 print(findings)
-mended = repair(log, findings, kinds=["duplicate time", "gap", "encoder wrap"])
-for line in mended.provenance.repairs:
+repaired = repair(log, findings, kinds=["duplicate time", "gap", "encoder wrap"])
+for line in repaired.provenance.repairs:
     print("repaired:", line)
 
 figure, axes = plt.subplots(figsize=(7.2, 3.2))
 axes.plot(log.t, np.degrees(log.q[:, 0]), color="tab:red", lw=1.2, label="as logged")
-axes.plot(mended.t, np.degrees(mended.q[:, 0]), color="tab:blue", lw=1.6, label="repaired")
+axes.plot(repaired.t, np.degrees(repaired.q[:, 0]), color="tab:blue", lw=1.6, label="repaired")
 axes.set(xlabel="time (s)", ylabel="angle of arm 1 (degrees)", title="A lost turn, and its repair")
 axes.legend()
 plt.show()
 
 # %%
-# Checked again, with angles that can be compared with the model: a wrong sign shows in the likeness
-# of measured and modelled torque. It cannot be repaired in the data: it belongs into the column
-# map, or into the ``controller`` section of the robot file.
+# With repaired angles the checks also compare measured and modelled torque and find the wrong
+# sign. Correct it in the column map or in the ``controller`` section of the robot file.
 
-print(check_recording(mended, robot))
+print(check_recording(repaired, robot))
 
 columns["M B"] = {"quantity": "tau", "axis": 2, "unit": "Nm", "sign": -1}
 log = read_recording(path, robot, columns=columns)
-mended = repair(log, check_recording(log, robot), ["duplicate time", "gap", "encoder wrap"])
-print("usable:", check_recording(mended, robot).ok)
+repaired = repair(log, check_recording(log, robot), ["duplicate time", "gap", "encoder wrap"])
+print("usable:", check_recording(repaired, robot).ok)
 
 # %%
-# Rates are estimated from the angles, with the bandwidth that the data ask for; ``identify`` does
-# so by itself. Beside it central differences, which raise the noise with every derivative:
+# ``identify`` estimates rates from the angles, with a bandwidth found from the data. Central
+# differences amplify the noise with every derivative:
 
-smooth = differentiate(mended, method="kalman")
-plain = differentiate(mended, method="central")
+smooth = differentiate(repaired, method="kalman")
+plain = differentiate(repaired, method="central")
 print("bandwidth found:", np.round(smooth.bandwidth, 1), "Hz")
 
 part = slice(600, 1100)

@@ -1,14 +1,13 @@
 """
-From a log to a robot
-=====================
+Identification
+==============
 
-An excitation, the log of a machine that is not like its data sheet, the fit, and its judgement on a
-motion that the fit has not seen.
+Identify a machine that differs from its data sheet, and validate the fit on a held-out motion.
 """
 
 # %%
-# The virtual bench stands in for the machine: elastic gears, ripple, unequal arms, friction that
-# nobody told, noise.
+# The virtual bench replaces the machine: elastic gears, ripple, unequal arms, unknown friction,
+# noise.
 
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,7 +18,7 @@ import numpy as np
 import deltadyn as dd
 from deltadyn.validation import compare
 
-robot = dd.load_robot("sipro-d3-1200")  # what the data sheet says: no rotors, no friction
+robot = dd.load_robot("sipro-d3-1200")  # the data sheet: no rotors, no friction
 exc = dd.design_excitation(robot, duration=4.0, harmonics=3, periods=5, starts=1, jobs=1)
 
 
@@ -34,21 +33,21 @@ training = record(exc.motion, seed=1)
 held_out = record(dd.motion.y1(robot), seed=2)
 
 # %%
-# The fit says what it found, how sure it is, what it was before, and how it ended. The method is
-# the default, the certified optimum over all robots whose bodies can exist.
+# The table has values, deviations and the robot file's values. The default method finds the
+# certified optimum over all physically possible robots.
 
 fit = dd.identify(robot, training, tied="auto", validation=held_out)
 print(fit.table)
 print(fit.status, fit.uncertainty.status, fit.limbs, sep="\n")
 
 # %%
-# On held-out motion. The verdict is in words; the numbers follow.
+# Validation on held-out motion: the verdict, then the numbers.
 
 val = dd.validate(fit, held_out)
 print(val)
 
 # %%
-# Two models beside each other, and whether the difference is beyond chance.
+# Compare two models, with a test of whether the difference is significant.
 
 both = compare({"data sheet": robot, "identified": fit}, held_out)
 print(both.verdict)
@@ -66,8 +65,7 @@ axes[1].set(xlabel="time (s)", ylabel="residual (N m)")
 plt.show()
 
 # %%
-# What a log cannot tell is told before the fit. Parameters with their 95 % intervals, relative to
-# their values:
+# 95 % intervals of the parameters, relative to their values:
 
 interval = fit.uncertainty.interval(0.95)
 width = 100 * (interval - fit.values[:, None]) / np.abs(fit.values[:, None])
@@ -79,7 +77,7 @@ axes.set(ylabel="% of the value", title="95 % intervals")
 plt.show()
 
 # %%
-# Every other command takes the robot file; the JSON holds all numbers and where they come from.
+# Other commands take the robot file; the JSON holds all numbers and their provenance.
 
 folder = Path(mkdtemp())
 for path in (*fit.save(folder / "identified"), fit.report(folder / "identified.html")):

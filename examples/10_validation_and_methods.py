@@ -2,12 +2,12 @@
 Methods and models compared
 ===========================
 
-Three methods, four models, one log. The model decides; the algorithm hardly. And what the residual
-tells of what is still missing.
+Three methods and four models on one log: the model matters more than the algorithm. The residual
+shows what is missing.
 """
 
 # %%
-# Two motions on the bench, one to learn from and one to be judged on.
+# Two motions on the bench, for training and for validation.
 
 import time
 
@@ -25,7 +25,7 @@ training = dd.simulate(robot, exc.motion, seed=1, **bench).recording
 held_out = dd.simulate(robot, dd.motion.y1(robot), seed=2, **bench).recording
 
 # %%
-# The methods minimise different things under different constraints (:doc:`/how-to-choose`).
+# The methods have different objectives and constraints (:doc:`/how-to-choose`).
 
 CHOICES = {
     "convex/exact": ("convex", "exact"),
@@ -45,7 +45,7 @@ for name, (method, model) in CHOICES.items():
     print(f"{name:<20}{len(fits[name].names):>11}{seconds:>9.2f}  {fits[name].consistent}")
 
 # %%
-# On the held-out motion, by ``compare``: one band for all, and a test of chance beside the ranking.
+# ``compare`` ranks them on the held-out motion in one band, with a test of significance.
 
 both = compare({"data sheet": robot, **fits}, held_out)
 print(both.verdict)
@@ -63,16 +63,15 @@ axes.set_title("RMS error on held-out motion")
 plt.show()
 
 # %%
-# Where the best fit errs. Near standstill static friction may hold any torque, and no model can
-# know it; for feedforward the rows of speed count.
+# Errors of the best fit by part of the motion. Near standstill static friction can hold any
+# torque; for feedforward the rows of moving axes count.
 
 best = both["convex/exact"]
 for segment in best.segments:
     print(f"{segment.name:<12}", segment.metrics.rms.round(2), "N m RMS")
 
 # %%
-# What is left has a cause, and the diagnosis names it where it can. Here a kilogram that nobody
-# noted in the log:
+# The diagnosis names the likely cause of the residual, here a kilogram that is not in the log:
 
 loaded = dd.simulate(robot, dd.motion.y1(robot), seed=3, payload=[(0.0, 1.0)], **bench).recording
 found = dd.validate(fits["convex/exact"], loaded.replace(payload=None)).diagnosis

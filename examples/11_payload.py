@@ -1,13 +1,12 @@
 """
-Weighing while moving
-=====================
+Payload estimation
+==================
 
-The mass of every pick, with its standard deviation, from the angles and torques that the drives
-report anyway.
+The mass of every pick, with its standard deviation, from the angles and torques of the drives.
 """
 
 # %%
-# Identify once, learn the noise from an empty run of the daily work, then listen.
+# Identify the robot, estimate the noise from an empty run, then record the picks.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +30,8 @@ noise = NoiseModel.of(fit, record(plan.motion, seed=2))
 log = record(plan.motion, seed=3, payload=plan.payload)
 
 # %%
-# Sample by sample, as a controller would. An update takes some microseconds in Python, and a tenth
-# of one in the exported C.
+# Sample by sample, as in a controller. An update takes some microseconds in Python, and a tenth of
+# one in the exported C.
 
 estimator = PayloadEstimator(fit, noise=noise)
 mass, std = np.zeros(len(log)), np.zeros(len(log))
@@ -43,7 +42,7 @@ for row, (t, q, tau) in enumerate(zip(log.t, log.q, log.tau, strict=True)):
         print(f"{t:.3f} s: {estimator.event}, {estimator.mass:.2f} kg +- {estimator.std:.2f}")
 
 # %%
-# The estimate beside the truth of the bench. The band is two standard deviations.
+# Estimate and truth. The band is two standard deviations.
 
 truth = np.zeros(len(log))
 for cycle in plan.cycles:

@@ -1,9 +1,9 @@
 """
-With and without the model
-==========================
+Feedforward
+===========
 
-What is a model worth in the control loop? The same motion on the same machine: feedback alone, the
-data sheet's torque fed forward, and the identified one.
+Tracking error of the same motion on the same machine with feedback alone, with feedforward of the
+data sheet's torque, and with feedforward of the identified model.
 """
 
 # %%
@@ -32,7 +32,7 @@ controllers = {
 }
 
 # %%
-# Tracking error of the arms on an Adept cycle at 150 a minute, on the ``industrial`` bench.
+# Tracking error of the arms on an Adept cycle at 150 per minute, on the ``industrial`` bench.
 
 runs = {
     name: simulate(robot, motion, law, preset="industrial") for name, law in controllers.items()
@@ -50,7 +50,7 @@ axes.legend(ncols=2, fontsize="small")
 plt.show()
 
 # %%
-# Before deployment, without a machine: what the fit itself expects, give or take its covariance.
+# Before deployment: the tracking error predicted from the fit and its covariance.
 
 benefit = predicted_tracking(fit, motion, preset="industrial")
 print(benefit)

@@ -1,13 +1,13 @@
 """
-Into the controller
-===================
+Export to C
+===========
 
-The model as C that a drive can run: exported, compiled, called, and compared with Python.
+Export the model as C for a drive, compile it, call it and compare it with Python.
 """
 
 # %%
-# Two files of C99 without allocation, global variables or a library but ``math.h``. The robot's
-# numbers are inside, and the controller's own signs and offsets too.
+# Two files of C99 without allocation, global variables or a library but ``math.h``, with the
+# robot's numbers and the controller's signs and offsets.
 
 import ctypes
 import shutil
@@ -27,8 +27,7 @@ for name in sorted(path.name for path in folder.iterdir()):
     print(f"{name:<24}{(folder / name).stat().st_size / 1e3:8.1f} kB")
 
 # %%
-# Where there is a compiler: build it as a library and call it like a controller would, a sample at
-# a time.
+# If there is a compiler, build a library and call it sample by sample, as in a controller.
 
 move = dd.motion.gate_move(robot, [-0.2, 0, -0.8], [0.2, 0.1, -0.8], lift=0.05, duration=0.4)
 expected = dd.inverse_dynamics(robot, move)
@@ -53,12 +52,12 @@ else:
     print(f"largest |C - Python|: {np.abs(found - expected).max():.1e} N m")
 
 # %%
-# The head of the file says what it is, so that it can be told apart in a year.
+# The head of the file names robot, version, units and fingerprint.
 
 print("\n".join(next(folder.glob("*_delta.h")).read_text().splitlines()[:14]))
 
 # %%
-# What the drive will feed forward:
+# The torque that the drive feeds forward:
 
 figure, axes = plt.subplots(figsize=(7.2, 3.2))
 axes.plot(move.t, expected, label=[f"drive {axis}, Python" for axis in (1, 2, 3)])
@@ -71,4 +70,4 @@ plt.show()
 
 # %%
 # Other targets: ``structured-text`` for PLCs, ``mjcf`` for MuJoCo, ``fmu`` for co-simulation,
-# ``sheets`` for the parameters of other makers' transformations (:doc:`/export`).
+# ``sheets`` for the parameters of other transformations (:doc:`/export`).

@@ -1,13 +1,13 @@
 """
-Robots of one type
-==================
+Fleets
+======
 
-Five robots do the same work. One has a stiff gear, one carries a forgotten tool. Their logs say
-which.
+Five robots do the same work; one has more friction, one carries a forgotten tool. Find them from
+their logs.
 """
 
 # %%
-# The bench makes the logs: the same motion, five machines.
+# Logs of the same motion on five machines.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,13 +31,13 @@ for seed, (name, odd) in enumerate(machines.items()):
     logs[name] = [run.recording.replace(payload=None)]  # nobody noted the tool
 
 # %%
-# A fit per robot, one of all together, and who stands out beyond the scatter of the others.
+# One fit per robot, one of all together, and the outliers.
 
 found = fleet(robot, logs)
 print(found)
 
 # %%
-# The same as a picture.
+# Deviation of each parameter from the fleet's median:
 
 figure, axes = plt.subplots(figsize=(7.2, 3.8))
 for place, item in enumerate(found.spreads):
@@ -58,4 +58,4 @@ plt.show()
 
 # %%
 # ``found.save("robots")`` writes every robot's file and the common one. On the command line:
-# ``deltadyn fleet sipro-d3-1200 logs/``, with exit status 1 where one stands out.
+# ``deltadyn fleet sipro-d3-1200 logs/``, with exit status 1 if there is an outlier.

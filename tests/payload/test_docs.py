@@ -46,10 +46,10 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert round(1e3 * grid.delay) == 21
     assert "together delay by 21 ms" in text
     assert FRICTION_SHARE == 0.25
-    assert f"slower than {REST:g} rad/s says nothing" in text
+    assert f"slower than {REST:g} rad/s is ignored" in text
     assert f"{100 * GAIN:g} % of the mass for elastic gears" in text
     assert f"takes {100 * LEVEL:g} % of the torque that 100 rad/s² need" in text
-    assert f"{1e3 * CORRELATION:g} ms. `PayloadEstimator.from_fit" in text
+    assert f"need and a correlation time of {1e3 * CORRELATION:g} ms" in text
     assert f"over {len(WINDOWS)} windows from {4 * WINDOWS[0]} ms to 0.5 s" in text
     assert f"{threshold(0.1, grid.interval):.1f} standard deviations" in text
     assert f"within {1e3 * SLACK:g} ms of the" in text
