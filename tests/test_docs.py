@@ -22,7 +22,7 @@ import deltadyn as dd
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("papers/*.md")])
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("papers/*.md"), *DOCS.glob("reference/*.md")])
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 TOOLS = ("sphinx", "furo", "myst_parser", "sphinx_gallery", "latex2mathml", "matplotlib")
 
@@ -230,9 +230,9 @@ def given_names() -> dict[str, Any]:
 
 
 WITH_CODE = [
-    pytest.param(page, id=page.stem)
+    pytest.param(page, id=page.relative_to(DOCS).with_suffix("").as_posix())
     for page in PAGES
-    if BLOCK.search(page.read_text("utf-8")) and page.name not in RUN_ELSEWHERE
+    if BLOCK.search(page.read_text("utf-8")) and str(page.relative_to(DOCS)) not in RUN_ELSEWHERE
 ]
 
 

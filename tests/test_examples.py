@@ -61,7 +61,7 @@ def test_readme_path_from_a_log_runs(tmp_path: Path) -> None:
 def test_links_of_the_pages_lead_somewhere() -> None:
     docs = ROOT / "docs"
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs.glob("*.md")]
-    pages += docs.glob("papers/*.md")
+    pages += [*docs.glob("papers/*.md"), *docs.glob("reference/*.md")]
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if not target.startswith("http") and target != "gallery/index":  # which is generated
