@@ -22,7 +22,6 @@ import importlib
 import importlib.util
 import json
 import logging
-import time
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.machine import machine_name, processor_time
 from deltadyn.arrays import FloatArray
 from deltadyn.identification import swarm as module
 from deltadyn.identification.least_absolute import least_absolute
@@ -81,12 +80,9 @@ def data() -> tuple[FloatArray, FloatArray]:
 
 def timed(work: Callable[[], float]) -> tuple[float, float]:
     """The least processor time of some runs (s), and the objective."""
-    best, value = np.inf, np.nan
-    for _ in range(REPEATS):
-        began = time.process_time()
-        value = work()
-        best = min(best, time.process_time() - began)
-    return best, value
+    values: list[float] = []
+    seconds = processor_time(lambda: values.append(work()), REPEATS)
+    return seconds, values[-1]
 
 
 def by_pyswarms(Y: FloatArray, tau: FloatArray, iterations: int, local: bool) -> float:

@@ -46,11 +46,11 @@ LAYERS = (
     "report",
     "studio",
     "reproduce",
-    "bench",
     "demo_export",
     "demo",
     "__init__",
     "commands",
+    "bench",
     "cli",
     "__main__",
 )
