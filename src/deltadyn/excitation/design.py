@@ -16,8 +16,7 @@ from deltadyn.excitation.progress import Bar
 from deltadyn.excitation.request import Request
 from deltadyn.excitation.result import Excitation
 from deltadyn.excitation.screen import Start, best_starts
-from deltadyn.excitation.search import Found, Task
-from deltadyn.excitation.workers import Workers, default_jobs
+from deltadyn.excitation.search import Found, Task, Workers, default_jobs
 from deltadyn.motion.arguments import check_flag
 from deltadyn.motion.limits import SINGULARITY_MARGIN
 from deltadyn.robot import Robot
