@@ -16,14 +16,13 @@ import json
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.machine import best, machine_name
 from deltadyn.exports.c import files
 from deltadyn.payload import PayloadEstimator, payload_column
 from deltadyn.payload.bench import pick_plan
@@ -156,15 +155,15 @@ def compiled_times(robot: Robot, rows: Any, compiler: str, precision: str) -> di
 
 def python_time(robot: Robot, rows: Any) -> float:
     """ns per update of Python's estimator on the same samples, the best of three passes."""
-    dof, best = robot.dof, float("inf")
+    dof = robot.dof
     q, tau = rows[:, 3 * dof : 4 * dof].tolist(), rows[:, 6 * dof :].tolist()
-    for _ in range(3):
+
+    def updates() -> None:
         estimator = PayloadEstimator(robot)
-        start = time.perf_counter()
         for angles, torque in zip(q, tau, strict=True):
             estimator.update(angles, None, None, torque)
-        best = min(best, (time.perf_counter() - start) / len(q))
-    return 1e9 * best
+
+    return 1e9 * best(updates, 3).seconds / len(q)
 
 
 def main() -> None:

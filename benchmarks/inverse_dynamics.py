@@ -15,65 +15,43 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tests.reference.convert import to_robot
-from tests.reference.engines import (
-    Engine,
-    close,
-    mujoco_engine,
-    pinocchio_engine,
-    random_robot,
-    random_states,
-    starting_points,
-)
+from tests.reference.engines import Engine, close, mujoco_engine, pinocchio_engine, starting_points
 from tests.reference.engines import inverse_dynamics as reference_torque
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.cases import drawn
+from benchmarks.machine import best, machine_name
+from benchmarks.peers.benchmark import public_torque
 from deltadyn import backends as kernels
 
-SEED = 7
 REPEATS = 5
-
-
-def best_time(work: Callable[[], object]) -> float:
-    """The shortest of several runs, in s."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def peer_times(dof: int, samples: int) -> dict[str, float]:
     """Seconds per torque of the engines, and their agreement with deltadyn checked before."""
-    rng = np.random.default_rng(SEED)
-    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
-    states = random_states(spec, rng, samples)
-    robot = to_robot(spec, thin=True)
-    ours = dd.inverse_dynamics(robot, dd.State.from_joints(robot, *states))
+    found = drawn(dof, samples)
+    spec, state = found.spec, found.state
+    ours = dd.inverse_dynamics(found.robot, state)
     result: dict[str, float] = {}
     for name, make in (("MuJoCo", mujoco_engine), ("Pinocchio", pinocchio_engine)):
         engine = make(spec)
-        theirs = reference_torque(engine, *states)
+        theirs = reference_torque(engine, state.q, state.qd, state.qdd)
         worst = np.abs(theirs - ours).max() / np.abs(ours).max()
         if worst > 1e-9:
             raise SystemExit(f"{name} and deltadyn differ by {worst:.1e}: no race")
         closed = [
             close(engine, start, qd)
-            for start, qd in zip(starting_points(spec, states.q), states.qd, strict=True)
+            for start, qd in zip(starting_points(spec, state.q), state.qd, strict=True)
         ]
         inputs = [
             (c.x, c.xd, c.gamma @ qdd + c.drift, np.ascontiguousarray(c.gamma.T))
-            for c, qdd in zip(closed, states.qdd, strict=True)
+            for c, qdd in zip(closed, state.qdd, strict=True)
         ]
 
-        motions = list(zip(closed, states.qd, states.qdd, strict=True))
+        motions = list(zip(closed, state.qd, state.qdd, strict=True))
 
         def whole(engine: Engine = engine, motions: list[Any] = motions) -> None:
             for known, qd, qdd in motions:
@@ -84,24 +62,16 @@ def peer_times(dof: int, samples: int) -> dict[str, float]:
             for x, xd, xdd, projection in inputs:
                 projection @ engine.inverse_dynamics(x, xd, xdd)
 
-        result[f"{name} from Python, whole"] = best_time(whole) / samples
-        result[f"{name} from Python, open tree"] = best_time(open_tree) / samples
+        result[f"{name} from Python, whole"] = best(whole, REPEATS).seconds / samples
+        result[f"{name} from Python, open tree"] = best(open_tree, REPEATS).seconds / samples
     return result
 
 
 def own_time(dof: int, samples: int) -> float:
     """Seconds per torque of deltadyn's NumPy path, from p, pd, pdd to the torques."""
-    rng = np.random.default_rng(SEED)
-    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
-    robot = to_robot(spec, thin=True)
-    state = dd.State.from_joints(robot, *random_states(spec, rng, samples))
-    p, pd, pdd = state.p.copy(), state.pd.copy(), state.pdd.copy()
-
-    def run() -> None:
-        dd.inverse_dynamics(robot, dd.State.from_platform(robot, p, pd, pdd), friction=False)
-
+    case = drawn(dof, samples).case
     with kernels.switched_off():
-        return best_time(run) / samples
+        return best(lambda: public_torque(case), REPEATS).seconds / samples
 
 
 def main() -> None:

@@ -16,19 +16,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from tests.reference.convert import to_robot
-from tests.reference.engines import random_robot, random_states
 
 import deltadyn as dd
-from benchmarks.inverse_dynamics import SEED, own_time, peer_times
-from benchmarks.machine import machine_name
+from benchmarks.cases import drawn
+from benchmarks.inverse_dynamics import own_time, peer_times
+from benchmarks.machine import best, machine_name, processor_time, threads
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import packed_parameters
@@ -53,50 +49,12 @@ class Row(NamedTuple):
     cores: float | None = None
 
 
-def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the clock of the shortest of several runs, and the cores that it had."""
-    best, cores = float("inf"), 0.0
-    for _ in range(REPEATS):
-        start, used = time.perf_counter(), time.process_time()
-        work()
-        seconds = time.perf_counter() - start
-        if seconds < best:
-            best, cores = seconds, (time.process_time() - used) / seconds
-    return best, cores
-
-
-def processor_time(work: Callable[[], object]) -> float:
-    """Seconds of the processor in the shortest of several runs."""
-    best = float("inf")
-    for _ in range(REPEATS):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Let the kernels use this many threads."""
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = str(count)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
-
-
 def own_rows(dof: int, samples: int) -> list[Row]:
     """Seconds per torque of deltadyn, by every way that it offers."""
-    rng = np.random.default_rng(SEED)
-    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
-    robot = to_robot(spec, thin=True)
+    found = drawn(dof, samples)
+    robot, state = found.robot, found.state
     dry = robot.replace(friction=Friction(viscous=0.1, coulomb=0.2))
     smooth = robot.replace(friction=Friction(viscous=0.1, coulomb=0.2, smoothing=0.05))
-    state = dd.State.from_joints(robot, *random_states(spec, rng, samples))
     p, pd, pdd = state.p.copy(), state.pd.copy(), state.pdd.copy()
     par, with_dry, with_smooth = (packed_parameters(item) for item in (robot, dry, smooth))
 
@@ -131,12 +89,15 @@ def own_rows(dof: int, samples: int) -> list[Row]:
         with threads(cores):
             word = "1 thread" if cores == 1 else f"{cores} threads"
             for what, work in ways.items():
-                seconds, used = (processor_time(work), None) if cores == 1 else measured(work)
+                if cores == 1:
+                    seconds, used = processor_time(work, REPEATS), None
+                else:
+                    seconds, used = best(work, REPEATS)
                 rows.append(Row(dof, f"{what}, {word}", seconds / samples, used))
     floats = [array.astype(np.float32) for array in (p, pd, pdd)]
     with threads(1):
         seconds = processor_time(
-            lambda: kernels.inverse_dynamics_platform(par, *floats, friction=False)
+            lambda: kernels.inverse_dynamics_platform(par, *floats, friction=False), REPEATS
         )
     rows.append(Row(dof, "whole from p, pd, pdd in float32, 1 thread", seconds / samples))
     return rows + one_sample_rows(dof, par, state)
@@ -159,19 +120,18 @@ def one_sample_rows(dof: int, par: FloatArray, state: dd.State) -> list[Row]:
             for _ in range(ONE_BY_ONE):
                 call()
 
-        rows.append(Row(dof, what, processor_time(one_by_one) / ONE_BY_ONE))
+        rows.append(Row(dof, what, processor_time(one_by_one, REPEATS) / ONE_BY_ONE))
     return rows
 
 
 def other_rows(dof: int, samples: int) -> list[Row]:
     """What else is compiled, by kernels and by NumPy, on one thread."""
-    rng = np.random.default_rng(SEED)
-    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
-    robot = to_robot(spec, thin=True).replace(friction=Friction(viscous=0.1, coulomb=0.2))
+    found = drawn(dof, samples)
+    state = found.state
+    robot = found.robot.replace(friction=Friction(viscous=0.1, coulomb=0.2))
     joints = ("elbow_swing", "platform_sway")
     passive = tuple(PassiveFriction(name, 0.01, 0.02) for name in joints)
     rubbing = robot.replace(friction=Friction(viscous=0.1, coulomb=0.2, passive=passive))
-    state = dd.State.from_joints(robot, *random_states(spec, rng, samples))
     tau, par = dd.inverse_dynamics(robot, state), packed_parameters(robot)
     q, qd, qdd = state.q, state.qd, state.qdd
     ways: dict[str, Callable[[], object]] = {
@@ -189,10 +149,12 @@ def other_rows(dof: int, samples: int) -> list[Row]:
     }
     rows = []
     for what, work in ways.items():
-        rows.append(Row(dof, f"{what}, kernels", processor_time(work) / samples))
+        rows.append(Row(dof, f"{what}, kernels", processor_time(work, REPEATS) / samples))
         with kernels.switched_off():
-            rows.append(Row(dof, f"{what}, NumPy", processor_time(work) / samples))
-    rows += [Row(dof, what, processor_time(work) / samples) for what, work in direct.items()]
+            rows.append(Row(dof, f"{what}, NumPy", processor_time(work, REPEATS) / samples))
+    rows += [
+        Row(dof, what, processor_time(work, REPEATS) / samples) for what, work in direct.items()
+    ]
     return rows
 
 

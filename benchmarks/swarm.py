@@ -22,7 +22,6 @@ import importlib
 import importlib.util
 import json
 import logging
-import time
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import dataclass
@@ -32,10 +31,10 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.machine import machine_name, processor_time
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.methods import swarm as module
 from deltadyn.identification.methods.l1 import least_absolute
+from deltadyn.identification.methods import swarm as module
 from deltadyn.identification.methods.swarm import ATTRACTION, INERTIA, swarm
 from deltadyn.reproduce import random_states
 
@@ -81,12 +80,9 @@ def data() -> tuple[FloatArray, FloatArray]:
 
 def timed(work: Callable[[], float]) -> tuple[float, float]:
     """The least processor time of some runs (s), and the objective."""
-    best, value = np.inf, np.nan
-    for _ in range(REPEATS):
-        began = time.process_time()
-        value = work()
-        best = min(best, time.process_time() - began)
-    return best, value
+    values: list[float] = []
+    seconds = processor_time(lambda: values.append(work()), REPEATS)
+    return seconds, values[-1]
 
 
 def by_pyswarms(Y: FloatArray, tau: FloatArray, iterations: int, local: bool) -> float:

@@ -18,7 +18,6 @@ import argparse
 import dataclasses
 import json
 import logging
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,7 @@ import toppra
 from toppra.constraint.linear_constraint import LinearConstraint, canlinear_colloc_to_interpolate
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.machine import best, machine_name, timed
 from deltadyn.arrays import FloatArray
 from deltadyn.sizing.pace import allowed_sets, fastest_pace, fastest_part
 from deltadyn.sizing.path_limits import Linear, PathLimits, path_limits, with_friction
@@ -78,13 +77,9 @@ class Rows(LinearConstraint):  # type: ignore[misc]  # toppra has no types
 
 def best_time(work: Callable[[], Any]) -> tuple[float, Any]:
     """The shortest of several runs in s, and the result."""
-    times = []
-    result = None
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
-    return min(times), result
+    results: list[Any] = []
+    seconds = best(lambda: results.append(work()), REPEATS).seconds
+    return seconds, results[-1]
 
 
 def duration(s: FloatArray, sd: FloatArray) -> float:
@@ -171,9 +166,7 @@ def per_node(robot: dd.Robot, stretch: Stretch) -> float:
     both = np.stack([-peak, peak], axis=1)
     friction = np.asarray(robot.friction.coulomb)
     rows = toppra.constraint.JointTorqueConstraint(torque, both, friction)
-    start = time.perf_counter()
-    rows.compute_constraint_params(path, stretch.s)
-    return time.perf_counter() - start
+    return timed(lambda: rows.compute_constraint_params(path, stretch.s))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A whole run with few repeats, timing's own rules, and the command with its exit status."""
+"""A whole run with few repeats, the rules of timing, and the command with its exit status."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import os
 
 import numpy as np
 import pytest
+from benchmarks import machine
+from benchmarks.cases import Case, standard_case
+from benchmarks.peers import benchmark
+from benchmarks.peers.benchmark import KernelsDifferError, run_benchmark
+from benchmarks.peers.programs import PeerMissingError, Tell
+from benchmarks.peers.rows import Benchmark, Row, Target
 from click.testing import CliRunner
 
 from deltadyn.backends import available, switched_off
-from deltadyn.bench import Benchmark, Row, Target, benchmark, own, run_benchmark, timing
-from deltadyn.bench.cases import Case, standard_case
-from deltadyn.bench.compiler import PeerMissingError, Tell
-from deltadyn.bench.own import KernelsDifferError
 from deltadyn.commands.bench import bench
 
-ONCE = benchmark.Effort(own=1, rounds=1, python=1, start=1)
+ONCE = benchmark.Effort(own=1, rounds=1, python=1, start=1, simulation=1)
 FIFTEEN = Target("at least", 15, "ratio")
 needs_kernels = pytest.mark.skipif(not available(), reason="no compiled kernels")
 
@@ -26,10 +28,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """One repeat of everything, and peers without a compiler."""
     reasons = {"MuJoCo": "there is no gcc", "Pinocchio": "there is no g++"}
     monkeypatch.setattr(benchmark, "QUICK", ONCE)
-    monkeypatch.setattr(timing, "SPAN", 0.0)
+    monkeypatch.setattr(machine, "SPAN", 0.0)
     monkeypatch.setattr(benchmark, "compiled_peers", lambda tell: ({}, reasons))
     monkeypatch.setattr(
-        benchmark, "simulation_rows", lambda full: [Row("simulation", "loop", 1e-6)]
+        benchmark, "simulation_rows", lambda repeats: [Row("simulation", "loop", 1e-6)]
     )
 
 
@@ -59,7 +61,7 @@ def test_a_whole_run() -> None:
 
 def test_without_kernels_their_targets_are_not_measured() -> None:
     with switched_off():
-        rows = own.own_rows(Case.of(standard_case(3, 1).robot, 50), 1)
+        rows = benchmark.own_rows(Case.of(standard_case(3, 1).robot, 50), 1)
     assert [row.what for row in rows] == [
         "deltadyn, NumPy path",
         "deltadyn, from p, pd, pdd, 2 threads",
@@ -73,9 +75,9 @@ def test_without_kernels_their_targets_are_not_measured() -> None:
 def test_kernels_that_give_other_torques_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     case = standard_case(3, 20)
     wrong = case.torque() * (1 + 1e-9)
-    monkeypatch.setattr(own, "own_function", lambda given: lambda: wrong)
+    monkeypatch.setattr(benchmark, "own_function", lambda given: lambda: wrong)
     with pytest.raises(KernelsDifferError, match="kernels and NumPy differ by 1"):
-        own.own_rows(case, 1)
+        benchmark.own_rows(case, 1)
 
 
 def test_a_missing_engine_leaves_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,20 +92,20 @@ def test_a_missing_engine_leaves_its_row(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_best_run_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([3.0, 1.0, 2.0])
-    monkeypatch.setattr(timing, "SPAN", 0.0)
-    monkeypatch.setattr(timing, "timed", lambda work: next(times))
-    assert timing.best(lambda: None, 3).seconds == 1.0
+    monkeypatch.setattr(machine, "SPAN", 0.0)
+    monkeypatch.setattr(machine, "timed", lambda work: next(times))
+    assert machine.best(lambda: None, 3).seconds == 1.0
 
 
 def test_threads_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     for before in (None, "7"):
         if before is None:
-            monkeypatch.delenv(timing.THREADS, raising=False)
+            monkeypatch.delenv(machine.THREADS, raising=False)
         else:
-            monkeypatch.setenv(timing.THREADS, before)
-        with timing.threads(2):
-            assert os.environ[timing.THREADS] == "2"
-        assert os.environ.get(timing.THREADS) == before
+            monkeypatch.setenv(machine.THREADS, before)
+        with machine.threads(2):
+            assert os.environ[machine.THREADS] == "2"
+        assert os.environ.get(machine.THREADS) == before
 
 
 @pytest.mark.parametrize(("ratio", "status"), [(16.0, 0), (14.0, 1)])
@@ -116,7 +118,7 @@ def test_the_exit_status_is_the_answer(
         tell(f"full is {full}")
         return Benchmark((row,), {"name": "a machine"})
 
-    monkeypatch.setattr("deltadyn.bench.run_benchmark", run)
+    monkeypatch.setattr("benchmarks.peers.benchmark.run_benchmark", run)
     shown = CliRunner().invoke(bench, ["--full"])
     assert shown.exit_code == status
     assert "machine: a machine" in shown.stdout
@@ -133,7 +135,7 @@ def test_a_wrong_call_is_status_two(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**given: object) -> None:
         raise KernelsDifferError("kernels and NumPy differ by 1")
 
-    monkeypatch.setattr("deltadyn.bench.run_benchmark", fail)
+    monkeypatch.setattr("benchmarks.peers.benchmark.run_benchmark", fail)
     failed = CliRunner().invoke(bench)
     assert failed.exit_code == 2
     assert failed.stderr.startswith("deltadyn: kernels and NumPy differ by 1\n")

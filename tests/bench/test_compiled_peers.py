@@ -7,12 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.cases import Case, standard_case
+from benchmarks.peers import benchmark, programs
+from benchmarks.peers.programs import (
+    RECIPES,
+    SAME,
+    DifferentTorqueError,
+    PeerMissingError,
+    Program,
+    Race,
+    Recipe,
+    build,
+)
 from tests.dynamics.factory import make_robot
-
-from deltadyn.bench import benchmark, compiler
-from deltadyn.bench.cases import Case, standard_case
-from deltadyn.bench.compiler import RECIPES, PeerMissingError, Program, Recipe, build
-from deltadyn.bench.race import SAME, DifferentTorqueError, Race
 
 FEW = 300
 SAYS_NO = """#!/bin/sh
@@ -77,8 +84,8 @@ def test_without_a_compiler_the_reason_is_said(
 ) -> None:
     """PATH without gcc: reference figures for three axes, nothing for four."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    programs, missing = benchmark.compiled_peers(lambda text: None)
-    assert programs == {}
+    compiled, missing = benchmark.compiled_peers(lambda text: None)
+    assert compiled == {}
     installed = {name: reason for name, reason in missing.items() if "compile it" in reason}
     if "MuJoCo" in installed:
         assert installed["MuJoCo"] == "there is no gcc to compile it"
@@ -109,7 +116,7 @@ def test_a_compiler_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    monkeypatch.setattr(programs, "find_spec", lambda name: None)
     for name, package in (("MuJoCo", "mujoco"), ("Pinocchio", "pinocchio")):
         with pytest.raises(PeerMissingError) as raised:
             RECIPES[name]()
@@ -121,7 +128,7 @@ def test_headers_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     class Found:
         origin = str(tmp_path / "mujoco" / "__init__.py")
 
-    monkeypatch.setattr(compiler, "find_spec", lambda name: Found)
+    monkeypatch.setattr(programs, "find_spec", lambda name: Found)
     with pytest.raises(PeerMissingError, match=r"holds no include/mujoco/mujoco\.h"):
         RECIPES["MuJoCo"]()
     with pytest.raises(PeerMissingError, match=r"there is no pinocchio/algorithm/rnea\.hpp"):
@@ -132,12 +139,12 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     blocked = tmp_path / "file"
     blocked.write_text("no folder", "utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    folder = compiler._cache()
+    folder = programs._cache()
     assert folder.is_dir()
     assert blocked not in folder.parents
     os.rmdir(folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert compiler._cache() == tmp_path / "deltadyn" / "bench"
+    assert programs._cache() == tmp_path / "deltadyn" / "bench"
 
 
 def test_a_program_that_fails_is_quoted(tmp_path: Path) -> None:

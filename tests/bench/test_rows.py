@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from benchmarks.peers.rows import Benchmark, Row, Target, not_measured
 
-from deltadyn.bench.rows import Benchmark, Row, Target, not_measured
 from deltadyn.errors import InputError
 
 FIFTEEN = Target("at least", 15, "ratio")

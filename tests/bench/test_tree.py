@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.cases import Case, standard_case
+from benchmarks.peers.engines import ENGINES, Closure, python_peer
+from benchmarks.peers.programs import SAME, DifferentTorqueError
+from benchmarks.peers.tree import BODIES, Tree
 from tests.dynamics.factory import make_robot
 from tests.reference.convert import to_robot
 from tests.reference.engines import (
@@ -15,11 +19,6 @@ from tests.reference.engines import (
 )
 
 from deltadyn.arrays import FloatArray
-from deltadyn.bench.cases import Case, standard_case
-from deltadyn.bench.closure import Closure
-from deltadyn.bench.python_peers import ENGINES, python_peer
-from deltadyn.bench.race import SAME, DifferentTorqueError
-from deltadyn.bench.tree import BODIES, Tree
 from deltadyn.kinematics import State
 
 NAMES = sorted(ENGINES)
@@ -75,7 +74,7 @@ def test_rates_and_accelerations_are_derivatives(dof: int) -> None:
 def test_a_different_robot_is_no_race(monkeypatch: pytest.MonkeyPatch) -> None:
     case = standard_case(3, 10)
     heavy = Tree.of(case.robot.with_payload(0.001))
-    monkeypatch.setattr("deltadyn.bench.python_peers.Tree.of", lambda robot: heavy)
+    monkeypatch.setattr("benchmarks.peers.engines.Tree.of", lambda robot: heavy)
     with pytest.raises(DifferentTorqueError, match="its time is not believed") as raised:
         python_peer("MuJoCo", case)
     assert raised.value.difference > SAME

@@ -14,7 +14,7 @@ import pytest
 from tests.excitation.cases import ABB, D3, with_limits
 
 import deltadyn as dd
-from deltadyn.excitation import Excitation, UnidentifiableError, design_excitation, workers
+from deltadyn.excitation import Excitation, UnidentifiableError, design_excitation
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
 from deltadyn.robot import Robot
@@ -211,13 +211,6 @@ def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout == "once True\n"
     assert "searches" in done.stderr  # the progress bar
-
-
-def test_a_worker_that_dies_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_CODE", "raise SystemExit(3)")
-    with pytest.raises(workers.WorkerError, match="ended with exit status 3") as caught:
-        design_excitation(D3, **SMALL)
-    assert caught.value.returncode == 3
 
 
 @pytest.mark.parametrize("coordinates", ["joints", "platform"])

@@ -29,6 +29,8 @@ BY_KIND = {
     "RecordingFileError": "name the columns in a file and pass it with --columns; see "
     "docs/recordings.md",
     "MissingExtraError": "",
+    "NoCheckoutError": "",
+    "OtherPackageError": "",
     "UnidentifiableError": "--hold keeps what the logs cannot tell, and `deltadyn excite` designs "
     "a motion that tells it",
     "UnreachableError": "`deltadyn robots ROBOT` shows the limits of the workspace",

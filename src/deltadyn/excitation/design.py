@@ -19,8 +19,7 @@ from deltadyn.excitation.problem import Problem
 from deltadyn.excitation.request import Prepared, Request, prepared
 from deltadyn.excitation.result import Excitation, PredictedParameter
 from deltadyn.excitation.screen import Start, best_starts
-from deltadyn.excitation.search import Found, Task, random_motion
-from deltadyn.excitation.workers import Workers, default_jobs
+from deltadyn.excitation.search import Found, Task, Workers, default_jobs, random_motion
 from deltadyn.motion.arguments import check_flag
 from deltadyn.motion.fourier import FourierSeries, fourier_motion
 from deltadyn.motion.limits import SINGULARITY_MARGIN, Limit, LimitError, check_motion

@@ -1,8 +1,9 @@
-"""The robots and the states that the benchmark runs on."""
+"""The robots and the states that benchmarks of the dynamics run on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,13 @@ from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
+if TYPE_CHECKING:
+    from tests.reference.engines import EngineRobot
+
 ROBOTS = {3: "sipro-d3-1200", 4: "example-delta-4"}
 SPEED, ACCELERATION = 3.0, 40.0  # m/s and m/s^2: half-widths of the platform's rates
 TURN_SPEED, TURN_ACCELERATION = 10.0, 200.0  # rad/s and rad/s^2, of psi
+SEED = 7  # of the robots that are drawn
 SAMPLES = 20_000  # for the peers and for one core: below the number from which threads are used
 
 
@@ -60,6 +65,33 @@ class Case:
         from deltadyn.dynamics import inverse_dynamics
 
         return np.asarray(inverse_dynamics(self.robot, self.state, friction=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A random robot of the reference engines with thin struts, `spec`, ours, and its states."""
+
+    spec: EngineRobot
+    robot: Robot
+    state: State
+
+    @property
+    def case(self) -> Case:
+        """The same robot and motions from the platform's side."""
+        state = self.state
+        return Case(self.robot, state.p.copy(), state.pd.copy(), state.pdd.copy())
+
+
+def drawn(dof: int, samples: int, seed: int = SEED) -> Drawn:
+    """A random robot with equal limbs and random states, so that no figure hangs on one robot."""
+    # they lie beside the package and need the engines, which `deltadyn bench` may lack
+    from tests.reference.convert import to_robot
+    from tests.reference.engines import random_robot, random_states
+
+    rng = np.random.default_rng(seed)
+    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
+    robot = to_robot(spec, thin=True)
+    return Drawn(spec, robot, State.from_joints(robot, *random_states(spec, rng, samples)))
 
 
 def standard_case(dof: int, samples: int = SAMPLES) -> Case:

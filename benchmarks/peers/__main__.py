@@ -16,20 +16,15 @@ import sys
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from tests.reference.convert import to_robot
 from tests.reference.engines import inverse_dynamics as reference_torque
-from tests.reference.engines import mujoco_engine, random_robot, random_states
+from tests.reference.engines import mujoco_engine
 
-from deltadyn.bench.benchmark import compiled_peers
-from deltadyn.bench.cases import Case
-from deltadyn.bench.machine import machine_name
-from deltadyn.bench.own import own_function
-from deltadyn.bench.race import Race, Times
-from deltadyn.kinematics import State
+from benchmarks.cases import SAMPLES, Case, drawn
+from benchmarks.machine import machine_name
+from benchmarks.peers.benchmark import compiled_peers, own_function
+from benchmarks.peers.programs import SAME, Race, Times
 
-SAMPLES = 20_000
 CHECKED = 20  # samples that the reference closes by Newton steps, from Python
-SAME = 1e-9  # of the largest torque
 
 
 @dataclass(frozen=True)
@@ -46,15 +41,12 @@ class Result:
     torque_difference: float
 
 
-def drawn_case(dof: int, seed: int) -> Case:
+def checked_case(dof: int, seed: int) -> Case:
     """A random robot with thin struts and random states, checked against the reference."""
-    rng = np.random.default_rng(seed)
-    spec = random_robot(rng, dof, thin=True, equal_limbs=True)
-    q, qd, qdd = random_states(spec, rng, SAMPLES)
-    robot = to_robot(spec, thin=True)
-    state = State.from_joints(robot, q, qd, qdd)
-    case = Case(robot, state.p.copy(), state.pd.copy(), state.pdd.copy())
-    expected = reference_torque(mujoco_engine(spec), q[:CHECKED], qd[:CHECKED], qdd[:CHECKED])
+    found = drawn(dof, SAMPLES, seed)
+    case, state = found.case, found.state
+    few = (state.q[:CHECKED], state.qd[:CHECKED], state.qdd[:CHECKED])
+    expected = reference_torque(mujoco_engine(found.spec), *few)
     worst = np.abs(case.torque()[:CHECKED] - expected).max() / np.abs(expected).max()
     if not worst <= SAME:
         raise SystemExit(f"robot {seed}: ours and the reference differ by {worst:.1e}: no race")
@@ -76,7 +68,7 @@ def results(robots: int, rounds: int) -> list[Result]:
     found = []
     for dof in (3, 4):
         for seed in range(robots):
-            case = drawn_case(dof, seed)
+            case = checked_case(dof, seed)
             for name, program in programs.items():
                 with Race(program, case) as race:
                     times = race.run(own_function(case), rounds)
