@@ -23,7 +23,7 @@ from deltadyn.identification.two_step_robot import (
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, fourier_motion
 from deltadyn.reproduce.ladder import random_states
-from deltadyn.reproduce.telescopic2022_bench import EXCITATION
+from deltadyn.reproduce.telescopic2022.bench import EXCITATION
 from deltadyn.robot import Robot
 from deltadyn.robot_bodies import Effector
 

@@ -15,8 +15,9 @@ from deltadyn.errors import InputError
 from deltadyn.identification.parametrisation import wide_columns
 from deltadyn.motion import fourier_motion
 from deltadyn.motion.limits import check_motion
+from deltadyn.report.papers import figures_of
 from deltadyn.reproduce.gnad2024 import ACCURACY, RMS, gnad2024
-from deltadyn.reproduce.gnad2024_spindle import (
+from deltadyn.reproduce.gnad2024.spindle import (
     BASE,
     BOUNDED,
     BY_HAND,
@@ -27,7 +28,7 @@ from deltadyn.reproduce.gnad2024_spindle import (
     true_friction,
     validation_motion,
 )
-from deltadyn.reproduce.gnad2024_surrogate import (
+from deltadyn.reproduce.gnad2024.surrogate import (
     GEOMETRIC,
     NOMINAL,
     REGULARISED,
@@ -131,8 +132,8 @@ def test_it_says_what_was_assumed(result: Reproduction) -> None:
 
 def test_page_holds_the_figures(result: Reproduction, tmp_path: Path) -> None:
     page = result.page(tmp_path / "gnad.html").read_text(encoding="utf-8")
-    assert len(result.figures) == 6
-    for figure in result.figures:
+    assert len(figures_of(result)) == 6
+    for figure in figures_of(result):
         assert figure.title in page
     assert "<script src" not in page  # nothing is fetched
 

@@ -11,8 +11,15 @@ import pytest
 
 from deltadyn.errors import InputError
 from deltadyn.motion import check_motion
-from deltadyn.reproduce.kim2022 import identification_motion, kim2022, validation_motion
-from deltadyn.reproduce.kim2022_text import EQ_36, FRICTION, TABLE_2, friction_signs
+from deltadyn.reproduce.kim2022 import (
+    EQ_36,
+    FRICTION,
+    TABLE_2,
+    friction_signs,
+    identification_motion,
+    kim2022,
+    validation_motion,
+)
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.robot_file import load_robot
 

@@ -8,13 +8,13 @@ import pytest
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.report.papers.audit import counts_table
 from deltadyn.reproduce import operation_counts
 from deltadyn.reproduce.audit.operations import (
     TABLE_6,
     Count,
     Operations,
     Tape,
-    counts_table,
     exact_from_platform,
 )
 from deltadyn.robot_file import load_robot
@@ -119,7 +119,7 @@ def test_shared_expressions_count_once() -> None:
 
 
 def test_table_has_a_row_per_count(counts: dict[str, Count]) -> None:
-    table = counts_table(list(counts.values())).splitlines()
+    table = counts_table(list(counts.values())).markdown.splitlines()
     assert len(table) == 2 + len(counts) + len(TABLE_6)
     assert len({line.count("|") for line in table}) == 1
     assert np.all([name in "\n".join(table) for name in counts])

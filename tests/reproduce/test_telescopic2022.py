@@ -13,7 +13,7 @@ from deltadyn.dynamics import inverse_dynamics
 from deltadyn.motion import check_motion, fourier_motion
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.reproduce.telescopic2022 import Simulated, simulated_gate, telescopic2022
-from deltadyn.reproduce.telescopic2022_bench import (
+from deltadyn.reproduce.telescopic2022.bench import (
     ARM_LENGTH,
     EXCITATION,
     TABLE_2,
@@ -23,7 +23,7 @@ from deltadyn.reproduce.telescopic2022_bench import (
     table_2_split,
     upper_rod_by_projection,
 )
-from deltadyn.reproduce.telescopic2022_control import (
+from deltadyn.reproduce.telescopic2022.control import (
     ALONE,
     HALF,
     NONE,

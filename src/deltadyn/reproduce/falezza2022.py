@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kernels import switched_off as kernels_switched_off
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
-from deltadyn.reproduce.audit.operations import TABLE_6, operation_counts
-from deltadyn.reproduce.falezza2022_cost import M_F, M_S, operations_table, rates_table
-from deltadyn.reproduce.falezza2022_page import PageCase, figures
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.audit.operations import TABLE_6, Count, operation_counts
+from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
 from deltadyn.reproduce.trials import (
     BAND,
     BAND_STATEMENT,
@@ -33,6 +33,7 @@ from deltadyn.reproduce.trials import (
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 
+M_S, M_F = "M_s", "M_f"
 MORE = M_S_ROTOR, M_F_FRICTION = "M_s and rotor", "M_f and friction"
 PaperErrors = dict[str, tuple[tuple[float, ...], tuple[float, ...]]]
 
@@ -55,6 +56,8 @@ BETTER = 1.0  # times: the paper claims that M_f is better; how much depends on 
 PICKS, LAYOUTS = 2, 8  # of Y1: objects, and layouts with which the one in use is compared
 FORCE = (15.0, -10.0, -30.0)  # N, on the platform
 STATIC = 1.0  # N m: above the largest difference of right models at rest, which is 0.9
+TABLE_7 = {M_S: 32.10, M_F: 4.65}  # kHz, average on one core of 2.5 GHz
+SAMPLES, SINGLES = 20_000, 300  # evaluations that are timed: in arrays, one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +103,7 @@ def falezza2022(*, seed: int = 0, dwell: float = 2.0, progress: bool = False) ->
         ),
         statements=_statements(robot, cases, machine, static),
         checks=_checks(cases, static, counts["exact, 3-DOF"].written.total, pushed),
-        figures=figures(
-            tuple(
-                PageCase(case.trial, case.torques, case.found, TABLES[name])
-                for name, case in cases.items()
-            )
-        ),
+        data=cases,
     )
 
 
@@ -301,3 +299,65 @@ def _checks(
             "N m",
         ),
     )
+
+
+def operations_table(counts: dict[str, Count]) -> Table:
+    """Scalar operations of both models, counted by running them on numbers that count."""
+    ours = {M_S: "M_s by the paper's route", M_F: "exact, 3-DOF"}
+    rows = [
+        (
+            model,
+            TABLE_6[model].total,
+            ours[model],
+            count.inputs,
+            count.written.total,
+            count.shared.total,
+        )
+        for model, count in ((model, counts[name]) for model, name in ours.items())
+    ]
+    return Table(
+        "Table 6: scalar operations of one evaluation",
+        ("model", "paper", "ours", "from", "as written", "equal ones shared"),
+        tuple(rows),
+        "The exact model starts from the platform's motion and includes the inverse kinematics.",
+    )
+
+
+def rates_table(robot: Robot, machine: Robot) -> Table:
+    """How often a second both models are computed by this Python, on one core."""
+    motion = y2(robot)
+    rows = np.arange(SAMPLES) % len(motion)
+    p, pd, pdd = (array[rows] for array in (motion.p, motion.pd, motion.pdd))
+    turned = robot.with_rotor_inertia(machine.drives.output_inertia)
+    out = []
+    for model, user, name in ((M_S, robot, "half-half"), (M_F, turned, "exact")):
+
+        def arrays(user: Robot = user, name: str = name) -> int:
+            inverse_dynamics(user, State.from_platform(user, p, pd, pdd), name, friction=False)
+            return SAMPLES
+
+        def singles(user: Robot = user, name: str = name) -> int:
+            for row in range(SINGLES):
+                one = State.from_platform(user, p[row], pd[row], pdd[row])
+                inverse_dynamics(user, one, name, friction=False)
+            return SINGLES
+
+        with kernels_switched_off():  # both models by the same means
+            out.append((model, TABLE_7[model], _kilohertz(arrays), _kilohertz(singles)))
+    return Table(
+        "Table 7: evaluations a second (kHz)",
+        ("model", "paper, C++ at 2.5 GHz", "ours, arrays", "ours, one by one"),
+        tuple(out),
+        "Ours is Python with NumPy on the computer that made this table, from p, pd, pdd, and "
+        "changes from run to run. One by one it pays for the calls, not for the arithmetic.",
+    )
+
+
+def _kilohertz(work: Callable[[], int]) -> float:
+    """The best of three runs."""
+    best = 0.0
+    for _ in range(3):
+        start = perf_counter()
+        count = work()
+        best = max(best, count / (perf_counter() - start) / 1e3)
+    return best

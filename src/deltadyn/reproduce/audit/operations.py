@@ -9,7 +9,7 @@ are shared, an operation on the same operands counts once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
-from deltadyn.reproduce.audit.records import number
 from deltadyn.robot import Robot
 
 KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
@@ -205,21 +204,6 @@ def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any
     p, pd, pdd = _inputs(tape, state)
     c, s, _, qdd = _arms(tape, robot, p, pd, pdd)
     return _simplified(robot, c, s, qdd, p, pdd)
-
-
-def counts_table(counts: Sequence[Count]) -> str:
-    """A table in Markdown, with [falezza2022] table 6 below our counts."""
-    signs = ("+", "-", "x", "/", "sqrt", "sin", "cos")
-    lines = [
-        "| computation | from | " + " | ".join(signs) + " | total | shared |",
-        "|---|---|" + "---:|" * (len(signs) + 2),
-    ]
-    rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
-    rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
-    for name, inputs, count, shared in rows:
-        cells = " | ".join(str(getattr(count, kind)) for kind in KINDS)
-        lines.append(f"| {name} | {inputs} | {cells} | {number(count.total)} | {shared} |")
-    return "\n".join(lines)
 
 
 def _count(

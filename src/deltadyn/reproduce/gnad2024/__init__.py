@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
-from deltadyn.reproduce.gnad2024_page import figures
-from deltadyn.reproduce.gnad2024_spindle import (
+from deltadyn.reproduce.gnad2024.spindle import (
     BASE,
     BOUNDED,
     BY_HAND,
@@ -21,10 +21,10 @@ from deltadyn.reproduce.gnad2024_spindle import (
     spindle_bench,
     true_friction,
 )
-from deltadyn.reproduce.gnad2024_surrogate import (
+from deltadyn.reproduce.gnad2024.surrogate import (
     BASE as SURROGATE_BASE,
 )
-from deltadyn.reproduce.gnad2024_surrogate import (
+from deltadyn.reproduce.gnad2024.surrogate import (
     GEOMETRIC,
     NOISE,
     NOMINAL,
@@ -34,10 +34,9 @@ from deltadyn.reproduce.gnad2024_surrogate import (
     WEIGHTS,
     Surrogate,
     own_values,
-    surrogate,
+    run_surrogate,
 )
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
 from deltadyn.reproduce.trials import whole_number
 
 PAPER = "gnad2024"
@@ -51,6 +50,14 @@ TERMS = ("acceleration", "Coriolis", "gravity")
 AXES = ("tau_1", "tau_2", "tau_3", "tau_4")
 NOT_WORSE = 1.05  # of the base parameters' error: consistency costs no accuracy
 WHOLE_RANGE = 0.6  # of the error with viscous and Coulomb friction
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found: the simulation study, and the runs on the bench."""
+
+    model: Surrogate
+    bench: SpindleBench
 
 
 def gnad2024(
@@ -71,7 +78,7 @@ def gnad2024(
     whole_number("periods", periods, 1)
     whole_number("bench_periods", bench_periods, 1)
     with _steps(progress, 4) as report:
-        model = surrogate(seed=seed, periods=periods)
+        model = run_surrogate(seed=seed, periods=periods)
         report("surrogate")
         bench = spindle_bench(seed=seed, periods=bench_periods, ramp=bench_ramp, report=report)
     return Reproduction(
@@ -88,7 +95,7 @@ def gnad2024(
         ),
         statements=_statements(model, bench),
         checks=_checks(model, bench),
-        figures=figures(model, bench, tuple(row[0] for row in TABLE_1)),
+        data=Found(model, bench),
     )
 
 

@@ -134,7 +134,7 @@ class Bench:
     fits: dict[str, Fits]  # by preset
 
 
-def bench(*, seed: int, rate: float, periods: int, progress: bool) -> Bench:
+def run_bench(*, seed: int, rate: float, periods: int, progress: bool) -> Bench:
     """Run the experiment: gates, excitation without and with the rod, another motion."""
     robot = experiment_robot()
     settings: dict[str, Any] = {"preset": "industrial", "rate": rate, "progress": progress}

@@ -1,28 +1,47 @@
-"""The figures of the reproduction of [telescopic2022]."""
+"""The figures of [telescopic2022]: the rod's coordinates, torques, table 2, tracking errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.two_step import TwoStepResult
-from deltadyn.reproduce.result import Figure
-from deltadyn.reproduce.telescopic2022_bench import Bench, fitted_value, machine_value
-
-if TYPE_CHECKING:
-    from deltadyn.reproduce.telescopic2022 import Simulated, Validated
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.telescopic2022 import ARMS, Found, Simulated, Validated
+from deltadyn.reproduce.telescopic2022.bench import Bench, fitted_value, machine_value
+from deltadyn.reproduce.telescopic2022.control import (
+    ALONE,
+    NONE,
+    OWN,
+    PROJECTED,
+    WITH,
+    WITHOUT,
+    Tracking,
+)
 
 COLORS = ("#1f5fa8", "#d2691e", "#2a8a4a", "#444444")
 AXES = ("l", "theta", "phi")
-JOINTS = ("joint 1", "joint 2", "joint 3")
 SHOWN = 600  # samples of a measured curve: more cannot be seen
 BARS = ("platform.m", "arm.m", "strut.m", "rotor", "Fv", "Fc", "upper.m", "lower.m", "prismatic.Fv")
+LAW_COLORS = {
+    ALONE: "#999999",
+    WITHOUT: "#d2691e",
+    PROJECTED: "#2a8a4a",
+    WITH: "#1f5fa8",
+    OWN: "#444444",
+}
+BENCH_TITLES = {
+    "ideal": "ideal bench",
+    "industrial": "industrial bench",
+    NONE: "the same, no ripple",
+}
 
 
-def figures(gate: Simulated, runs: Bench, validated: Validated) -> tuple[Figure, ...]:
+def figures(found: Found) -> tuple[Figure, ...]:
     """Figures 8, 9 with 10, 12, 13 and table 2 as a picture."""
+    gate, runs, validated = found.simulated, found.runs, found.validated["industrial"]
     return (
         Figure(
             "Figure 8: the rod's coordinates on the gate",
@@ -53,6 +72,7 @@ def figures(gate: Simulated, runs: Bench, validated: Validated) -> tuple[Figure,
             "1 is the machine's own value. The paper's model has the platform's mass given, and is "
             "shown as its unbounded fit gives it.",
         ),
+        *tracking_figures(found.followed),
     )
 
 
@@ -73,10 +93,10 @@ def _rod_figure(gate: Simulated) -> Any:
 def _torque_figure(gate: Simulated) -> Any:
     figure = _grid(1, 2, ("without rod", "with rod"), shared_y=True)
     for col, tau in enumerate((gate.without, gate.projected), start=1):
-        for k, name in enumerate(JOINTS):
+        for k, name in enumerate(ARMS):
             _line(figure, (gate.motion.t, tau[:, k]), name, COLORS[k], 1, col, legend=col == 1)
     for k in range(3):
-        name = f"exact, {JOINTS[k]}"
+        name = f"exact, {ARMS[k]}"
         curve = (gate.motion.t, gate.exact[:, k])
         _line(figure, curve, name, COLORS[k], 1, 2, dash="dot", legend=True)
     figure.update_yaxes(title_text="torque (N m)", row=1, col=1)
@@ -84,7 +104,7 @@ def _torque_figure(gate: Simulated) -> Any:
 
 
 def _measured_figure(runs: Bench) -> Any:
-    figure = _grid(1, 3, JOINTS, shared_y=True)
+    figure = _grid(1, 3, ARMS, shared_y=True)
     for run, name, color in zip(
         runs.gates, ("without rod", "with rod"), (COLORS[0], COLORS[1]), strict=True
     ):
@@ -96,7 +116,7 @@ def _measured_figure(runs: Bench) -> Any:
 
 
 def _validation_figure(validated: Validated) -> Any:
-    figure = _grid(3, 1, JOINTS, shared_x=True)
+    figure = _grid(3, 1, ARMS, shared_x=True)
     curves = (
         ("measured", validated.tau, "#999999", "solid"),
         ("predicted, no rod", validated.predicted["legs alone"], "#bbbbbb", "dash"),
@@ -196,3 +216,79 @@ def _finished(figure: Any, height: int, *, bottom: int = 1, title: str = "time (
 def _thinned(t: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     step = max(1, len(t) // SHOWN)
     return t[::step], values[::step]
+
+
+def tracking_figures(found: Tracking) -> tuple[Figure, ...]:
+    """Figure 15, and the same errors as bars beside PD alone."""
+    return (
+        Figure(
+            "Figure 15: tracking errors with and without the rod in the feedforward",
+            partial(_tracking_curves, found),
+            "Reference minus angle at the arms on the gate of 0.6 s. Industrial bench: what both "
+            "curves share is motor ripple; the last column is the same bench without it.",
+        ),
+        Figure(
+            "Tracking error of every controller",
+            partial(_tracking_bars, found),
+            "RMS per joint on a logarithmic axis. All controllers have the same gains.",
+        ),
+    )
+
+
+def _tracking_curves(found: Tracking) -> Any:
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        rows=3,
+        cols=3,
+        shared_xaxes=True,
+        shared_yaxes=True,
+        column_titles=list(BENCH_TITLES.values()),
+        vertical_spacing=0.05,
+        horizontal_spacing=0.03,
+    )
+    for col, bench in enumerate(BENCH_TITLES, start=1):
+        for name in (WITHOUT, WITH):
+            t, error = found.runs[bench, name].truth.t, found.error(bench, name)
+            for k in range(3):
+                trace = go.Scatter(
+                    x=t,
+                    y=error[:, k],
+                    name=name,
+                    legendgroup=name,
+                    showlegend=col == 1 and k == 0,
+                    line={"color": LAW_COLORS[name], "width": 1.6},
+                )
+                figure.add_trace(trace, row=k + 1, col=col)
+        figure.update_xaxes(title_text="time (s)", row=3, col=col)
+    for k, joint in enumerate(ARMS, start=1):
+        figure.update_yaxes(title_text=f"{joint} (mrad)", row=k, col=1)
+    return _finished(figure, 720, title="")
+
+
+def _tracking_bars(found: Tracking) -> Any:
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        rows=1,
+        cols=2,
+        shared_yaxes=True,
+        column_titles=["ideal bench", "industrial bench"],
+        horizontal_spacing=0.03,
+    )
+    for col, bench in enumerate(("ideal", "industrial"), start=1):
+        for name, color in LAW_COLORS.items():
+            trace = go.Bar(
+                x=ARMS,
+                y=found.rms(bench, name),
+                name=name,
+                legendgroup=name,
+                showlegend=col == 1,
+                marker_color=color,
+            )
+            figure.add_trace(trace, row=1, col=col)
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    figure.update_yaxes(title_text="RMS error (mrad)", row=1, col=1)
+    return _finished(figure, 420, title="")

@@ -1,4 +1,4 @@
-"""The figures of [gnad2024] on one page: parameters, mass matrix, terms, torques, spindle."""
+"""The figures of [gnad2024]: parameters, mass matrix, terms, torques, spindle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.reproduce.gnad2024_spindle import (
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.gnad2024 import Found
+from deltadyn.reproduce.gnad2024.spindle import (
     BASE,
     BY_HAND,
     CHOLESKY,
@@ -18,18 +20,22 @@ from deltadyn.reproduce.gnad2024_spindle import (
     SpindleBench,
     true_friction,
 )
-from deltadyn.reproduce.gnad2024_surrogate import GEOMETRIC, NOMINAL, REGULARISED, Surrogate
-from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.gnad2024.surrogate import (
+    GEOMETRIC,
+    NOMINAL,
+    REGULARISED,
+    TABLE_1,
+    Surrogate,
+)
 
 COLORS = ("#d62728", "#1f77b4", "#ff9d1c", "#2ca02c", "#9467bd")
 MEASURED = "#111111"
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
-def figures(
-    model: Surrogate, bench: SpindleBench, parameters: tuple[str, ...]
-) -> tuple[Figure, ...]:
+def figures(found: Found) -> tuple[Figure, ...]:
     """Figures 3 to 8 of the paper, and the friction of the spindle over its rate."""
+    model, bench = found.model, found.bench
     band = "all frequencies" if bench.band is None else f"below {bench.band:.0f} Hz"
     return (
         Figure(
@@ -60,7 +66,7 @@ def figures(
         ),
         Figure(
             "Regularisation values and identified values (figure 3)",
-            lambda: parameter_figure(model, parameters),
+            lambda: parameter_figure(model),
             "As shares of the nominal value; shares below 0 are not drawn. Parameters that only "
             "reach the torque in sums depend on the regularisation: their sums are right.",
         ),
@@ -171,13 +177,13 @@ def terms_figure(model: Surrogate) -> Any:
     return figure
 
 
-def parameter_figure(model: Surrogate, parameters: tuple[str, ...]) -> Any:
+def parameter_figure(model: Surrogate) -> Any:
     """Bars of regularisation values and of what was identified, over nominal values."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     nominal = model.standard
-    names = [name for name in parameters if nominal[name]]
+    names = [name for name, *_ in TABLE_1 if nominal[name]]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     for k, label in enumerate(REGULARISED):
         found = model.fits[label].fit.standard

@@ -14,9 +14,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.two_step import without_rod
 from deltadyn.motion import telescopic_gate
-from deltadyn.reproduce.result import Check
-from deltadyn.reproduce.tables import Cell, Table
-from deltadyn.reproduce.telescopic2022_bench import Bench, Fits
+from deltadyn.reproduce.result import Cell, Check, Table
+from deltadyn.reproduce.telescopic2022.bench import Bench, Fits
 from deltadyn.robot import Robot
 from deltadyn.simulation import PD, PRESETS, Controller, PDFeedforward, Run, simulate
 

@@ -1,36 +1,24 @@
-"""The figures of [falezza2022] on one page: the trajectories, the torques and the mean errors."""
+"""The figures of [falezza2022]: the trajectories, the torques and the mean errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from deltadyn.arrays import FloatArray
-from deltadyn.reproduce.falezza2020_page import PaperTable, bar_figure, torque_figure
-from deltadyn.reproduce.result import Figure
-from deltadyn.reproduce.trials import BAND, Errors, Trial
+from deltadyn.report.papers import Figure
+from deltadyn.report.papers.falezza2020 import bar_figure, torque_figure
+from deltadyn.reproduce.falezza2022 import TABLES, Case
+from deltadyn.reproduce.trials import BAND
 
 FIGURES = {"Y1": ("7", "10a"), "Y2": ("8", "10b"), "Y3": ("9", "10c")}  # torques, errors
 SHOWN = 500  # points of a path
 
 
-@dataclass(frozen=True, eq=False)
-class PageCase:
-    """One trajectory: the trial, every model's torque (N, 3), its errors, the paper's errors."""
-
-    trial: Trial
-    torques: dict[str, FloatArray]
-    found: dict[str, Errors]
-    paper: PaperTable
-
-
-def figures(cases: Sequence[PageCase]) -> tuple[Figure, ...]:
+def figures(cases: Mapping[str, Case]) -> tuple[Figure, ...]:
     """Figures 6 to 10 of the paper."""
     out = [Figure("The trajectories (figure 6)", partial(path_figure, cases))]
-    for case in cases:
-        name = case.trial.name
+    for name, case in cases.items():
         torques, means = FIGURES[name]
         out += [
             Figure(
@@ -40,14 +28,14 @@ def figures(cases: Sequence[PageCase]) -> tuple[Figure, ...]:
             ),
             Figure(
                 f"{name}: mean errors with standard deviations (figure {means})",
-                partial(bar_figure, case.found, case.paper),
+                partial(bar_figure, case.found, TABLES[name]),
                 "Filled: ours. Hollow: the paper's robot.",
             ),
         ]
     return tuple(out)
 
 
-def path_figure(cases: Sequence[PageCase]) -> Any:
+def path_figure(cases: Mapping[str, Case]) -> Any:
     """The commanded paths of the platform, side by side."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
@@ -56,10 +44,10 @@ def path_figure(cases: Sequence[PageCase]) -> Any:
         rows=1,
         cols=len(cases),
         specs=[[{"type": "scene"}] * len(cases)],
-        subplot_titles=[case.trial.name for case in cases],
+        subplot_titles=[case.trial.name for case in cases.values()],
         horizontal_spacing=0.02,
     )
-    for k, case in enumerate(cases):
+    for k, case in enumerate(cases.values()):
         p = case.trial.run.reference.p
         p = p[:: max(1, len(p) // SHOWN)]
         line = go.Scatter3d(

@@ -20,7 +20,7 @@ from deltadyn.identification.loading import Loaded
 from deltadyn.identification.stribeck import Stribeck, settle_stribeck
 from deltadyn.kinematics import State
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
-from deltadyn.reproduce.gnad2024_surrogate import GEOMETRIC, ROBOT, WEIGHTS, excitation
+from deltadyn.reproduce.gnad2024.surrogate import GEOMETRIC, ROBOT, WEIGHTS, excitation
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 from deltadyn.simulation import PDFeedforward, Run, simulate

@@ -12,30 +12,28 @@ from deltadyn.dynamics.projected_rod import projected_rod, rod_force
 from deltadyn.identification.two_step import TwoStepResult, without_rod
 from deltadyn.kinematics import spindle_coordinates, spindle_jacobian
 from deltadyn.motion import Motion, telescopic_gate
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Table
-from deltadyn.reproduce.telescopic2022_bench import (
+from deltadyn.reproduce.result import Check, Reproduction, Table
+from deltadyn.reproduce.telescopic2022.bench import (
     ARM_LENGTH,
     BAND,
     TABLE_2,
     Bench,
     Fits,
-    bench,
     fitted_value,
     leg_inertia,
     machine_value,
     rms,
+    run_bench,
     table_2_split,
     upper_rod_by_projection,
 )
-from deltadyn.reproduce.telescopic2022_control import (
+from deltadyn.reproduce.telescopic2022.control import (
+    Tracking,
     tracking,
     tracking_checks,
     tracking_statements,
     tracking_tables,
 )
-from deltadyn.reproduce.telescopic2022_control_page import tracking_figures
-from deltadyn.reproduce.telescopic2022_page import figures
 from deltadyn.robot_file import load_robot
 
 PAPER = "telescopic2022"
@@ -87,6 +85,16 @@ class Validated:
         return rms(self.tau - self.predicted[name])
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found: the simulation, the runs on the bench, the validation, the tracking."""
+
+    simulated: Simulated
+    runs: Bench
+    validated: dict[str, Validated]  # by preset
+    followed: Tracking
+
+
 def telescopic2022(
     *, seed: int = 0, progress: bool = False, rate: float = 2000.0, periods: int = 5
 ) -> Reproduction:
@@ -96,7 +104,7 @@ def telescopic2022(
     take half a minute.
     """
     simulated = simulated_gate()
-    runs = bench(seed=seed, rate=rate, periods=periods, progress=progress)
+    runs = run_bench(seed=seed, rate=rate, periods=periods, progress=progress)
     validated = {preset: validation(runs, preset) for preset in runs.validation}
     followed = tracking(runs, seed=seed + 5, rate=rate, progress=progress)
     return Reproduction(
@@ -112,7 +120,7 @@ def telescopic2022(
         ),
         statements=_statements(runs) + tracking_statements(followed),
         checks=_checks(simulated, runs, validated) + tracking_checks(followed),
-        figures=figures(simulated, runs, validated["industrial"]) + tracking_figures(followed),
+        data=Found(simulated, runs, validated, followed),
     )
 
 

@@ -1,16 +1,14 @@
-"""The figures of [kim2022] on one page: torques, convergence of the swarm, fitness."""
+"""The figures of [kim2022]: torques, convergence of the swarm, fitness."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from deltadyn.reproduce.kim2022_text import JOINTS, TABLE_2
-from deltadyn.reproduce.result import Figure
-
-if TYPE_CHECKING:
-    from deltadyn.reproduce.kim2022 import Bench
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.kim2022 import TABLE_2, Bench
+from deltadyn.reproduce.trials import JOINTS
 
 COLORS = {
     "proposed (swarm)": "#1f77b4",

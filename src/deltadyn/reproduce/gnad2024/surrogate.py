@@ -223,7 +223,7 @@ class Surrogate:
         return own_values(self.robot)
 
 
-def surrogate(*, seed: int, periods: int) -> Surrogate:
+def run_surrogate(*, seed: int, periods: int) -> Surrogate:
     """Torques of the nominal robot with noise, and its parameters by every method."""
     robot = surrogate_robot()
     motion = fourier_motion(robot, excitation(1), periods=periods, rate=RATE)
