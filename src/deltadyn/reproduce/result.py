@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -147,7 +147,7 @@ class Reproduction:
     tables: tuple[Table, ...]
     statements: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    data: Any = None  # what the figures of the page are drawn from
+    data: Any = field(default=None, repr=False)  # what the figures of the page are drawn from
 
     @property
     def passed(self) -> bool:

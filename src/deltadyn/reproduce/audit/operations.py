@@ -206,6 +206,41 @@ def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any
     return _simplified(robot, c, s, qdd, p, pdd)
 
 
+#: What an operation of the tape is in C.
+IN_C = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}"}
+IN_C |= {name: name + "({})" for name in ("sqrt", "sin", "cos")}
+
+
+def c_function(
+    name: str, run: Callable[[Tape, Robot, Any], list[Any]], robot: Robot, state: State
+) -> str:
+    """C of `name(n, x, y)`: the n rows of x, p then pd then pdd, to the rows of torques y.
+
+    The code is the shared tape of the run, an operation a line, so it costs what is counted.
+    """
+    tape = Tape(shared=True)
+    torque = run(tape, robot, state)
+    width, axes = sum(len(row) for row in state), len(torque)
+
+    def spelled(operand: str) -> str:
+        if not operand.startswith("#"):
+            return f"({operand})"
+        place = int(operand[1:])
+        return f"x[{place - 1}]" if place <= width else f"v{place}"
+
+    lines = [
+        f"const double v{result.name} = {IN_C[kind].format(*map(spelled, operands))};"
+        for (kind, *operands), result in tape.known.items()
+    ]
+    lines += [f"y[{i}] = {spelled(_name(value))};" for i, value in enumerate(torque)]
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        f'__attribute__((visibility("default")))\n'
+        f"void {name}(long n, const double *x, double *y) {{\n"
+        f"  for (; n > 0; n--, x += {width}, y += {axes}) {{\n{body}\n  }}\n}}\n"
+    )
+
+
 def _count(
     name: str, inputs: str, run: Callable[[Tape, Robot, Any], list[Any]], robot: Robot, state: Any
 ) -> Count:
