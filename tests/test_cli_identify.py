@@ -342,6 +342,20 @@ def test_a_failed_check_of_a_reproduction_is_status_1(
     assert page.is_file()
 
 
+def test_the_audit_writes_a_page_like_the_papers(tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    result = run("reproduce", "audit", "--out", str(page))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"written: {page} (open it in a browser)\n")
+    assert "What each slip costs alone" in page.read_text("utf-8")
+    text = tmp_path / "audit.md"
+    result = run("reproduce", "audit", "--json", "--out", str(text))
+    record = json.loads(result.stdout)
+    assert record["page"] == str(text)
+    assert len(record["papers"]) == 4
+    assert text.read_text("utf-8").startswith("# The audit\n")
+
+
 def test_reproduce_of_an_unknown_paper() -> None:
     result = run("reproduce", "clavel1988")
     assert result.exit_code == 2

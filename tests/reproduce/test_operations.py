@@ -15,6 +15,7 @@ from deltadyn.reproduce.audit.operations import (
     Count,
     Operations,
     Tape,
+    c_function,
     exact_from_platform,
 )
 from deltadyn.robot_file import load_robot
@@ -51,6 +52,14 @@ def test_exact_model_costs_a_tenth_of_the_papers(counts: dict[str, Count]) -> No
     assert whole.written.sqrt == 3
     assert counts["exact, 3-DOF, joints known"].shared.total < TABLE_6["M_s"].total * 1.1
     assert counts["M_s by the paper's route"].written.sin == 3
+
+
+def test_c_of_a_model_has_a_line_per_counted_operation(counts: dict[str, Count]) -> None:
+    text = c_function("model", exact_from_platform, D3, STATE)
+    assert text.count("const double v") == counts["exact, 3-DOF"].shared.total
+    assert text.count("y[") == 3
+    assert "void model(long n, const double *x, double *y)" in text
+    assert "x += 9, y += 3" in text
 
 
 def test_sharing_never_adds(counts: dict[str, Count]) -> None:

@@ -94,13 +94,14 @@ class Case:
     @property
     def between(self) -> FloatArray:
         """Standard deviation (3,) of the torque of M_f less that of M_s below the band, in N m."""
-        return self.trial.prepared.limited(self.torques[M_F] - self.torques[M_S]).std(axis=0)
+        apart = self.trial.prepared.limited(self.torques[M_F] - self.torques[M_S])
+        return np.asarray(apart.std(axis=0))
 
     @property
     def acceleration(self) -> FloatArray:
         """Standard deviation (3,) of the joints' acceleration below the band, in rad/s^2."""
         prepared = self.trial.prepared
-        return prepared.limited(prepared.state.qdd).std(axis=0)
+        return np.asarray(prepared.limited(prepared.state.qdd).std(axis=0))
 
     @property
     def moving(self) -> BoolArray:
@@ -112,8 +113,8 @@ class Case:
     def std_where(self, model: str, rows: BoolArray) -> FloatArray:
         """Standard deviation (3,) of a model's error at some of the compared samples, in N m."""
         prepared = self.trial.prepared
-        error: FloatArray = prepared.limited(prepared.tau - self.torques[model])[rows]
-        return error.std(axis=0)
+        error = prepared.limited(prepared.tau - self.torques[model])[rows]
+        return np.asarray(error.std(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

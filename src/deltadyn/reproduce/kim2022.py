@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract, matching_samples
-from deltadyn.dynamics import inverse_dynamics, regressor
+from deltadyn.dynamics import Regressor, inverse_dynamics, regressor
 from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
@@ -294,7 +294,7 @@ def machine_values(machine: Robot) -> FloatArray:
 
 
 def manufacturers_data(
-    robot: Robot, seen: Prepared, eleven: Columns, x: FloatArray
+    robot: Robot, seen: Prepared, eleven: Regressor, x: FloatArray
 ) -> dict[str, Given]:
     """Figure 3a: eq. 1 with the data of table 1, as printed, mended, and with a fit's friction."""
     state, rubbing = seen.state, [name in FRICTION for name in eleven.names]
@@ -540,15 +540,15 @@ def _identification(bench: Bench) -> Table:
     """Figures 3a and 6 to 9 in numbers."""
     pairs = [(item.name, item.found) for item in bench.given.values()]
     pairs += [(name, bench.outcomes[name].seen) for name in SHOWN]
-    rows = tuple(
-        (name, *(float(value) for part in (found.fitness, found.rms) for value in part))
-        for name, found in pairs
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for name, found in pairs:
+        numbers = (*found.fitness.tolist(), *found.rms.tolist())
+        rows.append((name, *numbers))
     heads = tuple(f"{kind} {axis}" for kind in ("fitness", "rms") for axis in (1, 2, 3))
     return Table(
         "Figures 3 and 6 to 9: the identification motion, fitness and error (N m)",
         ("torque", *heads),
-        rows,
+        tuple(rows),
         "Below 30 Hz. The paper shows curves without numbers.",
         digits=3,
     )

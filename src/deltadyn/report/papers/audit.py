@@ -5,6 +5,7 @@ One list of blocks gives both forms: Markdown for the documentation, HTML to ope
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,8 +32,8 @@ torque. The numbers are computed by the library. To make the page again:
 python -m deltadyn.reproduce.audit docs/audit.md
 ```
 
-In Python, `deltadyn.reproduce.audit()` gives the same as a value: print it, or take its \
-`as_dict()`.
+`deltadyn reproduce audit --out audit.html` writes it to open offline, with the costs drawn. In \
+Python, `deltadyn.reproduce.audit()` gives the same as a value: print it, or take its `as_dict()`.
 
 How to read the tables:
 
@@ -320,12 +321,18 @@ def cost_figure(paper: PaperAudit) -> Any:
             marker_color="#1f5fa8",
         )
     )
+    costs = [paper.scene.torque_rms_Nm, *(cost for _, cost in pairs)]
     figure.add_vline(x=paper.scene.torque_rms_Nm, line={"dash": "dash", "color": "#888888"})
     figure.update_layout(
         template="plotly_white",
         height=140 + 24 * len(pairs),
         margin={"t": 20, "l": 190},
-        xaxis={"title": "N m RMS", "type": "log", "exponentformat": "power"},
+        xaxis={
+            "title": "N m RMS",
+            "type": "log",
+            "exponentformat": "power",
+            "range": [math.log10(min(costs) / 1.5), math.log10(1.5 * max(costs))],
+        },
         yaxis={"automargin": True},
     )
     return figure

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.two_step import TwoStepResult
 from deltadyn.report.papers import Figure
-from deltadyn.reproduce.telescopic2022 import ARMS, Found, Simulated, Validated
+from deltadyn.reproduce.telescopic2022 import ARMS, Found, Line, Simulated, Validated
 from deltadyn.reproduce.telescopic2022.bench import Bench, fitted_value, machine_value
 from deltadyn.reproduce.telescopic2022.control import (
     ALONE,
@@ -40,9 +42,22 @@ BENCH_TITLES = {
 
 
 def figures(found: Found) -> tuple[Figure, ...]:
-    """Figures 8, 9 with 10, 12, 13 and table 2 as a picture."""
+    """Figures 6, 7, 8, 9 with 10, 12, 13 and table 2 as a picture."""
     gate, runs, validated = found.simulated, found.runs, found.validated["industrial"]
     return (
+        Figure(
+            "Figure 6: a straight way in both coordinate systems of the rod",
+            partial(_line_figure, found.lines),
+            "Solid: the way through the axis that the figure shows; dotted: the way that the text "
+            "names, which does not pass the axis. On the axis phi of system 1 jumps by pi.",
+        ),
+        Figure(
+            "Figure 7: the motion of the platform on the gate",
+            partial(_motion_figure, gate),
+            "Path, position, velocity, acceleration. The paper's acceleration axis ends at 20 "
+            f"m/s^2; ours reaches {abs(gate.motion.pdd[:, :3]).max():.1f}, by a law of motion that "
+            "is ours.",
+        ),
         Figure(
             "Figure 8: the rod's coordinates on the gate",
             partial(_rod_figure, gate),
@@ -74,6 +89,48 @@ def figures(found: Found) -> tuple[Figure, ...]:
         ),
         *tracking_figures(found.followed),
     )
+
+
+def _line_figure(lines: Mapping[str, Line]) -> Any:
+    """The way, phi in system 1, and l, theta, phi in system 2."""
+    titles = ("(a) the way", "(b) system 1: phi", "(c) system 2: l", "(c) system 2: theta and phi")
+    figure = _grid(2, 2, titles)
+    for (name, line), dash in zip(lines.items(), ("dot", "solid"), strict=True):
+        mm = 1e3 * line.p
+        text = name.partition(",")[0]
+        phi = np.degrees(line.found.polar[:, 2])
+        two = np.degrees(line.found.projected[:, 1:])
+        curves = (
+            (mm[:, 0], mm[:, 1], f"{text}", COLORS[3], 1, 1, True),
+            (line.t, phi, f"phi, {text}", COLORS[0], 1, 2, True),
+            (line.t, 1e3 * line.found.projected[:, 0], f"l, {text}", COLORS[3], 2, 1, False),
+            (line.t, two[:, 0], f"theta, {text}", COLORS[1], 2, 2, True),
+            (line.t, two[:, 1], f"phi of system 2, {text}", COLORS[2], 2, 2, True),
+        )
+        for x, y, label, color, row, col, legend in curves:
+            _line(figure, (x, y), label, color, row, col, dash=dash, legend=legend)
+    for row, col, label in ((1, 1, "y (mm)"), (1, 2, "deg"), (2, 1, "mm"), (2, 2, "deg")):
+        figure.update_yaxes(title_text=label, row=row, col=col)
+    figure.update_xaxes(title_text="x (mm)", row=1, col=1)
+    figure.update_xaxes(title_text="time (s)", row=1, col=2)
+    return _finished(figure, 620, bottom=2)
+
+
+def _motion_figure(gate: Simulated) -> Any:
+    """The path in the plane of the gate, and position, velocity, acceleration over time."""
+    motion = gate.motion
+    titles = ("(a) path", "(b) position", "(c) velocity", "(d) acceleration")
+    figure = _grid(2, 2, titles)
+    _line(figure, (motion.p[:, 0], motion.p[:, 2]), "path", COLORS[3], 1, 1, legend=False)
+    parts = ((motion.p, 1, 2, "m"), (motion.pd, 2, 1, "m/s"), (motion.pdd, 2, 2, "m/s²"))
+    for values, row, col, label in parts:
+        for k, name in enumerate("xyz"):
+            curve = (motion.t, values[:, k])
+            _line(figure, curve, name, COLORS[k], row, col, legend=col == row == 2)
+        figure.update_yaxes(title_text=label, row=row, col=col)
+    figure.update_yaxes(title_text="z (m)", row=1, col=1)
+    figure.update_xaxes(title_text="x (m)", row=1, col=1)
+    return _finished(figure, 620, bottom=2)
 
 
 def _rod_figure(gate: Simulated) -> Any:
@@ -171,7 +228,7 @@ def _grid(
         subplot_titles=titles,
         shared_xaxes=shared_x,
         shared_yaxes=shared_y,
-        vertical_spacing=0.07 if rows == 3 else 0.14,
+        vertical_spacing=0.07 if rows == 3 else 0.19,
         horizontal_spacing=0.08,
     )
 

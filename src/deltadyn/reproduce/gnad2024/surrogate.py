@@ -400,7 +400,9 @@ class Hemisphere:
         way = rng.normal(size=(count, 3))
         way /= np.linalg.norm(way, axis=1, keepdims=True)
         way[:, 2] = -np.abs(way[:, 2])
-        return self.radius * np.cbrt(rng.random((count, 1))) * way + np.array([0.0, 0.0, self.z])
+        found: FloatArray = self.radius * np.cbrt(rng.random((count, 1))) * way
+        found[:, 2] += self.z
+        return found
 
 
 def finely(space: WorkspaceBoundary) -> WorkspaceBoundary:
