@@ -591,8 +591,8 @@ def rates_table(robot: Robot, machine: Robot, motions: Sequence[Motion], built: 
     heads = [f"{model} {what}" for model in (M_S, M_F) for what in ("average", "maximum")]
     return Table(
         "Table 7: evaluations a second (kHz), from p, pd, pdd",
-        ("code", *heads, "M_s over M_f"),
-        tuple((*row, float(row[1]) / float(row[3])) for row in rows),  # type: ignore[arg-type]
+        ("code", *heads, "M_s over M_f, maxima"),
+        tuple((*row, float(row[2]) / float(row[4])) for row in rows),  # type: ignore[arg-type]
         ("" if built.library else f"No row in C: {built.status}. ")
         + "C: the operations of table 6 with equal ones shared, one a line. NumPy: this package "
         f"without its compiled kernels, in arrays of {SAMPLES} and one by one, where it pays for "
