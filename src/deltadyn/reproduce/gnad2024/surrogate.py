@@ -19,6 +19,7 @@ from deltadyn.identification.parametrisation import wide_columns
 from deltadyn.kinematics import State, WorkspaceBoundary
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.recording import Recording
+from deltadyn.reproduce.ladder import rms
 from deltadyn.robot import Robot
 from deltadyn.robot_file import load_robot
 
@@ -357,12 +358,7 @@ def identified_twice(robot: Robot, motion: Motion) -> Twice:
     apart = columns.Y @ difference
     mass = columns.Y[:, :, columns.names.index("effector.m")]
     more = float((mass * apart).sum() / (mass**2).sum())
-    return Twice(_rms(apart), np.abs(apart).max(axis=0), more, _rms(apart - more * mass))
-
-
-def _rms(values: FloatArray) -> FloatArray:
-    out: FloatArray = np.sqrt((values**2).mean(axis=0))
-    return out
+    return Twice(rms(apart), np.abs(apart).max(axis=0), more, rms(apart - more * mass))
 
 
 @dataclass(frozen=True)

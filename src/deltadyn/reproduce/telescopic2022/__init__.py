@@ -18,6 +18,7 @@ from deltadyn.kinematics import (
 )
 from deltadyn.motion import Motion, telescopic_gate
 from deltadyn.motion.profiles import quintic
+from deltadyn.reproduce.ladder import rms
 from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
 from deltadyn.reproduce.telescopic2022.bench import (
     ARM_LENGTH,
@@ -28,7 +29,6 @@ from deltadyn.reproduce.telescopic2022.bench import (
     fitted_value,
     leg_inertia,
     machine_value,
-    rms,
     run_bench,
     table_2_split,
     upper_rod_by_projection,

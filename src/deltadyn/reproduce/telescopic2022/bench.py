@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.identification.data import Prepared, prepare
 from deltadyn.identification.two_step import TwoStepResult, two_step, without_rod
@@ -218,9 +217,3 @@ def fitted_value(result: TwoStepResult, name: str, *, unbounded: bool = False) -
         for step, item in pairs
     ]
     return float(np.mean(values))
-
-
-def rms(values: FloatArray) -> FloatArray:
-    """Root mean square over the samples, per axis."""
-    out: FloatArray = np.sqrt(np.mean(values**2, axis=0))
-    return out
