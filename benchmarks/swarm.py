@@ -33,8 +33,8 @@ import numpy as np
 import deltadyn as dd
 from benchmarks.machine import machine_name, processor_time
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.methods.l1 import least_absolute
 from deltadyn.identification.methods import swarm as module
+from deltadyn.identification.methods.l1 import least_absolute
 from deltadyn.identification.methods.swarm import ATTRACTION, INERTIA, swarm
 from deltadyn.reproduce import random_states
 

@@ -18,8 +18,7 @@ from deltadyn.commands.reproduce import PAPERS
 from deltadyn.identification import METHODS, Fit
 from deltadyn.identification import identify as identified
 from deltadyn.reproduce import falezza2020
-from deltadyn.reproduce.result import Check, Figure, Reproduction
-from deltadyn.reproduce.tables import Table
+from deltadyn.reproduce.result import Check, Reproduction, Table
 
 ROBOT = "sipro-d3-1200"
 
@@ -301,11 +300,6 @@ def test_every_paper_has_its_function(paper: str) -> None:
 def quick(value: float) -> Callable[..., Reproduction]:
     """A reproduction in no time, whose only check asks for at least 3."""
 
-    def drawn() -> Any:
-        import plotly.graph_objects as go
-
-        return go.Figure(go.Scatter(x=[0, 1], y=[0, value]))
-
     def reproduce(*, seed: int, progress: bool) -> Reproduction:
         return Reproduction(
             "falezza2020",
@@ -313,7 +307,6 @@ def quick(value: float) -> Callable[..., Reproduction]:
             (Table("Numbers", ("seed", "progress"), ((seed, str(progress)),)),),
             ("A sentence.",),
             (Check.at_least("a number", value, 3.0),),
-            (Figure("A figure", drawn),),
         )
 
     return reproduce
@@ -329,7 +322,7 @@ def test_reproduce_prints_and_writes_a_page(
     for part in ("falezza2020: a title", "     7  True", "- A sentence.", "[yes] a number: 3.5"):
         assert part in result.stdout
     assert result.stdout.endswith(f"written: {page} (open it in a browser)\n")
-    assert "A figure" in page.read_text("utf-8")
+    assert "A sentence." in page.read_text("utf-8")
 
 
 def test_a_failed_check_of_a_reproduction_is_status_1(
@@ -347,6 +340,20 @@ def test_a_failed_check_of_a_reproduction_is_status_1(
     assert record["tables"][0]["rows"] == [[0, "False"]]  # no bar beside JSON
     assert record["page"] == str(page)
     assert page.is_file()
+
+
+def test_the_audit_writes_a_page_like_the_papers(tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    result = run("reproduce", "audit", "--out", str(page))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"written: {page} (open it in a browser)\n")
+    assert "What each slip costs alone" in page.read_text("utf-8")
+    text = tmp_path / "audit.md"
+    result = run("reproduce", "audit", "--json", "--out", str(text))
+    record = json.loads(result.stdout)
+    assert record["page"] == str(text)
+    assert len(record["papers"]) == 4
+    assert text.read_text("utf-8").startswith("# The audit\n")
 
 
 def test_reproduce_of_an_unknown_paper() -> None:

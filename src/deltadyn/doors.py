@@ -20,11 +20,14 @@ from deltadyn.errors import InputError
 
 #: The kind of a result: "module:function" that takes the result and a path and writes the page.
 PAGES = {
+    "audit": "deltadyn.report.papers.audit:write_audit",
+    "audit text": "deltadyn.report.papers.audit:audit_text",
     "comparison": "deltadyn.report.validation:comparison_page",
     "fit": "deltadyn.report.fit:write_fit_page",
     "fleet": "deltadyn.report.fleet:fleet_page",
     "loads": "deltadyn.report.sizing:loads_page",
     "picks": "deltadyn.report.picks:pick_page",
+    "reproduction": "deltadyn.report.papers:write_reproduction",
     "sizing table": "deltadyn.report.sizing:table_page",
     "validation": "deltadyn.report.validation:validation_page",
 }

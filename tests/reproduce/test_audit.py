@@ -16,15 +16,13 @@ from deltadyn.reproduce.audit.__main__ import main
 from deltadyn.reproduce.audit.falezza import (
     ALL_SIMPLE,
     AngleSlip,
+    CompleteSlip,
     SimpleSlip,
     arm_angles,
+    complete_torque,
     numbers,
     recursive_payload,
     simplified_torque,
-)
-from deltadyn.reproduce.audit.falezza_complete import (
-    CompleteSlip,
-    complete_torque,
     strut_coordinates,
 )
 from deltadyn.reproduce.audit.gnad2024 import (
@@ -432,6 +430,16 @@ def test_page_is_what_the_library_computes() -> None:
     for old, new in zip(NUMBER.findall(kept), NUMBER.findall(made), strict=True):
         tolerance = 0.1 if "e" in old else 0.01
         assert float(new) == pytest.approx(float(old), rel=tolerance, abs=1e-12), again
+
+
+def test_the_audit_has_a_page_of_its_own(tmp_path: Path) -> None:
+    """HTML with every slip and the costs drawn; Markdown where the name says so."""
+    html = audit().page(tmp_path / "audit.html").read_text("utf-8")
+    assert all(item.key in html for item in audit().items)
+    assert html.count("Plotly.newPlot(") >= len(audit().papers)
+    assert "<script src" not in html  # nothing is fetched
+    assert "**" not in re.sub(r"<script.*?</script>", "", html, flags=re.S)
+    assert audit().page(tmp_path / "audit.md").read_text("utf-8") == audit_page()
 
 
 def test_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

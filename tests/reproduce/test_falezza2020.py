@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from deltadyn.errors import InputError
-from deltadyn.reproduce.falezza2020 import TABLE_1, falezza2020, identification_motion
-from deltadyn.reproduce.falezza2020_payload import TABLE_2
+from deltadyn.reproduce.falezza2020 import TABLE_1, TABLE_2, falezza2020, identification_motion
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.robot.file import load_robot
 

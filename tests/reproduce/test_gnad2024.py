@@ -13,10 +13,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import equations_of_motion
 from deltadyn.errors import InputError
 from deltadyn.identification.parametrisation import wide_columns
+from deltadyn.kinematics import WorkspaceBoundary
 from deltadyn.motion import fourier_motion
 from deltadyn.motion.limits import check_motion
+from deltadyn.report.papers import figures_of
 from deltadyn.reproduce.gnad2024 import ACCURACY, RMS, gnad2024
-from deltadyn.reproduce.gnad2024_spindle import (
+from deltadyn.reproduce.gnad2024.spindle import (
     BASE,
     BOUNDED,
     BY_HAND,
@@ -27,14 +29,18 @@ from deltadyn.reproduce.gnad2024_spindle import (
     true_friction,
     validation_motion,
 )
-from deltadyn.reproduce.gnad2024_surrogate import (
+from deltadyn.reproduce.gnad2024.surrogate import (
     GEOMETRIC,
     NOMINAL,
     REGULARISED,
     STRONGER,
     TABLE_1,
+    Hemisphere,
     Probe,
+    best_hemisphere,
     excitation,
+    finely,
+    largest_inside,
     own_values,
     regularisations,
     surrogate_robot,
@@ -58,7 +64,7 @@ def rows_of(result: Reproduction, start: str) -> dict[Any, tuple[Any, ...]]:
 def test_surrogate_comes_back_from_every_regularisation(result: Reproduction) -> None:
     rows = rows_of(result, "Surrogate: the largest errors")
     assert rows.pop("paper, both regularisations: below")[1:7] == ACCURACY
-    assert list(rows)[:5] == list(REGULARISED)
+    assert list(rows)[:6] == list(REGULARISED)
     stronger = rows.pop(STRONGER)  # pulled off by a guess that is 5000 times too small
     assert stronger[3] > 2 * rows[GEOMETRIC][3]
     for name, row in rows.items():
@@ -78,6 +84,46 @@ def test_friction_table_holds_the_nominal_values(result: Reproduction) -> None:
     for row in rows.values():
         for found, error in zip(row[2:4], row[4:6], strict=True):
             assert error == pytest.approx(100 * abs(found / row[1] - 1))
+
+
+def test_table_1_stands_beside_both_of_the_papers_regularisations(result: Reproduction) -> None:
+    (table,) = [table for table in result.tables if table.title.startswith("Table I and figure 3")]
+    assert table.columns[2:6] == ("ID geom", "RG geom", "ID simple", "RG simple")
+    rows = {row[0]: row for row in table.rows}
+    assert rows["platform.m"][2:6] == ("1.23", "1", "1.008", "0.8")
+    assert rows["upper.mcz"][2:6] == ("0.305", "0.315", "0.1", "0.315")
+
+
+def test_the_two_identified_sets_of_table_1_need_another_effector(result: Reproduction) -> None:
+    (table,) = [table for table in result.tables if table.title.startswith("Table I: torque")]
+    apart, _, left, paper = (np.array(row[1:4], dtype=float) for row in table.rows)
+    assert np.all(apart > 1.5 * paper)  # as printed they are not one robot
+    assert np.all(left < 0.6 * apart)
+    assert left.max() < paper.max()
+
+
+def test_hemispheres_of_figure_2(result: Reproduction) -> None:
+    rows = rows_of(result, "Figure 2")
+    best, inside = rows["best fit"], rows["largest inside"]
+    assert best[5] > inside[5]  # overlap
+    assert inside[4] == pytest.approx(100.0, abs=0.2)  # by straight lines between heights
+    assert inside[3] < best[3] < 100
+    assert best[2] > inside[2]
+
+
+def test_a_hemisphere_in_a_ball_is_found_again() -> None:
+    """A workspace that is a half ball: both searches give it back, with all shares 1."""
+    heights = np.linspace(-1.2, -0.7, 401)
+    radius = np.sqrt(np.maximum(0.5**2 - (heights + 0.7) ** 2, 0.0))[:, None] * np.ones(8)
+    around = np.linspace(0, 2 * np.pi, 8, endpoint=False)
+    space = finely(WorkspaceBoundary(heights, around, radius, "made"))
+    for found in (best_hemisphere(space), largest_inside(space)):
+        assert (found.z, found.radius) == pytest.approx((-0.7, 0.5), abs=0.01)
+        assert min(found.covered, found.reachable, found.overlap) > 0.97
+    half = Hemisphere.of(space, -0.7, 0.5)
+    points = half.points(500, 1)
+    assert half.inside(points).all()
+    assert not half.inside(points + np.array([0.0, 0.0, 0.5])).all()
 
 
 def test_validation_stands_beside_the_paper(result: Reproduction) -> None:
@@ -108,7 +154,7 @@ def test_spindle_at_low_speed(result: Reproduction) -> None:
 
 def test_checks_could_fail_and_most_pass_on_short_motions(result: Reproduction) -> None:
     verdict = {check.what: check.passed for check in result.checks}
-    assert len(verdict) == 27
+    assert len(verdict) == 34
     assert verdict["catalogue's robot against table I, ID geom"]
     assert verdict["M of the log-Cholesky fits is positive definite"]
     assert verdict[f"{GEOMETRIC}: off-diagonal of M"]
@@ -131,8 +177,8 @@ def test_it_says_what_was_assumed(result: Reproduction) -> None:
 
 def test_page_holds_the_figures(result: Reproduction, tmp_path: Path) -> None:
     page = result.page(tmp_path / "gnad.html").read_text(encoding="utf-8")
-    assert len(result.figures) == 6
-    for figure in result.figures:
+    assert len(figures_of(result)) == 7
+    for figure in figures_of(result):
         assert figure.title in page
     assert "<script src" not in page  # nothing is fetched
 

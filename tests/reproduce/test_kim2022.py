@@ -11,8 +11,15 @@ import pytest
 
 from deltadyn.errors import InputError
 from deltadyn.motion import check_motion
-from deltadyn.reproduce.kim2022 import identification_motion, kim2022, validation_motion
-from deltadyn.reproduce.kim2022_text import EQ_36, FRICTION, TABLE_2, friction_signs
+from deltadyn.reproduce.kim2022 import (
+    EQ_36,
+    FRICTION,
+    TABLE_2,
+    friction_signs,
+    identification_motion,
+    kim2022,
+    validation_motion,
+)
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.robot.file import load_robot
 
@@ -40,7 +47,7 @@ def test_the_proposed_method_beats_the_baselines_as_printed(result: Reproduction
     for name in ("DLS", "SVD"):
         assert (1 - fitness["proposed (swarm)"] <= 0.75 * (1 - fitness[f"{name} as printed"])).all()
     assert result.passed
-    assert len(result.checks) == 8
+    assert len(result.checks) == 10
 
 
 def test_on_equal_columns_the_baselines_are_as_good(result: Reproduction) -> None:
@@ -84,13 +91,42 @@ def test_parameters_are_near_those_of_the_machine(result: Reproduction) -> None:
         assert swarm == pytest.approx(optimum, rel=0.05), name
 
 
+def test_manufacturers_data_lack_friction(result: Reproduction) -> None:
+    """Figure 3a: wrong as printed, without friction when mended, near with it."""
+    rows = {
+        name: np.array(row[3:], dtype=float)
+        for name, row in rows_of(result, "Figures 3 and 6 to 9").items()
+    }
+    printed, mended = rows["table 1, eq. 1 as printed"], rows["table 1, eq. 1 mended"]
+    rubbed, swarm = (
+        rows["table 1, eq. 1 mended, and the swarm's friction"],
+        rows["proposed (swarm)"],
+    )
+    assert (printed > 2 * mended).all()
+    assert (mended > 2 * swarm).all()
+    assert (rubbed < 0.6 * mended).all()
+    for name in ("RLS", "DLS", "SVD"):  # figures 7 to 9
+        assert (swarm < 0.75 * rows[f"{name} as printed"]).all()
+
+
+def test_motions_stand_in_numbers(result: Reproduction) -> None:
+    rows = rows_of(result, "Figure 5")
+    assert list(rows) == ["identification", "validation"]
+    for _, radius, low, high, speed, lively in rows.values():
+        assert 0.1 < radius < 0.45  # m, of the workspace
+        assert low < high < 0
+        assert 0 < speed <= 4.0
+        assert 10.0 < lively <= 40.0  # the robot's limits
+
+
 def test_what_the_bench_cannot_know_is_said(result: Reproduction) -> None:
     text = " ".join(str(result).split())
     for words in (
         "The bench cannot know the paper's robot",
         "the length of its struts is not published",
         "The paper shows its motions as figures without numbers",
-        "The paper takes the square of the motor voltage for the torque",
+        "because the paper takes the square of the motor voltage for the torque",
+        "How far table 1 is from the real robot the bench cannot show",
         "The paper gives no region in which the swarm starts",
         "which keeps 13 of 14 directions",
         "Its leaders go by their best positions; the paper prints 'current'",
@@ -117,10 +153,12 @@ def test_friction_that_drives_is_said() -> None:
 def test_plain_data_and_page(result: Reproduction, tmp_path: Path) -> None:
     data = json.loads(json.dumps(result.as_dict(), allow_nan=False))
     assert data["paper"] == "kim2022"
-    assert len(data["tables"]) == 4
+    assert len(data["tables"]) == 6
     text = result.page(tmp_path / "page.html").read_text("utf-8")
-    assert text.count("Plotly.newPlot(") >= 3
+    assert text.count("Plotly.newPlot(") >= 9
     assert "Torques on the validation motion" in text
+    for number in (3, 5, 6, 7, 8, 9, 10):
+        assert f"(figure {number})" in text
 
 
 @pytest.mark.parametrize("seed", [0, 3])

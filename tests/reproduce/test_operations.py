@@ -8,13 +8,14 @@ import pytest
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.report.papers.audit import counts_table
 from deltadyn.reproduce import operation_counts
 from deltadyn.reproduce.audit.operations import (
     TABLE_6,
     Count,
     Operations,
     Tape,
-    counts_table,
+    c_function,
     exact_from_platform,
 )
 from deltadyn.robot.file import load_robot
@@ -51,6 +52,14 @@ def test_exact_model_costs_a_tenth_of_the_papers(counts: dict[str, Count]) -> No
     assert whole.written.sqrt == 3
     assert counts["exact, 3-DOF, joints known"].shared.total < TABLE_6["M_s"].total * 1.1
     assert counts["M_s by the paper's route"].written.sin == 3
+
+
+def test_c_of_a_model_has_a_line_per_counted_operation(counts: dict[str, Count]) -> None:
+    text = c_function("model", exact_from_platform, D3, STATE)
+    assert text.count("const double v") == counts["exact, 3-DOF"].shared.total
+    assert text.count("y[") == 3
+    assert "void model(long n, const double *x, double *y)" in text
+    assert "x += 9, y += 3" in text
 
 
 def test_sharing_never_adds(counts: dict[str, Count]) -> None:
@@ -119,7 +128,7 @@ def test_shared_expressions_count_once() -> None:
 
 
 def test_table_has_a_row_per_count(counts: dict[str, Count]) -> None:
-    table = counts_table(list(counts.values())).splitlines()
+    table = counts_table(list(counts.values())).markdown.splitlines()
     assert len(table) == 2 + len(counts) + len(TABLE_6)
     assert len({line.count("|") for line in table}) == 1
     assert np.all([name in "\n".join(table) for name in counts])

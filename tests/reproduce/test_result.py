@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from deltadyn.errors import InputError
-from deltadyn.reproduce.result import Check, Figure, Reproduction
-from deltadyn.reproduce.tables import Table
+from deltadyn.report import papers
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.result import Check, Reproduction, Table
 
 TABLE = Table(
     "Errors (N m)",
@@ -34,7 +35,6 @@ def reproduction(*checks: Check) -> Reproduction:
         (TABLE,),
         ("One sentence.",),
         checks,
-        (Figure("A figure", drawn, "x"),),
     )
 
 
@@ -80,11 +80,15 @@ def test_plain_data_are_json() -> None:
     assert data["passed"] is False
 
 
-def test_the_page_needs_nothing_from_outside(tmp_path: Path) -> None:
+def test_the_page_needs_nothing_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(papers, "figures_of", lambda result: (Figure("A figure", drawn, "x"),))
     path = reproduction(Check.at_least("good", 1.0, 0.0)).page(tmp_path / "new" / "page.html")
     text = path.read_text("utf-8")
     assert "M_&lt;f&gt;" in text  # what is not markup is escaped
     assert "One sentence." in text
+    assert "A figure" in text
     assert "[yes] good" in text
     assert len(text) > 1_000_000  # plotly's own script
     assert "<script src=" not in text

@@ -12,8 +12,13 @@ from deltadyn.arrays import contract
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.motion import check_motion, fourier_motion
 from deltadyn.reproduce.result import Reproduction
-from deltadyn.reproduce.telescopic2022 import Simulated, simulated_gate, telescopic2022
-from deltadyn.reproduce.telescopic2022_bench import (
+from deltadyn.reproduce.telescopic2022 import (
+    Simulated,
+    simulated_gate,
+    straight_lines,
+    telescopic2022,
+)
+from deltadyn.reproduce.telescopic2022.bench import (
     ARM_LENGTH,
     EXCITATION,
     TABLE_2,
@@ -23,7 +28,7 @@ from deltadyn.reproduce.telescopic2022_bench import (
     table_2_split,
     upper_rod_by_projection,
 )
-from deltadyn.reproduce.telescopic2022_control import (
+from deltadyn.reproduce.telescopic2022.control import (
     ALONE,
     HALF,
     NONE,
@@ -69,6 +74,31 @@ def test_the_robot_of_the_experiment_keeps_its_limits() -> None:
         assert report.ok, report.summary
 
 
+def test_phi_jumps_on_the_axis_and_only_there() -> None:
+    """Figure 6: the way of the text misses the axis, the way of the figure passes it."""
+    printed, shown = straight_lines().values()
+    for line in (printed, shown):
+        assert line.t[[0, -1]].tolist() == [0.0, 0.3]
+        assert line.found.projected_step < 0.01
+    assert printed.p[0, :3] == pytest.approx([0.1, -0.1, -0.8])
+    assert printed.found.polar_step < 0.1
+    assert shown.found.polar_step == pytest.approx(np.pi)
+    assert 1e3 * shown.found.polar[:, 0].min() == pytest.approx(800, abs=0.01)  # as in figure 6c
+    assert 1e3 * printed.found.polar[:, 0].min() == pytest.approx(806.2, abs=0.1)
+    # det J = -l^2 sin(theta) turns to 0 on the axis
+    assert np.abs(shown.found.polar_determinant).min() < 1e-3
+    assert np.abs(shown.found.projected_determinant).min() > 0.5
+
+
+def test_the_gate_is_that_of_figure_7(gate: Simulated, reproduced: Reproduction) -> None:
+    table = next(item for item in reproduced.tables if item.title.startswith("Figure 7"))
+    rows = {row[0]: np.array(row[1:], dtype=float) for row in table.rows}
+    np.testing.assert_allclose(rows["x"][:2], [-0.2, 0.2], atol=1e-12)
+    np.testing.assert_allclose(rows["z"][:2], [-0.8, -0.77], atol=1e-12)
+    for k, name in enumerate("xyz"):
+        assert rows[name][5] == gate.motion.pdd[:, k].max()
+
+
 def test_the_rods_coordinates_are_consistent(gate: Simulated) -> None:
     """Figure 8: rates and accelerations are derivatives, and the forces do the rod's work."""
     dt = gate.motion.t[1] - gate.motion.t[0]
@@ -100,7 +130,7 @@ def test_projected_angles_alone_lose_the_upper_rod() -> None:
 
 def test_every_check_passes(reproduced: Reproduction) -> None:
     assert reproduced.passed, "\n".join(map(str, reproduced.checks))
-    assert len(reproduced.checks) == 13
+    assert len(reproduced.checks) == 19
 
 
 def test_table_2_stands_beside_the_papers(reproduced: Reproduction) -> None:
@@ -153,6 +183,8 @@ def test_what_was_assumed_is_said(reproduced: Reproduction) -> None:
         "The bench does not know the real machine",
         "The paper's gains are not given",
         "Most of what is left is motor ripple",
+        "the text names a way from (100, -100, -800) to (100, 100, -800) mm",
+        "how near its curve comes the bench cannot tell",
     ):
         assert words in text
 
@@ -162,6 +194,15 @@ def test_text_data_and_page(reproduced: Reproduction, tmp_path: Path) -> None:
     data = json.loads(json.dumps(reproduced.as_dict()))
     assert data["passed"] is True
     page = reproduced.page(tmp_path / "page.html").read_text(encoding="utf-8")
-    for title in ("Figure 8", "Figures 9 and 10", "Figure 12", "Figure 13", "Table 2", "Figure 15"):
+    for title in (
+        "Figure 6",
+        "Figure 7",
+        "Figure 8",
+        "Figures 9 and 10",
+        "Figure 12",
+        "Figure 13",
+        "Table 2",
+        "Figure 15",
+    ):
         assert title in page
-    assert page.count("plotly-graph-div") >= 7
+    assert page.count("plotly-graph-div") >= 9

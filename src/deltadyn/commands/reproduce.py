@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -24,15 +25,15 @@ def reproduce() -> None:
     """Reproduce and check the papers behind deltadyn."""
 
 
-@reproduce.command(epilog="Example: deltadyn reproduce audit")
+@reproduce.command(epilog="Example: deltadyn reproduce audit --out audit.html")
+@click.option("--out", default=None, help="Page to write: HTML, or Markdown where it ends in .md.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
-def audit(as_json: bool) -> None:
+def audit(out: str | None, as_json: bool) -> None:
     """Each paper's equations as printed, mended and exact, and what each slip costs in N m."""
     from deltadyn.reproduce.audit import audit as run_audit
 
-    result = run_audit()
-    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
+    _shown(run_audit(), out, as_json)
 
 
 @reproduce.command(epilog="Example: deltadyn reproduce ladder --robot nt-robot")
@@ -50,6 +51,15 @@ def ladder(name: str, as_json: bool) -> None:
     click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
 
 
+def _shown(found: Any, out: str | None, as_json: bool) -> None:
+    """Print a result and write its page where one is wanted."""
+    more = {"page": str(found.page(out))} if out else {}
+    show(found, as_json, **more)
+    if out and not as_json:
+        how = "" if out.endswith(".md") else " (open it in a browser)"
+        click.echo(f"\nwritten: {out}{how}")
+
+
 def _paper(name: str, text: str) -> click.Command:
     """The command of one paper: its tables beside ours, its figures as a page."""
 
@@ -65,10 +75,7 @@ def _paper(name: str, text: str) -> click.Command:
     def run(out: str | None, seed: int, as_json: bool) -> None:
         function = getattr(import_module(f"deltadyn.reproduce.{name}"), name)
         found = function(seed=seed, progress=not as_json)
-        more = {"page": str(found.page(out))} if out else {}
-        show(found, as_json, **more)
-        if out and not as_json:
-            click.echo(f"\nwritten: {out} (open it in a browser)")
+        _shown(found, out, as_json)
         if not found.passed:
             sys.exit(ANSWER_NO)
 

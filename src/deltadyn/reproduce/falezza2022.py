@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.backends import switched_off as kernels_switched_off
 from deltadyn.dynamics import inverse_dynamics
+from deltadyn.errors import InputError
+from deltadyn.exports.fmu.sources import compiled, compiler
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
-from deltadyn.reproduce.audit.operations import TABLE_6, operation_counts
-from deltadyn.reproduce.falezza2022_cost import M_F, M_S, operations_table, rates_table
-from deltadyn.reproduce.falezza2022_page import PageCase, figures
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Cell, Table
+from deltadyn.reproduce.audit.operations import (
+    TABLE_6,
+    Count,
+    c_function,
+    exact_from_platform,
+    operation_counts,
+    simplified_from_platform,
+)
+from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
 from deltadyn.reproduce.trials import (
     BAND,
     BAND_STATEMENT,
@@ -33,6 +45,7 @@ from deltadyn.reproduce.trials import (
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
+M_S, M_F = "M_s", "M_f"
 MORE = M_S_ROTOR, M_F_FRICTION = "M_s and rotor", "M_f and friction"
 PaperErrors = dict[str, tuple[tuple[float, ...], tuple[float, ...]]]
 
@@ -51,10 +64,18 @@ TABLES: dict[str, PaperErrors] = {
         M_F: ((1.46, -3.69, -1.76), (2.17, 2.95, 2.52)),
     },
 }
+SLOW = 0.5  # of the robot's limits: Y1 and Y3 once more
 BETTER = 1.0  # times: the paper claims that M_f is better; how much depends on the motion
 PICKS, LAYOUTS = 2, 8  # of Y1: objects, and layouts with which the one in use is compared
 FORCE = (15.0, -10.0, -30.0)  # N, on the platform
+EXPLAINED = 0.15  # of what M_f takes off M_s: how far it may be from the torque between them
+SPLIT = 0.25  # of the paper's M_f in table 5: how far it may be from what its M_s asks for
+SAME = 1e-9  # N m: compiled and interpreted code round differently
 STATIC = 1.0  # N m: above the largest difference of right models at rest, which is 0.9
+TABLE_7 = {M_S: (32.10, 35.97), M_F: (4.65, 5.02)}  # kHz, average and maximum, one core
+SAMPLES, SINGLES, RUNS = 10_000, 200, 3  # evaluations that are timed: in arrays, one by one
+
+Work = Callable[[], int]  # gives the number of evaluations that it made
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +85,83 @@ class Case:
     trial: Trial
     torques: dict[str, FloatArray]
     found: dict[str, Errors]
+
+    @property
+    def taken_off(self) -> FloatArray:
+        """What M_f takes off the error of M_s (3,): sqrt(std_s^2 - std_f^2), in N m."""
+        return _taken_off(self.found[M_S].std, self.found[M_F].std)
+
+    @property
+    def between(self) -> FloatArray:
+        """Standard deviation (3,) of the torque of M_f less that of M_s below the band, in N m."""
+        apart = self.trial.prepared.limited(self.torques[M_F] - self.torques[M_S])
+        return np.asarray(apart.std(axis=0))
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Standard deviation (3,) of the joints' acceleration below the band, in rad/s^2."""
+        prepared = self.trial.prepared
+        return np.asarray(prepared.limited(prepared.state.qdd).std(axis=0))
+
+    @property
+    def moving(self) -> BoolArray:
+        """At which of the compared samples the motion moves."""
+        reference = self.trial.run.reference
+        speed = np.abs(reference.qd).max(axis=1)
+        return np.asarray(np.interp(self.trial.prepared.times, reference.t, speed) > 0)
+
+    def std_where(self, model: str, rows: BoolArray) -> FloatArray:
+        """Standard deviation (3,) of a model's error at some of the compared samples, in N m."""
+        prepared = self.trial.prepared
+        error = prepared.limited(prepared.tau - self.torques[model])[rows]
+        return np.asarray(error.std(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The trajectories as they are, and Y1 and Y3 at half of the limits."""
+
+    cases: dict[str, Case]
+    slow: dict[str, Case]
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """Table 5 in its two parts: errors (3,) in N m while Y3 moves and while it stands.
+
+    `share` of the time moving gives M_s the deviation that the paper has, `complete` is that of M_f
+    at the same share.
+    """
+
+    moving: dict[str, FloatArray]
+    standing: dict[str, FloatArray]
+    share: FloatArray
+    complete: FloatArray
+    seconds: float  # of moving
+
+    @classmethod
+    def of(cls, case: Case) -> Stops:
+        """var = w var_moving + (1 - w) var_standing, solved for w with the paper's M_s."""
+        rows = case.moving
+        moving, standing = (
+            {model: case.std_where(model, part) for model in (M_S, M_F)} for part in (rows, ~rows)
+        )
+        square = np.square(TABLES["Y3"][M_S][1]) - standing[M_S] ** 2
+        share = square / (moving[M_S] ** 2 - standing[M_S] ** 2)
+        complete = np.sqrt(share * moving[M_F] ** 2 + (1 - share) * standing[M_F] ** 2)
+        times = case.trial.prepared.times
+        return cls(moving, standing, share, complete, float(rows.mean() * (times[-1] - times[0])))
+
+    @property
+    def dwell(self) -> FloatArray:
+        """How long (3,) each of three stops would have to last, in s."""
+        stops: FloatArray = self.seconds * (1 / self.share - 1) / 3
+        return stops
+
+    @property
+    def off(self) -> float:
+        """How far M_f is from the paper's at that share, the largest joint."""
+        return float(np.abs(self.complete / TABLES["Y3"][M_F][1] - 1).max())
 
 
 def falezza2022(*, seed: int = 0, dwell: float = 2.0, progress: bool = False) -> Reproduction:
@@ -82,9 +180,17 @@ def falezza2022(*, seed: int = 0, dwell: float = 2.0, progress: bool = False) ->
     with progress_bar(list(enumerate(plans)), progress, len(plans)) as bar:
         for k, (name, motion) in bar:
             cases[name] = _case(robot, trial(robot, name, motion, 10 * seed + k))
+    again = {"Y1": y1(robot, picks=PICKS, seed=seed, share=SLOW)}
+    again["Y3"] = y3(robot, dwell=dwell, share=SLOW)
+    slow = {
+        name: _case(robot, trial(robot, f"{name}, slow", motion, 10 * seed + 4 + k))
+        for k, (name, motion) in enumerate(again.items())
+    }
+    found = Found(cases, slow)
     machine = cases["Y1"].trial.run.truth.robot
     static = largest_static_difference(robot)
     pushed = _force_case(robot, seed)
+    built = build(robot, machine, plans[1][1])
     counts = {
         count.name: count for count in operation_counts(robot, load_robot("telescopic-delta"))
     }
@@ -94,18 +200,18 @@ def falezza2022(*, seed: int = 0, dwell: float = 2.0, progress: bool = False) ->
         tables=(
             *(_error_table(name, number, cases[name]) for number, name in enumerate(TABLES, 3)),
             _ratios(cases),
+            _places_table(found),
+            _stops_table(found),
             operations_table(counts),
-            rates_table(robot, machine),
+            rates_table(robot, machine, [motion for _, motion in plans], built),
             _force_table(pushed),
         ),
-        statements=_statements(robot, cases, machine, static),
-        checks=_checks(cases, static, counts["exact, 3-DOF"].written.total, pushed),
-        figures=figures(
-            tuple(
-                PageCase(case.trial, case.torques, case.found, TABLES[name])
-                for name, case in cases.items()
-            )
+        statements=_statements(robot, found, machine, static),
+        checks=(
+            *_checks(cases, static, counts["exact, 3-DOF"].written.total, pushed),
+            *_row_checks(found, built),
         ),
+        data=found,
     )
 
 
@@ -172,6 +278,79 @@ def _ratios(cases: dict[str, Case]) -> Table:
     )
 
 
+def _taken_off(simple: Sequence[float], complete: Sequence[float]) -> FloatArray:
+    """sqrt(std_s^2 - std_f^2): right where the rest of the error does not go with it."""
+    square: FloatArray = np.square(simple) - np.square(complete)
+    return np.sqrt(np.maximum(square, 0.0))
+
+
+def _places_table(found: Found) -> Table:
+    """Why Y1 and Y2 change places: M_s errs by the rotors' torque."""
+    first, slow, second = found.cases["Y1"], found.slow["Y1"], found.cases["Y2"]
+    rows: list[tuple[Cell, ...]] = []
+    for name, case, printed in (
+        ("Y1", first, True),
+        (f"Y1 at {SLOW:g} of the limits", slow, False),
+        ("Y2", second, True),
+    ):
+        paper = TABLES[name[:2]]
+        rotor = case.trial.run.truth.robot.drives.output_inertia[0] * case.acceleration
+        own = (case.taken_off, case.between, rotor, case.acceleration)
+        theirs = _taken_off(paper[M_S][1], paper[M_F][1])
+        for i, joint in enumerate(JOINTS):
+            cells = (paper[M_S][1][i], float(theirs[i])) if printed else (None, None)
+            numbers = (case.found[M_S].std[i], *(float(part[i]) for part in own))
+            rows.append((name, joint, *cells, *numbers))
+    return Table(
+        "Why Y1 and Y2 change places: standard deviations (N m)",
+        (
+            "trajectory",
+            "joint",
+            "M_s paper",
+            "taken off paper",
+            "M_s ours",
+            "taken off ours",
+            "M_f less M_s",
+            "rotor x qdd",
+            "qdd (rad/s^2)",
+        ),
+        tuple(rows),
+        f"Below {BAND:g} Hz. 'taken off': sqrt(std^2 of M_s - std^2 of M_f), what M_f gains; 'M_f "
+        "less M_s': the torque by which the two models differ.",
+    )
+
+
+def _stops_table(found: Found) -> Table:
+    """Table 5 in its parts: what moves and what stands."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, case in (("Y3", found.cases["Y3"]), (f"Y3 at {SLOW:g}", found.slow["Y3"])):
+        stops = Stops.of(case)
+        for i, joint in enumerate(JOINTS):
+            parts = [
+                part[model][i] for model in (M_S, M_F) for part in (stops.moving, stops.standing)
+            ]
+            share, complete = 100 * float(stops.share[i]), float(stops.complete[i])
+            paper = TABLES["Y3"][M_F][1][i]
+            rows.append((name, joint, *map(float, parts), share, complete, paper))
+    return Table(
+        "Parts of table 5: standard deviation of the error (N m)",
+        (
+            "trajectory",
+            "joint",
+            "M_s moving",
+            "standing",
+            "M_f moving",
+            "standing",
+            "moving %",
+            "M_f then",
+            "M_f paper",
+        ),
+        tuple(rows),
+        f"Below {BAND:g} Hz. 'moving %': the share of the time at which M_s has the paper's "
+        "deviation; 'M_f then': that of M_f at this share.",
+    )
+
+
 def _force_case(robot: Robot, seed: int) -> dict[str, Errors]:
     """The errors of M_f where a constant force pushes the platform along Y2."""
     done = trial(robot, "Y2, pushed", y2(robot), 10 * seed + 3, external_force=FORCE)
@@ -200,9 +379,8 @@ def _force_table(pushed: dict[str, Errors]) -> Table:
     )
 
 
-def _statements(
-    robot: Robot, cases: dict[str, Case], machine: Robot, static: float
-) -> tuple[str, ...]:
+def _statements(robot: Robot, found: Found, machine: Robot, static: float) -> tuple[str, ...]:
+    cases = found.cases
     y3_t, dwell = cases["Y3"].trial.prepared.t, _still(cases["Y3"].trial)
     return (
         _shift_sentence(cases, static),
@@ -214,8 +392,10 @@ def _statements(
         BENCH_STATEMENT,
         CALIBRATION_STATEMENT,
         "Y1, Y2 and Y3 are known from a figure without numbers; their layout and times are ours. "
-        f"Our Y3 stands still for {dwell:.1f} of {y3_t[-1] - y3_t[0]:.1f} s; the paper's "
-        "smaller deviations on Y3 suggest longer stops or slower moves. The force is ours too.",
+        f"Our Y3 stands still for {dwell:.1f} of {y3_t[-1] - y3_t[0]:.1f} s. The force is ours, "
+        "too.",
+        _places_sentence(found),
+        _stops_sentence(found),
         _layout_sentence(robot, cases["Y1"].trial),
         BAND_STATEMENT,
         "Rates come from the Kalman smoother, as in the paper, with its bandwidth from the data.",
@@ -254,6 +434,46 @@ def _sources(cases: dict[str, Case]) -> tuple[str, str]:
         f"deviation falls by another {min(friction):.1f} to {max(friction):.1f} times. The paper "
         "names friction at the joints among the causes that M_f leaves out.",
     )
+
+
+def _places_sentence(found: Found) -> str:
+    """Why M_s errs more on Y2 in the paper and more on Y1 here."""
+    first, slow, second = found.cases["Y1"], found.slow["Y1"], found.cases["Y2"]
+    paper = [_taken_off(TABLES[name][M_S][1], TABLES[name][M_F][1]) for name in ("Y1", "Y2")]
+    theirs, ours = paper[1] / paper[0], second.taken_off / first.taken_off
+    left = np.divide(TABLES["Y2"][M_F][1], TABLES["Y1"][M_F][1])
+    own = np.divide(second.found[M_F].std, first.found[M_F].std)
+    return (
+        "M_s errs more on Y2 in the paper and more on Y1 here, because it lacks the rotors and "
+        "errs by their inertia times the joints' acceleration. The paper's Y2 has "
+        f"{_span(theirs)} times what M_f takes off on Y1, ours {_span(ours)} times: our Y1 goes at "
+        f"the limits of the robot, with {_span(first.acceleration, 0)} rad/s^2 at the joints. At "
+        f"{SLOW:g} of the limits it has {_span(slow.acceleration, 0)} beside "
+        f"{_span(second.acceleration, 0)} of Y2, and M_s errs by "
+        f"{_span(np.divide(slow.found[M_S].std, second.found[M_S].std))} of what it does on Y2 "
+        "(paper: "
+        f"{_span(np.divide(TABLES['Y1'][M_S][1], TABLES['Y2'][M_S][1]))}). What the bench does not "
+        f"show: the paper's M_f errs {_span(left)} times as much on Y2 as on Y1, ours "
+        f"{_span(own)} times. Friction, which is left here, hardly grows with acceleration."
+    )
+
+
+def _stops_sentence(found: Found) -> str:
+    """What table 5 says about the paper's Y3."""
+    fast, slow = Stops.of(found.cases["Y3"]), Stops.of(found.slow["Y3"])
+    return (
+        "Table 5: where the robot stands M_s and M_f err alike, where it moves they do not. The "
+        f"paper's M_s needs a Y3 that moves {_span(100 * fast.share, 1)} % of the time at the "
+        f"limits, or {_span(100 * slow.share, 1)} % at {SLOW:g} of them (stops of "
+        f"{_span(slow.dwell, 0)} s). At the limits M_f would then be off the paper's by up to "
+        f"{100 * fast.off:.0f} %, at {SLOW:g} by up to {100 * slow.off:.0f} %. So the paper's Y3 "
+        "is likely to move slowly and to stand most of the time."
+    )
+
+
+def _span(values: FloatArray, digits: int = 2) -> str:
+    """From the least to the largest."""
+    return f"{values.min():.{digits}f} to {values.max():.{digits}f}"
 
 
 def _layout_sentence(robot: Robot, done: Trial) -> str:
@@ -301,3 +521,168 @@ def _checks(
             "N m",
         ),
     )
+
+
+def _row_checks(found: Found, built: Built) -> tuple[Check, ...]:
+    """Table 5, the places of Y1 and Y2, and the compiled models of table 7."""
+    explained = [
+        np.abs(case.taken_off / case.between - 1).max()
+        for case in (found.cases["Y1"], found.slow["Y1"], found.cases["Y2"])
+    ]
+    slow, second = found.slow["Y1"].found[M_S].std, found.cases["Y2"].found[M_S].std
+    checks = [
+        Check.at_most(
+            "what M_f takes off against the torque between the models, largest relative error",
+            max(explained),
+            EXPLAINED,
+        ),
+        Check.at_most(
+            f"standard deviation of M_s on Y1 at {SLOW:g} of the limits over that on Y2, largest",
+            float(np.divide(slow, second).max()),
+            1.0,
+        ),
+        Check.at_most(
+            f"table 5 from Y3 at {SLOW:g} of the limits: M_f against the paper's, largest error",
+            Stops.of(found.slow["Y3"]).off,
+            SPLIT,
+        ),
+    ]
+    if built.difference is not None:
+        what = "models in C against inverse_dynamics, largest difference"
+        checks.append(Check.at_most(what, built.difference, SAME, "N m"))
+    return tuple(checks)
+
+
+def operations_table(counts: dict[str, Count]) -> Table:
+    """Scalar operations of both models, counted by running them on numbers that count."""
+    ours = {M_S: "M_s by the paper's route", M_F: "exact, 3-DOF"}
+    rows = [
+        (
+            model,
+            TABLE_6[model].total,
+            ours[model],
+            count.inputs,
+            count.written.total,
+            count.shared.total,
+        )
+        for model, count in ((model, counts[name]) for model, name in ours.items())
+    ]
+    return Table(
+        "Table 6: scalar operations of one evaluation",
+        ("model", "paper", "ours", "from", "as written", "equal ones shared"),
+        tuple(rows),
+        "The exact model starts from the platform's motion and includes the inverse kinematics.",
+    )
+
+
+def rates_table(robot: Robot, machine: Robot, motions: Sequence[Motion], built: Built) -> Table:
+    """How often a second both models are computed on one core, in C and by this Python."""
+    turned = robot.with_rotor_inertia(machine.drives.output_inertia)
+    inputs = [_repeated(motion) for motion in motions]
+    users = ((M_S, robot, "half-half"), (M_F, turned, "exact"))
+    rows: list[tuple[Cell, ...]] = [("paper, C++ at 2.5 GHz", *TABLE_7[M_S], *TABLE_7[M_F])]
+    if built.library is not None:
+        rates = [_rates([_in_c(built, model, x) for x in inputs]) for model, _, _ in users]
+        rows.append((f"C, {built.status}", *rates[0], *rates[1]))
+    with kernels_switched_off():  # both models by the same means
+        for name, make in (("NumPy, arrays", _in_arrays), ("NumPy, one by one", _one_by_one)):
+            rates = [_rates([make(user, model, x) for x in inputs]) for _, user, model in users]
+            rows.append((name, *rates[0], *rates[1]))
+    heads = [f"{model} {what}" for model in (M_S, M_F) for what in ("average", "maximum")]
+    return Table(
+        "Table 7: evaluations a second (kHz), from p, pd, pdd",
+        ("code", *heads, "M_s over M_f, maxima"),
+        tuple((*row, float(row[2]) / float(row[4])) for row in rows),  # type: ignore[arg-type]
+        ("" if built.library else f"No row in C: {built.status}. ")
+        + "C: the operations of table 6 with equal ones shared, one a line. NumPy: this package "
+        f"without its compiled kernels, in arrays of {SAMPLES} and one by one, where it pays for "
+        f"the calls. Over {RUNS} runs on each of Y1, Y2, Y3, on the computer that made this table; "
+        "the rates change from run to run.",
+        digits=1,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """Both models as compiled C, or why there are none, and how far they are from the model."""
+
+    library: ctypes.CDLL | None
+    status: str
+    difference: float | None  # N m, the largest against inverse_dynamics
+
+    def torque(self, model: str, x: FloatArray) -> FloatArray:
+        """Torques (N, 3) of rows x (N, 9): p, pd, pdd."""
+        if self.library is None:
+            raise InputError("compiled model", self.status, "a C compiler for this machine")
+        y = np.empty((len(x), 3))
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (x, y)]
+        getattr(self.library, model)(ctypes.c_long(len(x)), *pointers)
+        return y
+
+
+def build(robot: Robot, machine: Robot, motion: Motion) -> Built:
+    """Write both models in C, compile them and compare them with `inverse_dynamics`."""
+    command = compiler()
+    if command is None:
+        return Built(None, "no C compiler was found", None)
+    turned = robot.with_rotor_inertia(machine.drives.output_inertia)
+    first = tuple(tuple(part[0].tolist()) for part in (motion.p, motion.pd, motion.pdd))
+    models = ((M_S, simplified_from_platform, robot), (M_F, exact_from_platform, turned))
+    parts = [c_function(name, run, user, first) for name, run, user in models]
+    source = "\n".join(["#include <math.h>", *parts])
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "models.so"
+        file.write_bytes(compiled(command, {"models.c": source}, "models.c"))
+        built = Built(ctypes.CDLL(str(file)), f"{Path(command[0]).name} -O2", None)
+    x = np.hstack([motion.p, motion.pd, motion.pdd])
+    off = [
+        np.abs(built.torque(M_S, x) - inverse_dynamics(robot, motion, "half-half", friction=False)),
+        np.abs(built.torque(M_F, x) - inverse_dynamics(turned, motion, "exact", friction=False)),
+    ]
+    return replace(built, difference=float(np.max(off)))
+
+
+def _repeated(motion: Motion) -> FloatArray:
+    """Rows (SAMPLES, 9) of a motion: p, pd, pdd."""
+    rows = np.hstack([motion.p, motion.pd, motion.pdd])
+    return np.ascontiguousarray(rows[np.arange(SAMPLES) % len(rows)])
+
+
+def _in_c(built: Built, model: str, x: FloatArray) -> Work:
+    def work() -> int:
+        built.torque(model, x)
+        return len(x)
+
+    return work
+
+
+def _in_arrays(robot: Robot, model: str, x: FloatArray) -> Work:
+    def work() -> int:
+        state = State.from_platform(robot, x[:, :3], x[:, 3:6], x[:, 6:])
+        inverse_dynamics(robot, state, model, friction=False)
+        return len(x)
+
+    return work
+
+
+def _one_by_one(robot: Robot, model: str, x: FloatArray) -> Work:
+    def work() -> int:
+        for row in x[:SINGLES]:
+            one = State.from_platform(robot, row[:3], row[3:6], row[6:])
+            inverse_dynamics(robot, one, model, friction=False)
+        return SINGLES
+
+    return work
+
+
+def _rates(works: Sequence[Work]) -> tuple[float, float]:
+    """Average and maximum (kHz) over runs of all works."""
+    count, seconds, best = 0, 0.0, 0.0
+    for work in works:
+        for _ in range(RUNS):
+            start = perf_counter()
+            done = work()
+            took = perf_counter() - start
+            count, seconds = count + done, seconds + took
+            best = max(best, done / took / 1e3)
+    return count / seconds / 1e3, best

@@ -1,16 +1,102 @@
-"""The result of reproducing a paper: tables, what was assumed, checks, and a page of figures."""
+"""The result of reproducing a paper: tables beside the paper's, what was assumed, and checks."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
-from deltadyn.report.html import figures_html, list_html, write_page
-from deltadyn.reproduce.tables import Table, plain, wrapped
+from deltadyn.doors import write_page
+from deltadyn.errors import InputError
+
+WIDTH = 100  # characters of a line of text
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows; units stand in the names of the columns or in the title.
+
+    A number that is no whole one is shown with `digits` decimals; None is shown as a dash.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"cells of table {self.title!r}",
+                    len(row),
+                    f"{len(self.columns)}, one per column",
+                    where=f"row {index}",
+                )
+
+    def __str__(self) -> str:
+        head, *body = self.texts()
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        words = self.words()
+        lines = [self.title]
+        for cells in (head, *body):
+            pairs = zip(cells, widths, words, strict=True)
+            texts = [
+                cell.ljust(width) if word else cell.rjust(width) for cell, width, word in pairs
+            ]
+            lines.append("  " + "  ".join(texts).rstrip())
+        if self.note:
+            lines.append(wrapped(self.note, indent="  "))
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a number that is not finite becomes None."""
+        return {
+            "title": self.title,
+            "columns": list(self.columns),
+            "rows": [[plain(cell) for cell in row] for row in self.rows],
+            "note": self.note,
+        }
+
+    def texts(self) -> list[list[str]]:
+        """The names of the columns, then the rows, as they are shown."""
+        rows = [[self._text(cell) for cell in row] for row in self.rows]
+        return [list(self.columns), *rows]
+
+    def _text(self, cell: Cell) -> str:
+        if cell is None:
+            return "-"
+        if isinstance(cell, float):
+            return f"{cell:.{self.digits}f}" if math.isfinite(cell) else str(cell)
+        return str(cell)
+
+    def words(self) -> list[bool]:
+        """Which columns hold words and are aligned to the left."""
+        return [
+            any(isinstance(row[index], str) for row in self.rows)
+            for index in range(len(self.columns))
+        ]
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON: NumPy numbers as Python's, None for a number that is not finite."""
+    item = getattr(value, "item", None)
+    value = item() if callable(item) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def wrapped(text: str, *, indent: str = "", bullet: str = "") -> str:
+    """A paragraph in lines of at most 100 characters."""
+    return fill(
+        text, WIDTH, initial_indent=indent + bullet, subsequent_indent=indent + " " * len(bullet)
+    )
 
 
 @dataclass(frozen=True)
@@ -49,15 +135,6 @@ class Check:
         }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the page: `draw()` makes the plotly figure when the page is written."""
-
-    title: str
-    draw: Callable[[], Any]
-    caption: str = ""
-
-
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """What a reproduction found: print it, take its `as_dict()`, or write its `page(path)`.
@@ -70,7 +147,7 @@ class Reproduction:
     tables: tuple[Table, ...]
     statements: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    data: Any = field(default=None, repr=False)  # what the figures of the page are drawn from
 
     @property
     def passed(self) -> bool:
@@ -99,15 +176,4 @@ class Reproduction:
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, statements, checks and figures, to open offline."""
-        figures = [(item.title, item.draw(), item.caption) for item in self.figures]
-        lines = "".join(
-            f"<li{'' if check.passed else ' class=no'}>{escape(str(check))}</li>"
-            for check in self.checks
-        )
-        blocks = [
-            *figures_html(figures),
-            *(table.html() for table in self.tables),
-            list_html("What was assumed and noticed", self.statements),
-            f"<h2>Checks</h2><ul>{lines}</ul>" if lines else "",
-        ]
-        return write_page(path, f"{self.paper}: {self.title}", blocks)
+        return write_page("reproduction", self, path)

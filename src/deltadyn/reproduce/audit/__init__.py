@@ -1,8 +1,12 @@
 """The audit: the papers' equations as printed, mended and exact, and what each slip costs."""
 
-from deltadyn.reproduce.audit.audit import audit
+from functools import cache
+
+from deltadyn.doors import writer
+from deltadyn.reproduce.audit.falezza import audit_falezza
+from deltadyn.reproduce.audit.gnad2024 import audit_gnad2024
+from deltadyn.reproduce.audit.kim2022 import audit_kim2022
 from deltadyn.reproduce.audit.operations import Count, Operations, operation_counts
-from deltadyn.reproduce.audit.page import audit_page
 from deltadyn.reproduce.audit.records import (
     Audit,
     AuditItem,
@@ -12,6 +16,7 @@ from deltadyn.reproduce.audit.records import (
     PaperAudit,
     Scene,
 )
+from deltadyn.reproduce.audit.telescopic2022 import audit_telescopic2022
 
 __all__ = [
     "Audit",
@@ -27,3 +32,14 @@ __all__ = [
     "audit_page",
     "operation_counts",
 ]
+
+
+@cache
+def audit() -> Audit:
+    """Every slip of the five papers with what it costs; the same value in every call."""
+    return Audit((audit_kim2022(), audit_falezza(), audit_telescopic2022(), audit_gnad2024()))
+
+
+def audit_page() -> str:
+    """The page of the documentation with the audit, the ladder and the counts, as Markdown."""
+    return str(writer("audit text")(audit()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from deltadyn.reproduce.audit.page import audit_page
+from deltadyn.reproduce.audit import audit_page
 
 
 def main(arguments: list[str]) -> int:

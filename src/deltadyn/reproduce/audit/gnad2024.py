@@ -14,9 +14,10 @@ from deltadyn.reproduce.audit.records import (
     Cost,
     Figure,
     PaperAudit,
+    Stage,
+    stage,
     variant,
 )
-from deltadyn.reproduce.audit.scene import Stage, stage
 from deltadyn.robot.bodies import TenParameters
 
 PAPER = "gnad2024"

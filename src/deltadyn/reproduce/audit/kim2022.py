@@ -22,10 +22,11 @@ from deltadyn.reproduce.audit.records import (
     Note,
     PaperAudit,
     Slip,
+    Stage,
     slip_items,
+    stage,
     variant,
 )
-from deltadyn.reproduce.audit.scene import Stage, stage
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.robot import Robot
 

@@ -9,7 +9,7 @@ are shared, an operation on the same operands counts once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
-from deltadyn.reproduce.audit.records import number
 from deltadyn.robot import Robot
 
 KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
@@ -207,19 +206,39 @@ def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any
     return _simplified(robot, c, s, qdd, p, pdd)
 
 
-def counts_table(counts: Sequence[Count]) -> str:
-    """A table in Markdown, with [falezza2022] table 6 below our counts."""
-    signs = ("+", "-", "x", "/", "sqrt", "sin", "cos")
+#: What an operation of the tape is in C.
+IN_C = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}"}
+IN_C |= {name: name + "({})" for name in ("sqrt", "sin", "cos")}
+
+
+def c_function(
+    name: str, run: Callable[[Tape, Robot, Any], list[Any]], robot: Robot, state: State
+) -> str:
+    """C of `name(n, x, y)`: the n rows of x, p then pd then pdd, to the rows of torques y.
+
+    The code is the shared tape of the run, an operation a line, so it costs what is counted.
+    """
+    tape = Tape(shared=True)
+    torque = run(tape, robot, state)
+    width, axes = sum(len(row) for row in state), len(torque)
+
+    def spelled(operand: str) -> str:
+        if not operand.startswith("#"):
+            return f"({operand})"
+        place = int(operand[1:])
+        return f"x[{place - 1}]" if place <= width else f"v{place}"
+
     lines = [
-        "| computation | from | " + " | ".join(signs) + " | total | shared |",
-        "|---|---|" + "---:|" * (len(signs) + 2),
+        f"const double v{result.name} = {IN_C[kind].format(*map(spelled, operands))};"
+        for (kind, *operands), result in tape.known.items()
     ]
-    rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
-    rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
-    for name, inputs, count, shared in rows:
-        cells = " | ".join(str(getattr(count, kind)) for kind in KINDS)
-        lines.append(f"| {name} | {inputs} | {cells} | {number(count.total)} | {shared} |")
-    return "\n".join(lines)
+    lines += [f"y[{i}] = {spelled(_name(value))};" for i, value in enumerate(torque)]
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        f'__attribute__((visibility("default")))\n'
+        f"void {name}(long n, const double *x, double *y) {{\n"
+        f"  for (; n > 0; n--, x += {width}, y += {axes}) {{\n{body}\n  }}\n}}\n"
+    )
 
 
 def _count(

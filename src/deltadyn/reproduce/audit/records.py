@@ -1,16 +1,24 @@
-"""What the audit reports: what a slip costs, the figures that show it, the variants of a model."""
+"""What the audit reports, and the robot and move that it is reported for."""
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.motion import Motion
+from deltadyn.reproduce.ladder import pick_and_place
+from deltadyn.robot import Robot
+from deltadyn.robot.file import load_robot
 
 ARMS = slice(0, 3)
 
@@ -111,6 +119,33 @@ class Scene:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A paper's robot in motion, with the exact model's torque (N, dof) without friction."""
+
+    scene: Scene
+    robot: Robot
+    motion: Motion
+    exact: FloatArray
+
+
+def stage(paper: str, name: str, *, width: float = 0.3, duration: float = 0.3) -> Stage:
+    """The catalogue's robot of that name on a pick-and-place move of `width` m in `duration` s."""
+    robot = load_robot(name)
+    motion = pick_and_place(robot, width=width, duration=duration)
+    exact = inverse_dynamics(robot, motion, "exact", friction=False)
+    arms = exact[:, ARMS]
+    scene = Scene(
+        paper=paper,
+        robot=name,
+        move=f"a gate move of {width:g} m in {duration:g} s",
+        acceleration=float(np.linalg.norm(motion.pdd[:, :3], axis=1).max()),
+        torque_rms_Nm=float(np.sqrt(np.mean(arms**2))),
+        torque_peak_Nm=float(np.abs(arms).max()),
+    )
+    return Stage(scene, robot, motion, exact)
+
+
+@dataclass(frozen=True)
 class PaperAudit:
     """All that the audit says about one paper."""
 
@@ -142,6 +177,10 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dictionaries."""
         return {"papers": [_plain(asdict(paper)) for paper in self.papers]}
+
+    def page(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page with every slip: HTML to open offline, Markdown where it ends in .md."""
+        return write_page("audit", self, path)
 
     def __str__(self) -> str:
         return "\n\n".join(_paper_text(paper) for paper in self.papers)

@@ -31,10 +31,11 @@ from deltadyn.reproduce.audit.records import (
     Note,
     PaperAudit,
     Slip,
+    Stage,
     slip_items,
+    stage,
     variant,
 )
-from deltadyn.reproduce.audit.scene import Stage, stage
 from deltadyn.robot import Robot
 
 PAPER = "telescopic2022"

@@ -20,7 +20,8 @@ from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
 from deltadyn.kinematics import State
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.prepare.data import Prepared, prepare
-from deltadyn.reproduce.gnad2024_surrogate import GEOMETRIC, ROBOT, WEIGHTS, excitation
+from deltadyn.reproduce.gnad2024.surrogate import GEOMETRIC, ROBOT, WEIGHTS, excitation
+from deltadyn.reproduce.ladder import rms
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 from deltadyn.simulation import PDFeedforward, Run, simulate
@@ -107,7 +108,7 @@ class SpindleBench:
     def errors(self, name: str) -> Errors:
         """Measured minus predicted torque on the validation."""
         every = self.prepared.tau - self.torques[name]
-        return Errors(_rms(self.prepared.limited(every)), _rms(every))
+        return Errors(rms(self.prepared.limited(every)), rms(every))
 
     def coefficients(self, name: str) -> tuple[float, float, float | None]:
         """Fv4 in N m s/rad, Fc4 and Fs4 in N m."""
@@ -322,8 +323,3 @@ def _with_spindle(
     sine[3, 0] = speed / frequency
     offset = np.append(series.offset[:3], 0.0)
     return FourierSeries(frequency / (2 * np.pi), offset, sine, cosine)
-
-
-def _rms(values: FloatArray) -> FloatArray:
-    out: FloatArray = np.sqrt((values**2).mean(axis=0))
-    return out

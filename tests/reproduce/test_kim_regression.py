@@ -7,13 +7,13 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import InputError
-from deltadyn.identification.kim_regression import (
-    OWN,
+from deltadyn.reproduce import random_states
+from deltadyn.reproduce.kim2022 import (
+    ARM_COLUMNS,
     kim_columns,
     multipliers,
     why_handicapped,
 )
-from deltadyn.reproduce import random_states
 from deltadyn.robot import Robot
 
 
@@ -41,7 +41,7 @@ def test_with_multipliers_that_vary_the_columns_are_the_euler_lagrange_model(rob
     state = random_states(robot, 300)
     columns, varying = kim_columns(robot, state), multipliers(robot, state)
     values = np.tile(columns.values, (300, 1))
-    for arm, where in enumerate(OWN):
+    for arm, where in enumerate(ARM_COLUMNS):
         values[:, list(where)] *= (varying[:, arm] / varying[:, arm].mean())[:, None]
     torque = np.einsum("nik,nk->ni", columns.Y, values)
     expected = dd.inverse_dynamics(robot, state, model="euler-lagrange", friction=False)

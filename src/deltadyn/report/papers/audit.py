@@ -1,12 +1,23 @@
-"""The page of the documentation that shows the audit, the ladder and the operation counts."""
+"""The page of the audit: every slip, the ladder of models and the operation counts.
+
+One list of blocks gives both forms: Markdown for the documentation, HTML to open offline.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
 
-from deltadyn.reproduce.audit.audit import audit
-from deltadyn.reproduce.audit.operations import counts_table, operation_counts
-from deltadyn.reproduce.audit.records import AuditItem, Cost, PaperAudit, number, phrase
+from deltadyn.files import write_whole
+from deltadyn.report.html import Section, figure_html, table_html, write_sections
+from deltadyn.reproduce.audit.operations import KINDS, TABLE_6, Count, operation_counts
+from deltadyn.reproduce.audit.records import Audit, AuditItem, Cost, PaperAudit, number, phrase
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
 from deltadyn.robot.file import load_robot
 
@@ -21,8 +32,8 @@ torque. The numbers are computed by the library. To make the page again:
 python -m deltadyn.reproduce.audit docs/audit.md
 ```
 
-In Python, `deltadyn.reproduce.audit()` gives the same as a value: print it, or take its \
-`as_dict()`.
+`deltadyn reproduce audit --out audit.html` writes it to open offline, with the costs drawn. In \
+Python, `deltadyn.reproduce.audit()` gives the same as a value: print it, or take its `as_dict()`.
 
 How to read the tables:
 
@@ -99,11 +110,60 @@ Below are the counts that falezza2022 gives for its own code.
 """
 
 
-def audit_page() -> str:
+@dataclass(frozen=True)
+class Rows:
+    """A table; columns after the first `words` hold numbers."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int
+
+    @property
+    def markdown(self) -> str:
+        """Lines with bars, numbers aligned to the right."""
+        rule = "|" + "---|" * self.words + "---:|" * (len(self.head) - self.words)
+        lines = ["| " + " | ".join(self.head) + " |", rule]
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def html(self) -> str:
+        """A table that scrolls by itself where it is wide."""
+        text = table_html(self.head, [[cell.replace("`", "") for cell in row] for row in self.rows])
+        return f"<div class=table>{text}</div>"
+
+
+#: Text in Markdown that begins with its heading, or a table.
+Block = str | Rows
+
+
+def audit_text(found: Audit) -> str:
     """The whole page in Markdown."""
+    blocks = [HEAD, *(block for part in _parts(found) for block in part)]
+    return "\n".join(block if isinstance(block, str) else block.markdown for block in blocks)
+
+
+def write_audit(found: Audit, path: str | os.PathLike[str]) -> Path:
+    """Write the page: Markdown where the path ends in .md, else HTML with the costs drawn."""
+    if Path(path).suffix == ".md":
+        return write_whole(path, audit_text(found))
+    sections = []
+    for part, paper in zip(_parts(found), (*found.papers, None, None), strict=True):
+        text = str(part[0])
+        title, _, rest = text.removeprefix("## ").partition("\n")
+        blocks = [_html(rest)] if paper is None else [_html(rest), _cost_html(paper)]
+        blocks += [_html(block) if isinstance(block, str) else block.html for block in part[1:]]
+        sections.append(Section(re.sub("[^a-z0-9]+", "-", title.lower()), title, tuple(blocks)))
+    title, _, lead = HEAD.removeprefix("# ").partition("\n")
+    subtitle = "The equations of five papers: as printed, mended, exact"
+    return write_sections(path, title, subtitle, [_html(lead)], sections)
+
+
+def _parts(found: Audit) -> Iterator[list[Block]]:
+    """One list of blocks per section: the papers, the ladder, the operations."""
     three, four = load_robot("sipro-d3-1200"), load_robot("telescopic-delta")
-    parts = [HEAD]
-    parts += [_paper(paper) for paper in audit().papers]
+    for paper in found.papers:
+        yield _paper(paper)
     ladders = [
         ladder(robot, motion, name=name)
         for robot in (three, four)
@@ -112,19 +172,18 @@ def audit_page() -> str:
             ("random states", random_states(robot)),
         )
     ]
-    parts += [LADDER, *(_ladder(item) for item in ladders)]
-    parts += [COUNTS, counts_table(operation_counts(three, four)) + "\n"]
-    return "\n".join(parts)
+    yield [LADDER, *(block for item in ladders for block in _ladder(item))]
+    yield [COUNTS, counts_table(operation_counts(three, four))]
 
 
-def _paper(paper: PaperAudit) -> str:
+def _paper(paper: PaperAudit) -> list[Block]:
     scene = paper.scene
     setting = (
         f"The robot is `{scene.robot}` on {scene.move}, with up to {number(scene.acceleration)} "
         f"m/s^2 and a torque of {number(scene.torque_rms_Nm)} N m RMS and "
         f"{number(scene.torque_peak_Nm)} N m at its peak.\n"
     )
-    variants = _table(
+    variants = _rows(
         ("model", "state", "RMS from mended", "peak", "RMS from exact", "peak"),
         (
             (row.model, row.variant, *_cells(row.against_mended), *_cells(row.against_exact))
@@ -132,7 +191,7 @@ def _paper(paper: PaperAudit) -> str:
         ),
         words=2,
     )
-    slips = _table(
+    slips = _rows(
         ("slip", "where", "printed", "right", "RMS", "peak", "RMS from exact", "peak"),
         (
             (
@@ -148,30 +207,31 @@ def _paper(paper: PaperAudit) -> str:
         ),
         words=4,
     )
-    parts = [INTRODUCTIONS[scene.paper], setting, variants, "What each slip costs alone:\n", slips]
+    parts: list[Block] = [INTRODUCTIONS[scene.paper], setting, variants]
+    parts += ["What each slip costs alone:\n", slips]
     others = [item for item in paper.items if item.cost is None]
     if others:
         parts += ["What has no torque of its own:\n", _other_slips(others, scene.paper)]
     parts += ["Figures that belong to them:\n", _figures(paper.items)]
     parts += ["How they were found, where it is not the slip alone:\n", _hows(paper.items)]
-    return "\n".join(parts)
+    return parts
 
 
-def _other_slips(items: Iterable[AuditItem], paper: str) -> str:
+def _other_slips(items: Iterable[AuditItem], paper: str) -> Rows:
     rows = (
         (f"`{item.key}`", _where(item, paper), phrase(item.printed), phrase(item.right))
         for item in items
     )
-    return _table(("slip", "where", "printed", "right"), rows, words=4)
+    return _rows(("slip", "where", "printed", "right"), rows, words=4)
 
 
-def _figures(items: Iterable[AuditItem]) -> str:
+def _figures(items: Iterable[AuditItem]) -> Rows:
     rows = (
         (f"`{item.key}`", fig.name, fig.unit, number(fig.printed), number(fig.right))
         for item in items
         for fig in item.figures
     )
-    return _table(("slip", "figure", "unit", "printed", "right"), rows, words=3)
+    return _rows(("slip", "figure", "unit", "printed", "right"), rows, words=3)
 
 
 def _hows(items: Iterable[AuditItem]) -> str:
@@ -195,15 +255,11 @@ def _cells(cost: Cost | None) -> tuple[str, str]:
     return number(cost.rms_Nm) + star, number(cost.peak_Nm) + star
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], words: int) -> str:
-    """A Markdown table; columns after the first `words` are aligned to the right."""
-    rule = "|" + "---|" * words + "---:|" * (len(head) - words)
-    lines = ["| " + " | ".join(head) + " |", rule]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], words: int) -> Rows:
+    return Rows(head, tuple(rows), words)
 
 
-def _ladder(item: Ladder) -> str:
+def _ladder(item: Ladder) -> tuple[Block, Block]:
     axes = tuple(f"axis {axis + 1}" for axis in range(len(item.torque_rms)))
     torque = (item.torque_rms_arms, *item.torque_rms)
     rows = [("RMS torque", "", "-", *(number(value) for value in torque))]
@@ -217,5 +273,87 @@ def _ladder(item: Ladder) -> str:
         for rung in item.rungs
     ]
     title = f"### {item.robot}, {item.motion}, {item.samples} samples\n"
-    table = _table(("model", "source", "peak", "RMS, arms", *axes), rows, words=2)
-    return f"{title}\n{table}"
+    table = _rows(("model", "source", "peak", "RMS, arms", *axes), rows, words=2)
+    return title, table
+
+
+def counts_table(counts: Sequence[Count]) -> Rows:
+    """Our counts, with [falezza2022] table 6 below them."""
+    rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
+    rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
+    return _rows(
+        ("computation", "from", "+", "-", "x", "/", "sqrt", "sin", "cos", "total", "shared"),
+        (
+            (
+                name,
+                inputs,
+                *(str(getattr(count, kind)) for kind in KINDS),
+                number(count.total),
+                shared,
+            )
+            for name, inputs, count, shared in rows
+        ),
+        words=2,
+    )
+
+
+def _cost_html(paper: PaperAudit) -> str:
+    """The costs of a paper's slips as bars."""
+    return figure_html(
+        "What each slip costs alone",
+        cost_figure(paper),
+        "RMS error of torque on the move, against the mended model, on a logarithmic axis. The "
+        "dashed line is the RMS torque itself. A slip without a bar has no torque of its own.",
+    )
+
+
+def cost_figure(paper: PaperAudit) -> Any:
+    """Bars of the RMS cost per slip, beside the RMS torque of the move."""
+    import plotly.graph_objects as go
+
+    pairs = [(item.key, item.cost.rms_Nm) for item in paper.items if item.cost is not None]
+    pairs = sorted((pair for pair in pairs if pair[1] > 1e-10), key=lambda pair: pair[1])
+    figure = go.Figure(
+        go.Bar(
+            x=[cost for _, cost in pairs],
+            y=[key for key, _ in pairs],
+            orientation="h",
+            marker_color="#1f5fa8",
+        )
+    )
+    costs = [paper.scene.torque_rms_Nm, *(cost for _, cost in pairs)]
+    figure.add_vline(x=paper.scene.torque_rms_Nm, line={"dash": "dash", "color": "#888888"})
+    figure.update_layout(
+        template="plotly_white",
+        height=140 + 24 * len(pairs),
+        margin={"t": 20, "l": 190},
+        xaxis={
+            "title": "N m RMS",
+            "type": "log",
+            "exponentformat": "power",
+            "range": [math.log10(min(costs) / 1.5), math.log10(1.5 * max(costs))],
+        },
+        yaxis={"automargin": True},
+    )
+    return figure
+
+
+def _html(text: str) -> str:
+    """The little Markdown of this page as HTML: headings, paragraphs, lists, code, emphasis."""
+    out = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        if block.startswith("```"):
+            out.append(f"<pre>{escape(block.strip('`').strip())}</pre>")
+        elif block.startswith("### "):
+            out.append(f"<h3>{escape(block[4:])}</h3>")
+        elif block.startswith("- "):
+            items = "".join(f"<li>{_inline(line)}</li>" for line in block[2:].split("\n- "))
+            out.append(f"<ul>{items}</ul>")
+        elif block:
+            out.append(f"<p>{_inline(block)}</p>")
+    return "\n".join(out)
+
+
+def _inline(text: str) -> str:
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)

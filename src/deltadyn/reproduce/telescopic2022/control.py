@@ -14,9 +14,9 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.methods.two_step import without_rod
 from deltadyn.motion import telescopic_gate
-from deltadyn.reproduce.result import Check
-from deltadyn.reproduce.tables import Cell, Table
-from deltadyn.reproduce.telescopic2022_bench import Bench, Fits
+from deltadyn.reproduce.ladder import rms
+from deltadyn.reproduce.result import Cell, Check, Table
+from deltadyn.reproduce.telescopic2022.bench import Bench, Fits
 from deltadyn.robot import Robot
 from deltadyn.simulation import PD, PRESETS, Controller, PDFeedforward, Run, simulate
 
@@ -50,8 +50,7 @@ class Tracking:
 
     def rms(self, bench: str, controller: str) -> FloatArray:
         """Its RMS value (3,), in mrad."""
-        out: FloatArray = np.sqrt(np.mean(self.error(bench, controller) ** 2, axis=0))
-        return out
+        return rms(self.error(bench, controller))
 
     def factor(self, bench: str, better: str = WITH, worse: str = WITHOUT) -> FloatArray:
         """How many times (3,) the error of one controller is that of another."""

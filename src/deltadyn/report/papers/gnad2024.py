@@ -1,4 +1,4 @@
-"""The figures of [gnad2024] on one page: parameters, mass matrix, terms, torques, spindle."""
+"""The figures of [gnad2024]: parameters, mass matrix, terms, torques, spindle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.reproduce.gnad2024_spindle import (
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.gnad2024 import Found, TaskSpace
+from deltadyn.reproduce.gnad2024.spindle import (
     BASE,
     BY_HAND,
     CHOLESKY,
@@ -18,18 +20,22 @@ from deltadyn.reproduce.gnad2024_spindle import (
     SpindleBench,
     true_friction,
 )
-from deltadyn.reproduce.gnad2024_surrogate import GEOMETRIC, NOMINAL, REGULARISED, Surrogate
-from deltadyn.reproduce.result import Figure
+from deltadyn.reproduce.gnad2024.surrogate import (
+    GEOMETRIC,
+    NOMINAL,
+    REGULARISED,
+    TABLE_1,
+    Surrogate,
+)
 
-COLORS = ("#d62728", "#1f77b4", "#ff9d1c", "#2ca02c", "#9467bd")
+COLORS = ("#d62728", "#1f77b4", "#ff9d1c", "#2ca02c", "#9467bd", "#8c564b")
 MEASURED = "#111111"
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
-def figures(
-    model: Surrogate, bench: SpindleBench, parameters: tuple[str, ...]
-) -> tuple[Figure, ...]:
-    """Figures 3 to 8 of the paper, and the friction of the spindle over its rate."""
+def figures(found: Found) -> tuple[Figure, ...]:
+    """Figures 2 to 8 of the paper, and the friction of the spindle over its rate."""
+    model, bench, space = found.model, found.bench, found.space
     band = "all frequencies" if bench.band is None else f"below {bench.band:.0f} Hz"
     return (
         Figure(
@@ -60,11 +66,87 @@ def figures(
         ),
         Figure(
             "Regularisation values and identified values (figure 3)",
-            lambda: parameter_figure(model, parameters),
+            lambda: parameter_figure(model),
             "As shares of the nominal value; shares below 0 are not drawn. Parameters that only "
             "reach the torque in sums depend on the regularisation: their sums are right.",
         ),
+        Figure(
+            "The task space and its hemisphere (figure 2)",
+            lambda: space_figure(space),
+            "Left: the workspace within the catalogue's limits, which are assumptions, and the "
+            "hemisphere that fits it best. Right: radius over height; the band lies between the "
+            f"nearest and the farthest azimuth. {100 - 100 * space.best.reachable:.0f} % of the "
+            "best hemisphere cannot be reached. Dots: the excitation.",
+        ),
     )
+
+
+def space_figure(space: TaskSpace) -> Any:
+    """The workspace with the best hemisphere in space, and both hemispheres over height."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        rows=1, cols=2, specs=[[{"type": "scene"}, {"type": "xy"}]], horizontal_spacing=0.06
+    )
+    boundary = space.boundary
+    (x, y, z), faces = boundary.vertices.T, boundary.faces.T
+    mesh = go.Mesh3d(
+        x=x, y=y, z=z, i=faces[0], j=faces[1], k=faces[2], color=COLORS[1], opacity=0.35,
+        name="workspace", showlegend=True,
+    )  # fmt: skip
+    figure.add_trace(mesh, row=1, col=1)
+    around, down = np.meshgrid(np.linspace(0, 2 * np.pi, 49), np.linspace(0, np.pi / 2, 17))
+    best = space.best
+    ball = go.Surface(
+        x=best.radius * np.cos(around) * np.cos(down),
+        y=best.radius * np.sin(around) * np.cos(down),
+        z=best.z - best.radius * np.sin(down),
+        opacity=0.5, showscale=False, colorscale=[[0, COLORS[2]], [1, COLORS[2]]],
+        name="best hemisphere",
+    )  # fmt: skip
+    figure.add_trace(ball, row=1, col=1)
+    heights, least, most = (
+        boundary.heights,
+        boundary.radius.min(axis=1),
+        boundary.radius.max(axis=1),
+    )
+    band = go.Scatter(
+        x=np.concatenate([least, most[::-1]]), y=np.concatenate([heights, heights[::-1]]),
+        fill="toself", mode="lines", line={"color": COLORS[1], "width": 1}, name="boundary",
+    )  # fmt: skip
+    figure.add_trace(band, row=1, col=2)
+    angle = np.linspace(0, np.pi / 2, 100)
+    for half, name, color in (
+        (space.best, "best hemisphere", COLORS[2]),
+        (space.inside, "largest inside", COLORS[0]),
+    ):
+        curve = go.Scatter(
+            x=np.append(half.radius * np.cos(angle), [0.0, half.radius]),
+            y=np.append(half.z - half.radius * np.sin(angle), [half.z, half.z]),
+            mode="lines", line={"color": color, "width": 2}, name=name,
+        )  # fmt: skip
+        figure.add_trace(curve, row=1, col=2)
+    p = space.excitation.p[::4]
+    dots = go.Scatter(
+        x=np.hypot(p[:, 0], p[:, 1]), y=p[:, 2], mode="markers", name="excitation",
+        marker={"color": MEASURED, "size": 3},
+    )  # fmt: skip
+    figure.add_trace(dots, row=1, col=2)
+    figure.update_scenes(
+        xaxis_title="x (m)",
+        yaxis_title="y (m)",
+        zaxis_title="z (m)",
+        aspectmode="data",
+        camera={"eye": {"x": 1.4, "y": -1.6, "z": 0.9}, "center": {"x": 0, "y": 0, "z": -0.2}},
+    )
+    figure.update_xaxes(title_text="radius (m)", row=1, col=2)
+    figure.update_yaxes(title_text="z (m)", scaleanchor="x", row=1, col=2)
+    figure.update_layout(
+        template="plotly_white", height=520, margin={"t": 30},
+        legend={"orientation": "h", "y": -0.12},
+    )  # fmt: skip
+    return figure
 
 
 def torque_figure(bench: SpindleBench) -> Any:
@@ -171,13 +253,13 @@ def terms_figure(model: Surrogate) -> Any:
     return figure
 
 
-def parameter_figure(model: Surrogate, parameters: tuple[str, ...]) -> Any:
+def parameter_figure(model: Surrogate) -> Any:
     """Bars of regularisation values and of what was identified, over nominal values."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     nominal = model.standard
-    names = [name for name in parameters if nominal[name]]
+    names = [name for name, *_ in TABLE_1 if nominal[name]]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     for k, label in enumerate(REGULARISED):
         found = model.fits[label].fit.standard

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.identification.methods.two_step import (
     TwoStepResult,
@@ -136,7 +135,7 @@ class Bench:
     fits: dict[str, Fits]  # by preset
 
 
-def bench(*, seed: int, rate: float, periods: int, progress: bool) -> Bench:
+def run_bench(*, seed: int, rate: float, periods: int, progress: bool) -> Bench:
     """Run the experiment: gates, excitation without and with the rod, another motion."""
     robot = experiment_robot()
     settings: dict[str, Any] = {"preset": "industrial", "rate": rate, "progress": progress}
@@ -220,9 +219,3 @@ def fitted_value(result: TwoStepResult, name: str, *, unbounded: bool = False) -
         for step, item in pairs
     ]
     return float(np.mean(values))
-
-
-def rms(values: FloatArray) -> FloatArray:
-    """Root mean square over the samples, per axis."""
-    out: FloatArray = np.sqrt(np.mean(values**2, axis=0))
-    return out

@@ -1,35 +1,25 @@
-"""The figures of [falezza2020] on one page: torques over v_F, mean errors, the cost of the grid."""
+"""The figures of [falezza2020]: torques over v_F and v_P, mean errors, factors, the mass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.methods.gray_box import GrayBoxResult
-from deltadyn.reproduce.result import Figure
+from deltadyn.report.papers import Figure
+from deltadyn.reproduce.falezza2020 import MASS, TABLE_1, TABLE_2, Found, PayloadData
 from deltadyn.reproduce.trials import BAND, JOINTS, Errors, Trial
 
-COLORS = ("#d62728", "#ff9d1c", "#1f77b4", "#2ca02c")
 PaperTable = Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+POINTS = 4000  # of a curve of masses
+COLORS = ("#d62728", "#ff9d1c", "#1f77b4", "#2ca02c")
 
 
-@dataclass(frozen=True, eq=False)
-class PageData:
-    """What the figures show: v_F, every model's torque (N, dof) on it, errors, the fit."""
-
-    unseen: Trial
-    torques: dict[str, FloatArray]
-    found: dict[str, Errors]
-    paper: PaperTable
-    result: GrayBoxResult
-
-
-def figures(data: PageData) -> tuple[Figure, ...]:
-    """Figures 3-5 and 6(a) of the paper, and the factors of every trajectory."""
+def figures(data: Found) -> tuple[Figure, ...]:
+    """Figures 3 to 8 of the paper, and the factors of every trajectory."""
     return (
         Figure(
             "Torques on v_F (figures 3, 4 and 5)",
@@ -38,7 +28,7 @@ def figures(data: PageData) -> tuple[Figure, ...]:
         ),
         Figure(
             "Mean errors with standard deviations (figure 6a)",
-            lambda: bar_figure(data.found, data.paper),
+            lambda: bar_figure(data.found, TABLE_1),
             "Filled: ours. Hollow: the paper's robot.",
         ),
         Figure(
@@ -47,6 +37,7 @@ def figures(data: PageData) -> tuple[Figure, ...]:
             "Each trajectory has its own best factors, by the grid and in closed form; the average "
             "enters M_Id.",
         ),
+        *payload_figures(data.load),
     )
 
 
@@ -157,4 +148,64 @@ def factor_figure(result: GrayBoxResult) -> Any:
         xaxis_title="rho1",
         yaxis_title="rho2",
     )
+    return figure
+
+
+def payload_figures(data: PayloadData) -> tuple[Figure, ...]:
+    """Figures 6(b), 7 and 8 of the paper."""
+    return (
+        Figure(
+            "Torques on v_P with 3.8 kg (figure 7)",
+            lambda: torque_figure(data.trial, data.torques),
+            f"Measured and computed torque below {BAND:g} Hz, without and with the estimate.",
+        ),
+        Figure(
+            "Mean errors with standard deviations on v_P (figure 6b)",
+            lambda: bar_figure(data.found, TABLE_2),
+            "Filled: ours. Hollow: the paper's robot.",
+        ),
+        Figure(
+            "Estimated payload over time (figure 8)",
+            lambda: mass_figure(data),
+            "Top: from the measured torque. Bottom: eq. 11 on the torque of the model itself.",
+        ),
+    )
+
+
+def mass_figure(data: PayloadData) -> Any:
+    """The estimated mass from measured torque, with ours and its band, and from the model's own."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    t = data.trial.prepared.t
+    step = max(1, len(t) // POINTS)
+    t = t[::step] - t[0]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    mass, std = data.mass[::step], np.nan_to_num(data.std[::step])
+    curves = (
+        (data.masses, "eq. 11, mended", "#ff9d1c", 1),
+        (data.mass, "PayloadEstimator", "#1f77b4", 1),
+        (data.simulated, "eq. 11 on the model's torque", "#2ca02c", 2),
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=np.concatenate([t, t[::-1]]),
+            y=np.concatenate([mass + 2 * std, (mass - 2 * std)[::-1]]),
+            fill="toself",
+            fillcolor="rgba(31,119,180,0.2)",
+            line={"width": 0},
+            name="two standard deviations",
+            hoverinfo="skip",
+        ),
+        row=1,
+        col=1,
+    )
+    for values, name, color, row in curves:
+        line = {"color": color, "width": 1.4}
+        figure.add_trace(go.Scatter(x=t, y=values[::step], name=name, line=line), row=row, col=1)
+    for row in (1, 2):
+        figure.add_hline(y=MASS, line={"color": "#888888", "dash": "dash"}, row=row, col=1)
+        figure.update_yaxes(title_text="payload (kg)", range=[-0.5, 6.0], row=row, col=1)
+    figure.update_xaxes(title_text="time (s)", row=2, col=1)
+    figure.update_layout(template="plotly_white", height=560, margin={"t": 30})
     return figure

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics import inverse_dynamics, regressor
 from deltadyn.identification.bodies.bodies import standard_parameters
 from deltadyn.identification.fit import Fit
@@ -16,9 +16,10 @@ from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.parametrisation import wide_columns
-from deltadyn.kinematics import State
+from deltadyn.kinematics import State, WorkspaceBoundary
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.recording import Recording
+from deltadyn.reproduce.ladder import rms
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
@@ -28,17 +29,26 @@ COULOMB = (4.0, 4.0, 4.0, 1.0)  # N m
 NOISE = 0.005  # of the peak torque of an axis
 RATE = 1000.0  # Hz
 BELOW, ABOVE = 0.7, 1.4  # of the nominal values, as RG1 and RG2 lie in figure 3
+GRID, FINE = 13, 2000  # points of a search, along height and radius; heights of an integral
 STEP = 4  # samples from one comparison of the terms of the equations of motion to the next
 
 NOMINAL, GEOMETRIC = "log-Cholesky, nominal", "log-Cholesky, geometric"
 PRINTED = "log-Cholesky, paper's RG geom"
+SIMPLE = "log-Cholesky, paper's RG simple"
 LOW, HIGH = "log-Cholesky, all below", "log-Cholesky, all above"
 STRONGER = "log-Cholesky, geometric, 10 times the weight"
 BASE, CONVEX = "base parameters", "convex"
-REGULARISED = (NOMINAL, GEOMETRIC, PRINTED, LOW, HIGH)
+REGULARISED = (NOMINAL, GEOMETRIC, PRINTED, SIMPLE, LOW, HIGH)
 #: gamma_p of [gnad2024] eq. 15, beside residuals in units of their deviation. It is divided by
 #: p_reg squared, and the geometric guesses of the strut's axial inertia are far too small.
-WEIGHTS = {NOMINAL: 1e-2, GEOMETRIC: 1e-5, PRINTED: 1e-4, LOW: 1e-2, HIGH: 1e-2}
+WEIGHTS = {
+    NOMINAL: 1e-2,
+    GEOMETRIC: 1e-5,
+    PRINTED: 1e-4,
+    SIMPLE: 1e-6,
+    LOW: 1e-2,
+    HIGH: 1e-2,
+}
 
 #: Table I in our frames (z down the rod): RG geom and ID geom.
 TABLE_1 = (
@@ -62,6 +72,29 @@ TABLE_1 = (
     ("lower.Iyy", "kg m^2", 0.122, 0.126),
     ("lower.Izz", "kg m^2", 78.0e-6, 1.151e-6),
 )
+
+#: RG simple and ID simple of table I, in the same frames.
+TABLE_1_SIMPLE = {
+    "arm.mcx": (0.250, 0.128),
+    "arm.mcz": (0.000, -0.090),
+    "arm.Iyy": (0.084, 0.146),
+    "strut.m": (0.200, 0.250),
+    "strut.mcx": (0.111, 0.072),
+    "strut.Ixx": (0.003e-3, 17.446e-3),
+    "strut.Iyy": (0.082, 0.086),
+    "strut.Izz": (0.082, 0.089),
+    "platform.m": (0.800, 1.008),
+    "upper.m": (0.900, 0.901),
+    "upper.mcz": (0.315, 0.100),
+    "upper.Ixx": (0.147, 0.168),
+    "upper.Iyy": (0.147, 0.168),
+    "upper.Izz": (28.8e-6, 0.884e-6),
+    "lower.m": (0.600, 0.456),
+    "lower.mcz": (-0.234, -0.251),
+    "lower.Ixx": (0.122, 0.141),
+    "lower.Iyy": (0.122, 0.141),
+    "lower.Izz": (78.0e-6, 0.010e-6),
+}
 
 # Coefficients of [gnad2024] eq. 8 in m and rad: x, y, z, psi by harmonics 1 to 5, found once by
 #   design_excitation(surrogate_robot(), 10.0, 5, periods=9, seed=1, starts=6, time_limit=150)
@@ -223,7 +256,7 @@ class Surrogate:
         return own_values(self.robot)
 
 
-def surrogate(*, seed: int, periods: int) -> Surrogate:
+def run_surrogate(*, seed: int, periods: int) -> Surrogate:
     """Torques of the nominal robot with noise, and its parameters by every method."""
     robot = surrogate_robot()
     motion = fourier_motion(robot, excitation(1), periods=periods, rate=RATE)
@@ -261,7 +294,7 @@ def own_values(robot: Robot) -> dict[str, float]:
 
 
 def regularisations(robot: Robot) -> dict[str, dict[str, float]]:
-    """p_reg of [gnad2024] eq. 15: nominal, hollow cylinders, table I, all below, all above.
+    """p_reg of [gnad2024] eq. 15: nominal, hollow cylinders, table I twice, all below, all above.
 
     Table I has no mass of the arm, no effector, motor and friction: these are nominal.
     """
@@ -269,10 +302,12 @@ def regularisations(robot: Robot) -> dict[str, dict[str, float]]:
 
     nominal = own_values(robot)
     printed = nominal | {name: guess for name, _, guess, _ in TABLE_1}
+    simple = nominal | {name: guess for name, (guess, _) in TABLE_1_SIMPLE.items()}
     return {
         NOMINAL: nominal,
         GEOMETRIC: geometric_guess(robot),
         PRINTED: printed,
+        SIMPLE: simple,
         LOW: {name: BELOW * value for name, value in nominal.items()},
         HIGH: {name: ABOVE * value for name, value in nominal.items()},
     }
@@ -299,6 +334,103 @@ def judged(fit: Fit, robot: Robot, probe: Probe, nominal: Terms) -> Judged:
     symmetric = (terms.M + np.swapaxes(terms.M, 1, 2)) / 2
     least = float(np.linalg.eigvalsh(symmetric)[:, 0].min())
     return Judged(fit, terms, friction, mass, acceleration, coriolis, gravity, least)
+
+
+@dataclass(frozen=True, eq=False)
+class Twice:
+    """How far table I's two identified sets, ID simple and ID geom, are apart on a motion, in N m.
+
+    Table I has no effector. `effector` (kg) more of it beside ID simple bring the two nearest.
+    """
+
+    apart: FloatArray  # (4,), RMS
+    peak: FloatArray  # (4,)
+    effector: float
+    left: FloatArray  # (4,), RMS with that effector
+
+
+def identified_twice(robot: Robot, motion: Motion) -> Twice:
+    """Compare the torques of ID simple and of ID geom; what table I lacks is the robot's own."""
+    columns = regressor(robot, motion, "rigid", tied=True)
+    geometric = own_values(robot)
+    simple = geometric | {name: found for name, (_, found) in TABLE_1_SIMPLE.items()}
+    difference = np.array([geometric[name] - simple[name] for name in columns.names])
+    apart = columns.Y @ difference
+    mass = columns.Y[:, :, columns.names.index("effector.m")]
+    more = float((mass * apart).sum() / (mass**2).sum())
+    return Twice(rms(apart), np.abs(apart).max(axis=0), more, rms(apart - more * mass))
+
+
+@dataclass(frozen=True)
+class Hemisphere:
+    """A half ball below a point of the axis at height z: B of [gnad2024] eq. 10 and figure 2.
+
+    `covered` is the share of the workspace that lies in it, `reachable` its own share that lies in
+    the workspace, `overlap` the volume of both together over that of either.
+    """
+
+    z: float  # m
+    radius: float  # m
+    covered: float
+    reachable: float
+    overlap: float
+
+    @classmethod
+    def of(cls, space: WorkspaceBoundary, z: float, radius: float) -> Hemisphere:
+        """Its shares, by the integral over heights and azimuths of the workspace's boundary."""
+        below = np.where(space.heights <= z, radius**2 - (z - space.heights) ** 2, 0.0)
+        squares = np.minimum(np.maximum(below, 0.0)[:, None], space.radius**2)
+        common = float(np.trapezoid(np.pi * squares.mean(axis=1), space.heights))
+        whole, half = space.quadrature_volume, 2 / 3 * np.pi * radius**3
+        return cls(z, radius, common / whole, common / half, common / (whole + half - common))
+
+    def inside(self, p: FloatArray) -> BoolArray:
+        """Which points p (N, 3 or 4) lie in it."""
+        off = p[:, :3] - np.array([0.0, 0.0, self.z])
+        near = np.linalg.norm(off, axis=1) <= self.radius
+        return np.asarray(near & (off[:, 2] <= 0))
+
+    def points(self, count: int, seed: int) -> FloatArray:
+        """Random points (count, 3) in it."""
+        rng = np.random.default_rng(seed)
+        way = rng.normal(size=(count, 3))
+        way /= np.linalg.norm(way, axis=1, keepdims=True)
+        way[:, 2] = -np.abs(way[:, 2])
+        found: FloatArray = self.radius * np.cbrt(rng.random((count, 1))) * way
+        found[:, 2] += self.z
+        return found
+
+
+def finely(space: WorkspaceBoundary) -> WorkspaceBoundary:
+    """The boundary at FINE heights, by straight lines: for integrals to a thousandth."""
+    heights = np.linspace(space.heights[0], space.heights[-1], FINE)
+    radius = [np.interp(heights, space.heights, one) for one in space.radius.T]
+    return replace(space, heights=heights, radius=np.stack(radius, axis=1))
+
+
+def best_hemisphere(space: WorkspaceBoundary) -> Hemisphere:
+    """The hemisphere with the largest overlap, on a grid that is refined about its best point."""
+    low, high = float(space.heights[0]), float(space.heights[-1])
+    z, radius, width = (low + high) / 2, high - low, (high - low) / 2
+    for _ in range(4):
+        tried = [
+            Hemisphere.of(space, a, b)
+            for a in np.linspace(z - width, z + width, GRID)
+            for b in np.linspace(max(radius - width, 0.01), radius + width, GRID)
+        ]
+        best = max(tried, key=lambda item: item.overlap)
+        z, radius, width = best.z, best.radius, 3 * width / GRID
+    return best
+
+
+def largest_inside(space: WorkspaceBoundary) -> Hemisphere:
+    """The largest hemisphere inside: at every height h below z, r^2 <= R(h)^2 + (z - h)^2."""
+    least, found = space.radius.min(axis=1), (0.0, 0.0)
+    for k, z in enumerate(space.heights.tolist()):
+        depth = z - space.heights[: k + 1]
+        radius = min(float(np.hypot(least[: k + 1], depth).min()), float(depth[0]))
+        found = max(found, (radius, z))
+    return Hemisphere.of(space, found[1], found[0])
 
 
 def is_friction(name: str) -> bool:

@@ -10,37 +10,48 @@ from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.dynamics.lumped import projected_rod, rod_force
 from deltadyn.identification.methods.two_step import TwoStepResult, without_rod
-from deltadyn.kinematics import spindle_coordinates, spindle_jacobian
+from deltadyn.kinematics import (
+    SpindleSingularity,
+    spindle_coordinates,
+    spindle_jacobian,
+    spindle_singularity,
+)
 from deltadyn.motion import Motion, telescopic_gate
-from deltadyn.reproduce.result import Check, Reproduction
-from deltadyn.reproduce.tables import Table
-from deltadyn.reproduce.telescopic2022_bench import (
+from deltadyn.motion.profiles import quintic
+from deltadyn.reproduce.ladder import rms
+from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
+from deltadyn.reproduce.telescopic2022.bench import (
     ARM_LENGTH,
     BAND,
     TABLE_2,
     Bench,
     Fits,
-    bench,
     fitted_value,
     leg_inertia,
     machine_value,
-    rms,
+    run_bench,
     table_2_split,
     upper_rod_by_projection,
 )
-from deltadyn.reproduce.telescopic2022_control import (
+from deltadyn.reproduce.telescopic2022.control import (
+    Tracking,
     tracking,
     tracking_checks,
     tracking_statements,
     tracking_tables,
 )
-from deltadyn.reproduce.telescopic2022_control_page import tracking_figures
-from deltadyn.reproduce.telescopic2022_page import figures
 from deltadyn.robot.file import load_robot
 
 PAPER = "telescopic2022"
 TITLE = "the telescopic rod in the torques, its identification in two steps, its feedforward"
 ARMS = ("joint 1", "joint 2", "joint 3")
+#: Figure 6: ways in the plane, in m, as section 2.4 names one and as the figure shows one.
+LINES = {
+    "as the text names it": ((0.1, -0.1), (0.1, 0.1)),
+    "through the axis, as figure 6 shows it": ((-0.1, -0.1), (0.1, 0.1)),
+}
+LINE_HEIGHT, LINE_SECONDS, LINE_SAMPLES = -0.8, 0.3, 600  # m, s
+SPEEDS, LARGEST_ACCELERATION = (-0.5, 1.5), 20.0  # m/s, m/s^2: the axes of figure 7
 RECOVERED = 0.02  # of a value: from derivatives, and tanh for sign in the bench's friction
 BETTER = 0.5  # of the paper's model's error, where nothing but the model errs
 LOWER_ROD = 0.1  # of the lower rod's mass, from an industrial log
@@ -75,6 +86,15 @@ class Simulated:
 
 
 @dataclass(frozen=True, eq=False)
+class Line:
+    """Figure 6: a straight way of 0.3 s, p (N, 4), in both coordinate systems of the rod."""
+
+    t: FloatArray
+    p: FloatArray
+    found: SpindleSingularity
+
+
+@dataclass(frozen=True, eq=False)
 class Validated:
     """The motion of the validation: torque and its predictions (M, 3) below the band, in N m."""
 
@@ -87,22 +107,35 @@ class Validated:
         return rms(self.tau - self.predicted[name])
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found: lines, simulation, runs on the bench, validation, tracking."""
+
+    lines: dict[str, Line]
+    simulated: Simulated
+    runs: Bench
+    validated: dict[str, Validated]  # by preset
+    followed: Tracking
+
+
 def telescopic2022(
     *, seed: int = 0, progress: bool = False, rate: float = 2000.0, periods: int = 5
 ) -> Reproduction:
-    """Reproduce figures 8-10, 12, 13, 15 and table 2 of [telescopic2022] on the virtual bench.
+    """Reproduce figures 6-10, 12, 13, 15 and table 2 of [telescopic2022] on the virtual bench.
 
     `rate` (Hz) is that of the drives, `periods` of 1.14 s those of the excitation; the defaults
     take half a minute.
     """
-    simulated = simulated_gate()
-    runs = bench(seed=seed, rate=rate, periods=periods, progress=progress)
+    lines, simulated = straight_lines(), simulated_gate()
+    runs = run_bench(seed=seed, rate=rate, periods=periods, progress=progress)
     validated = {preset: validation(runs, preset) for preset in runs.validation}
     followed = tracking(runs, seed=seed + 5, rate=rate, progress=progress)
     return Reproduction(
         PAPER,
         TITLE,
         tables=(
+            _line_table(lines),
+            _motion_table(simulated.motion),
             _gate_table(simulated),
             _measured_table(runs),
             _table_2(runs.fits),
@@ -110,10 +143,36 @@ def telescopic2022(
             _validation_table(validated),
             *tracking_tables(followed),
         ),
-        statements=_statements(runs) + tracking_statements(followed),
-        checks=_checks(simulated, runs, validated) + tracking_checks(followed),
-        figures=figures(simulated, runs, validated["industrial"]) + tracking_figures(followed),
+        statements=(
+            _line_sentence(lines),
+            _motion_sentence(simulated.motion),
+            *_statements(runs),
+            *tracking_statements(followed),
+        ),
+        checks=(
+            *_line_checks(lines, simulated.motion),
+            *_checks(simulated, runs, validated),
+            *tracking_checks(followed),
+        ),
+        data=Found(lines, simulated, runs, validated, followed),
     )
+
+
+def straight_lines() -> dict[str, Line]:
+    """Figure 6: the way that section 2.4 names and the one that its figure shows.
+
+    The number of samples is even, so that none lies on the axis.
+    """
+    robot = load_robot("telescopic-delta")
+    u = np.linspace(0.0, 1.0, LINE_SAMPLES)
+    way, _, _ = quintic(u)
+    out = {}
+    for name, (start, end) in LINES.items():
+        p = np.zeros((LINE_SAMPLES, 4))
+        p[:, :2] = np.array(start) + way[:, None] * np.subtract(end, start)
+        p[:, 2] = LINE_HEIGHT
+        out[name] = Line(LINE_SECONDS * u, p, spindle_singularity(robot, p))
+    return out
 
 
 def simulated_gate() -> Simulated:
@@ -155,6 +214,96 @@ def validation(runs: Bench, preset: str) -> Validated:
             "projected-rod": predicted(fits.mended, "projected-rod"),
             "legs alone": given.limited(inverse_dynamics(massless, given.state)[:, :3]),
         },
+    )
+
+
+def _line_table(lines: dict[str, Line]) -> Table:
+    rows = []
+    for name, line in lines.items():
+        found, length = line.found, line.found.polar[:, 0]
+        worst = [float(x.max()) for x in (found.polar_condition, found.projected_condition)]
+        ends = (1e3 * float(length.min()), 1e3 * float(length.max()))
+        rows.append((name, *ends, found.polar_step, worst[0], found.projected_step, worst[1]))
+    return Table(
+        "Figure 6: a straight way of 0.3 s at z = -800 mm, in both systems of the rod",
+        (
+            "way",
+            "least l (mm)",
+            "largest l",
+            "system 1: step (rad)",
+            "condition",
+            "system 2: step (rad)",
+            "condition",
+        ),
+        tuple(rows),
+        "Step: the largest change of an angle between neighbouring samples of 0.5 ms. Condition: "
+        "of the Jacobian (20) or (21) with its angle columns divided by l.",
+        digits=4,
+    )
+
+
+def _line_sentence(lines: dict[str, Line]) -> str:
+    printed, shown = (line.found for line in lines.values())
+    return (
+        "Figure 6: the text names a way from (100, -100, -800) to (100, 100, -800) mm, which does "
+        f"not pass the axis: there phi of system 1 steps by {printed.polar_step:.3f} rad at most. "
+        "The figure's rod has 800 mm in the middle of the way, so it passes the axis. On such a "
+        f"way, from (-100, -100), phi of system 1 jumps by {shown.polar_step:.2f} rad and no angle "
+        f"of system 2 steps by more than {shown.projected_step:.4f} rad. System 1 is bad before it "
+        f"jumps: its condition is {printed.polar_condition.max():.1f} on the way of the text."
+    )
+
+
+def _motion_table(motion: Motion) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for k, name in enumerate("xyz"):
+        parts = (motion.p[:, k], motion.pd[:, k], motion.pdd[:, k])
+        rows.append((name, *(float(f(part)) for part in parts for f in (np.min, np.max))))
+    heads = [f"{end} {what}" for what in ("m", "m/s", "m/s^2") for end in ("least", "largest")]
+    return Table(
+        "Figure 7: the motion of the platform on the gate of 0.6 s",
+        ("", *heads),
+        tuple(rows),
+        "The paper shows curves; their axes run from -0.2 to 0.2 m and -0.8 to -0.77 m, from -0.5 "
+        "to 1.5 m/s and from -20 to 20 m/s^2.",
+        digits=3,
+    )
+
+
+def _motion_sentence(motion: Motion) -> str:
+    largest = float(np.abs(motion.pdd[:, :3]).max())
+    return (
+        "Figure 7: places and speeds of our gate are those of the figure's axes. Its law of motion "
+        f"is not given: our largest acceleration is {largest:.1f} m/s^2, the figure's axis ends at "
+        "20, and how near its curve comes the bench cannot tell."
+    )
+
+
+def _line_checks(lines: dict[str, Line], motion: Motion) -> tuple[Check, ...]:
+    printed, shown = (line.found for line in lines.values())
+    low, high = SPEEDS
+    beyond = max(float(motion.pd[:, :3].max()) - high, low - float(motion.pd[:, :3].min()))
+    return (
+        Check.at_least("figure 6: jump of phi in system 1", shown.polar_step, np.pi - 0.01, "rad"),
+        Check.at_most(
+            "figure 6: largest step of an angle in system 2", shown.projected_step, 0.01, "rad"
+        ),
+        Check.at_most(
+            "figure 6: condition of system 2", float(shown.projected_condition.max()), 1.1
+        ),
+        Check.at_most(
+            "figure 6: step of phi in system 1 on the way of the text",
+            printed.polar_step,
+            0.1,
+            "rad",
+        ),
+        Check.at_most("figure 7: speed beyond the figure's axes", beyond, 0.1, "m/s"),
+        Check.at_most(
+            "figure 7: largest acceleration",
+            float(np.abs(motion.pdd[:, :3]).max()),
+            LARGEST_ACCELERATION,
+            "m/s^2",
+        ),
     )
 
 
