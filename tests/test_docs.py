@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
 
@@ -149,9 +150,12 @@ def test_pages_in_a_browser(chromium: str, tmp_path: Path) -> None:
     pages = ("index.md", "exact-model.md", "models.md", "papers/kim2022.md")
     html = build(tmp_path, pages=(*pages, "readme.svg"))
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"], timeout=BROWSER_WAIT
+        )
         for scheme in ("light", "dark"):
             context = browser.new_context(color_scheme=scheme, offline=True)
+            context.set_default_timeout(BROWSER_WAIT)
             for name in pages:
                 _check_page(context.new_page(), (html / name).with_suffix(".html"), scheme)
             context.close()

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.waits import PATIENCE
 
 from deltadyn.payload.live import Backoff, LiveEstimator, stop
 from deltadyn.payload.packing import Batch
 from deltadyn.payload.updates import Event, Notice, Update
 
-PATIENCE = 20.0  # s until a wait fails; what is waited for takes a fraction of a second
 QUICK = Backoff(first=0.05, cap=0.2)
 PLACES = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")  # sbin is on root's path only
 
