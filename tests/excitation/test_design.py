@@ -27,7 +27,8 @@ SMALL: dict[str, Any] = {
     "jobs": 2,
     "time_limit": PATIENT,
 }
-ROUGH: dict[str, Any] = {"periods": 3, "starts": 1, "jobs": 2, "time_limit": PATIENT}
+#: One search: a second worker would have nothing to do.
+ROUGH: dict[str, Any] = {"periods": 3, "starts": 1, "jobs": 1, "time_limit": PATIENT}
 SIGNED = ABB.replace(controller=Controller(sign=(1, -1, 1, -1), offset=(0.1, 0.2, -0.3, 1.5)))
 
 
