@@ -27,8 +27,9 @@ help:
 demo: $(STAMPS)/core
 	$(BIN)/deltadyn demo --out demo
 
+# A file's tests run in one worker, which makes what they share once.
 test: $(STAMPS)/test chromium clang mosquitto
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	MAKEFLAGS= MFLAGS= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -92,6 +93,12 @@ $(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its documentation tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[docs]'
 	@touch $(STAMPS)/core $@
+
+# Programs of the system, one after the other: apt-get locks. `make -j 2 test` installs them beside
+# the packages of Python.
+chromium: | $(STAMPS)/venv
+clang: | chromium
+mosquitto: | clang
 
 # The browser tests use the system's Chromium. Without one they are skipped, and say so.
 chromium:

@@ -10,6 +10,8 @@ Friction is Coulomb's alone, because toppra takes no term in sd. RMS torque is l
 "limits": coefficients along the path. "solve": both passes. toppra gets deltadyn's coefficients; in
 the row "called per node" it asks the exact model itself, one node after the other, as its
 `JointTorqueConstraint` does.
+
+"check_motion" is the time for every limit of a gate move of 10 s at 2 kHz.
 """
 
 from __future__ import annotations
@@ -169,6 +171,17 @@ def per_node(robot: dd.Robot, stretch: Stretch) -> float:
     return timed(lambda: rows.compute_constraint_params(path, stretch.s))
 
 
+def checked(name: str) -> dict[str, Any]:
+    """Milliseconds of `check_motion` for a slow gate move of 20,001 samples."""
+    robot = dd.load_robot(name)
+    cycle = dd.motion.adept_cycle(robot)
+    farthest = np.argmax(np.linalg.norm(cycle.p - cycle.p[0], axis=1))
+    ends = cycle.p[0], cycle.p[farthest]
+    move = dd.motion.gate_move(robot, *ends, duration=10.0, rate=2000.0)
+    seconds, _ = best_time(lambda: dd.motion.check_motion(robot, move))
+    return {"robot": name, "samples": len(move), "check_motion_ms": 1e3 * seconds}
+
+
 def main() -> None:
     """Print the table, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -177,8 +190,9 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.getLogger("toppra").setLevel(logging.ERROR)
     rows = [compared(name, arguments.samples, cone) for cone in (False, True) for name in ROBOTS]
+    checks = [checked(name) for name in ROBOTS]
     if arguments.json:
-        print(json.dumps({"machine": machine_name(), "rows": rows}, indent=2))
+        print(json.dumps({"machine": machine_name(), "rows": rows, "checks": checks}, indent=2))
         return
     print(f"machine: {machine_name()}")
     print("half an Adept cycle with 1 kg; times of motion in s, of computation in ms")
@@ -196,6 +210,9 @@ def main() -> None:
             f"{row['toppra_called_per_node_ms']:>10.0f}"
         )
     print("ratio: deltadyn's solve over toppra's, which is compiled; per node: toppra's own rows")
+    for row in checks:
+        told = f"{row['samples']} samples in {row['check_motion_ms']:.0f} ms"
+        print(f"check_motion {row['robot']:<20}{told}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner, Result
 from tests.payload.cases import D3, case
-from tests.payload.streams import PATIENCE, Broker, free_port, running_broker
+from tests.payload.streams import Broker, free_port, running_broker
+from tests.waits import PATIENCE
 
 from deltadyn.cli import main
 from deltadyn.payload.offline import find_picks

@@ -11,12 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
 
@@ -52,22 +54,20 @@ def missing_tools() -> str:
     return ", ".join(name for name in TOOLS if importlib.util.find_spec(name) is None)
 
 
-def build(folder: Path, *options: str, pages: tuple[str, ...] = ()) -> Path:
-    """Build a copy of the documentation, or of some pages, and give the folder of the HTML."""
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built HTML: every page and every example; a warning is an error.
+
+    Entries of objects in the side bar are left out: they double the time and warn of nothing.
+    """
     if missing_tools():
         pytest.skip(f"not installed: {missing_tools()}; pip install 'deltadyn[docs]'")
+    folder = tmp_path_factory.mktemp("built")
     left_out = shutil.ignore_patterns("gallery", "_build", "__pycache__", "sg_execution_times.rst")
-    if pages:
-        for item in ("conf.py", "_static", "_extensions", *pages):
-            (folder / "docs" / item).parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if (DOCS / item).is_dir() else shutil.copy
-            copy(DOCS / item, folder / "docs" / item)
-        (folder / "examples").mkdir()
-        shutil.copy(ROOT / "examples" / "GALLERY_HEADER.rst", folder / "examples")
-    else:
-        shutil.copytree(DOCS, folder / "docs", ignore=left_out)
-        shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
-    call = [sys.executable, "-m", "sphinx", "-q", "-b", "html", *options]
+    shutil.copytree(DOCS, folder / "docs", ignore=left_out)
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
+    call = [sys.executable, "-m", "sphinx", "-q", "-b", "html"]
+    call += ["-W", "--keep-going", "-D", "toc_object_entries=0"]
     done = subprocess.run(
         [*call, str(folder / "docs"), str(folder / "html")],
         capture_output=True,
@@ -109,12 +109,8 @@ class Page(HTMLParser):
         self.title += data if self._in_title else ""
 
 
-def test_documentation_builds_strictly(tmp_path: Path) -> None:
-    """Every page and every example of the gallery; a warning is an error.
-
-    Entries of objects in the side bar are left out: they double the time and warn of nothing.
-    """
-    html = build(tmp_path, "-W", "--keep-going", "-D", "toc_object_entries=0")
+def test_documentation_builds_strictly(html: Path) -> None:
+    """All pages are whole, in English, and fetch nothing; all examples are drawn."""
     written = sorted(html.rglob("*.html"))
     for path in written:
         page = Page(path)
@@ -142,16 +138,18 @@ def test_documentation_builds_strictly(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_pages_in_a_browser(chromium: str, tmp_path: Path) -> None:
+def test_pages_in_a_browser(chromium: str, html: Path) -> None:
     """Formulas have a size, text has contrast by day and by night, the keyboard gets to links."""
     from playwright.sync_api import sync_playwright
 
     pages = ("index.md", "exact-model.md", "models.md", "papers/kim2022.md")
-    html = build(tmp_path, pages=(*pages, "readme.svg"))
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"], timeout=BROWSER_WAIT
+        )
         for scheme in ("light", "dark"):
             context = browser.new_context(color_scheme=scheme, offline=True)
+            context.set_default_timeout(BROWSER_WAIT)
             for name in pages:
                 _check_page(context.new_page(), (html / name).with_suffix(".html"), scheme)
             context.close()
@@ -238,8 +236,9 @@ WITH_CODE = [
 
 @pytest.mark.parametrize("page", WITH_CODE)
 def test_code_of_the_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block after block in one namespace, as a reader would."""
+    """Block after block in one namespace, as a reader would; searches end after a few seconds."""
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(dd, "design_excitation", partial(dd.design_excitation, time_limit=5.0))
     names = given_names()
     for number, code in enumerate(BLOCK.findall(page.read_text("utf-8"))):
         program = compile(code, f"{page.name}, block {number + 1}", "exec")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.waits import PATIENCE
 
 import deltadyn as dd
 from deltadyn.cli import main
@@ -163,24 +164,24 @@ def test_an_error_is_a_sentence_and_a_hint(arguments: tuple[str, ...], hint: str
 SEARCH = """
 import signal
 from pathlib import Path
-import deltadyn.excitation as excitation
 from deltadyn.cli import main
+from deltadyn.excitation.progress import Bar
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-search = excitation.design_excitation
+expect = Bar.expect
 
-def told(*args, **kwargs):
+def told(*args):
     Path("begun").touch()
-    return search(*args, **kwargs)
+    return expect(*args)
 
-excitation.design_excitation = told
+Bar.expect = told  # called when the searches are handed out
 main()
 """
 
 
 def test_ctrl_c_leaves_no_file(tmp_path: Path) -> None:
     """A search for an excitation is stopped while it runs."""
-    arguments = ["excite", "abb-irb360-6-1600", "--duration", "10", "--time-limit", "60", "--json"]
+    arguments = ["excite", "abb-irb360-6-1600", "--duration", "10", "--time-limit", "600", "--json"]
     child = subprocess.Popen(
         [sys.executable, "-c", SEARCH, *arguments],
         cwd=tmp_path,
@@ -188,13 +189,16 @@ def test_ctrl_c_leaves_no_file(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(600):
-        if (tmp_path / "begun").exists():
-            break
-        time.sleep(0.1)
-    time.sleep(1.0)  # within the search, which takes the full minute
-    child.send_signal(signal.SIGINT)
-    out, error = child.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not (tmp_path / "begun").exists():
+            assert child.poll() is None, child.communicate()
+            assert time.monotonic() < deadline, "no search began"
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=PATIENCE)
+    finally:
+        child.kill()
     assert child.returncode == 130, (out, error)
     assert "deltadyn: stopped; no file was left half written" in error
     assert "Traceback" not in error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -125,7 +124,7 @@ def test_variables_and_series_are_the_same_thing() -> None:
 def test_a_search_ends_within_the_limits_and_is_no_worse() -> None:
     case, _ = problem(D3)
     x = random_motion(case, np.random.default_rng(4))
-    ends, iterations, in_time = improve(case, x, 40, time.time() + 60)
+    ends, iterations, in_time = improve(case, x, 40, math.inf)
     better = within_limits(case, ends[0])
     assert in_time
     assert iterations <= 40
@@ -150,6 +149,6 @@ def test_a_search_without_time_returns_its_start() -> None:
     found = run_task(Task(deadline=0.0, **task))
     assert not found.in_time
     assert found.iterations == 0
-    again = run_task(Task(deadline=time.time() + 60, **task))
+    again = run_task(Task(deadline=math.inf, **task))
     assert again.value < found.value
     dd.inverse_kinematics(D3, Problem(ready.setting, 3, 48, 1.0).series(again.x).at([0.0]).p)

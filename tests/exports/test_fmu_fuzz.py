@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.exports.fmu_units import fmi2, fmi3, fmpy, made, needs_compiler, robots, units
+from tests.waits import PATIENCE
 
 FUZZ = Path(__file__).parent / "fmu_fuzz.c"
 SANITIZED = (
@@ -55,7 +56,7 @@ def test_no_call_breaks_a_unit(tmp_path: Path, dof: int, fmi: str, model: str) -
         [str(program), description.guid, str(ROUNDS), str(variables)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     good, discarded, wrong = map(int, done.stdout.split())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -391,14 +390,19 @@ def test_the_share_stands_in_the_title() -> None:
 
 
 @pytest.mark.parametrize("dof", [3, 4])
-def test_20000_samples_take_well_under_a_second(dof: int) -> None:
-    """0.15 and 0.4 s on a busy core; the best of three, with room for a slower machine."""
+def test_20000_samples_are_checked_like_their_halves(dof: int) -> None:
+    """The worst of a long motion is the worst of its halves; `benchmarks.time_optimal` times it."""
     robot = ROBOTS[dof]
     m = generators(dof)["gate_move"].make(duration=10.0)
     assert len(m) == 20_001
-    best = math.inf
-    for _ in range(3):
-        begin = time.perf_counter()
-        check_motion(robot, m)
-        best = min(best, time.perf_counter() - begin)
-    assert best < 1.5
+    whole = check_motion(robot, m)
+    parts = [
+        check_motion(
+            robot, Motion.from_platform(robot, m.t[rows], m.p[rows], m.pd[rows], m.pdd[rows])
+        )
+        for rows in (slice(None, 10_001), slice(10_000, None))
+    ]
+    for limit in whole.limits:
+        if limit.use is not None and limit.name != "torque_rms":  # a mean over the whole
+            worst = max(part[limit.name].use or 0.0 for part in parts)
+            assert limit.use == pytest.approx(worst, rel=1e-12), limit.name

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.waits import PATIENCE
 
 from deltadyn.payload.live import Backoff, Event, LiveEstimator, Notice, Update, stop
 from deltadyn.payload.packing import Batch
 
-PATIENCE = 20.0  # s until a wait fails; what is waited for takes a fraction of a second
 QUICK = Backoff(first=0.05, cap=0.2)
 PLACES = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")  # sbin is on root's path only
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.payload.cases import D3, case
 from tests.payload.streams import QUICK, Broker, events_of, following, running_broker
+from tests.waits import PATIENCE
 
 from deltadyn.errors import InputError, MissingExtraError
 from deltadyn.payload.live import Event, LiveEstimator
@@ -118,7 +119,7 @@ def test_results_are_sent_back(tmp_path: Path) -> None:
             await follower.connected()
             event = Event(1.5, "pick", 0.25, float("inf"))
             assert await stream.publish(json.dumps(event.as_dict()))
-            message = await asyncio.wait_for(anext(aiter(client.messages)), 20.0)
+            message = await asyncio.wait_for(anext(aiter(client.messages)), PATIENCE)
             record = json.loads(message.payload)
             assert record["event"] == "pick"
             assert record["std"] is None  # not known yet

@@ -50,7 +50,7 @@ def picks_log() -> Recording:
 @cache
 def design() -> Excitation:
     """A small design; what it is good for does not matter here."""
-    return dd.design_excitation(robot(), 2.0, 2, periods=2, starts=1, jobs=1)
+    return dd.design_excitation(robot(), 2.0, 2, periods=2, starts=1, jobs=1, time_limit=600.0)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.report.cases import four_study, whole_study
+from tests.waits import BROWSER_WAIT
 
 from deltadyn.report import write_report
 
@@ -41,6 +42,29 @@ RANGES = """() => { const plot = document.querySelector("#torque .js-plotly-plot
   return Object.keys(plot._fullLayout).filter(key => /^xaxis\\d*$/.test(key)).map(
     key => plot._fullLayout[key].range); }"""
 FRAME = "Number(document.getElementById('replay-plot').dataset.frame || 0)"
+CHOSEN = "Number(document.getElementById('replay-slider').value)"
+#: Pauses the replay once it plays and is beyond its fifth picture; gives the curve of that picture.
+#: A replay that came to its end meanwhile, on a busy machine, is begun again.
+PAUSED = f"""() => new Promise(done => {{
+  const play = document.getElementById('replay-play');
+  const watch = () => {{
+    const plays = play.textContent === "Pause";
+    if (plays && {FRAME} > 5) {{
+      const shown = document.getElementById('replay-plot').data[2].x;
+      play.click();
+      return done(shown);
+    }}
+    if (!plays) play.click();
+    requestAnimationFrame(watch);
+  }};
+  watch();
+}})"""
+#: Ends when the browser has drawn 20 frames: a replay that plays goes on in each of them.
+DRAWN = """() => new Promise(done => {
+  let left = 20;
+  const count = () => left-- > 0 ? requestAnimationFrame(count) : done();
+  count();
+})"""
 
 
 class Opened:
@@ -53,11 +77,11 @@ class Opened:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._heard)
         page.on("request", lambda request: self.requests.append(request.url))
+        page.set_default_timeout(BROWSER_WAIT)
         page.goto(uri)
         page.wait_for_function(
             "document.querySelectorAll('.js-plotly-plot .main-svg').length > 0"
             " && document.querySelectorAll('#replay-plot canvas').length > 0",
-            timeout=60_000,
         )
 
     def _heard(self, message: Any) -> None:
@@ -70,7 +94,7 @@ def browser(chromium: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        started = play.chromium.launch(executable_path=chromium, args=FLAGS, timeout=BROWSER_WAIT)
         yield started
         started.close()
 
@@ -113,7 +137,6 @@ def test_a_drag_zooms_all_axes_alike(opened: Opened) -> None:
         "start => document.querySelector('#torque .js-plotly-plot')"
         "._fullLayout.xaxis.range[0] > Number(start)",
         arg=first,
-        timeout=20_000,
     )
     after = page.evaluate(RANGES)
     span = before[0][1] - before[0][0]
@@ -126,19 +149,16 @@ def test_a_drag_zooms_all_axes_alike(opened: Opened) -> None:
 def test_the_replay_plays_pauses_and_obeys_the_keyboard(opened: Opened) -> None:
     page = opened.page
     page.locator("#replay-play").click()
-    assert page.locator("#replay-play").inner_text() == "Pause"
-    page.wait_for_function(f"{FRAME} > 5", timeout=60_000)
-    shown = page.evaluate("document.getElementById('replay-plot').data[2].x")
-    page.locator("#replay-play").click()
+    shown = page.evaluate(PAUSED)
     assert page.locator("#replay-play").inner_text() == "Play"
-    page.wait_for_timeout(300)  # a picture that was on its way
+    page.wait_for_function(f"{FRAME} === {CHOSEN}")  # a picture was on its way
     held = page.evaluate(FRAME)
-    page.wait_for_timeout(300)
-    assert page.evaluate(FRAME) == held
+    page.evaluate(DRAWN)
+    assert page.evaluate(FRAME) == page.evaluate(CHOSEN) == held
     page.locator("#replay-slider").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(f"{FRAME} === 1", timeout=20_000)
+    page.wait_for_function(f"{FRAME} === 1")
     assert page.locator("#replay-slider").input_value() == "1"
     assert page.evaluate("document.getElementById('replay-plot').data[2].x") != shown
 

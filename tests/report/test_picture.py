@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
 from deltadyn.report.coupling import coupling_page
@@ -43,14 +44,15 @@ def test_page_draws_in_a_browser(chromium: str, tmp_path: Path) -> None:
     page_path = torque_page(robot, move, torques, tmp_path / "picture.html")
     flags = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=flags)
+        browser = play.chromium.launch(executable_path=chromium, args=flags, timeout=BROWSER_WAIT)
         page = browser.new_page()
+        page.set_default_timeout(BROWSER_WAIT)
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         page.goto(page_path.as_uri())
-        page.wait_for_selector(".gl-container canvas", state="attached", timeout=60_000)
+        page.wait_for_selector(".gl-container canvas", state="attached")
         assert page.locator(".xy .scatterlayer .trace").count() >= 2
         assert page.locator(".legendtext").all_text_contents()[-2:] == ["exact", "half-half"]
         assert page.locator(".xaxislayer-above").count() + page.locator(".xtick").count() > 0

@@ -4,7 +4,9 @@ One server and one browser serve all tests; each test has a page, and so a sessi
 """
 
 import io
+import itertools
 import re
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.studio.cases import ROBOT, log_bytes
+from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
 from deltadyn.robot.file import robot_from_text
@@ -31,12 +34,17 @@ FLAGS = (
     "--enable-unsafe-swiftshader",
     "--disable-background-networking",
 )
-WAIT = 60_000  # ms; software rendering on a busy machine
 SIZE = {"width": 800, "height": 520}
 COARSE = 0.5  # pixels of the screen per pixel of the page
 MAX_UPLOAD = 2  # MB
 NOTICES = 200  # pixels from the top that notices may cover
 X_ARROW = (255, 32, 96)
+SETTLED = 10  # frames of the browser in which nothing changes
+#: Ends when the browser has drawn so many frames: longer on a busy machine.
+DRAWN = """frames => new Promise(done => {
+  const count = () => frames-- > 0 ? requestAnimationFrame(count) : done();
+  count();
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +57,9 @@ def studio() -> Iterator[Studio]:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        running = playwright.chromium.launch(
+            executable_path=chromium, args=list(FLAGS), timeout=BROWSER_WAIT
+        )
         yield running
         running.close()
 
@@ -62,14 +72,18 @@ class Page:
         self.page = browser.new_page(
             viewport=SIZE, device_scale_factor=COARSE, accept_downloads=True
         )
-        self.page.set_default_timeout(WAIT)
+        self.page.set_default_timeout(BROWSER_WAIT)
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+        others = set(studio._windows)
         self.page.goto(studio.address)
         self.page.get_by_text("DOF.").wait_for()  # the tab Robot is filled
         self.page.get_by_text("mass of one rod").wait_for()
+        self.until(lambda: bool(set(studio._windows) - others), "a session of the page")
+        (number,) = set(studio._windows) - others
+        self.window = studio._windows[number]
 
     def tab(self, name: str) -> None:
         self.page.get_by_role("tab", name=name).click()
@@ -105,23 +119,44 @@ class Page:
         return np.array([float(x) for x in self.row("platform").removesuffix("mm").split(",")])
 
     def pull(self, start: tuple[float, ...], way: tuple[float, ...]) -> None:
-        """Press the pointer at a place of the view, move it by so many pixels and let go."""
+        """Press the pointer at a place of the view, move it by so many pixels and let go.
+
+        The view is drawn between the moves, as it is for a user, who is slower than a frame.
+        """
         mouse = self.page.mouse
         mouse.move(*start)
-        self.page.wait_for_timeout(300)
+        self.drawn(3)
         mouse.down()
         for step in range(1, 9):
+            self.drawn(3)
             mouse.move(start[0] + way[0] * step / 8, start[1] + way[1] * step / 8)
-            self.page.wait_for_timeout(60)
-        self.page.wait_for_timeout(300)
+        self.drawn(3)
         mouse.up()
 
+    def drawn(self, frames: int) -> None:
+        """Wait until the browser has drawn so many frames."""
+        self.page.evaluate(DRAWN, frames)
+
+    def settled(self) -> np.ndarray:
+        """The platform in mm when the page shows the session's pose and nothing moves any more."""
+        shown = np.full(3, np.nan)
+
+        def still() -> bool:
+            nonlocal shown
+            before, shown = shown, self.platform()
+            there = 1e3 * self.window.session.pose.p[:3]
+            self.drawn(SETTLED)
+            return np.array_equal(before, shown) and bool(np.abs(shown - there).max() < 0.06)
+
+        self.until(still, "the page shows the session's pose")
+        return shown
+
     def until(self, test: Callable[[], bool], what: str) -> None:
-        for _ in range(WAIT // 100):
-            if test():
-                return
-            self.page.wait_for_timeout(100)
-        pytest.fail(f"{what}: not within {WAIT / 1000:g} s")
+        deadline = time.monotonic() + BROWSER_WAIT / 1000
+        while not test():
+            if time.monotonic() > deadline:
+                pytest.fail(f"{what}: not within {BROWSER_WAIT / 1000:g} s")
+            self.drawn(1)
 
 
 @pytest.fixture
@@ -160,6 +195,39 @@ def spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
     return np.stack([columns, rows + NOTICES], axis=-1).astype(float)
 
 
+def steady_spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
+    """The spots of a picture that no longer changes; there are more than 20."""
+    found = np.empty((0, 2))
+
+    def steady() -> bool:
+        nonlocal found
+        before, found = found, spots(page, colour)
+        page.drawn(SETTLED)
+        return len(found) > 20 and np.array_equal(before, found)
+
+    page.until(steady, "a steady picture")
+    return found
+
+
+def over_the_arrow(page: Page) -> np.ndarray:
+    """A point of the arrow along x, which changes its colour under the pointer."""
+    red = steady_spots(page, X_ARROW)
+    outer = red[red[:, 0] > red[:, 0].max() - 8]  # beyond the platform
+    middle = np.linalg.norm(outer - np.median(outer, axis=0), axis=1)
+    points = itertools.cycle(outer[middle.argsort()])
+    point = outer[0]
+
+    def lit() -> bool:
+        nonlocal point
+        point = next(points)
+        page.page.mouse.move(*point)
+        page.drawn(SETTLED)
+        return len(spots(page, X_ARROW)) == 0
+
+    page.until(lit, "the arrow lights up")
+    return np.asarray(point)
+
+
 def view(picture: np.ndarray) -> np.ndarray:
     """The part of the picture that shows the robot, without the page."""
     return picture[:, : SIZE["width"] - 445]
@@ -169,7 +237,7 @@ def test_the_page_shows_the_robot(page: Page) -> None:
     assert page.page.title() == "deltadyn studio"
     assert page.page.locator("canvas").count() >= 1
     page.until(lambda: hue(view(pixels(page)), ARM).sum() > 300, "the arms in the picture")
-    assert len(spots(page, PLATFORM)) > 20
+    page.until(lambda: len(spots(page, PLATFORM)) > 20, "the platform in the picture")
     name, content = page.download("Download the robot file")
     assert name == f"{ROBOT}.yaml"
     assert robot_from_text(content.decode()) == dd.load_robot(ROBOT)
@@ -189,30 +257,27 @@ def test_sliders_and_drags_move_the_robot_where_it_can_go(page: Page) -> None:
     page.until(lambda: page.row("1").split()[0] == f"{q[0]:.2f}", "the angle of arm 1")
 
     # the platform itself, with the pointer: its orange pixels tell where it is
-    page.until(lambda: len(spots(page, PLATFORM)) > 20, "the platform in the picture")
-    x, y = np.median(spots(page, PLATFORM), axis=0)
+    x, y = np.median(steady_spots(page, PLATFORM), axis=0)
     page.pull((x, y), (-40.0, 0.0))
     page.until(lambda: bool(np.abs(page.platform()[:2]).max() > 20), "a pose after the drag")
-    dragged = page.platform()
+    dragged = page.settled()
     # in the plane of the view, which looks down a little: height stays within a part of the way
     assert abs(dragged[2] + 600) < 20
 
     # the arrow along x, by its red pixels: y and z stay
-    page.page.wait_for_timeout(500)
-    red = spots(page, X_ARROW)
-    tip = red[red[:, 0].argmax()] - [3.0, 1.0]
-    centre = np.median(spots(page, PLATFORM), axis=0)
-    page.pull(tuple(tip), tuple(40 * (tip - centre) / np.linalg.norm(tip - centre)))
+    centre = np.median(steady_spots(page, PLATFORM), axis=0)
+    grip = over_the_arrow(page)
+    page.pull(tuple(grip), tuple(40 * (grip - centre) / np.linalg.norm(grip - centre)))
     page.until(lambda: bool(page.platform()[0] > dragged[0] + 10), "a pose after pulling x")
-    np.testing.assert_allclose(page.platform()[1:], dragged[1:], atol=0.11)  # as shown
+    before = page.settled()
+    np.testing.assert_allclose(before[1:], dragged[1:], atol=0.11)  # as shown
 
     # a target out of reach: the robot stays, and a message says why
     visible = page.page.locator("input:visible[type=text], input:visible[inputmode=decimal]")
-    before = page.platform()
     visible.nth(2).fill("-984")  # the lowest point, which is on the axis
     visible.nth(2).press("Enter")
     page.says("cannot be reached: a limb is too short or too long for it")
-    np.testing.assert_allclose(page.platform(), before)
+    np.testing.assert_allclose(page.settled(), before)
 
 
 def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
@@ -235,10 +300,13 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
 
     page.until(moved, "time goes on")
     page.press("Pause")
-    page.page.wait_for_timeout(500)
+    player = page.window.motion_tab
+    page.until(lambda: player._thread is None, "the player stops")
+    page.until(lambda: shown.inner_text() in player._numbers.content, "the last time is shown")
     still = shown.inner_text()
-    page.page.wait_for_timeout(500)
+    page.drawn(SETTLED)
     assert shown.inner_text() == still
+    assert not still.startswith("t = 0.000 of")
 
     # edited, and compared on this motion
     page.tab("Robot")
@@ -302,12 +370,19 @@ def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, pag
     try:
         page.choose("catalogue", "example-delta-4")
         page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
-        other.page.wait_for_timeout(500)
-        assert other.page.get_by_text(f"{ROBOT}: 3 DOF").count() == 1
-        other.tab("Pose")
         page.tab("Pose")
-        rows = [tab.page.locator("tr:visible").all_inner_texts() for tab in (page, other)]
-        assert [any(text.startswith("psi") for text in texts) for texts in rows] == [True, False]
+        psi = re.compile("^psi")
+        page.page.locator("tr:visible").filter(has_text=psi).first.wait_for()
+        # what the server answers to the other window comes after all that it sent before
+        other.tab("Pose")
+        slider = other.page.get_by_role("slider").first
+        slider.focus()
+        slider.press("ArrowRight")
+        other.until(lambda: other.platform()[0] == 1.0, "x after a step of the slider")
+        assert other.page.locator("tr:visible").filter(has_text=psi).count() == 0
+        other.tab("Robot")
+        other.page.get_by_text(f"{ROBOT}: 3 DOF").wait_for()
+        assert page.window.session.robot != other.window.session.robot
         assert studio.windows >= 2
     finally:
         other.page.close()

@@ -2,6 +2,8 @@
 
 import threading
 
+from tests.waits import PATIENCE
+
 from deltadyn.studio.jobs import CancelledError, Job, Tell
 
 
@@ -29,7 +31,7 @@ def test_work_tells_its_steps_and_ends_once() -> None:
 
     job = heard.job(work)
     job.start()
-    job.join(5)
+    job.join(PATIENCE)
     assert heard.steps == [(0.5, "half")]
     assert heard.results == [7]
     assert heard.errors == []
@@ -46,7 +48,7 @@ def test_an_error_is_reported() -> None:
 
     job = heard.job(work)
     job.start()
-    job.join(5)
+    job.join(PATIENCE)
     assert [str(error) for error in heard.errors] == ["bad"]
 
 
@@ -57,21 +59,21 @@ def test_cancel_lets_go_at_once_and_drops_the_result() -> None:
     def work(tell: Tell) -> int:
         tell(0.1, "begin")
         seen.set()
-        go.wait(5)
+        go.wait(PATIENCE)
         tell(0.9, "end")
         after.append("went on")
         return 1
 
     job = heard.job(work)
     job.start()
-    assert seen.wait(5)
+    assert seen.wait(PATIENCE)
     states = [job.running]
     job.cancel()
     states.append(job.running)
     assert states == [True, False]
     assert isinstance(heard.errors[0], CancelledError)
     go.set()
-    job.join(5)
+    job.join(PATIENCE)
     assert after == []  # the thread ended at its next step
     assert heard.results == []
     assert len(heard.errors) == 1

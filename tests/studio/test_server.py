@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.waits import PATIENCE
 
 import deltadyn as dd
 from deltadyn.commands.studio import studio
@@ -38,7 +39,7 @@ def running() -> Iterator[Studio]:
 
 
 def test_it_listens_on_this_machine_only(running: Studio) -> None:
-    with urllib.request.urlopen(running.address, timeout=10) as page:
+    with urllib.request.urlopen(running.address, timeout=PATIENCE) as page:
         assert page.status == 200
     listening = running._server._websock_server._host
     assert listening == HOST == "127.0.0.1"
@@ -65,7 +66,7 @@ def visit(running: Studio, origin: str) -> str:
             url, subprotocols=[protocol], origin=Origin(origin), max_size=None
         ) as page:
             await page.send(_camera())  # viser tells of a client when its camera is known
-            until = time.monotonic() + 20
+            until = time.monotonic() + PATIENCE
             while time.monotonic() < until:
                 try:
                     await asyncio.wait_for(page.recv(), 0.2)
@@ -168,7 +169,7 @@ def test_ctrl_c_ends_it_with_status_0(tmp_path: Path) -> None:
     line = process.stdout.readline()
     assert re.fullmatch(r'\{"address": "http://127\.0\.0\.1:\d+", "port": \d+\}\n', line)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert out == ""
     assert "ended" in err

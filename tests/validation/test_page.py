@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.validation.bench import log, robot
+from tests.waits import BROWSER_WAIT
 
 from deltadyn.report.validation import thinned
 from deltadyn.validation import compare, validate
@@ -36,13 +37,16 @@ def test_pages_draw_in_a_browser_and_offline(chromium: str, tmp_path: Path) -> N
     errors: list[str] = []
     requests: list[str] = []
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"], timeout=BROWSER_WAIT
+        )
         page = browser.new_page()
+        page.set_default_timeout(BROWSER_WAIT)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
         for path, curves, titles in ((one, 15, 8), (two, 15, 9)):
             page.goto(path.as_uri())
-            page.wait_for_selector(".scatterlayer .trace", state="attached", timeout=60_000)
+            page.wait_for_selector(".scatterlayer .trace", state="attached")
             assert page.locator(".scatterlayer .trace").count() >= curves
             assert page.locator(".annotation-text").count() == titles
         assert page.locator(".barlayer .trace").count() == 6

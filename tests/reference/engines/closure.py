@@ -16,8 +16,9 @@ it equals psi is a result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -61,6 +62,9 @@ class Engine(Protocol):
 
     def energy(self, x: Array, xd: Array) -> tuple[float, float]:
         """Kinetic energy with rotors, and potential energy, 0 for a mass in the base plane."""
+
+    def __hash__(self) -> int:
+        """Of the engine itself: closed states are kept per engine."""
 
 
 class Terms(NamedTuple):
@@ -135,7 +139,8 @@ def forward_dynamics(
     """Joint accelerations (N, dof): M qdd = tau - c - g + J^T f, with f as in inverse_dynamics."""
     f = _forces(force, len(q))
     M, c, g = terms(engine, q, qd)
-    load = np.array([s.gamma[PLATFORM].T @ f[k] for k, s in enumerate(_closed_states(engine, q))])
+    closed = _closed_states(engine, q, qd)
+    load = np.array([s.gamma[PLATFORM].T @ f[k] for k, s in enumerate(closed)])
     qdd: Array = np.linalg.solve(M, (tau - c - g + load)[..., None])[..., 0]
     return qdd
 
@@ -243,12 +248,17 @@ def _common_point(centre: Array, radius: Array) -> Array:
     return common
 
 
-def _closed_states(engine: Engine, q: Array, qd: Array | None = None) -> Iterator[Closed]:
+def _closed_states(engine: Engine, q: Array, qd: Array) -> tuple[Closed, ...]:
     if q.ndim != 2 or q.shape[1] != engine.robot.dof:
         raise ValueError(f"q has shape {q.shape}; allowed is (N, {engine.robot.dof})")
-    rates = np.zeros_like(q) if qd is None else qd
-    for start, rate in zip(starting_points(engine.robot, q), rates, strict=True):
-        yield close(engine, start, rate)
+    return _closed_before(engine, q.astype(float).tobytes(), qd.astype(float).tobytes())
+
+
+@lru_cache(maxsize=16)  # torque, terms and energy of the same states ask for the same closures
+def _closed_before(engine: Engine, q: bytes, qd: bytes) -> tuple[Closed, ...]:
+    angles, rates = (np.frombuffer(x).reshape(-1, engine.robot.dof) for x in (q, qd))
+    starts = starting_points(engine.robot, angles)
+    return tuple(close(engine, start, rate) for start, rate in zip(starts, rates, strict=True))
 
 
 def _split(robot: EngineRobot) -> tuple[list[int], list[int]]:
