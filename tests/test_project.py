@@ -165,7 +165,7 @@ SEARCH = """
 import signal
 from pathlib import Path
 from deltadyn.cli import main
-from deltadyn.excitation.progress import Bar
+from deltadyn.progress import Bar
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 expect = Bar.expect

@@ -8,7 +8,7 @@ from tests.studio.cases import ROBOT
 
 import deltadyn as dd
 from deltadyn.studio.session import Session
-from deltadyn.studio.tab_pose import PoseTab
+from deltadyn.studio.tabs.pose import PoseTab
 
 
 def slider(value: float) -> Any:
