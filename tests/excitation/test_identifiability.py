@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deltadyn.excitation.workers import Workers
 from tests.excitation.cases import ABB, D3, problem
 
 from deltadyn.errors import DeltadynError
 from deltadyn.excitation import UnidentifiableError, design_excitation
 from deltadyn.excitation.parameters import choose_parameters, identifiability
+from deltadyn.excitation.search import Workers
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PassiveFriction
 

@@ -81,7 +81,7 @@ class Side:
                 np.add(room, highs[i], out=room)
                 most = float(np.minimum.reduce(room))
             for turn, size, bend in zip(turns[i], sizes[i], bends[i], strict=True):
-                left = size - bend * z * z
+                left = size - bend * (z * z)  # rounded as in `range`: edges lie on this bound
                 if left < -ROUNDING * size:
                     return -math.inf
                 most = min(most, turn * z + math.sqrt(max(left, 0.0)))
