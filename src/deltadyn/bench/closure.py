@@ -13,7 +13,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.bench.cases import Case
 from deltadyn.bench.tree import Tree
-from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.small import cross, dot
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]
 
