@@ -19,6 +19,7 @@ LAYERS = (
     "files",
     "arrays",
     "tracing",
+    "small",
     "progress",
     "units",
     "robot",

@@ -12,16 +12,11 @@ from typing import Any
 
 import casadi
 
-from deltadyn.backends.components import parameters_of
+from deltadyn.backends.components import axis_friction, parameters_of
 from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
-from deltadyn.backends.limbs import limbs_of
+from deltadyn.backends.limbs import arms, platform_rates, platform_state, point
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.kinematics.limbs import (
-    arm_direction,
-    joint_rates,
-    platform_point,
-    platform_rates,
-)
+from deltadyn.dynamics.friction import Sliding
 
 ARMS = (("cos_q", 3), ("sin_q", 3))
 Symbols = tuple[Any, ...]
@@ -103,6 +98,7 @@ class Namespace:
     """The functions that the model's source asks for; angles answer with their known symbols."""
 
     sqrt = staticmethod(casadi.sqrt)
+    abs = staticmethod(casadi.fabs)
 
     def __init__(self, cos: Symbols = (), sin: Symbols = ()) -> None:
         self._cos, self._sin = cos, sin
@@ -118,45 +114,26 @@ class Namespace:
         return casadi.if_else(condition, yes, no)
 
 
-def _arms(par: Symbols, p: Symbols) -> tuple[Symbols, Symbols]:
-    pairs = [
-        arm_direction(Namespace(), limb, p, par[PLACES["elbow"]][i])
-        for i, limb in enumerate(limbs_of(par))
-    ]
-    cos_q, sin_q = zip(*pairs, strict=True)
-    return cos_q, sin_q
-
-
-def _rates(par: Symbols, c: Symbols, s: Symbols, motion: Groups) -> tuple[Symbols, Symbols]:
-    pairs = [joint_rates(limb, c[i], s[i], *motion) for i, limb in enumerate(limbs_of(par))]
-    qd, qdd = zip(*pairs, strict=True)
-    return (*qd, *motion[1][3:]), (*qdd, *motion[2][3:])
-
-
 def _inverse_kinematics(par: Symbols, groups: Groups) -> list[Any]:
-    c, s = _arms(par, groups[0])
+    c, s = arms(Namespace(), par, groups[0])
     return [*c, *s]
 
 
 def _forward_kinematics(par: Symbols, groups: Groups) -> list[Any]:
     _, c, s = groups
-    return [*_point(par, c, s)]
-
-
-def _point(par: Symbols, c: Symbols, s: Symbols) -> Symbols:
-    return platform_point(Namespace(), limbs_of(par), c, s, par[PLACES["side"]][0])
+    return [*point(Namespace(), par, c, s)]
 
 
 def _platform_state(par: Symbols, groups: Groups) -> list[Any]:
-    c, s = _arms(par, groups[0])
-    qd, qdd = _rates(par, c, s, groups)
+    p, pd, pdd = groups
+    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
     return [*c, *s, *qd, *qdd]
 
 
 def _joint_state(par: Symbols, groups: Groups) -> list[Any]:
     _, qd, qdd, c, s = groups
-    p = _point(par, c, s)
-    pd, pdd = platform_rates(limbs_of(par), c, s, p, qd, qdd)
+    p = point(Namespace(), par, c, s)
+    pd, pdd = platform_rates(par, c, s, p, qd, qdd)
     return [*c, *s, *p, *pd, *pdd]
 
 
@@ -169,8 +146,7 @@ def _state_torque(par: Symbols, groups: Groups) -> list[Any]:
 
 def _platform_torque(par: Symbols, groups: Groups) -> list[Any]:
     p, pd, pdd, *trig = groups
-    c, s = _arms(par, p)
-    qd, qdd = _rates(par, c, s, (p, pd, pdd))
+    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
     xp, numbers = Namespace(*trig), parameters_of(par, len(p))
     return [*inverse_dynamics(xp, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
 
@@ -187,45 +163,23 @@ def joint_motion(
 ) -> tuple[Symbols, Symbols, Symbols, Symbols, Symbols, Symbols, Symbols]:
     """cos_q, sin_q, qd, qdd, p, pd, pdd of a motion of the joints."""
     c, s = cos[:3], sin[:3]
-    p = (*_point(par, c, s), *q[3:])
-    pd, pdd = platform_rates(limbs_of(par), c, s, p, qd, qdd)
-    return c, s, qd, qdd, p, (*pd, *qd[3:]), (*pdd, *qdd[3:])
+    p = (*point(Namespace(), par, c, s), *q[3:])
+    return c, s, qd, qdd, p, *platform_rates(par, c, s, p, qd, qdd)
 
 
 def _friction(par: Symbols, groups: Groups) -> list[Any]:
     tau, qd, qdd, direction, stribeck = groups
     total = []
     for i, s in enumerate(direction):
-        drive = drive_friction(par, i, qd[i], s, stribeck[i])
-        loss = friction_number(par, "load", i) * load_column(par, i, tau[i], qdd[i], s)
-        total.append(tau[i] + (drive + loss))
+        slide = sliding(par, i, qd[i], s, stribeck[i], tau[i], qdd[i])
+        total.append(tau[i] + axis_friction(Namespace(), par, i, slide))
     return total
 
 
-def drive_friction(par: Symbols, i: int, qd: Any, s: Any, stribeck: Any) -> Any:
-    """The friction of drive i without the share that grows with the load, in N m."""
-    forward, backward = dry_columns(s)
-    return (
-        friction_number(par, "viscous", i) * qd
-        + friction_number(par, "coulomb", i) * forward
-        + friction_number(par, "coulomb_negative", i) * backward
-        + friction_number(par, "stribeck", i) * (s * stribeck)
-        + friction_number(par, "offset", i)
-    )
-
-
-def dry_columns(s: Any) -> tuple[Any, Any]:
-    """max(s, 0) and min(s, 0), without a branch."""
-    return (s + casadi.fabs(s)) / 2, (s - casadi.fabs(s)) / 2
-
-
-def load_column(par: Symbols, i: int, tau: Any, qdd: Any, s: Any) -> Any:
-    """The load through gear i times the direction: what the gear loses per unit of its share."""
-    return casadi.fabs(tau - friction_number(par, "rotor", i) * qdd) * s
-
-
-def friction_number(par: Symbols, name: str, axis: int) -> Any:
-    """One of a drive's numbers."""
-    values = par[PLACES[name]]
-    assert len(values) == AXES
-    return values[axis]
+def sliding(
+    par: Symbols, i: int, qd: Any, direction: Any, stribeck: Any, tau: Any = 0.0, qdd: Any = 0.0
+) -> Sliding:
+    """How drive i slides under the torque without friction, with its direction and shape known."""
+    rotor = par[PLACES["rotor"]]
+    assert len(rotor) == AXES
+    return Sliding(qd, direction, stribeck, tau - rotor[i] * qdd)

@@ -9,9 +9,9 @@ from typing import Any
 
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.backends.limbs import limbs_of
-from deltadyn.dynamics.passive import SPINDLE_JOINTS, Pose, passive_torque
-from deltadyn.kinematics.limbs import platform_rates, strut
-from deltadyn.robot.settings import PASSIVE_JOINTS, Friction, PassiveFriction
+from deltadyn.dynamics.passive import passive_torque
+from deltadyn.kinematics.limbs import Pose, jacobian_columns, rods_of
+from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS, Friction, PassiveFriction
 from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of
 
 
@@ -72,17 +72,9 @@ def _asked_torque(
 ) -> list[Any]:
     """The simulator's own source, with friction tanh(rate) in every passive joint."""
     limbs, dof = limbs_of(par), len(p)
-    none = (0.0,) * dof
-    rods, e1, J = [], [], []
-    for i, limb in enumerate(limbs):
-        rod = strut(limb, c[i], s[i], p)
-        x = rod.radial * limb.ca - rod.tangential * limb.sa
-        rods.append((x, rod.radial * limb.sa + rod.tangential * limb.ca, rod.z))
-        radial = -limb.l1 * s[i]
-        e1.append((radial * limb.ca, radial * limb.sa, -limb.l1 * c[i]))
-        unit = tuple(float(j == i) for j in range(dof))
-        J.append(platform_rates(limbs, c, s, p, unit, none)[0])
-    pose = Pose(c, s, p, pd, none, tuple(rods), tuple(e1), tuple(J))
+    rods = rods_of(limbs, c, s, p)
+    e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(limbs))
+    pose = Pose(c, s, p, pd, (0.0,) * dof, tuple(rods.base), e1, tuple(jacobian_columns(rods)))
     items = tuple(PassiveFriction(name, 0.0, 1.0) for name in joints_of(dof))
     friction = Friction(passive=items, smoothing=1.0)
     pivot_z = par[PLACES["spindle"]][0]

@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from deltadyn.backends.components import parameters_of
+from deltadyn.backends.components import axis_friction, parameters_of
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.dynamics.exact import inverse_dynamics
+from deltadyn.dynamics.friction import LOAD, PACKED_TERMS
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
+from deltadyn.small import solve_symmetric
 from tools.kernel_models import (
     ARMS,
     Groups,
     Model,
     Namespace,
     Symbols,
-    drive_friction,
     groups_of,
     joint_motion,
+    sliding,
 )
+
+DRY = tuple(term for term in PACKED_TERMS if term is not LOAD)  # a kernel finds no load
 
 
 def term_models(dof: int) -> list[Model]:
@@ -76,11 +80,11 @@ def _forward(par: Symbols, groups: Groups) -> list[Any]:
     xp, numbers = Namespace(cos, sin), parameters_of(par, len(q))
     needed = inverse_dynamics(xp, numbers, *state, external=external)
     M = term_components(xp, numbers, c, s, qd, p, pd).M
-    right = [
-        tau[i] - drive_friction(par, i, qd[i], direction[i], stribeck[i]) - needed[i]
-        for i in range(len(q))
-    ]
-    return _solution(M, right)
+    right = []
+    for i in range(len(q)):
+        slide = sliding(par, i, qd[i], direction[i], stribeck[i])
+        right.append(tau[i] - axis_friction(xp, par, i, slide, DRY) - needed[i])
+    return solve_symmetric(M, right)
 
 
 def _payload(par: Symbols, groups: Groups) -> list[Any]:
@@ -105,20 +109,3 @@ def _of_one_kg(par: Symbols, numbers: ExactParameters) -> ExactParameters:
 
 def _in_a_row(terms: TermComponents) -> list[Any]:
     return [x for row in (*terms.M, *terms.C, terms.g) for x in row]
-
-
-def _solution(M: list[list[Any]], right: list[Any]) -> list[Any]:
-    """x with M x = right for a symmetric matrix: M = L D L^T, without a square root."""
-    size = len(right)
-    L = [[0.0] * size for _ in range(size)]
-    D: list[Any] = []  # zero where M is singular: x is then not finite
-    x = list(right)
-    for j in range(size):
-        scaled = [L[j][k] * D[k] for k in range(j)]
-        D.append(M[j][j] - sum(L[j][k] * scaled[k] for k in range(j)))
-        for i in range(j + 1, size):
-            L[i][j] = (M[i][j] - sum(L[i][k] * scaled[k] for k in range(j))) / D[j]
-        x[j] = x[j] - sum(L[j][k] * x[k] for k in range(j))
-    for j in reversed(range(size)):
-        x[j] = x[j] / D[j] - sum(L[i][j] * x[i] for i in range(j + 1, size))
-    return x

@@ -28,8 +28,9 @@ from deltadyn.backends.plant_layout import (
     STATE_PLACES,
 )
 from deltadyn.dynamics.passive import passive_torque
+from deltadyn.kinematics.limbs import pose_of
 from deltadyn.robot.settings import Friction, PassiveFriction
-from deltadyn.simulation.plant.mechanism import mechanism_terms, pose_of
+from deltadyn.simulation.plant.mechanism import mechanism_terms
 from tools.kernel_models import Groups, Model, Namespace, Symbols
 
 DIVISION = re.compile(r"    const real (v\d+) = (.+) / (v\d+);")

@@ -17,7 +17,7 @@ from benchmarks.cases import Case
 from benchmarks.peers.programs import SAME, DifferentTorqueError, PeerMissingError
 from benchmarks.peers.tree import SMALLEST_INERTIA, Tree, TreeBody
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.small import cross, dot
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]
 Engine = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]

@@ -10,7 +10,7 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.dynamics import exact, exact_parameters
-from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs, platform_point
+from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_point
 from deltadyn.reproduce.ladder import random_states
 
 
@@ -29,15 +29,8 @@ def traced(robot: dd.Robot) -> Any:
     par, dof = exact_parameters(robot), robot.dof
     inputs = [casadi.SX.sym(name, dof) for name in ("p", "pd", "pdd")]
     p, pd, pdd = (tuple(casadi.vertsplit(symbol)) for symbol in inputs)
-    arms = [arm_direction(Symbols, limb, p) for limb in limbs(robot)]
-    cos_q, sin_q = zip(*arms, strict=True)
-    rates = [
-        joint_rates(limb, *arm, p, pd, pdd) for limb, arm in zip(limbs(robot), arms, strict=True)
-    ]
-    qd, qdd = (
-        (*part, *rest)
-        for part, rest in zip(zip(*rates, strict=True), (pd[3:], pdd[3:]), strict=True)
-    )
+    cos_q, sin_q = arm_directions(Symbols, limbs(robot), p)
+    qd, qdd = joint_rates(limbs(robot), cos_q, sin_q, p, pd, pdd)
     tau = exact.inverse_dynamics(Symbols, par, cos_q, sin_q, qd, qdd, p, pd, pdd)
     back = platform_point(Symbols, limbs(robot), cos_q, sin_q)
     return casadi.Function("model", inputs, [casadi.vertcat(*tau), casadi.vertcat(*back)])

@@ -14,7 +14,7 @@ from tests.identification.motions import unequal
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import fast_columns
+from deltadyn.dynamics import columns
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification.information import AxisRows, axis_rows, gather
 from deltadyn.kinematics.workspace import working_cylinder
@@ -43,7 +43,7 @@ FRICTION: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several pieces of the NumPy path, the last one shorter."""
-    monkeypatch.setattr(fast_columns, "PIECE", 150)
+    monkeypatch.setattr(columns, "PIECE", 150)
 
 
 def same_rows(found: AxisRows | None, Y: FloatArray, tau: FloatArray) -> None:

@@ -8,9 +8,9 @@ import pytest
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import fast_columns
+from deltadyn.dynamics import columns
 from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.fast_columns import has_fast_rows, joint_state
+from deltadyn.dynamics.columns import has_axis_rows
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.lowpass import LowPass, decimated
@@ -25,16 +25,16 @@ def joints(robot: Robot, count: int) -> tuple[State, FloatArray, FloatArray, Flo
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Several pieces, the last one shorter; and no kernels, which would answer first."""
-    monkeypatch.setattr(fast_columns, "PIECE", 150)
+    monkeypatch.setattr(columns, "PIECE", 150)
     with kernels.switched_off():
         yield
 
 
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600", "nt-robot"])
-def test_states_equal_those_of_joints(name: str) -> None:
+def test_states_equal_those_of_the_kernels(name: str) -> None:
     robot = dd.load_robot(name)
-    _, q, qd, qdd = joints(robot, 400)
-    want, found = State.from_joints(robot, q, qd, qdd), joint_state(robot, q, qd, qdd)
+    want, q, qd, qdd = joints(robot, 400)
+    found = State.from_joints(robot, q, qd, qdd)
     for quantity in ("p", "pd", "pdd", "cos_q", "sin_q", "q", "qd", "qdd"):
         expected = getattr(want, quantity)
         error = np.abs(getattr(found, quantity) - expected).max()
@@ -44,7 +44,7 @@ def test_states_equal_those_of_joints(name: str) -> None:
 def test_a_state_does_not_change_with_the_arrays_it_came_from() -> None:
     robot = dd.load_robot("sipro-d3-1200")
     _, q, qd, qdd = joints(robot, 10)
-    state = joint_state(robot, q, qd, qdd)
+    state = State.from_joints(robot, q, qd, qdd)
     before = state.qd.copy()
     qd[:] = 0.0
     np.testing.assert_array_equal(state.qd, before)
@@ -55,20 +55,22 @@ def test_what_cannot_be_is_refused_as_elsewhere() -> None:
     _, q, qd, qdd = joints(robot, 300)
     q[200] = [3.1, 0.0, 0.0]
     with pytest.raises(UnreachableError, match=r"no platform position closes the loop"):
-        joint_state(robot, q, qd, qdd)
+        State.from_joints(robot, q, qd, qdd)
     q[200] = q[0]
     qdd[250, 1] = np.nan
     with pytest.raises(InputError, match=r"qdd at row 250, axis 1 is nan"):
-        joint_state(robot, q, qd, qdd)
+        State.from_joints(robot, q, qd, qdd)
     with pytest.raises(InputError, match=r"shape of q"):
-        joint_state(robot, q[:, :2], qd, qdd)
+        State.from_joints(robot, q[:, :2], qd, qdd)
 
 
 def test_other_models_go_the_common_way() -> None:
     robot = dd.load_robot("sipro-d3-1200")
-    assert not has_fast_rows(robot, "rigid")
-    assert not has_fast_rows(dd.load_robot("abb-irb360-6-1600"), "exact")
-    assert not has_fast_rows(robot.with_friction(load=(0.1, 0.1, 0.1)), "exact")
+    assert not has_axis_rows(robot, "rigid")
+    four = dd.load_robot("abb-irb360-6-1600")  # with friction in passive joints
+    assert not has_axis_rows(four, "exact")
+    assert has_axis_rows(four.with_friction(passive=()), "exact")
+    assert not has_axis_rows(robot.with_friction(load=(0.1, 0.1, 0.1)), "exact")
 
 
 @pytest.mark.parametrize("band", [12.0, 40.0, 150.0, 390.0])

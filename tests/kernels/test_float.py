@@ -41,7 +41,7 @@ ptrdiff_t run_floats(
         const table t = { (char *)arrays[a], width * hop, hop, k->width[a] };
         tables[a] = t;
     }
-    return run_all(k, friction, par, tables, rows);
+    return run_all(k, friction, par, tables, rows, NULL);
 }
 """
 
@@ -90,7 +90,7 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
     tau = rng.normal(size=state.q.shape) * 20
     arms = [state.cos_q, state.sin_q]
     joints, platform = [state.q, state.qd, state.qdd], [state.p, state.pd, state.pdd]
-    kind = re.sub(r"_[34](_tied|_sine)*$", "", name)
+    kind = re.sub(r"_[34]$", "", name)
     known = {
         "inverse_kinematics": platform[:1],
         "forward_kinematics": joints[:1],
@@ -99,12 +99,8 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
         "state_torque": [*arms, *joints[1:], *platform, wrench],
         "platform_torque": platform,
         "joint_torque": joints,
-        "columns": [*arms, *joints[1:], *platform],
         "rows": [*arms, *joints[1:], *platform],
-        "dry_columns": [state.qd],
-        "dry_columns_by_direction": [state.qd],
-        "stribeck_column": [state.qd],
-        "load_column": [state.qd, state.qdd, tau],
+        "friction_columns": [state.qd, state.qdd, tau],
         "mass": [*arms, state.p],
         "terms": [*arms, state.qd, *platform[:2]],
         "joint_terms": joints[:2],

@@ -14,7 +14,7 @@ from deltadyn.kinematics import (
     jacobian_rate,
     singularity,
 )
-from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs, platform_point
+from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_point
 from deltadyn.robot import Robot
 
 STEP = 1e-30  # imaginary: its square vanishes, so the derivative is exact to rounding
@@ -27,8 +27,8 @@ by_robot = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name
 def angle_rates_by_complex_step(robot: Robot, p: FloatArray, pd: FloatArray) -> FloatArray:
     """d theta_i along pd (N, 3), from cos and sin of the generic core: c ds - s dc."""
     z = tuple((p[:, k] + 1j * STEP * pd[:, k]) for k in range(3))
-    pairs = [arm_direction(np, limb, z) for limb in limbs(robot)]
-    return np.stack([(c.real * s.imag - s.real * c.imag) / STEP for c, s in pairs], axis=-1)
+    arms = zip(*arm_directions(np, limbs(robot), z), strict=True)
+    return np.stack([(c.real * s.imag - s.real * c.imag) / STEP for c, s in arms], axis=-1)
 
 
 @given(robots, positions)
@@ -81,11 +81,11 @@ def test_joint_rates_by_complex_step(robot: Robot) -> None:
     at = tuple((p + pd * t).T)
     going = tuple((pd + pdd * t).T)
     still = tuple(np.zeros_like(x) for x in at)
-    for i, limb in enumerate(limbs(robot)):
-        c, s = arm_direction(np, limb, at)
-        qd, _ = joint_rates(limb, c, s, at, going, still)
+    c, s = arm_directions(np, limbs(robot), at)
+    qd, _ = joint_rates(limbs(robot), c, s, at, going, still)
+    for i in range(3):
         # Rounding of terms of some 100 rad/s^2.
-        np.testing.assert_allclose(state.qdd[:, i], qd.imag / STEP, rtol=1e-12, atol=1e-11)
+        np.testing.assert_allclose(state.qdd[:, i], qd[i].imag / STEP, rtol=1e-12, atol=1e-11)
 
 
 @by_robot

@@ -18,7 +18,8 @@ from deltadyn.kinematics import (
     spindle_point,
     spindle_singularity,
 )
-from deltadyn.kinematics.spindle import SYSTEMS, System, spin_map, telescope, telescope_rate
+from deltadyn.kinematics.platform import spin_map, telescope, telescope_rate
+from deltadyn.kinematics.spindle import SYSTEMS, System
 
 PIVOT = 0.03  # m, upper joint 0.05 above the base, lower joint 0.02 above the platform
 H = 1e-6  # s: central differences lose h^2 of third derivatives (1e3 / s^3) and 1e-16 / h

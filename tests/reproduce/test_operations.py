@@ -7,7 +7,6 @@ import pytest
 
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
-from deltadyn.kinematics.limbs import cross, dot
 from deltadyn.report.papers.audit import counts_table
 from deltadyn.reproduce import operation_counts
 from deltadyn.reproduce.audit.operations import (
@@ -19,6 +18,7 @@ from deltadyn.reproduce.audit.operations import (
     exact_from_platform,
 )
 from deltadyn.robot.file import load_robot
+from deltadyn.small import cross, dot
 
 D3 = load_robot("sipro-d3-1200")
 TELESCOPIC = load_robot("telescopic-delta")

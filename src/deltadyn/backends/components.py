@@ -6,6 +6,7 @@ the motion; `xp` is NumPy or `jax.numpy`. Nothing raises: what does not exist is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,21 @@ from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.layout import PLACES
 from deltadyn.backends.limbs import joint_state, limbs_of, platform_state
 from deltadyn.dynamics.exact import inverse_dynamics
+from deltadyn.dynamics.friction import (
+    LOAD,
+    PACKED_TERMS,
+    STRIBECK,
+    Sliding,
+    Term,
+    direction,
+    friction_sum,
+    stribeck_shape,
+)
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
-from deltadyn.tracing import repeat
+from deltadyn.small import accelerations_with_losses, solve_symmetric
 
 Components = tuple[Component, ...]
-GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
 
 
 class FrictionTerms(NamedTuple):
@@ -95,13 +105,10 @@ def torque(
     tau = inverse_dynamics(xp, parameters_of(par, len(pose.p)), *pose, external)
     if friction is None:
         return tau
-    loss = drive_friction(xp, par, pose.qd, friction)
-    total = [a + b for a, b in zip(tau, loss, strict=True)]
-    if friction.load:
-        share, rotor = par[PLACES["load"]], par[PLACES["rotor"]]
-        for i, s in enumerate(directions(xp, par, pose.qd, friction)):
-            total[i] = total[i] + share[i] * xp.abs(tau[i] - rotor[i] * pose.qdd[i]) * s
-    return total
+    rotor = par[PLACES["rotor"]]
+    load = [torque - rotor[i] * pose.qdd[i] for i, torque in enumerate(tau)]
+    loss = drive_friction(xp, par, pose.qd, friction, load)
+    return [a + b for a, b in zip(tau, loss, strict=True)]
 
 
 def directions(xp: Any, par: Components, qd: Components, terms: FrictionTerms) -> list[Component]:
@@ -111,25 +118,40 @@ def directions(xp: Any, par: Components, qd: Components, terms: FrictionTerms) -
     width = par[PLACES["smoothing"]][0]
     smooth = width > 0
     safe = xp.where(smooth, width, 1.0)
-    return [xp.where(smooth, xp.tanh(rate / safe), xp.sign(rate)) for rate in qd]
+    return [xp.where(smooth, direction(rate, safe, xp), xp.sign(rate)) for rate in qd]
 
 
 def drive_friction(
-    xp: Any, par: Components, qd: Components, terms: FrictionTerms
+    xp: Any,
+    par: Components,
+    qd: Components,
+    terms: FrictionTerms,
+    load: list[Component] | None = None,
 ) -> list[Component]:
-    """Friction of the drives without the share that grows with the load, in N m."""
-    viscous, ahead, back = (par[PLACES[n]] for n in ("viscous", "coulomb", "coulomb_negative"))
-    offset, size, width = (par[PLACES[n]] for n in ("offset", "stribeck", "stribeck_velocity"))
+    """Friction of the drives, in N m; without a load no share that grows with it."""
+    left_out = {
+        term for term, present in ((STRIBECK, terms.stribeck), (LOAD, terms.load)) if not present
+    }
+    if load is None:
+        left_out.add(LOAD)
+    chosen = [term for term in PACKED_TERMS if term not in left_out]
+    width = par[PLACES["stribeck_velocity"]]
     out = []
-    for i, s in enumerate(directions(xp, par, qd, terms)):
-        # ahead max(s, 0) + back min(s, 0), without a branch
-        tau = viscous[i] * qd[i] + (ahead[i] + back[i]) / 2 * s
-        tau = tau + (ahead[i] - back[i]) / 2 * xp.abs(s) + offset[i]
+    for i, turn in enumerate(directions(xp, par, qd, terms)):
+        shape = None
         if terms.stribeck:
-            ratio = qd[i] / xp.where(width[i] > 0, width[i], 1.0)
-            tau = tau + size[i] * s * xp.exp(-ratio * ratio)
-        out.append(tau)
+            shape = stribeck_shape(xp, qd[i], xp.where(width[i] > 0, width[i], 1.0))
+        slide = Sliding(qd[i], turn, shape, None if load is None else load[i])
+        out.append(axis_friction(xp, par, i, slide, chosen))
     return out
+
+
+def axis_friction(
+    xp: Any, par: Components, axis: int, slide: Sliding, terms: Sequence[Term] = PACKED_TERMS
+) -> Component:
+    """The friction of one drive with these terms, in N m."""
+    numbers = [par[PLACES[term.field]][axis] for term in terms]
+    return friction_sum(xp, terms, numbers, slide)
 
 
 def terms_of(xp: Any, par: Components, pose: Pose) -> TermComponents:
@@ -156,62 +178,8 @@ def acceleration(
         loss = drive_friction(xp, par, qd, friction)
         given = [a - b for a, b in zip(tau, loss, strict=True)]
         if friction.load:
-            return _with_gear_loss(xp, par, M, needed, given, directions(xp, par, qd, friction))
-    return solve(M, [a - b for a, b in zip(given, needed, strict=True)])
-
-
-def solve(M: list[list[Component]], right: list[Component]) -> list[Component]:
-    """x with M x = right for a symmetric M, by L D L^T."""
-    n = len(right)
-    L: list[list[Component]] = [[0.0] * n for _ in range(n)]
-    D: list[Component] = []
-    over: list[Component] = []
-    for j in range(n):
-        scaled = [L[j][k] * D[k] for k in range(j)]
-        D.append(M[j][j] - sum(L[j][k] * scaled[k] for k in range(j)))
-        over.append(1 / D[j])
-        for i in range(j + 1, n):
-            L[i][j] = (M[i][j] - sum(L[i][k] * scaled[k] for k in range(j))) * over[j]
-    y: list[Component] = []
-    for i in range(n):
-        y.append(right[i] - sum(L[i][k] * y[k] for k in range(i)))
-    x: list[Component] = [y[i] * over[i] for i in range(n)]
-    for i in reversed(range(n)):
-        x[i] = x[i] - sum(L[k][i] * x[k] for k in range(i + 1, n))
-    return x
-
-
-def _with_gear_loss(
-    xp: Any,
-    par: Components,
-    M: list[list[Component]],
-    needed: list[Component],
-    given: list[Component],
-    direction: list[Component],
-) -> list[Component]:
-    """tau = load + rotor qdd + mu s |load|: linear once the signs of the loads are known.
-
-    NaN where no pattern of signs settles.
-    """
-    n, rotor, mu = len(given), par[PLACES["rotor"]], par[PLACES["load"]]
-    loss = [mu[i] * direction[i] for i in range(n)]
-    behind = [[M[i][j] - (rotor[i] if i == j else 0.0) for j in range(n)] for i in range(n)]
-
-    def step(carry: Any) -> Any:
-        sign, _, _ = carry
-        # (1 + share) load + rotor qdd = given, divided by 1 + share: symmetric again
-        scale = [1 / (1 + loss[i] * sign[i]) for i in range(n)]
-        A = [list(row) for row in behind]
-        for i in range(n):
-            A[i][i] = behind[i][i] + rotor[i] * scale[i]
-        qdd = solve(A, [given[i] * scale[i] - needed[i] for i in range(n)])
-        load = [sum(behind[i][j] * qdd[j] for j in range(n)) + needed[i] for i in range(n)]
-        now = tuple(xp.where(load[i] == 0, sign[i], xp.sign(load[i])) for i in range(n))
-        settled = now[0] == sign[0]
-        for i in range(1, n):
-            settled = settled & (now[i] == sign[i])
-        return now, tuple(qdd), settled
-
-    start = tuple(xp.sign(x) + 0.0 * y for x, y in zip(given, needed, strict=True))
-    _, qdd, settled = repeat(xp, GEAR_ROUNDS, step, (start, start, start[0] == start[0]))
-    return [xp.where(settled, x, np.nan) for x in qdd]
+            share, rotor = par[PLACES["load"]], par[PLACES["rotor"]]
+            turns = directions(xp, par, qd, friction)
+            loss = [share[i] * turn for i, turn in enumerate(turns)]
+            return accelerations_with_losses(xp, M, needed, given, loss, rotor)
+    return solve_symmetric(M, [a - b for a, b in zip(given, needed, strict=True)])

@@ -25,9 +25,8 @@ from deltadyn.backends.limbs import (
     point,
 )
 from deltadyn.backends.packed import packed_parameters
-from deltadyn.dynamics import exact
+from deltadyn.dynamics.columns import inertial_columns as inertial_columns_of
 from deltadyn.dynamics.models import MODELS
-from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, Three
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -339,36 +338,12 @@ def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array,
 
 
 def _columns(par: Array, *arrays: Array, tied: bool, sine: bool) -> Array:
-    """The slope of the torque by its parameters, in which it is linear."""
-    jnp, jax = jax_numpy(), import_module("jax")
+    """Y (N, dof, n) of the inertial parameters."""
+    jnp = jax_numpy()
     pose = Pose(*(split(array) for array in arrays))
+    J = jacobian_columns(split(par), pose.c, pose.s, pose.p)
     known = components.parameters_of(split(par), len(pose.p))
-    arms = 1 if tied else 3
-    widths = [1, *[arms] * (4 if sine else 3), 7 if known.spindle is not None else 0]
-
-    def torque(values: Array) -> Array:
-        numbers = with_values(known, split(values), arms, sine)
-        return joined(exact.inverse_dynamics(jnp, numbers, *pose))[0]
-
-    zero = jnp.zeros(sum(widths), dtype=pose.p[0].dtype)
-    return jax.jacfwd(torque)(zero)
-
-
-def with_values(
-    known: ExactParameters, values: tuple[Array, ...], arms: int, sine: bool
-) -> ExactParameters:
-    """The same geometry and gravity with other inertial parameters, in the columns' order."""
-
-    def three(block: int) -> Three:
-        first = 1 + block * arms
-        last = first + arms - 1
-        return values[first], values[(first + last) // 2], values[last]
-
-    end = 1 + (4 if sine else 3) * arms
-    spindle = known.spindle
-    if spindle is not None:
-        spindle = SpindleParameters(spindle.pivot_z, *values[end:])
-    G_s = three(3) if sine else (0.0, 0.0, 0.0)
-    return ExactParameters(
-        known.limbs, known.gravity, values[0], three(0), three(1), three(2), G_s, spindle
-    )
+    columns = inertial_columns_of(jnp, known, J, *pose, tied=tied, sine=sine)
+    like = 0 * pose.p[0]  # some entries are plain numbers
+    rows = ([column[axis] + like for column in columns] for axis in range(len(pose.p)))
+    return jnp.stack(joined(*rows), axis=-2)

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import available as kernels_available
 from deltadyn.backends import fits as kernels_fit
 from deltadyn.backends import packed
 from deltadyn.backends import run as run_kernel
-from deltadyn.dynamics.friction import direction, drive_friction, load_friction, through_gear
+from deltadyn.backends.generated.table import ROWS
+from deltadyn.backends.loader import fill as fill_kernel
+from deltadyn.dynamics.friction import (
+    BACKWARD,
+    COULOMB,
+    FORWARD,
+    PACKED_TERMS,
+    direction,
+    drive_friction,
+    drive_terms,
+    load_friction,
+    through_gear,
+)
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import PASSIVE_JOINTS
+from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 
-SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
+IntArray = npt.NDArray[np.int32]
 
 
 def compiled_torque(
@@ -73,22 +87,30 @@ def rows_of(joint: str) -> int:
     return 1 if joint in SPINDLE_JOINTS else 3
 
 
-def compiled_columns(
-    robot: Robot, state: State, count: int, *, tied: bool, com_offset: bool, more: int = 0
-) -> FloatArray | None:
-    """The `count` inertial columns of the exact model's regressor and `more` columns of zeros.
+#: For each friction term of a robot those of the friction kernel that make it up.
+_PARTS = {COULOMB.name: (FORWARD.name, BACKWARD.name)}
 
-    Y is (N, dof, count + more). None where the kernels cannot answer: they are not in use or the
-    state is not made of doubles.
+
+def compiled_columns(
+    robot: Robot, state: State, count: int, *, tied: bool, com_offset: bool, friction: bool = False
+) -> FloatArray | None:
+    """The `count` inertial columns of the exact model's regressor, and the drives' friction.
+
+    Y is (N, dof, n), with zeros where the columns of passive joints go. None where the kernels
+    cannot answer: they are not in use or the state is not made of doubles.
     """
     motion, dof = _motion(state), robot.dof
     if not kernels_available() or not kernels_fit(*motion):
         return None
-    Y = (np.zeros if more else np.empty)((len(state), dof, count + more))
-    name = f"columns_{dof}{'_tied' if tied else ''}{'_sine' if com_offset else ''}"
-    axes = [Y[:, axis, :count] for axis in range(dof)]
-    run_kernel(name, packed.packed_parameters(robot), motion, axes)
-    return Y
+    par = packed.packed_parameters(robot)
+    terms = _term_names(robot) if friction else ()
+    width = count + dof * len(terms) + (2 * len(robot.friction.passive) if friction else 0)
+    Y = np.zeros((len(state), dof * width))
+    fill_kernel(f"rows_{dof}", par, _row_places(dof, tied, com_offset, width), motion, Y)
+    if friction:
+        places = _drive_places(dof, terms, count, width)
+        _fill_friction(robot, state, par, places, Y)
+    return Y.reshape(-1, dof, width)
 
 
 def compiled_rows(robot: Robot, state: State, out: Sequence[FloatArray]) -> None:
@@ -109,25 +131,83 @@ def drive_columns_compiled(robot: Robot, state: State) -> bool:
     return kernels_available() and kernels_fit(*_motion(state)) and not robot.friction.passive
 
 
-def compiled_drive_columns(robot: Robot, state: State, out: Sequence[FloatArray]) -> None:
-    """Fill `out`, one array (N, dof) per term, with the diagonals of the drives' friction columns.
+def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
+    """Fill `out` (dof, terms, N) with the diagonals of the drives' friction columns.
 
-    The terms are in the order of `friction_columns`.
+    The terms are in the order of `drive_terms`.
     """
-    friction, dof, par = robot.friction, robot.dof, packed.packed_parameters(robot)
-    motion = _motion(state)
-    split = friction.coulomb_negative is not None
-    name, dry = ("dry_columns_by_direction", 3) if split else ("dry_columns", 2)
-    run_kernel(f"{name}_{dof}", par, [state.qd], out[:dry])
-    terms = iter(out[dry:])
-    if friction.stribeck is not None:
-        run_kernel(f"stribeck_column_{dof}", par, [state.qd], [next(terms)])
-    if friction.offset is not None:
-        next(terms)[:] = 1.0
-    if friction.load is not None:
-        tau = np.empty((len(state), dof))
-        run_kernel(f"state_torque_{dof}", par, (*motion, np.zeros(dof)), [tau])
-        run_kernel(f"load_column_{dof}", par, [state.qd, state.qdd, tau], [next(terms)])
+    terms, dof = _term_names(robot), robot.dof
+    diagonals = np.empty((len(terms) * dof, len(state)))
+    places = _drive_places(dof, terms, 0, 0)
+    _fill_friction(robot, state, packed.packed_parameters(robot), places, diagonals.T)
+    out[:] = diagonals.reshape(len(terms), dof, -1).transpose(1, 0, 2)
+
+
+def _fill_friction(
+    robot: Robot, state: State, par: FloatArray, places: IntArray, out: FloatArray
+) -> None:
+    tau = np.zeros(robot.dof)  # looked at by the gear's loss alone
+    if robot.friction.load is not None:
+        tau = np.empty((len(state), robot.dof))
+        run_kernel(f"state_torque_{robot.dof}", par, (*_motion(state), np.zeros(robot.dof)), [tau])
+        passive = compiled_passive(robot, state) if robot.friction.passive else None
+        tau = tau if passive is None else tau + passive  # what goes through the gears
+    inputs = (state.qd, state.qdd, tau)
+    fill_kernel(f"friction_columns_{robot.dof}", par, places, inputs, out)
+
+
+def _term_names(robot: Robot) -> tuple[str, ...]:
+    return tuple(term.name for term in drive_terms(robot.friction))
+
+
+@lru_cache(maxsize=64)
+def _row_places(dof: int, tied: bool, sine: bool, width: int) -> IntArray:
+    """Where the columns of rows_3 or rows_4 go in Y (N, dof * width)."""
+    wide = 1 + 3 * 4 + (7 if dof == 4 else 0)
+    kinds = 4 if sine else 3
+    arms = 1 if tied else 3
+    narrow = [0]
+    narrow += [
+        -1 if kind >= kinds else 1 + arms * kind + (0 if tied else arm)
+        for kind in range(4)
+        for arm in range(3)
+    ]
+    narrow += [1 + arms * kinds + k for k in range(wide - len(narrow))]
+    return encoded(
+        axis * width + narrow[k] if narrow[k] >= 0 else -1
+        for axis, own in enumerate(ROWS[dof])
+        for k in own
+    )
+
+
+@lru_cache(maxsize=64)
+def _drive_places(dof: int, terms: tuple[str, ...], first: int, width: int) -> IntArray:
+    """Where the columns of the friction kernel go: term t of an axis at its own place.
+
+    In Y (N, dof * width) term t of axis a is at a * width + first + t * dof + a; with a width of 0
+    that is the place in a list of diagonals.
+    """
+    place = {}
+    for t, name in enumerate(terms):
+        for part in _PARTS.get(name, (name,)):
+            place[part] = t
+    return encoded(
+        axis * width + first + place[term.name] * dof + axis if term.name in place else -1
+        for term in PACKED_TERMS
+        for axis in range(dof)
+    )
+
+
+def encoded(places: Iterable[int]) -> IntArray:
+    """Places as the extension reads them: twice the place, one more where it adds; -1: nowhere."""
+    seen: set[int] = set()
+    out = []
+    for place in places:
+        out.append(-1 if place < 0 else 2 * place + (place in seen))
+        seen.add(place)
+    code = np.array(out, dtype=np.int32)
+    code.flags.writeable = False
+    return code
 
 
 def compiled_terms(

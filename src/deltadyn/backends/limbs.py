@@ -13,17 +13,8 @@ import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.layout import KINEMATIC, PLACES
-from deltadyn.kinematics.limbs import (
-    Limb,
-    arm_direction,
-    cross,
-    dot,
-    joint_rates,
-    limbs,
-    platform_point,
-    platform_rates,
-    strut,
-)
+from deltadyn.kinematics import limbs as closed_forms
+from deltadyn.kinematics.limbs import Limb, limbs, platform_point
 from deltadyn.robot import Robot
 
 # The robot's geometry as the compiled kernels read it.
@@ -53,10 +44,7 @@ def limbs_of(par: Components) -> tuple[Limb, Limb, Limb]:
 
 def arms(xp: Any, par: Components, p: Components) -> tuple[Components, Components]:
     """cos and sin of the arms' angles at platform points p."""
-    elbow = par[PLACES["elbow"]]
-    pairs = [arm_direction(xp, limb, p, elbow[i]) for i, limb in enumerate(limbs_of(par))]
-    c, s = zip(*pairs, strict=True)
-    return c, s
+    return closed_forms.arm_directions(xp, limbs_of(par), p, par[PLACES["elbow"]])
 
 
 def point(xp: Any, par: Components, c: Components, s: Components) -> Components:
@@ -69,9 +57,7 @@ def platform_state(
 ) -> tuple[Components, Components, Components, Components]:
     """c, s, qd, qdd of a platform motion; psi passes through."""
     c, s = arms(xp, par, p)
-    rates = [joint_rates(limb, c[i], s[i], p, pd, pdd) for i, limb in enumerate(limbs_of(par))]
-    qd, qdd = zip(*rates, strict=True)
-    return c, s, (*qd, *pd[3:]), (*qdd, *pdd[3:])
+    return c, s, *closed_forms.joint_rates(limbs_of(par), c, s, p, pd, pdd)
 
 
 def joint_state(
@@ -80,25 +66,20 @@ def joint_state(
     """c, s, p, pd, pdd of a joint motion; psi passes through."""
     c, s = tuple(xp.cos(x) for x in q[:3]), tuple(xp.sin(x) for x in q[:3])
     p = (*point(xp, par, c, s), *q[3:])
-    pd, pdd = platform_rates(limbs_of(par), c, s, p, qd, qdd)
-    return c, s, p, (*pd, *qd[3:]), (*pdd, *qdd[3:])
+    return c, s, p, *platform_rates(par, c, s, p, qd, qdd)
+
+
+def platform_rates(
+    par: Components, c: Components, s: Components, p: Components, qd: Components, qdd: Components
+) -> tuple[Components, Components]:
+    """pd and pdd of a joint motion at a known pose; psi passes through."""
+    three = limbs_of(par)
+    rods = closed_forms.rods_of(three, c, s, p)
+    return closed_forms.platform_rates(three, rods, c, s, qd, qdd)
 
 
 def jacobian_columns(
     par: Components, c: Components, s: Components, p: Components
 ) -> list[Components]:
     """dp/dq_i of the three arms: pd = sum of column i times qd_i."""
-    struts, rods = [], []
-    for i, limb in enumerate(limbs_of(par)):
-        rod = strut(limb, c[i], s[i], p)
-        struts.append(rod)
-        rods.append(
-            (
-                rod.radial * limb.ca - rod.tangential * limb.sa,
-                rod.radial * limb.sa + rod.tangential * limb.ca,
-                rod.z,
-            )
-        )
-    normals = (cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1]))
-    over = 1 / dot(rods[0], normals[0])
-    return [tuple(part * (struts[i].d * over) for part in normals[i]) for i in range(3)]
+    return closed_forms.jacobian_columns(closed_forms.rods_of(limbs_of(par), c, s, p))

@@ -116,6 +116,35 @@ def run(
         return sum(pool.map(piece, range(0, count, PIECE)))
 
 
+def fill(
+    name: str,
+    par: FloatArray,
+    places: npt.NDArray[np.int32],
+    inputs: Sequence[Array],
+    output: Array,
+) -> None:
+    """Put the columns of a kernel at chosen places of one array (N, width); the rest stays.
+
+    `places` holds -1 for a column that is left out, else twice its place, and one more where it
+    is added to what an earlier column of the kernel put there.
+    """
+    module, number = _loaded.module, _NUMBERS[name]
+    if module is None:
+        raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
+
+    def piece(start: int, size: int) -> None:
+        rows = slice(start, start + size)
+        parts = (array[rows] if array.ndim == 2 else array for array in inputs)
+        module.fill(number, False, par, places, *parts, output[rows])
+
+    workers = threads() if len(output) > THREADED else 1
+    if workers == 1:
+        module.fill(number, False, par, places, *inputs, output)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda start: piece(start, PIECE), range(0, len(output), PIECE)))
+
+
 def run_row(name: str, par: FloatArray, friction: bool, *arrays: Any) -> int:
     """`run` for one sample without a look at the arrays, which the extension checks."""
     module = _loaded.module

@@ -11,8 +11,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.limbs import packed_limbs
-from deltadyn.dynamics.columns import SPINDLE_NAMES
-from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
+from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 

@@ -9,10 +9,10 @@ The generated C holds the same places as an enumeration.
 from __future__ import annotations
 
 from deltadyn.backends.layout import AXES, COUNT
+from deltadyn.robot.settings import LIMB_JOINTS as LIMB_JOINTS
+from deltadyn.robot.settings import SPINDLE_JOINTS as SPINDLE_JOINTS
 
 #: The passive joints in the order of their numbers: those of the limbs, then those of the spindle.
-LIMB_JOINTS = ("elbow_swing", "elbow_sway", "platform_swing", "platform_sway")
-SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
 JOINTS = (*LIMB_JOINTS, *SPINDLE_JOINTS)
 
 #: Name and width of every entry behind those of `layout`, in order.

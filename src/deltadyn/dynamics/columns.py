@@ -1,21 +1,191 @@
-"""The exact model's regressor: one column per inertial base parameter."""
+"""The exact model's regressor: one column per inertial base parameter.
+
+`inertial_columns` is the one source of the columns, over components: NumPy, real or complex, JAX
+and CasADi symbols run through it. A column is a torque per axis; what is zero in any motion is the
+plain number 0.0, so that callers can leave it out.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import CHUNK, Component, FloatArray, chunks, namespace
+from deltadyn.arrays import columns as components_of
 from deltadyn.backends import kernels
-from deltadyn.dynamics.friction import Columns
-from deltadyn.dynamics.parameters import exact_parameters
-from deltadyn.dynamics.terms import PlatformMap, platform_map, shaft_rotation
-from deltadyn.kinematics.spindle import SpindleGeometry
+from deltadyn.dynamics.exact import spindle_forces
+from deltadyn.dynamics.friction import (
+    Columns,
+    drive_terms,
+    friction_columns,
+    friction_names,
+    passive_columns,
+    passive_friction,
+    sliding,
+)
+from deltadyn.dynamics.parameters import (
+    SPINDLE_NAMES,
+    SPINDLE_UNITS,
+    ExactParameters,
+    SpindleParameters,
+    exact_parameters,
+)
+from deltadyn.kinematics.limbs import jacobian_columns, rods_of
+from deltadyn.kinematics.platform import telescope, telescope_acceleration, telescope_rate, turned
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.small import Vector, dot
 from deltadyn.tracing import on_jax
 
-SPINDLE_NAMES = ("H", "kappa", "mu", "I_axial", "h_x", "h_y", "I_psi")
-SPINDLE_UNITS = ("kg m^2", "kg m", "kg m", "kg m^2", "kg m", "kg m", "kg m^2")
+LIMB_UNITS = {"m_x": "kg", "A": "kg m^2", "G": "kg m", "G_s": "kg m"}
+
+Column = list[Component]
+
+PIECE = CHUNK  # samples that go through the columns at a time
+
+
+def inertial_columns(
+    xp: Any,
+    par: ExactParameters,
+    J: list[Vector],
+    cos_q: Vector,
+    sin_q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    p: Vector,
+    pd: Vector,
+    pdd: Vector,
+    *,
+    tied: bool,
+    sine: bool,
+) -> list[Column]:
+    """M_P, then m_x, A, G [, G_s] of the limbs, tied or per arm, then the spindle's seven.
+
+    J holds the columns dp/dq_i of the arms; of `par` the geometry and gravity are read. With
+    tau = dT/dq.. of the exact model, linear in its parameters:
+    M_P: J^T (pdd + g z),  m_x,i: J^T (E'_i qdd_i + E''_i qd_i^2 + g z) + E'_i.pdd on axis i,
+    A_i: qdd_i,  G_i and G_s,i: what gravity asks of axis i.
+    """
+    dof, g = len(p), par.gravity
+
+    def to_joints(force: Vector, torque: Component = 0.0) -> Column:
+        return [*(dot(column, force) for column in J), torque][:dof]
+
+    own: dict[str, list[Component]] = {"m_x": [], "A": [], "G": [], "G_s": []}
+    elbows: list[Vector] = []
+    for i, limb in enumerate(par.limbs):
+        c, s = cos_q[i], sin_q[i]
+        x, y, z = limb.elbow_force(1.0, c, s, qd[i], qdd[i])
+        elbows.append((x, y, z + g))
+        own["m_x"].append(limb.along_slope(1.0, c, s, pdd))
+        own["A"].append(qdd[i])
+        by_G, by_G_s = limb.gravity_columns(c, s, g)
+        own["G"].append(by_G)
+        own["G_s"].append(by_G_s)
+    found = [to_joints((pdd[0], pdd[1], pdd[2] + g))]
+    groups = ([0, 1, 2],) if tied else ([0], [1], [2])
+    for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
+        for arms in groups:
+            column: Column = [0.0] * dof
+            if name == "m_x":
+                force = tuple(
+                    sum(elbows[i][k] for i in arms[1:]) + elbows[arms[0]][k] for k in range(3)
+                )
+                column = to_joints(force)
+            for i in arms:
+                column[i] = column[i] + own[name][i]
+            found.append(column)
+    if par.spindle is not None:
+        found += _spindle_columns(xp, par.spindle, g, to_joints, p, pd, pdd)
+    return found
+
+
+def _spindle_columns(
+    xp: Any,
+    par: SpindleParameters,
+    g: Any,
+    to_joints: Any,
+    p: Vector,
+    pd: Vector,
+    pdd: Vector,
+) -> list[Column]:
+    """H, kappa, mu, I_axial, h_x, h_y, I_psi (equations in `dynamics.exact.spindle_forces`).
+
+    With B = dv/dp: H asks B vdd of the platform, kappa -(B pdd + vdd + g B z), mu g B z; the
+    effector's first moments turn with psi; the shaft's spin comes from the model itself.
+    """
+    rod = telescope(xp, par.pivot_z, p)
+    rate = telescope_rate(rod, pd)
+    vdd = telescope_acceleration(rod, rate, pdd).v
+    over, vz = 1 / rod.l, rod.v[2]
+    lift = (-g * rod.v[0] * vz * over, -g * rod.v[1] * vz * over, g * (1 - vz * vz) * over)
+    drawn = turned(rod, pdd)
+    unit = SpindleParameters(par.pivot_z, *(float(name == "I_axial") for name in SPINDLE_NAMES))
+    shaft = spindle_forces(xp, unit, 0.0, p, pd, pdd)
+    c, s, turn2 = xp.cos(p[3]), xp.sin(p[3]), pd[3] * pd[3]
+
+    def offset(hx: Component, hy: Component) -> Column:  # a first moment along (hx, hy)
+        force = (-hy * pdd[3] - hx * turn2, hx * pdd[3] - hy * turn2, 0.0)
+        return list(to_joints(force, hx * pdd[1] - hy * pdd[0]))
+
+    return [
+        to_joints(turned(rod, vdd)),
+        to_joints(tuple(-drawn[k] - vdd[k] - lift[k] for k in range(3))),
+        to_joints(lift),
+        to_joints(shaft.force, shaft.torque),
+        offset(c, s),
+        offset(-s, c),
+        [0.0, 0.0, 0.0, pdd[3]],
+    ]
+
+
+def inertial_values(
+    par: ExactParameters, tied: bool, sine: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
+    """Names, units and values of the columns, in their order."""
+    names, units, values = ["M_P"], ["kg"], [float(par.M_P)]
+    for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
+        own = getattr(par, name)
+        names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
+        units += [LIMB_UNITS[name]] * (1 if tied else 3)
+        values += [float(value) for value in (own[:1] if tied else own)]
+    if par.spindle is not None:
+        names += SPINDLE_NAMES
+        units += SPINDLE_UNITS
+        values += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
+    return tuple(names), tuple(units), np.array(values)
+
+
+def has_sine(par: ExactParameters) -> bool:
+    """Whether an arm's COM is off its line."""
+    return any(value != 0 for value in par.G_s)
+
+
+class Labels(NamedTuple):
+    """Names, units and values of the columns; how many are inertial, and whether with sine."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    values: FloatArray
+    inertial: int
+    sine: bool
+
+
+@lru_cache(maxsize=64)
+def labels_of(robot: Robot, tied: bool, com_offset: bool | None, friction: bool) -> Labels:
+    """The labels of the exact model's columns, inertial and of friction."""
+    par = exact_parameters(robot)
+    sine = has_sine(par) if com_offset is None else com_offset
+    names, units, values = inertial_values(par, tied, sine)
+    inertial = len(names)
+    if friction:
+        more_names, more_units, more_values = friction_names(robot)
+        names, units = names + more_names, units + more_units
+        values = np.concatenate([values, more_values])
+    return Labels(names, units, values, inertial, sine)
 
 
 def exact_columns(
@@ -24,95 +194,110 @@ def exact_columns(
     tied: bool,
     com_offset: bool | None = None,
     *,
-    more: int = 0,
+    friction: bool = False,
 ) -> Columns:
     """M_P, then m_x, A, G [, G_s] of the limbs, tied or per arm, then the spindle's seven.
 
-    `com_offset` adds the arms' sine gravity terms; by default where the robot has any. `more`
-    leaves room of zeros for as many columns behind them in Y.
+    `com_offset` adds the arms' sine gravity terms; by default where the robot has any. `friction`
+    adds the columns of `friction_columns`.
     """
-    par = exact_parameters(robot)
-    if com_offset is None:
-        com_offset = any(value != 0 for value in par.G_s)
-    limb = [("m_x", "kg", par.m_x), ("A", "kg m^2", par.A), ("G", "kg m", par.G)]
-    limb += [("G_s", "kg m", par.G_s)] if com_offset else []
-    names, units, numbers = ["M_P"], ["kg"], [float(par.M_P)]
-    for name, unit, values in limb:
-        names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [unit] if tied else [unit] * 3
-        numbers += [float(value) for value in (values[:1] if tied else values)]
-    if par.spindle is not None:
-        names += SPINDLE_NAMES
-        units += SPINDLE_UNITS
-        numbers += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
+    labels = labels_of(robot, tied, com_offset, friction)
+    names, units, values = labels.names, labels.units, labels.values.copy()
     if on_jax(state.p):
-        from deltadyn.backends.jax import inertial_columns
-
-        traced = inertial_columns(robot, state, tied, com_offset)
-        return Columns(traced, tuple(names), tuple(units), np.array(numbers))
-    Y = kernels.compiled_columns(
-        robot, state, len(names), tied=tied, com_offset=com_offset, more=more
+        Y = _traced(robot, state, tied, labels, friction)
+        return Columns(Y, names, units, values)
+    found = kernels.compiled_columns(
+        robot, state, labels.inertial, tied=tied, com_offset=labels.sine, friction=friction
     )
-    if Y is None:
-        Y = _numpy_columns(robot, state, tied, com_offset)
-        Y = np.pad(Y, ((0, 0), (0, 0), (0, more))) if more else Y
-    return Columns(Y, tuple(names), tuple(units), np.array(numbers))
+    if found is None:
+        found = np.zeros((len(state), robot.dof, len(names)))
+        _fill(robot, state, found, labels, tied=tied, friction=friction)
+    if friction and robot.friction.passive:
+        found[:, :, -2 * len(robot.friction.passive) :] = passive_columns(robot, state)
+    return Columns(found, names, units, values)
 
 
-def _numpy_columns(robot: Robot, state: State, tied: bool, com_offset: bool) -> FloatArray:
-    """Y (N, dof, n) in the order of the names."""
-    geometry, platform = platform_map(robot, state)
-    count, dof = len(state), robot.dof
-    g, index = robot.gravity, np.arange(3)
-    qd, qdd, pdd = state.qd[:, :3], state.qdd[:, :3], state.pdd[:, :3]
-    up = np.array([0.0, 0.0, g])
-    elbow = geometry.e1 * qdd[..., None] + geometry.e2 * (qd**2)[..., None] + up  # (N, 3 arms, 3)
-    m_x = contract("nkd,nik->ndi", platform.J, elbow)
-    m_x[:, index, index] += contract("nik,nk->ni", geometry.e1, pdd)
-    blocks = [m_x]
-    for own in (qdd, -g * state.cos_q, -g * state.sin_q)[: 3 if com_offset else 2]:  # A, G, G_s
-        block = np.zeros((count, dof, 3))
-        block[:, index, index] = own
-        blocks.append(block)
-    Y = [contract("nkd,nk->nd", platform.J, pdd + up)[:, :, None]]
-    Y += [block.sum(axis=2, keepdims=True) if tied else block for block in blocks]
-    if robot.spindle is not None:
-        Y.append(spindle_columns(robot, state, platform))
-    return np.concatenate(Y, axis=2)
+def _traced(robot: Robot, state: State, tied: bool, labels: Labels, friction: bool) -> Any:
+    """The columns of JAX arrays."""
+    from deltadyn.backends.jax import inertial_columns as traced_columns
+
+    Y = traced_columns(robot, state, tied, labels.sine)
+    if not friction:
+        return Y
+    frictionless = Y @ labels.values[: labels.inertial].astype(Y.dtype)
+    drives = friction_columns(robot, state, frictionless).Y
+    return namespace(Y).concatenate([Y, drives], axis=2)
 
 
-def spindle_columns(robot: Robot, state: State, platform: PlatformMap) -> FloatArray:
-    """Columns (N, 4, 7) of H, kappa, mu, I_axial, h_x, h_y, I_psi."""
-    J = platform.J
-    shaft = SpindleGeometry.of(robot, state.p, state.pd)
-    pdd, g = state.pdd[:, :3], robot.gravity
-    vdd = _apply(shaft.B, pdd) + _apply(shaft.Bd, state.pd[:, :3])
-    lift = g * shaft.B[:, :, 2]  # force per mu
-    out = np.zeros((len(state), 4, 7))
-    out[:, :, 0] = _to_joints(J, _apply(shaft.B, vdd))
-    out[:, :, 1] = _to_joints(J, -_apply(shaft.B, pdd) - vdd - lift)
-    out[:, :, 2] = _to_joints(J, lift)
-    W, Wd = shaft_rotation(shaft, platform)
-    omega = contract("nkd,nd->nk", W, state.qd)
-    turning = contract("nkd,nd->nk", W, state.qdd) + contract("nkd,nd->nk", Wd, state.qd)
-    along = contract("nk,nk->n", shaft.v, turning)[:, None] * shaft.v
-    spin = contract("nk,nk->n", shaft.v, omega)[:, None]
-    # d/dt (spin v) = spind v + spin vd, and v.omegad = spind because v.(v x vdd) = vd.vd x v = 0
-    out[:, :, 3] = contract("nkd,nk->nd", W, along + spin * shaft.vd)
-    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
-    psid2, psidd = state.qd[:, 3] ** 2, state.qdd[:, 3]
-    zero = np.zeros_like(c)
-    for k, (hx, hy) in enumerate(((c, s), (-s, c)), start=4):
-        force = np.stack([-hy * psidd - hx * psid2, hx * psidd - hy * psid2, zero], axis=-1)
-        out[:, :, k] = _to_joints(J, force)
-        out[:, 3, k] += hx * pdd[:, 1] - hy * pdd[:, 0]
-    out[:, 3, 6] = psidd
-    return out
+def _fill(
+    robot: Robot, state: State, Y: FloatArray, labels: Labels, *, tied: bool, friction: bool
+) -> None:
+    """Inertial columns and drive friction into Y (N, dof, n), which holds zeros."""
+    par, own, dof = exact_parameters(robot), robot.friction, robot.dof
+    terms = drive_terms(own) if friction else ()
+    passive = None
+    if friction and own.load is not None:
+        passive = passive_friction(robot, state)
+    for part, columns in _pieces(par, state, tied=tied, sine=labels.sine):
+        for k, column in enumerate(columns):
+            for axis in range(dof):
+                if not is_zero(column[axis]):
+                    Y[part, axis, k] = column[axis]
+        if not friction:
+            continue
+        load = None
+        if passive is not None:
+            through = Y[part, :, : labels.inertial] @ labels.values[: labels.inertial]
+            rotor = np.asarray(robot.drives.output_inertia)
+            load = (through + passive[part] - rotor * state.qdd[part]).T
+        slide = sliding(np, own, np.ascontiguousarray(state.qd[part].T), load, axis=0)
+        for t, term in enumerate(terms):
+            value = term.column(np, slide) * np.ones_like(slide.qd)
+            for axis in range(dof):
+                Y[part, axis, labels.inertial + t * dof + axis] = value[axis]
 
 
-def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    return contract("nij,nj->ni", matrix, vector)
+def _pieces(par: ExactParameters, state: State, *, tied: bool, sine: bool) -> Iterator[Any]:
+    """The inertial columns of pieces of the samples, small enough to stay in the cache."""
+    arrays = (
+        state.cos_q,
+        state.sin_q,
+        state.qd,
+        state.qdd,
+        state.p,
+        state.pd,
+        state.pdd,
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for part in chunks(len(state), PIECE):
+            motion = [components_of(array[part]) for array in arrays]
+            c, s, _, _, p, _, _ = motion
+            J = jacobian_columns(rods_of(par.limbs, c, s, p))
+            yield part, inertial_columns(np, par, J, *motion, tied=tied, sine=sine)
 
 
-def _to_joints(J: FloatArray, force: FloatArray) -> FloatArray:
-    return contract("nkd,nk->nd", J, force)
+def is_zero(component: Component) -> bool:
+    """Whether a component is the plain number 0: nothing in any motion."""
+    return isinstance(component, float) and component == 0.0
+
+
+def has_axis_rows(robot: Robot, source: str) -> bool:
+    """Whether `axis_columns` knows all terms of the robot's model."""
+    return source == "exact" and robot.friction.load is None and not robot.friction.passive
+
+
+def axis_columns(robot: Robot, state: State, out: list[FloatArray]) -> None:
+    """Fill `out`, one array (m, N) per axis, with the columns that move that axis.
+
+    These are the inertial ones, per arm and with sine terms, without those that are zero in any
+    motion, then the drives' friction terms.
+    """
+    terms = drive_terms(robot.friction)
+    for part, columns in _pieces(exact_parameters(robot), state, tied=False, sine=True):
+        slide = sliding(np, robot.friction, np.ascontiguousarray(state.qd[part].T), axis=0)
+        drives = [term.column(np, slide) for term in terms]
+        for axis, rows in enumerate(out):
+            own = [column[axis] for column in columns if not is_zero(column[axis])]
+            own += [drive if np.ndim(drive) == 0 else drive[axis] for drive in drives]
+            for row, value in zip(rows[: len(own)], own, strict=True):
+                row[part] = value

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
-from deltadyn.kinematics.limbs import cross, dot, local, strut
-from deltadyn.kinematics.spindle import Telescope, telescope, telescope_rate
-
-Vector = tuple[Component, ...]
+from deltadyn.kinematics.limbs import rods_of
+from deltadyn.kinematics.platform import telescope, telescope_acceleration, telescope_rate
+from deltadyn.small import Vector, cross, dot
 
 
 class SpindleForces(NamedTuple):
@@ -45,51 +44,24 @@ def inverse_dynamics(
     lift = g * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
     force = [par.M_P * pdd[0], par.M_P * pdd[1], par.M_P * pdd[2] + lift]
     tau: list[Component] = []
-    rods: list[Vector] = []
-    lever: list[Component] = []
     for i, limb in enumerate(par.limbs):
-        c, s, m_x = cos_q[i], sin_q[i], par.m_x[i] * limb.l1
-        rate2 = qd[i] * qd[i]
-        radial = -m_x * (s * qdd[i] + c * rate2)
-        force[0] = force[0] + limb.ca * radial
-        force[1] = force[1] + limb.sa * radial
-        force[2] = force[2] - m_x * (c * qdd[i] - s * rate2)
-        hdd, _ = local(limb, pdd[0], pdd[1])
-        own = par.A[i] * qdd[i] - s * (m_x * hdd) - c * (m_x * pdd[2] + g * par.G[i])
-        tau.append(own - s * (g * par.G_s[i]))
-        rod = strut(limb, c, s, p)
-        rods.append(
-            (
-                rod.radial * limb.ca - rod.tangential * limb.sa,
-                rod.radial * limb.sa + rod.tangential * limb.ca,
-                rod.z,
-            )
-        )
-        lever.append(rod.d)
+        c, s, m_x = cos_q[i], sin_q[i], par.m_x[i]
+        elbow = limb.elbow_force(m_x, c, s, qd[i], qdd[i])
+        force = [force[k] + elbow[k] for k in range(3)]
+        by_G, by_G_s = limb.gravity_columns(c, s, g)
+        own = par.A[i] * qdd[i] + limb.along_slope(m_x, c, s, pdd)
+        tau.append(own + par.G[i] * by_G + par.G_s[i] * by_G_s)
     if external:
         force = [force[k] - external[k] for k in range(3)]
     if par.spindle is not None:
         turning = spindle_forces(xp, par.spindle, g, p, pd, pdd)
         force = [force[k] + turning.force[k] for k in range(3)]
-    for i, share in enumerate(strut_multipliers(rods, tuple(force))):
-        tau[i] = tau[i] + lever[i] * share
+    rods = rods_of(par.limbs, cos_q, sin_q, p)
+    for i, share in enumerate(rods.inverse.solve_transposed(force)):
+        tau[i] = tau[i] + rods.local[i].d * share
     if par.spindle is not None:
         tau.append(turning.torque - external[3] if len(external) == 4 else turning.torque)
     return tau
-
-
-def strut_multipliers(rods: list[Vector], force: Vector) -> list[Component]:
-    """lambda with S^T lambda = F, by cross products of the struts."""
-    n1, n2, n3 = cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1])
-    scale = 1 / dot(rods[0], n1)
-    return [dot(n1, force) * scale, dot(n2, force) * scale, dot(n3, force) * scale]
-
-
-def telescope_acceleration(rod: Telescope, rate: Telescope, pd: Vector, pdd: Vector) -> Telescope:
-    """ldd = v.pdd + l |vd|^2 and vdd = (pdd - ldd v - 2 ld vd) / l."""
-    ldd = dot(rod.v, pdd) + rod.l * dot(rate.v, rate.v)
-    x, y, z = ((pdd[k] - ldd * rod.v[k] - 2 * rate.l * rate.v[k]) / rod.l for k in range(3))
-    return Telescope(ldd, (x, y, z))
 
 
 def spindle_forces(
@@ -101,7 +73,7 @@ def spindle_forces(
     """
     rod = telescope(xp, par.pivot_z, p)
     rate = telescope_rate(rod, pd)
-    v, vdd, over = rod.v, telescope_acceleration(rod, rate, pd, pdd).v, 1 / rod.l
+    v, vdd, over = rod.v, telescope_acceleration(rod, rate, pdd).v, 1 / rod.l
     inner = [par.H * vdd[k] - par.kappa * pdd[k] for k in range(3)]
     inner[2] = inner[2] + gravity * (par.mu - par.kappa)
     cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])

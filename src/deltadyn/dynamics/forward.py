@@ -24,9 +24,8 @@ from deltadyn.dynamics.terms import Terms, platform_map
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.small import GEAR_ROUNDS, accelerations_with_losses
 from deltadyn.tracing import on_jax
-
-GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
 
 
 def forward_dynamics(
@@ -143,24 +142,18 @@ def _from_terms(
 def _with_gear_loss(
     robot: Robot, state: State, M: FloatArray, needed: FloatArray, torque: FloatArray
 ) -> FloatArray:
-    """tau = load + rotor qdd + mu s |load|: linear once the signs of the loads are known."""
-    rotor = np.asarray(robot.drives.output_inertia)
+    """Accelerations of gears that lose a share of their load; raises where none settles."""
     loss = np.asarray(robot.friction.load) * direction(state.qd, robot.friction.smoothing)
-    behind = M - np.diag(rotor)
-    sign: FloatArray = np.sign(torque)
-    for _ in range(GEAR_ROUNDS):
-        share = loss * sign
-        qdd = _solve(M + share[..., None] * behind, torque - (1 + share) * needed)
-        load = contract("nij,nj->ni", behind, qdd) + needed
-        settled: FloatArray = np.sign(load)
-        if np.all((settled == sign) | (load == 0)):
-            return qdd
-        changed = np.flatnonzero((settled != sign).any(axis=1))
-        sign = settled
-    raise DeltadynError(
-        f"friction.load: no consistent direction of the gear loads at row {changed[0]} after "
-        f"{GEAR_ROUNDS} rounds; the gear losses are too large for this state"
-    )
+    mass, rotor = np.moveaxis(M, 0, -1), robot.drives.output_inertia
+    found = accelerations_with_losses(np, mass, needed.T, torque.T, loss.T, rotor, GEAR_ROUNDS)
+    qdd = np.stack(found, axis=-1)
+    lost = np.flatnonzero(np.isnan(qdd).any(axis=1) & np.isfinite(needed).all(axis=1))
+    if lost.size:
+        raise DeltadynError(
+            f"friction.load: no consistent direction of the gear loads at row {lost[0]} after "
+            f"{GEAR_ROUNDS} rounds; the gear losses are too large for this state"
+        )
+    return qdd
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,16 +1,23 @@
-"""Friction: on the drives, growing with the load through the gear, and in passive joints."""
+"""Friction: on the drives, growing with the load through the gear, and in passive joints.
+
+The drives' friction is a sum of terms, each a parameter times a column. `Term` is a row of the one
+table of them, over any components; torque, regressor, the compiled kernels and JAX all read it. A
+new term is a row there, with its number in `robot.settings.Friction` and in `backends.layout`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract, namespace
+from deltadyn.arrays import Component, FloatArray, map_chunks, namespace
+from deltadyn.dynamics.passive import joint_columns, passive_units, pose_with_rods
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import passive_rate_map
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Friction
+from deltadyn.small import Vector
 from deltadyn.tracing import on_jax
 
 
@@ -23,26 +30,116 @@ class Columns(NamedTuple):
     values: FloatArray
 
 
-def direction(rate: FloatArray, smoothing: float | None) -> FloatArray:
+class Sliding(NamedTuple):
+    """What the friction of a drive depends on; components of one axis, or arrays of all."""
+
+    qd: Component  # rad/s
+    direction: Component  # sign(qd), or tanh(qd / smoothing)
+    shape: Component = None  # exp(-(qd / vs)^2), where there is a Stribeck term
+    load: Component = None  # N m through the gear, where the gear loses a share of it
+
+
+class Term(NamedTuple):
+    """A friction term: parameter name and unit, its field in `Friction`, and its column."""
+
+    name: str
+    unit: str
+    field: str
+    column: Callable[[Any, Sliding], Component]
+
+
+def magnitude(xp: Any, x: Component) -> Component:
+    """|x|; of a complex step x sign(Re x), so that the step passes."""
+    if isinstance(x, np.ndarray) and x.dtype.kind == "c":
+        return x * xp.sign(xp.real(x))
+    return xp.abs(x)
+
+
+VISCOUS = Term("Fv", "N m s/rad", "viscous", lambda _, x: x.qd)
+COULOMB = Term("Fc", "N m", "coulomb", lambda _, x: x.direction)
+FORWARD = Term("Fc+", "N m", "coulomb", lambda xp, x: _half(xp, x.direction, 1.0))
+BACKWARD = Term("Fc-", "N m", "coulomb_negative", lambda xp, x: _half(xp, x.direction, -1.0))
+STRIBECK = Term("Fs", "N m", "stribeck", lambda _, x: x.direction * x.shape)
+OFFSET = Term("F0", "N m", "offset", lambda _, x: 1.0)
+LOAD = Term("mu", "1", "load", lambda xp, x: magnitude(xp, x.load) * x.direction)
+
+#: The terms in the order of the columns. Coulomb friction is one term, or one per direction.
+TERMS = (VISCOUS, COULOMB, FORWARD, BACKWARD, STRIBECK, OFFSET, LOAD)
+#: Those that packed numbers hold: Coulomb friction per direction, equal where it is one.
+PACKED_TERMS = (VISCOUS, FORWARD, BACKWARD, STRIBECK, OFFSET, LOAD)
+
+
+def _half(xp: Any, x: Component, side: float) -> Component:
+    """max(x, 0), or min(x, 0) with side -1, without a branch."""
+    return (x + side * magnitude(xp, x)) / 2
+
+
+def drive_terms(friction: Friction) -> tuple[Term, ...]:
+    """The terms that a robot's drives have."""
+    absent = {FORWARD, BACKWARD} if friction.coulomb_negative is None else {COULOMB}
+    return tuple(
+        term for term in TERMS if term not in absent and getattr(friction, term.field) is not None
+    )
+
+
+def direction(rate: Component, smoothing: float | None, xp: Any = None) -> Component:
     """sign(rate), or tanh(rate / smoothing) where a smoothing velocity is given."""
-    xp = namespace(rate)
-    out: FloatArray = xp.sign(rate) if smoothing is None else xp.tanh(rate / smoothing)
-    return out
+    xp = namespace(rate) if xp is None else xp
+    if smoothing is None:
+        return xp.sign(xp.real(rate))
+    return xp.tanh(rate / smoothing)
+
+
+def stribeck_shape(xp: Any, qd: Component, velocity: Component) -> Component:
+    """exp(-(qd / vs)^2)."""
+    ratio = qd / velocity
+    return xp.exp(-(ratio * ratio))
+
+
+def sliding(
+    xp: Any, friction: Friction, qd: Component, load: Component = None, *, axis: int = -1
+) -> Sliding:
+    """How the drives slide at rates qd, whose axis `axis` counts the drives."""
+    shape = None
+    if friction.stribeck is not None:
+        velocity = along(friction.stribeck_velocity, qd, axis)
+        shape = stribeck_shape(xp, qd, velocity)
+    return Sliding(qd, direction(qd, friction.smoothing, xp), shape, load)
+
+
+def along(values: Any, like: Any, axis: int = -1) -> Any:
+    """A number per drive, so that it goes with the axis of an array that counts the drives."""
+    numbers = np.asarray(values, dtype=np.real(np.empty(0, like.dtype)).dtype)
+    if axis == -1:
+        return numbers
+    return numbers.reshape(-1, *(1,) * (like.ndim - 1))
+
+
+def friction_sum(
+    xp: Any, terms: Sequence[Term], numbers: Sequence[Component], slide: Sliding
+) -> Component:
+    """sum of number times column: the torque of these terms in N m."""
+    tau = 0.0
+    for term, number in zip(terms, numbers, strict=True):
+        tau = tau + number * term.column(xp, slide)
+    return tau
 
 
 def drive_friction(friction: Friction, qd: FloatArray) -> FloatArray:
     """Friction of the drives (N, dof) without the share that grows with the load, in N m."""
-    s = direction(qd, friction.smoothing)
-    tau = np.asarray(friction.viscous) * qd
-    if friction.coulomb_negative is None:
-        tau += np.asarray(friction.coulomb) * s
-    else:
-        tau += np.asarray(friction.coulomb) * np.maximum(s, 0.0)
-        tau += np.asarray(friction.coulomb_negative) * np.minimum(s, 0.0)
-    if friction.stribeck is not None:
-        tau += np.asarray(friction.stribeck) * s * _stribeck_shape(friction, qd)
-    if friction.offset is not None:
-        tau += np.asarray(friction.offset)
+    xp = namespace(qd)
+    terms = [term for term in drive_terms(friction) if term is not LOAD]
+    numbers = [along(getattr(friction, term.field), qd) for term in terms]
+    tau: FloatArray = friction_sum(xp, terms, numbers, sliding(xp, friction, qd))
+    return tau
+
+
+def load_friction(friction: Friction, qd: FloatArray, load: FloatArray) -> FloatArray:
+    """mu |load| sign(qd): the gear loses a share of the torque that goes through it, in N m."""
+    if friction.load is None:
+        return np.zeros_like(qd)
+    slide = Sliding(qd, direction(qd, friction.smoothing), load=load)
+    tau: FloatArray = friction_sum(np, [LOAD], [np.asarray(friction.load)], slide)
     return tau
 
 
@@ -51,20 +148,12 @@ def passive_friction(robot: Robot, state: State) -> FloatArray:
 
     With joint rates B qd: sum B^T (Fv B qd + Fc sign(B qd)).
     """
-    tau = np.zeros_like(state.qd)
-    for item in robot.friction.passive:
-        for column, value in zip(
-            _passive_columns(robot, state, item.joint), _pair(item), strict=True
-        ):
-            tau += column * value
+    items = robot.friction.passive
+    if not items:
+        return np.zeros_like(state.qd)
+    values = np.array([value for item in items for value in (item.viscous, item.coulomb)])
+    tau: FloatArray = passive_columns(robot, state) @ values
     return tau
-
-
-def load_friction(friction: Friction, qd: FloatArray, load: FloatArray) -> FloatArray:
-    """mu |load| sign(qd): the gear loses a share of the torque that goes through it, in N m."""
-    if friction.load is None:
-        return np.zeros_like(qd)
-    return np.asarray(friction.load) * np.abs(load) * direction(qd, friction.smoothing)
 
 
 def through_gear(robot: Robot, state: State, torque: FloatArray) -> FloatArray:
@@ -84,64 +173,60 @@ def friction_torque(robot: Robot, state: State, frictionless: FloatArray) -> Flo
     )
 
 
+def friction_names(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
+    """Names, units and values of the friction columns: every drive term per axis, then joints."""
+    friction, axes = robot.friction, range(robot.dof)
+    terms = drive_terms(friction)
+    names = [f"{term.name}{axis + 1}" for term in terms for axis in axes]
+    units = [term.unit for term in terms for _ in axes]
+    values = [float(value) for term in terms for value in getattr(friction, term.field)]
+    for item in friction.passive:
+        names += [f"{item.joint}.Fv", f"{item.joint}.Fc"]
+        units += passive_units(item.joint)
+        values += [item.viscous, item.coulomb]
+    return tuple(names), tuple(units), np.array(values)
+
+
 def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Columns:
     """Columns of every friction term that the robot's model has.
 
     The gear's loss is not linear in the other parameters: its column holds the load that the
     robot's own values give.
     """
-    friction, qd, xp = robot.friction, state.qd, namespace(state.qd)
+    friction, qd, xp, dof = robot.friction, state.qd, namespace(state.qd), robot.dof
     if on_jax(qd):
         from deltadyn.backends.jax import check_passive
 
         check_passive(robot)
-    s = direction(qd, friction.smoothing)
-    terms: list[tuple[str, str, FloatArray, Any]] = [
-        ("Fv", "N m s/rad", qd, friction.viscous),
-    ]
-    if friction.coulomb_negative is None:
-        terms.append(("Fc", "N m", s, friction.coulomb))
-    else:
-        terms.append(("Fc+", "N m", xp.maximum(s, 0.0), friction.coulomb))
-        terms.append(("Fc-", "N m", xp.minimum(s, 0.0), friction.coulomb_negative))
-    if friction.stribeck is not None:
-        shape = s * _stribeck_shape(friction, qd)
-        terms.append(("Fs", "N m", shape, friction.stribeck))
-    if friction.offset is not None:
-        terms.append(("F0", "N m", xp.ones_like(qd), friction.offset))
+    load = None
     if friction.load is not None:
         through = frictionless
         if friction.passive:
             through = frictionless + passive_friction(robot, state)
         load = through_gear(robot, state, through)
-        terms.append(("mu", "1", abs(load) * s, friction.load))
-    dof = robot.dof
-    blocks = [term[2][:, :, None] * np.eye(dof, dtype=qd.dtype) for term in terms]
-    names = [f"{term[0]}{axis + 1}" for term in terms for axis in range(dof)]
-    units = [term[1] for term in terms for _ in range(dof)]
-    values = [float(value) for term in terms for value in term[3]]
-    for item in friction.passive:
-        blocks.append(np.stack(_passive_columns(robot, state, item.joint), axis=-1))
-        names += [f"{item.joint}.Fv", f"{item.joint}.Fc"]
-        units += ["N s/m", "N"] if item.joint == "prismatic" else ["N m s/rad", "N m"]
-        values += _pair(item)
-    return Columns(xp.concatenate(blocks, axis=2), tuple(names), tuple(units), np.array(values))
+    slide = sliding(xp, friction, qd, load)
+    one = np.eye(dof, dtype=qd.dtype)
+    like = xp.ones_like(qd)
+    columns = [term.column(xp, slide) * like for term in drive_terms(friction)]
+    blocks = [column[:, :, None] * one for column in columns]
+    if friction.passive:
+        blocks.append(passive_columns(robot, state))
+    return Columns(xp.concatenate(blocks, axis=2), *friction_names(robot))
 
 
-def _stribeck_shape(friction: Friction, qd: FloatArray) -> FloatArray:
-    ratio = qd / np.asarray(friction.stribeck_velocity, dtype=qd.dtype)
-    shape: FloatArray = namespace(qd).exp(-(ratio**2))
-    return shape
+def passive_columns(robot: Robot, state: State) -> FloatArray:
+    """B^T B qd and B^T sign(B qd) (N, dof, 2 m) of the m passive joints with friction."""
+    items, smoothing, dof = robot.friction.passive, robot.friction.smoothing, robot.dof
 
+    def core(*motion: Vector) -> list[Component]:
+        pose = pose_with_rods(robot, *motion)
+        pairs = (
+            joint_columns(np, item.joint, pose, lambda rate: direction(rate, smoothing))
+            for item in items
+        )
+        columns = [column for pair in pairs for column in pair]
+        return [column[axis] for axis in range(dof) for column in columns]
 
-def _passive_columns(robot: Robot, state: State, joint: str) -> tuple[FloatArray, FloatArray]:
-    """B^T B qd and B^T sign(B qd), each (N, dof); the spindle has two universal joints alike."""
-    B = passive_rate_map(robot, state, joint)  # (N, k, dof)
-    rates = contract("nkd,nd->nk", B, state.qd)
-    s = direction(rates, robot.friction.smoothing)
-    copies = 2.0 if joint.startswith("universal") else 1.0
-    return copies * contract("nkd,nk->nd", B, rates), copies * contract("nkd,nk->nd", B, s)
-
-
-def _pair(item: Any) -> list[float]:
-    return [item.viscous, item.coulomb]
+    arrays = (state.cos_q, state.sin_q, state.p, state.pd, state.qd)
+    width = 2 * len(items)
+    return map_chunks(core, arrays, dof * width).reshape(-1, dof, width)

@@ -53,6 +53,8 @@ from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LocalStruts, passive_rate_map, passive_rates
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import LIMB_JOINTS, SPINDLE_JOINTS
+from deltadyn.small import inverse_of_rows
 
 # What hangs on the platform: the force and the moment that the struts must give it.
 #
@@ -133,22 +135,17 @@ def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFric
     swing /= flat[..., None]
     lean = local.tangential / (flat + local.tangential**2)
     sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]
-    at = {name: _friction_force(robot, state, name, 3) for name in _STRUT_JOINTS}
+    at = {name: _friction_force(robot, state, name, 3) for name in LIMB_JOINTS}
     return StrutFriction(
         at["elbow_swing"][..., None] * swing + at["elbow_sway"][..., None] * sway,
         at["platform_swing"][..., None] * swing + at["platform_sway"][..., None] * sway,
     )
 
 
-_STRUT_JOINTS = ("elbow_swing", "elbow_sway", "platform_swing", "platform_sway")
-
-
 def resolve(rows: FloatArray, vector: FloatArray) -> FloatArray:
     """x (N, 3) with sum_i x_i rows_i = vector, by cross products; not finite where singular."""
-    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2]
-    normals = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
-    scale = 1 / contract("nk,nk->n", a, normals[:, 0])
-    return contract("nik,nk->ni", normals, vector) * scale[:, None]
+    inverse = inverse_of_rows(np.moveaxis(rows, 0, -1))
+    return np.stack(inverse.solve_transposed(vector.T), axis=-1)
 
 
 def cross_rows(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -189,7 +186,7 @@ def _spindle_loads(
     lower = np.stack(spindle_forces(np, rods, robot.gravity, p, pd, pdd).force, axis=-1)
     at_platform = state.pdd[:, :3] + up
     lower = lower + m2 * at_platform
-    drag = {name: _friction_force(robot, state, name, 1) for name in _SPINDLE_JOINTS}
+    drag = {name: _friction_force(robot, state, name, 1) for name in SPINDLE_JOINTS}
     for name, force in drag.items():  # B^T f at the platform point, with J^-1 = diag(1/d) S
         copies = 1 if name == "prismatic" else 2  # the spindle has two universal joints alike
         to_arms = copies * passive_rate_map(robot, state, name)[:, 0, :3]
@@ -203,9 +200,6 @@ def _spindle_loads(
     return _Spindle(moved - lower, lower, T[:, None] * normal + dragged)
 
 
-_SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
-
-
 def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     return contract("nij,nj->ni", matrix, vector)
 
@@ -216,7 +210,8 @@ def _friction_force(robot: Robot, state: State, joint: str, width: int) -> Float
         if item.joint == joint:
             rates = passive_rates(robot, state, joint)
             sign = direction(rates, robot.friction.smoothing)
-            return item.viscous * rates + item.coulomb * sign
+            force: FloatArray = item.viscous * rates + item.coulomb * sign
+            return force
     return np.zeros((len(state), width))
 
 

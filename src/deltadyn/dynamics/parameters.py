@@ -15,6 +15,10 @@ from deltadyn.robot import Robot
 
 Three = tuple[Any, Any, Any]
 
+#: The spindle's base parameters in the order of their columns, and their units.
+SPINDLE_NAMES = ("H", "kappa", "mu", "I_axial", "h_x", "h_y", "I_psi")
+SPINDLE_UNITS = ("kg m^2", "kg m", "kg m", "kg m^2", "kg m", "kg m", "kg m^2")
+
 
 @dataclass(frozen=True)
 class StrutMasses:

@@ -1,34 +1,23 @@
-"""Friction in the joints without a drive, one sample at a time [gnad2024] eqs. 6-7.
+"""Friction in the joints without a drive, over any components [gnad2024] eqs. 6-7.
 
 A joint's rate is B qd; its friction f = Fv rate + Fc tanh(rate / smoothing) asks B^T f of the
 drives. B is never formed: the friction is a force on the platform, mapped by J^T, and a torque on
-the limb's own axis.
+the limb's own axis, or on axis 4 for the spindle's joints.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
-from deltadyn.kinematics.limbs import Limb, cross, dot
-from deltadyn.kinematics.spindle import telescope
+from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
+from deltadyn.kinematics.limbs import Pose as Pose
+from deltadyn.kinematics.struts import JointSlope, joint_slopes
+from deltadyn.robot import Robot
+from deltadyn.robot.settings import SPINDLE_JOINTS as SPINDLE_JOINTS
 from deltadyn.robot.settings import Friction, PassiveFriction
-
-Vector = tuple[Component, ...]
-SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
-
-
-class Pose(NamedTuple):
-    """Where the mechanism is and how it moves, one sample."""
-
-    c: Vector  # cos and sin of the arm angles
-    s: Vector
-    p: Vector  # (dof,), m [, rad]
-    pd: Vector
-    pdd: Vector  # at qdd = 0: Jd qd
-    rods: tuple[Vector, ...]  # strut vectors s_i, m
-    e1: tuple[Vector, ...]  # E'_i, m/rad
-    J: tuple[Vector, ...]  # columns of the Jacobian, each (dof,)
+from deltadyn.small import Vector, dot
 
 
 class Rubbed(NamedTuple):
@@ -46,6 +35,23 @@ class Rubbing(NamedTuple):
     smoothing: Component
 
 
+class PassivePose(NamedTuple):
+    """What the rates of passive joints depend on: limbs, spindle, pose and motion."""
+
+    limbs: tuple[Limb, Limb, Limb]
+    pivot_z: Any
+    p: Vector  # (dof,)
+    pd: Vector
+    qd: Vector
+    rods: tuple[Vector, ...]  # strut vectors s_i, m
+    e1: tuple[Vector, ...]  # E'_i, m/rad
+    J: tuple[Vector, ...]  # columns of the Jacobian of the point, of the arms
+
+    def slopes(self, xp: Any, joint: str) -> list[JointSlope]:
+        """The slopes of a joint's rates: one per limb, or one of the spindle."""
+        return joint_slopes(xp, joint, self.limbs, self.pivot_z, self.p, self.rods, self.e1)
+
+
 def passive_torque(
     xp: Any,
     friction: Friction | Rubbing,
@@ -55,14 +61,39 @@ def passive_torque(
     qd: Vector,
 ) -> list[Component]:
     """What the friction of all passive joints asks of the drives, (dof,) in N m."""
+    known = PassivePose(limbs, pivot_z, pose.p, pose.pd, qd, pose.rods, pose.e1, pose.J)
     tau: list[Component] = [0.0] * len(qd)
     for item in friction.passive:
-        if item.joint in SPINDLE_JOINTS:
-            _spindle_joint(xp, item, friction.smoothing, pivot_z, pose, tau)
-        else:
-            for i in range(3):
-                _limb_joint(xp, item, friction.smoothing, limbs[i], i, pose, qd[i], tau)
+        for slope in known.slopes(xp, item.joint):
+            rate = _rate(slope, known)
+            force = joint_friction(xp, item, friction.smoothing, rate)
+            _ask(tau, slope, known, copies(item.joint) * force)
     return tau
+
+
+def joint_columns(
+    xp: Any, joint: str, pose: PassivePose, direction: Callable[[Component], Component]
+) -> tuple[list[Component], list[Component]]:
+    """B^T B qd and B^T direction(B qd) of one joint, each (dof,): per unit of Fv and of Fc."""
+    viscous: list[Component] = [0.0 * rate for rate in pose.qd]
+    coulomb = list(viscous)
+    for slope in pose.slopes(xp, joint):
+        rate = _rate(slope, pose)
+        _ask(viscous, slope, pose, copies(joint) * rate)
+        _ask(coulomb, slope, pose, copies(joint) * direction(rate))
+    return viscous, coulomb
+
+
+def pose_with_rods(
+    robot: Robot, c: Vector, s: Vector, p: Vector, pd: Vector, qd: Vector
+) -> PassivePose:
+    """The pose of components, with its struts and the Jacobian."""
+    three = limbs(robot)
+    rods = rods_of(three, c, s, p)
+    e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(three))
+    pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
+    J = tuple(jacobian_columns(rods))
+    return PassivePose(three, pivot_z, p, pd, qd, tuple(rods.base), e1, J)
 
 
 def joint_friction(
@@ -72,60 +103,23 @@ def joint_friction(
     return item.viscous * rate + item.coulomb * xp.tanh(rate / smoothing)
 
 
-def _limb_joint(
-    xp: Any,
-    item: PassiveFriction | Rubbed,
-    smoothing: Any,
-    limb: Limb,
-    i: int,
-    pose: Pose,
-    qd: Component,
-    tau: list[Component],
-) -> None:
-    """Swing betad = (s_z e_r - s_r z).sd / (s_r^2 + s_z^2), sway gammad = t.sd / sqrt(...)."""
-    rod, e1 = pose.rods[i], pose.e1[i]
-    radial = rod[0] * limb.ca + rod[1] * limb.sa
-    square = radial * radial + rod[2] * rod[2]
-    if item.joint.endswith("swing"):
-        scale = rod[2] / square
-        slope = (scale * limb.ca, scale * limb.sa, -radial / square)
-    else:
-        scale = 1 / xp.sqrt(square)
-        slope = (-scale * limb.sa, scale * limb.ca, 0.0)
-    own = -dot(slope, e1) - (1.0 if item.joint == "elbow_swing" else 0.0)
-    f = joint_friction(xp, item, smoothing, dot(slope, pose.pd) + own * qd)
-    for j in range(3):
-        tau[j] += f * dot(slope, pose.J[j])
-    tau[i] += f * own
+def copies(joint: str) -> float:
+    """How many joints move at this rate: the spindle has two universal joints alike."""
+    return 2.0 if joint.startswith("universal") else 1.0
 
 
-def _spindle_joint(
-    xp: Any,
-    item: PassiveFriction | Rubbed,
-    smoothing: Any,
-    pivot_z: Any,
-    pose: Pose,
-    tau: list[Component],
-) -> None:
-    """ld = v.pd, and the universal joint's rates omega.a and (omega - psid z).b; both joints."""
-    rod = telescope(xp, pivot_z, pose.p)
-    v, copies, by_psi = rod.v, 2.0, 0.0
-    a = (xp.cos(pose.p[3]), xp.sin(pose.p[3]), 0.0)
-    e = dot(a, v)
-    slope: Vector
-    if item.joint == "prismatic":
-        slope, copies = v, 1.0
-    elif item.joint == "universal_fork":
-        over = 1 / (1 - e * e)
-        slope = tuple(x * over / rod.l for x in cross(a, v))
-        by_psi = e * v[2] * over
-    else:
-        normal = cross(v, a)
-        size = xp.sqrt(dot(normal, normal))
-        b = tuple(x / size for x in normal)
-        slope = tuple(x / rod.l for x in cross(b, v))
-        by_psi = -b[2]
-    f = copies * joint_friction(xp, item, smoothing, dot(slope, pose.pd) + by_psi * pose.pd[3])
+def passive_units(joint: str) -> list[str]:
+    """The units of Fv and Fc."""
+    return ["N s/m", "N"] if joint == "prismatic" else ["N m s/rad", "N m"]
+
+
+def _rate(slope: JointSlope, pose: PassivePose) -> Component:
+    """by_p . pd + own qd of the slope's axis; psi's rate is that of axis 4."""
+    return dot(slope.by_p, pose.pd) + slope.own * pose.qd[slope.axis]
+
+
+def _ask(tau: list[Component], slope: JointSlope, pose: PassivePose, force: Component) -> None:
+    """Add B^T f of one rate."""
     for j in range(3):
-        tau[j] += f * dot(slope, pose.J[j])
-    tau[3] += f * by_psi
+        tau[j] = tau[j] + force * dot(slope.by_p, pose.J[j])
+    tau[slope.axis] = tau[slope.axis] + force * slope.own

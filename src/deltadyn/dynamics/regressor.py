@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
-from deltadyn.backends import kernels
 from deltadyn.dynamics.columns import exact_columns
-from deltadyn.dynamics.friction import Columns, friction_columns
+from deltadyn.dynamics.friction import friction_columns
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.lumped import join
 from deltadyn.dynamics.models import model_by_name
@@ -62,38 +61,15 @@ def regressor(
         tied = robot.equal_limbs
     elif tied and not robot.equal_limbs:
         raise InputError("tied", tied, "False: the limbs of this robot are not equal")
-    whole = _compiled(robot, motion, tied, com_offset) if model == "exact" and friction else None
-    if whole is not None:
-        columns = whole
-    elif model == "exact":
-        columns = exact_columns(robot, motion, tied, com_offset)
+    if model == "exact":
+        columns = exact_columns(robot, motion, tied, com_offset, friction=friction)
     else:
         columns = chosen.columns(robot, motion, tied)
-    if friction and whole is None:
-        frictionless = columns.Y @ columns.values.astype(columns.Y.dtype)
-        columns = join([columns, friction_columns(robot, motion, frictionless)])
+        if friction:
+            frictionless = columns.Y @ columns.values
+            columns = join([columns, friction_columns(robot, motion, frictionless)])
     values = floats(columns.values, "parameters", columns.Y.dtype) if jax else columns.values
     return Regressor(restore(columns.Y, motion.single), columns.names, columns.units, values)
-
-
-def _compiled(robot: Robot, motion: State, tied: bool, com_offset: bool | None) -> Columns | None:
-    """Inertial and friction columns from the kernels; None where they cannot answer."""
-    if not kernels.drive_columns_compiled(robot, motion):
-        return None
-    dof = robot.dof
-    none = State(*(getattr(motion, field.name)[:0] for field in fields(State)[:-1]))
-    drives = friction_columns(robot, none, np.empty((0, dof)))  # names, units and values
-    inertial = exact_columns(robot, motion, tied, com_offset, more=len(drives.names))
-    Y, own = inertial.Y, len(inertial.names)
-    # every term is a diagonal of its block
-    blocks = [Y[:, :, start : start + dof] for start in range(own, Y.shape[2], dof)]
-    kernels.compiled_drive_columns(robot, motion, [np.einsum("nii->ni", block) for block in blocks])
-    return Columns(
-        Y,
-        inertial.names + drives.names,
-        inertial.units + drives.units,
-        np.concatenate([inertial.values, drives.values]),
-    )
 
 
 def torque_of(regressor: Regressor, parameters: FloatArray | None = None) -> FloatArray:

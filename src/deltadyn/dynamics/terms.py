@@ -10,18 +10,20 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray, contract, map_chunks
 from deltadyn.backends import kernels
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
-from deltadyn.kinematics.limbs import Limb, Strut, cross, dot, strut
-from deltadyn.kinematics.rates import LimbGeometry
-from deltadyn.kinematics.spindle import (
-    SpindleGeometry,
+from deltadyn.kinematics.limbs import ArmMap, arm_map
+from deltadyn.kinematics.platform import (
     Telescope,
     spin_map,
     spin_map_rate,
     telescope,
     telescope_rate,
+    turned,
 )
+from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.small import Matrix, Vector, cross, dot, times
 
 # M(q), C(q, qd) and g(q) of the exact model, over array components.
 #
@@ -32,25 +34,12 @@ from deltadyn.robot import Robot
 # rigid body.
 
 
-Vector = tuple[Component, ...]
-Matrix = list[list[Component]]
-
-
 class TermComponents(NamedTuple):
     """tau = M qdd + C qd + g: rows of M and C (dof, dof), and g (dof)."""
 
     M: Matrix
     C: Matrix
     g: list[Component]
-
-
-class _Arms(NamedTuple):
-    """E'_i and its rate E''_i qd_i, and the columns of J and Jd that belong to the arms."""
-
-    e1: list[Vector]
-    e1_rate: list[Vector]
-    J: list[Vector]
-    Jd: list[Vector]
 
 
 def term_components(
@@ -68,10 +57,10 @@ def term_components(
     M = A + M_P J^T J + X^T J + J^T X,  C = M_P J^T Jd + X^T Jd + J^T Xd [+ spindle].
     """
     dof = len(qd)
-    arms = _arms(par.limbs, cos_q, sin_q, qd, p, pd)
+    arms = arm_map(par.limbs, cos_q, sin_q, qd, p, pd)
     terms = TermComponents(_zeros(dof), _zeros(dof), [0.0] * dof)
-    X = [_times(e1, m) for e1, m in zip(arms.e1, par.m_x, strict=True)]
-    Xd = [_times(rate, m) for rate, m in zip(arms.e1_rate, par.m_x, strict=True)]
+    X = [times(e1, m) for e1, m in zip(arms.e1, par.m_x, strict=True)]
+    Xd = [times(rate, m) for rate, m in zip(arms.e1_rate, par.m_x, strict=True)]
     J, Jd = arms.J, arms.Jd
     for i, j in _pairs(3):
         terms.M[i][j] = par.M_P * dot(J[i], J[j]) + dot(X[i], J[j]) + dot(J[i], X[j])
@@ -93,33 +82,6 @@ def term_components(
     return terms
 
 
-def _arms(
-    limbs: tuple[Limb, Limb, Limb], c: Vector, s: Vector, qd: Vector, p: Vector, pd: Vector
-) -> _Arms:
-    """J = S^-1 diag(d) and Jd = S^-1 (diag(dd) - Sd J), by cross products of the struts."""
-    rods, e1, e1_rate, sd = [], [], [], []
-    levers, lever_rates = [], []
-    for i, limb in enumerate(limbs):
-        rod = strut(limb, c[i], s[i], p)
-        radial, rate = -limb.l1 * s[i], -limb.l1 * c[i] * qd[i]
-        e1.append((radial * limb.ca, radial * limb.sa, -limb.l1 * c[i]))
-        e1_rate.append((rate * limb.ca, rate * limb.sa, limb.l1 * s[i] * qd[i]))
-        rods.append(_base(limb, rod))
-        sd.append(tuple(pd[k] - e1[i][k] * qd[i] for k in range(3)))
-        levers.append(rod.d)
-        lever_rates.append(dot(sd[i], e1[i]) + dot(rods[i], e1_rate[i]))
-    normals = [cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1])]
-    over = 1 / dot(rods[0], normals[0])
-    inverse = [_times(normal, over) for normal in normals]  # columns of S^-1
-    J = [_times(inverse[i], levers[i]) for i in range(3)]
-    Jd = []
-    for j in range(3):
-        inner = [-dot(sd[i], J[j]) for i in range(3)]
-        inner[j] = inner[j] + lever_rates[j]
-        Jd.append(_plus(*(_times(inverse[i], inner[i]) for i in range(3))))
-    return _Arms(e1, e1_rate, J, Jd)
-
-
 def _add_rods_and_shaft(
     terms: TermComponents,
     par: SpindleParameters,
@@ -127,7 +89,7 @@ def _add_rods_and_shaft(
     rod: Telescope,
     fork: tuple[Component, Component],
     pd: Vector,
-    arms: _Arms,
+    arms: ArmMap,
 ) -> None:
     """H/2 |vd|^2 - kappa pd.vd with vd = V qd, and I_axial/2 spin^2 with spin = n qd.
 
@@ -136,7 +98,7 @@ def _add_rods_and_shaft(
     """
     rate = telescope_rate(rod, pd)
     J, Jd, v, vd = arms.J, arms.Jd, rod.v, rate.v
-    V = [_turned(rod, column) for column in J]
+    V = [turned(rod, column) for column in J]
     Vd = [_turning(rod, rate, V[j], J[j], Jd[j]) for j in range(3)]
     for i in range(3):
         terms.g[i] = terms.g[i] + gravity * (par.mu - par.kappa) * V[i][2]
@@ -165,7 +127,7 @@ def _add_effector(
     par: SpindleParameters,
     fork: tuple[Component, Component],
     psid: Component,
-    arms: _Arms,
+    arms: ArmMap,
 ) -> None:
     """(z x h).pd psid with h turning by psi, and the inertia about the axis with its rotor."""
     c, s = fork
@@ -178,26 +140,13 @@ def _add_effector(
     terms.M[3][3] = terms.M[3][3] + par.I_psi
 
 
-def _turned(rod: Telescope, x: Vector) -> Vector:
-    """B x with B = dv/dp = (1 - v v^T) / l."""
-    along = dot(rod.v, x)
-    return tuple((x[k] - along * rod.v[k]) / rod.l for k in range(3))
-
-
 def _turning(rod: Telescope, rate: Telescope, V: Vector, J: Vector, Jd: Vector) -> Vector:
     """B Jd + Bd J with Bd = -(v vd^T + vd v^T + ld B) / l, for one column; V = B J."""
     first, second = dot(rate.v, J), dot(rod.v, J)
-    turned = _turned(rod, Jd)
+    bent = turned(rod, Jd)
     return tuple(
-        turned[k] - (first * rod.v[k] + second * rate.v[k] + rate.l * V[k]) / rod.l
-        for k in range(3)
+        bent[k] - (first * rod.v[k] + second * rate.v[k] + rate.l * V[k]) / rod.l for k in range(3)
     )
-
-
-def _base(limb: Limb, rod: Strut) -> Vector:
-    """The strut vector in the axes of the base."""
-    x = rod.radial * limb.ca - rod.tangential * limb.sa
-    return (x, rod.radial * limb.sa + rod.tangential * limb.ca, rod.z)
 
 
 def _zeros(dof: int) -> Matrix:
@@ -207,14 +156,6 @@ def _zeros(dof: int) -> Matrix:
 def _pairs(count: int) -> Iterator[tuple[int, int]]:
     """Places on and above the diagonal."""
     return ((i, j) for i in range(count) for j in range(i, count))
-
-
-def _times(x: Vector, factor: Component) -> Vector:
-    return tuple(component * factor for component in x)
-
-
-def _plus(a: Vector, b: Vector, c: Vector) -> Vector:
-    return tuple(a[k] + b[k] + c[k] for k in range(3))
 
 
 class Terms(NamedTuple):

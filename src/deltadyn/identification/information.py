@@ -22,7 +22,8 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.backends.generated.table import ROWS
 from deltadyn.backends.kernels import compiled_drive_columns, compiled_rows, drive_columns_compiled
 from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.fast_columns import has_fast_rows, three_axis_rows
+from deltadyn.dynamics.columns import axis_columns, has_axis_rows
+from deltadyn.dynamics.friction import drive_terms
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
 from deltadyn.files import replacing
@@ -35,7 +36,7 @@ from deltadyn.robot import Robot
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.
 #
 # Rows of an axis come as (columns, N), so that a filter runs along contiguous samples. The compiled
-# kernels give them; where these are not in use, `fast_columns` does for the robots that it knows.
+# kernels give them; where these are not in use, `dynamics.columns` does.
 
 
 IntArray = npt.NDArray[np.int64]
@@ -54,7 +55,7 @@ class AxisRows(NamedTuple):
 def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisRows | None:
     """[Y tau] of every axis for the wide columns of a model; None: take the whole regressor."""
     compiled = source == "exact" and drive_columns_compiled(robot, state)
-    if not compiled and not has_fast_rows(robot, source):
+    if not compiled and not has_axis_rows(robot, source):
         return None
     dof, inertial = robot.dof, ROWS[robot.dof]
     most = max(len(own) for own in inertial)
@@ -65,9 +66,11 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
         compiled_rows(
             robot, state, [rows[axis, most - len(own) : most] for axis, own in enumerate(inertial)]
         )
-        compiled_drive_columns(robot, state, [rows[:, most + k].T for k in range(terms)])
+        compiled_drive_columns(robot, state, rows[:, most : most + terms])
     else:
-        three_axis_rows(robot, state, rows)
+        axis_columns(
+            robot, state, [rows[axis, most - len(own) :] for axis, own in enumerate(inertial)]
+        )
     rows[:, -1] = tau.T
     first = inertial_columns(dof)
     places = [
@@ -79,9 +82,7 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
 
 def friction_terms(robot: Robot) -> int:
     """How many friction terms each drive of the robot's model has."""
-    friction = robot.friction
-    optional = (friction.coulomb_negative, friction.stribeck, friction.offset, friction.load)
-    return 2 + sum(value is not None for value in optional)
+    return len(drive_terms(robot.friction))
 
 
 def inertial_columns(dof: int) -> int:

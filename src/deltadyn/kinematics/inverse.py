@@ -21,7 +21,8 @@ from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kinematics.limbs import arm_direction, limbs
+from deltadyn.kinematics import limbs as closed_forms
+from deltadyn.kinematics.limbs import limbs
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
 
@@ -78,8 +79,8 @@ def arm_directions(
     three = limbs(robot)
 
     def core(p: tuple[Component, ...]) -> list[Component]:
-        pairs = [arm_direction(np, limb, p, mode) for limb, mode in zip(three, modes, strict=True)]
-        return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+        c, s = closed_forms.arm_directions(np, three, p, modes)
+        return [*c, *s]
 
     both = map_chunks(core, [points], 6)
     return both[:, :3], both[:, 3:]

@@ -1,203 +1,144 @@
-"""Closed-form kinematics of one limb, over array components.
+"""The limbs: struts couple what the drives move with what they carry, over components.
 
-These functions use arithmetic and `sqrt` alone, so one source runs on floats, NumPy and JAX
-arrays and CasADi symbols. In the limb's own axes (radial, tangential, z) of the shrunk base the
-elbow is E = (l1 cos th, 0, -l1 sin th) and the strut s = (h - l1 cos th, w, z + l1 sin th).
+Every strut keeps its length, s.(ad - E' qd) = 0, so S pd = diag(d) qd with the strut vectors as the
+rows of S and d_i = s_i.E'_i. From this follow the rates in both directions, J = S^-1 diag(d) and
+its rate. `actuation` gives E, E' and E'', `platform` the attachments and S^-1.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
-from deltadyn.robot import Robot
+from deltadyn.kinematics.actuation import Limb, Strut, limbs
+from deltadyn.kinematics.platform import attachments, platform_point, strut_inverse
+from deltadyn.small import Inverse, Vector, dot, times
+
+__all__ = [
+    "ArmMap",
+    "Limb",
+    "Pose",
+    "Rods",
+    "Strut",
+    "arm_directions",
+    "arm_map",
+    "jacobian_columns",
+    "joint_rates",
+    "limbs",
+    "platform_point",
+    "platform_rates",
+    "pose_of",
+    "rods_of",
+]
+
+Three = tuple[Limb, Limb, Limb]
 
 
-class Limb(NamedTuple):
-    """Constants of one limb: shrunk radius r, lengths l1, l2 (m), cosine and sine of azimuth."""
+class Rods(NamedTuple):
+    """The three struts in their limbs' axes and in those of the base, with S^-1."""
 
-    r: Any
-    l1: Any
-    l2: Any
-    ca: Any
-    sa: Any
+    local: list[Strut]
+    base: list[Vector]
+    inverse: Inverse
 
 
-class Strut(NamedTuple):
-    """The strut vector s in the limb's axes and d = s . E' (m^2)."""
+class ArmMap(NamedTuple):
+    """E'_i and its rate E''_i qd_i, and the columns of J and Jd that belong to the arms."""
 
-    radial: Component
-    tangential: Component
-    z: Component
-    d: Component
-
-
-def limbs(robot: Robot) -> tuple[Limb, Limb, Limb]:
-    """The constants of the three limbs."""
-    g = robot.geometry
-    first, second, third = (
-        Limb(
-            g.shrunk_radius[i],
-            g.arm_length[i],
-            g.strut_length[i],
-            math.cos(g.azimuth[i]),
-            math.sin(g.azimuth[i]),
-        )
-        for i in range(3)
-    )
-    return first, second, third
+    e1: list[Vector]
+    e1_rate: list[Vector]
+    J: list[Vector]
+    Jd: list[Vector]
 
 
-def local(limb: Limb, x: Component, y: Component) -> tuple[Component, Component]:
-    """Radial and tangential part of a vector (x, y)."""
-    return x * limb.ca + y * limb.sa, y * limb.ca - x * limb.sa
+class Pose(NamedTuple):
+    """Where the mechanism is and how it moves at qdd = 0."""
+
+    c: Vector  # cos and sin of the arm angles
+    s: Vector
+    p: Vector  # (dof,), m [, rad]
+    pd: Vector
+    pdd: Vector  # at qdd = 0: Jd qd
+    rods: tuple[Vector, ...]  # strut vectors s_i, m
+    e1: tuple[Vector, ...]  # E'_i, m/rad
+    J: tuple[Vector, ...]  # columns of the Jacobian, each (dof,)
 
 
-def arm_direction(
-    xp: Any, limb: Limb, p: tuple[Component, ...], elbow: int = 1
-) -> tuple[Component, Component]:
-    """cos and sin of the arm angle: h cos th - z sin th = k, with the elbow outward (+1).
-
-    NaN where the point cannot be reached.
-    """
-    x, y, z = p[:3]
-    radial, w = local(limb, x, y)
-    h = radial - limb.r
-    n2 = h * h + z * z
-    k = (n2 + w * w + (limb.l1 * limb.l1 - limb.l2 * limb.l2)) / (2 * limb.l1)
-    n = elbow * xp.sqrt(n2 - k * k)
-    return (h * k - z * n) / n2, -(z * k + h * n) / n2
+def rods_of(three: Three, c: Vector, s: Vector, p: Vector) -> Rods:
+    """The struts of arms at cos, sin = c, s with the platform at p."""
+    at = attachments(p)
+    local = [limb.strut(c[i], s[i], at[i]) for i, limb in enumerate(three)]
+    base = [limb.in_base(rod) for limb, rod in zip(three, local, strict=True)]
+    return Rods(local, [*base], strut_inverse(base))
 
 
-def strut(limb: Limb, c: Component, s: Component, p: tuple[Component, ...]) -> Strut:
-    """The strut of an arm at cos, sin = c, s; d = -l1 (h sin th + z cos th)."""
-    x, y, z = p[:3]
-    radial, w = local(limb, x, y)
-    h = radial - limb.r
-    return Strut(h - limb.l1 * c, w, z + limb.l1 * s, -limb.l1 * (h * s + z * c))
+def arm_directions(
+    xp: Any, three: Three, p: Vector, elbows: Any = (1, 1, 1)
+) -> tuple[Vector, Vector]:
+    """cos and sin of the arm angles at platform points p, NaN where an arm cannot reach."""
+    at = attachments(p)
+    pairs = [limb.position(xp, at[i], elbows[i]) for i, limb in enumerate(three)]
+    c, s = zip(*pairs, strict=True)
+    return c, s
 
 
 def joint_rates(
-    limb: Limb,
-    c: Component,
-    s: Component,
-    p: tuple[Component, ...],
-    pd: tuple[Component, ...],
-    pdd: tuple[Component, ...],
-) -> tuple[Component, Component]:
-    """qd = s.pd / d and qdd = (s.(pdd - E'' qd^2) + |pd - E' qd|^2) / d of one arm."""
-    rod = strut(limb, c, s, p)
-    hd, wd = local(limb, pd[0], pd[1])
-    hdd, wdd = local(limb, pdd[0], pdd[1])
-    over_d = 1 / rod.d
-    qd = (rod.radial * hd + rod.tangential * wd + rod.z * pd[2]) * over_d
-    slip_r = hd + limb.l1 * s * qd
-    slip_z = pd[2] + limb.l1 * c * qd
-    centripetal = limb.l1 * qd * qd
-    qdd = (
-        rod.radial * (hdd + c * centripetal)
-        + rod.tangential * wdd
-        + rod.z * (pdd[2] - s * centripetal)
-        + (slip_r * slip_r + wd * wd + slip_z * slip_z)
-    ) * over_d
-    return qd, qdd
-
-
-def platform_point(
-    xp: Any,
-    three: tuple[Limb, Limb, Limb],
-    c: tuple[Component, ...],
-    s: tuple[Component, ...],
-    side: int = -1,
-) -> tuple[Component, Component, Component]:
-    """The point at distance l2 from the three elbows, below their plane (-1) or above (+1).
-
-    With a, b the elbows 2 and 3 seen from elbow 1 and n = a x b:
-    x = (A b x n + B n x a) / |n|^2 + t n, where A = x.a and B = x.b follow from the distances.
-    NaN where the spheres do not meet.
-    """
-    elbow = [
-        (
-            (limb.r + limb.l1 * c[i]) * limb.ca,
-            (limb.r + limb.l1 * c[i]) * limb.sa,
-            -limb.l1 * s[i],
-        )
-        for i, limb in enumerate(three)
-    ]
-    a = tuple(elbow[1][k] - elbow[0][k] for k in range(3))
-    b = tuple(elbow[2][k] - elbow[0][k] for k in range(3))
-    n = cross(a, b)
-    square = [limb.l2 * limb.l2 for limb in three]
-    along_a = (dot(a, a) + (square[0] - square[1])) / 2
-    along_b = (dot(b, b) + (square[0] - square[2])) / 2
-    nn = dot(n, n)
-    bn, na = cross(b, n), cross(n, a)
-    foot = tuple((along_a * bn[k] + along_b * na[k]) / nn for k in range(3))
-    t = xp.sqrt((square[0] - dot(foot, foot)) / nn)
-    t = side * t * xp.where(n[2] < 0, -1.0, 1.0)
-    x, y, z = (elbow[0][k] + foot[k] + t * n[k] for k in range(3))
-    return x, y, z
+    three: Three, c: Vector, s: Vector, p: Vector, pd: Vector, pdd: Vector
+) -> tuple[Vector, Vector]:
+    """qd and qdd of the arms for a motion of the platform; psi passes through."""
+    pairs = [limb.rates(c[i], s[i], p, pd, pdd) for i, limb in enumerate(three)]
+    qd, qdd = zip(*pairs, strict=True)
+    return (*qd, *pd[3:]), (*qdd, *pdd[3:])
 
 
 def platform_rates(
-    three: tuple[Limb, Limb, Limb],
-    c: tuple[Component, ...],
-    s: tuple[Component, ...],
-    p: tuple[Component, ...],
-    qd: tuple[Component, ...],
-    qdd: tuple[Component, ...],
-) -> tuple[tuple[Component, ...], tuple[Component, ...]]:
-    """pd and pdd of arms that move at qd, qdd: S pd = d qd, by cross products of the struts.
+    three: Three, rods: Rods, c: Vector, s: Vector, qd: Vector, qdd: Vector
+) -> tuple[Vector, Vector]:
+    """pd and pdd of arms that move at qd, qdd, from S pd = d qd; psi passes through.
 
     S pdd = d qdd + s.E'' qd^2 - |pd - E' qd|^2, the rate of s.(pd - E' qd) = 0.
     """
-    rods: list[tuple[Component, ...]] = []
-    struts: list[Strut] = []
-    for i, limb in enumerate(three):
-        rod = strut(limb, c[i], s[i], p)
-        rods.append((*_base(limb, rod.radial, rod.tangential), rod.z))
-        struts.append(rod)
-    normals = (cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1]))
-    over = 1 / dot(rods[0], normals[0])
-
-    def solve(right: list[Component]) -> tuple[Component, ...]:
-        return tuple(
-            (normals[0][k] * right[0] + normals[1][k] * right[1] + normals[2][k] * right[2]) * over
-            for k in range(3)
-        )
-
-    pd = solve([struts[i].d * qd[i] for i in range(3)])
+    struts, inverse = rods.local, rods.inverse
+    pd = inverse.solve([struts[i].d * qd[i] for i in range(3)])
     right = []
     for i, limb in enumerate(three):
-        hd, wd = local(limb, pd[0], pd[1])
-        slip_r = hd + limb.l1 * s[i] * qd[i]
-        slip_z = pd[2] + limb.l1 * c[i] * qd[i]
-        bend = limb.l1 * (struts[i].z * s[i] - struts[i].radial * c[i])  # s . E''
-        slip = slip_r * slip_r + wd * wd + slip_z * slip_z
+        bend = limb.bend(c[i], s[i], struts[i])
+        slip = limb.slip_square(c[i], s[i], qd[i], pd)
         right.append(struts[i].d * qdd[i] + bend * (qd[i] * qd[i]) - slip)
-    return pd, solve(right)
+    return (*pd, *qd[3:]), (*inverse.solve(right), *qdd[3:])
 
 
-def _base(limb: Limb, radial: Component, tangential: Component) -> tuple[Component, Component]:
-    """x and y of a vector in the limb's axes."""
-    return (
-        radial * limb.ca - tangential * limb.sa,
-        radial * limb.sa + tangential * limb.ca,
-    )
+def jacobian_columns(rods: Rods) -> list[Vector]:
+    """dp/dq_i of the three arms, J = S^-1 diag(d): pd = sum of column i times qd_i."""
+    over, normals = rods.inverse.over, rods.inverse.normals
+    return [times(normals[i], rods.local[i].d * over) for i in range(3)]
 
 
-def dot(a: tuple[Component, ...], b: tuple[Component, ...]) -> Component:
-    """a . b of two triples of components."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+def arm_map(three: Three, c: Vector, s: Vector, qd: Vector, p: Vector, pd: Vector) -> ArmMap:
+    """J = S^-1 diag(d) and Jd = S^-1 (diag(dd) - Sd J), with the elbows' own maps."""
+    struts, rods, strut_inverse = rods_of(three, c, s, p)
+    e1 = [limb.slope(c[i], s[i]) for i, limb in enumerate(three)]
+    e1_rate = [limb.slope_rate(c[i], s[i], qd[i]) for i, limb in enumerate(three)]
+    sd = [tuple(pd[k] - e1[i][k] * qd[i] for k in range(3)) for i in range(3)]
+    lever_rates = [dot(sd[i], e1[i]) + dot(rods[i], e1_rate[i]) for i in range(3)]
+    inverse = strut_inverse.columns()
+    J = [times(inverse[i], struts[i].d) for i in range(3)]
+    Jd = []
+    for j in range(3):
+        inner: list[Component] = [-dot(sd[i], J[j]) for i in range(3)]
+        inner[j] = inner[j] + lever_rates[j]
+        parts = [times(inverse[i], inner[i]) for i in range(3)]
+        Jd.append(tuple(parts[0][k] + parts[1][k] + parts[2][k] for k in range(3)))
+    return ArmMap(e1, e1_rate, J, Jd)
 
 
-def cross(
-    a: tuple[Component, ...], b: tuple[Component, ...]
-) -> tuple[Component, Component, Component]:
-    """a x b of two triples of components."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+def pose_of(xp: Any, three: Three, q: Vector, qd: Vector) -> Pose:
+    """The pose of joint angles and rates, in closed form."""
+    c, s = tuple(xp.cos(q[i]) for i in range(3)), tuple(xp.sin(q[i]) for i in range(3))
+    p = (*platform_point(xp, three, c, s), *q[3:])
+    rods = rods_of(three, c, s, p)
+    pd, pdd = platform_rates(three, rods, c, s, qd, (0.0,) * len(qd))
+    e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(three))
+    J = tuple((*column, *(0.0,) * len(q[3:])) for column in jacobian_columns(rods))
+    turned = ((0.0, 0.0, 0.0, 1.0),) if len(q) == 4 else ()
+    return Pose(c, s, p, pd, pdd, tuple(rods.base), e1, (*J, *turned))

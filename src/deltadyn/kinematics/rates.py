@@ -16,6 +16,7 @@ from deltadyn.kinematics.inverse import (
     raise_if_unreachable,
 )
 from deltadyn.robot import Robot
+from deltadyn.small import inverse_of_rows
 from deltadyn.tracing import on_jax
 
 
@@ -47,12 +48,9 @@ class LimbGeometry:
     @cached_property
     def s_inverse(self) -> FloatArray:
         """S^-1 (N, 3, 3) by cross products; not finite where the struts are coplanar."""
-        s1, s2, s3 = self.s[:, 0], self.s[:, 1], self.s[:, 2]
-        normal = np.cross(s2, s3)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = 1 / contract("nk,nk->n", s1, normal)
-            adjoint = np.stack([normal, np.cross(s3, s1), np.cross(s1, s2)], axis=-1)
-            return adjoint * scale[:, None, None]
+            inverse = inverse_of_rows(np.moveaxis(self.s, 0, -1))
+            return np.stack([np.stack(column) for column in inverse.columns()]).transpose(2, 1, 0)
 
     @cached_property
     def jacobian(self) -> FloatArray:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, Component, FloatArray, Unreachable, restore
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows
-from deltadyn.kinematics.limbs import Limb, Strut, cross, dot
+from deltadyn.kinematics.limbs import Limb, Strut
 from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import limb_geometry
 from deltadyn.robot import Robot
+from deltadyn.small import dot, normals_of_rows, times
 
 SINGULAR = 1e-6  # rad: rounding of p moves the margin of a singular pose by about sqrt(1e-16)
 
@@ -107,12 +108,7 @@ def unit_struts(
 ) -> tuple[tuple[Component, ...], ...]:
     """Unit directions u_i of the struts in the base frame, from their limbs' axes."""
     return tuple(
-        (
-            (rod.radial * limb.ca - rod.tangential * limb.sa) / limb.l2,
-            (rod.radial * limb.sa + rod.tangential * limb.ca) / limb.l2,
-            rod.z / limb.l2,
-        )
-        for limb, rod in zip(three, rods, strict=True)
+        times(limb.in_base(rod), 1 / limb.l2) for limb, rod in zip(three, rods, strict=True)
     )
 
 
@@ -123,9 +119,8 @@ def strut_planes(
 
     |det| / |u_j x u_k| is the sine of the angle between strut i and the plane of the other two.
     """
-    u1, u2, u3 = units
-    n1, n2, n3 = cross(u2, u3), cross(u3, u1), cross(u1, u2)
-    return dot(u1, n1), (dot(n1, n1), dot(n2, n2), dot(n3, n3))
+    (n1, n2, n3), determinant = normals_of_rows(units)
+    return determinant, (dot(n1, n1), dot(n2, n2), dot(n3, n3))
 
 
 def _strut_angle(unit: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,24 +1,18 @@
 """The spindle: length and direction of its telescope, and the shaft's spin through its joints.
 
 The upper joint is at o = (0, 0, pivot_z), the lower one is the platform point p; v points from o to
-p, downward. The first functions use arithmetic and `sqrt` alone, over components, so one source
-runs on floats, NumPy and JAX arrays and CasADi symbols.
-
-Why the shaft does not turn at psid: the drive turns the fork, whose pin a = (cos psi, sin psi, 0)
-is horizontal. The cross turns about a, so its other pin b, which is fixed to the shaft, is normal
-to both a and v: b = v x a / |v x a|. The shaft's spin is the rate of b about v.
+p, downward. The closed forms over components are those of `platform`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import (
-    Component,
     FloatArray,
     as_samples,
     columns,
@@ -27,69 +21,9 @@ from deltadyn.arrays import (
     restore,
 )
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.kinematics.limbs import cross, dot
+from deltadyn.kinematics.platform import spin_map, spin_map_rate, telescope, telescope_rate
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle
-
-Vector = tuple[Component, Component, Component]
-
-
-class Telescope(NamedTuple):
-    """Length l (m) and direction v of the rod."""
-
-    l: Component
-    v: Vector
-
-
-class SpinMap(NamedTuple):
-    """spin = n_p . pd + n_psi psid."""
-
-    n_p: Vector
-    n_psi: Component
-
-
-def telescope(xp: Any, pivot_z: Any, p: tuple[Component, ...]) -> Telescope:
-    """l = |p - o| and v = (p - o) / l."""
-    x, y, z = p[0], p[1], p[2] - pivot_z
-    l = xp.sqrt(x * x + y * y + z * z)
-    return Telescope(l, (x / l, y / l, z / l))
-
-
-def telescope_rate(rod: Telescope, pd: tuple[Component, ...]) -> Telescope:
-    """ld = v . pd and vd = (pd - ld v) / l."""
-    ld = dot(rod.v, pd)
-    x, y, z = ((pd[k] - ld * rod.v[k]) / rod.l for k in range(3))
-    return Telescope(ld, (x, y, z))
-
-
-def spin_map(rod: Telescope, c: Component, s: Component) -> SpinMap:
-    """The shaft's spin about v = (v_z psid - e (v x a) . vd) / (1 - e^2), with e = a . v.
-
-    c, s are cos and sin of psi. (v x a) is normal to v, so (v x a) . vd = (v x a) . pd / l.
-    """
-    v = rod.v
-    e = c * v[0] + s * v[1]
-    over = 1 / (1 - e * e)
-    normal = cross(v, (c, s, 0.0))
-    x, y, z = (-e * over / rod.l * normal[k] for k in range(3))
-    return SpinMap((x, y, z), v[2] * over)
-
-
-def spin_map_rate(
-    rod: Telescope, rate: Telescope, c: Component, s: Component, psid: Component
-) -> SpinMap:
-    """Time rate of `spin_map`, with the fork turning at psid."""
-    v, vd = rod.v, rate.v
-    e = c * v[0] + s * v[1]
-    ed = c * vd[0] + s * vd[1] + psid * (c * v[1] - s * v[0])
-    over = 1 / (1 - e * e)
-    growth = 2 * e * ed * over  # relative rate of `over`
-    normal = cross(v, (c, s, 0.0))
-    turned, moved = cross(v, (-s * psid, c * psid, 0.0)), cross(vd, (c, s, 0.0))
-    along = -(ed + e * growth - e * rate.l / rod.l) * over / rod.l
-    across = -e * over / rod.l
-    x, y, z = (along * normal[k] + across * (turned[k] + moved[k]) for k in range(3))
-    return SpinMap((x, y, z), (vd[2] + v[2] * growth) * over)
 
 
 @dataclass(frozen=True, eq=False)

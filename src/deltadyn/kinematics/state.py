@@ -24,8 +24,7 @@ from deltadyn.backends import run as run_kernel
 from deltadyn.errors import UnreachableError
 from deltadyn.kinematics.forward import platform_points, platform_side, raise_if_open
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
-from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
-from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_rates, rods_of
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax, pytree, register_pytrees
 
@@ -186,13 +185,9 @@ def _joints(
     three = limbs(robot)
 
     def core(*motion: tuple[Component, ...]) -> list[Component]:
-        arms = [
-            arm_direction(np, limb, motion[0], mode)
-            for limb, mode in zip(three, modes, strict=True)
-        ]
-        rates = [joint_rates(limb, *arm, *motion) for limb, arm in zip(three, arms, strict=True)]
-        pairs = (*zip(*arms, strict=True), *zip(*rates, strict=True))
-        return [component for pair in pairs for component in pair]
+        c, s = arm_directions(np, three, motion[0], modes)
+        qd, qdd = joint_rates(three, c, s, *motion)
+        return [*c, *s, *qd, *qdd]
 
     joined = map_chunks(core, inputs, 12)
     for out, columns in zip(outputs, np.split(joined, 4, axis=1), strict=True):
@@ -212,8 +207,17 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
     c, s = np.cos(q[:, :3]), np.sin(q[:, :3])
     p = q.copy()
     p[:, :3] = platform_points(robot, c, s, side)
-    rates = LimbGeometry.of(robot, p, c, s).platform_rates(qd, qdd)
-    return _Platform(c, s, p, *rates, False)
+    three = limbs(robot)
+
+    def core(*motion: tuple[Component, ...]) -> list[Component]:
+        point, cos, sin, speed, push = motion
+        rods = rods_of(three, cos, sin, point)
+        rates = platform_rates(three, rods, cos, sin, speed, push)
+        return [*rates[0], *rates[1]]
+
+    dof = q.shape[1]
+    joined = map_chunks(core, (p, c, s, qd, qdd), 2 * dof)
+    return _Platform(c, s, p, joined[:, :dof].copy(), joined[:, dof:].copy(), False)
 
 
 def _with_psi(values: FloatArray) -> FloatArray:

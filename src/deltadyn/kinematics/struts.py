@@ -10,26 +10,33 @@ sway gamma is the strut's tilt out of the arm's plane.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import (
+    Component,
     FloatArray,
     Unreachable,
     as_samples,
     check_unreachable,
+    columns,
     contract,
     restore,
 )
 from deltadyn.errors import UnknownNameError
 from deltadyn.kinematics.inverse import Elbows, arm_directions, raise_if_unreachable
+from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
+from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.rates import LimbGeometry
-from deltadyn.kinematics.spindle import SpindleGeometry
+from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import PASSIVE_JOINTS
+from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
+from deltadyn.small import Vector, cross, dot, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +128,8 @@ def strut_rate_maps(robot: Robot, state: State) -> StrutRateMaps:
     gammad = sd_t / sqrt(s_r^2 + s_z^2), because |s| does not change. The row axis is kept for a
     single sample.
     """
-    geometry = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
-    local = LocalStruts.of(robot, geometry)
-    square = local.radial**2 + local.z**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_swing = local.z[..., None] * local.e_r  # (N, 3, 3), rows d beta / d s
-        by_swing[..., 2] -= local.radial
-        by_swing /= square[..., None]
-        by_sway = local.t / np.sqrt(square)[..., None]
-        swing, sway = by_swing @ geometry.jacobian, by_sway @ geometry.jacobian
-    own = np.arange(3)
-    swing[:, own, own] -= contract("nik,nik->ni", by_swing, geometry.e1)
-    elbow = swing.copy()
-    elbow[:, own, own] -= 1.0
-    return StrutRateMaps(*(_with_psi_column(a, robot.dof) for a in (swing, sway, elbow)))
+    names = ("platform_swing", "platform_sway", "elbow_swing")
+    return StrutRateMaps(*(passive_rate_map(robot, state, name) for name in names))
 
 
 def strut_rates(robot: Robot, state: State) -> StrutRates:
@@ -165,13 +160,72 @@ def limb_geometry(
     return LimbGeometry.of(robot, points, c, s), np.arctan2(s, c), single
 
 
-def _with_psi_column(rows: FloatArray, dof: int) -> FloatArray:
-    if dof == 3:
-        return rows
-    return np.concatenate([rows, np.zeros((*rows.shape[:2], dof - 3))], axis=-1)
+# Rates of the joints without a drive [gnad2024] eqs. 6-7.
+#
+# The rate of a joint at a strut depends on sd = pd - E' qd, that of a joint of the spindle on pd
+# and psid. So one slope by p and one number on an axis say all of it, over any components.
 
 
-# Rates of the joints without a drive, as maps from the joint rates [gnad2024] eqs. 6-7.
+class JointSlope(NamedTuple):
+    """A passive joint's rate = by_p . pd + own qd[axis]."""
+
+    by_p: Vector
+    own: Component
+    axis: int
+
+
+def joint_slopes(
+    xp: Any,
+    joint: str,
+    three: tuple[Limb, Limb, Limb],
+    pivot_z: Any,
+    p: Vector,
+    rods: Sequence[Vector],
+    e1: Sequence[Vector],
+) -> list[JointSlope]:
+    """The slopes of a joint's rates: one per limb, or one of the spindle."""
+    if joint in SPINDLE_JOINTS:
+        return [_spindle_slope(xp, joint, pivot_z, p)]
+    return [_limb_slope(xp, joint, limb, i, rods[i], e1[i]) for i, limb in enumerate(three)]
+
+
+def _limb_slope(xp: Any, joint: str, limb: Limb, i: int, rod: Vector, e1: Vector) -> JointSlope:
+    """Swing betad = (s_z e_r - s_r z).sd / (s_r^2 + s_z^2), sway gammad = t.sd / sqrt(...).
+
+    |s| does not change, so nothing else is needed. The elbow's angle is beta - q.
+    """
+    radial = rod[0] * limb.ca + rod[1] * limb.sa
+    square = radial * radial + rod[2] * rod[2]
+    by_p: Vector
+    if joint.endswith("swing"):
+        scale = rod[2] / square
+        by_p = (scale * limb.ca, scale * limb.sa, -radial / square)
+    else:
+        scale = 1 / xp.sqrt(square)
+        by_p = (-scale * limb.sa, scale * limb.ca, 0.0)
+    own = -dot(by_p, e1) - (1.0 if joint == "elbow_swing" else 0.0)
+    return JointSlope(by_p, own, i)
+
+
+def _spindle_slope(xp: Any, joint: str, pivot_z: Any, p: Vector) -> JointSlope:
+    """ld = v.pd, and the rates of the universal joint's angles.
+
+    The shaft's angular velocity is omega = v x vd + spin v = psid z + e1d a + e2d b, so that
+    e1d = omega.a = ((a x v).pd / l + e v_z psid) / (1 - e^2) and
+    e2d = (omega - psid z).b = (b x v).pd / l - b_z psid, with e = a.v.
+    """
+    rod = telescope(xp, pivot_z, p)
+    v = rod.v
+    if joint == "prismatic":
+        return JointSlope(v, 0.0, 3)
+    a = (xp.cos(p[3]), xp.sin(p[3]), 0.0)
+    if joint == "universal_fork":
+        e = dot(a, v)
+        over = 1 / (1 - e * e)
+        return JointSlope(times(cross(a, v), over / rod.l), e * v[2] * over, 3)
+    normal = cross(v, a)
+    b = times(normal, 1 / xp.sqrt(dot(normal, normal)))
+    return JointSlope(times(cross(b, v), 1 / rod.l), -b[2], 3)
 
 
 def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
@@ -184,38 +238,21 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
     """
     if joint not in PASSIVE_JOINTS:
         raise UnknownNameError("joint", joint, PASSIVE_JOINTS)
-    if joint in ("prismatic", "universal_fork", "universal_cross"):
-        return _spindle_map(robot, state, joint)
-    maps = strut_rate_maps(robot, state)
-    if joint == "elbow_swing":
-        return maps.elbow
-    if joint == "platform_swing":
-        return maps.swing
-    return maps.sway
+    pivot_z = spindle_of(robot).pivot_z if joint in SPINDLE_JOINTS else 0.0
+    three, c, s, p = limbs(robot), columns(state.cos_q), columns(state.sin_q), columns(state.p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rods = rods_of(three, c, s, p)
+        e1 = [limb.slope(c[i], s[i]) for i, limb in enumerate(three)]
+        J = jacobian_columns(rods)
+        slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1)
+        B = np.zeros((len(state), len(slopes), robot.dof))
+        for row, slope in enumerate(slopes):
+            for j in range(3):
+                B[:, row, j] = dot(slope.by_p, J[j])
+            B[:, row, slope.axis] += slope.own
+    return B
 
 
 def passive_rates(robot: Robot, state: State, joint: str) -> FloatArray:
     """Rates (N, k) of a passive joint: B qd."""
     return contract("nkj,nj->nk", passive_rate_map(robot, state, joint), state.qd)
-
-
-def _spindle_map(robot: Robot, state: State, joint: str) -> FloatArray:
-    """Rows of ld = v.pd and of the universal joint's angles.
-
-    The shaft's angular velocity is omega = v x vd + spin v = psid z + e1d a + e2d b, so that
-    e1d = omega.a = ((a x v).pd / l + e v_z psid) / (1 - e^2) and
-    e2d = (omega - psid z).b = (b x v).pd / l - b_z psid, with e = a.v.
-    """
-    rod = SpindleGeometry.of(robot, state.p, state.pd)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if joint == "prismatic":
-            by_p, by_psi = rod.v, np.zeros(len(state))
-        elif joint == "universal_fork":
-            e = contract("nk,nk->n", rod.a, rod.v)
-            by_p = np.cross(rod.a, rod.v) / (rod.l * (1 - e**2))[:, None]
-            by_psi = e * rod.n_psi
-        else:
-            by_p, by_psi = np.cross(rod.b, rod.v) / rod.l[:, None], -rod.b[:, 2]
-        limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
-        arms = contract("nk,nkj->nj", by_p, limbs.jacobian)
-    return np.concatenate([arms, by_psi[:, None]], axis=1)[:, None, :]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, Component, FloatArray, as_samples, chunks, columns, contract
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows, elbow_signs
-from deltadyn.kinematics.limbs import arm_direction, limbs, strut
+from deltadyn.kinematics.limbs import arm_directions, limbs
+from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.singularity import strut_planes, unit_struts
-from deltadyn.kinematics.spindle import telescope
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Workspace
 
@@ -92,14 +92,14 @@ def _kept(
 ) -> tuple[BoolArray | None, ...]:
     """One mask per rule, in the order of `RULES`; None where it bounds nothing."""
     three, modes = limbs(robot), elbow_signs(rules.elbows)
-    pairs = [arm_direction(np, limb, p, mode) for limb, mode in zip(three, modes, strict=True)]
-    first, second, third = (strut(limb, c, s, p) for limb, (c, s) in zip(three, pairs, strict=True))
+    c, s = arm_directions(np, three, p, modes)
+    first, second, third = (limb.strut(c[i], s[i], p) for i, limb in enumerate(three))
     rods = (first, second, third)
-    loop: BoolArray = np.isfinite(pairs[0][0] + pairs[1][0] + pairs[2][0])
+    loop: BoolArray = np.isfinite(c[0] + c[1] + c[2])
     angles = ball_joints = stroke = singularity = None
     low, high = robot.limits.angle_min, robot.limits.angle_max
     if rules.angles and (low is not None or high is not None):
-        theta = [np.arctan2(s, c) for c, s in pairs]
+        theta = [np.arctan2(s[i], c[i]) for i in range(3)]
         angles = loop.copy()
         for i in range(3):
             angles &= theta[i] >= (-np.inf if low is None else low[i])

@@ -20,8 +20,9 @@ from deltadyn.arrays import Component
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
-from deltadyn.dynamics.passive import Pose, passive_torque
+from deltadyn.dynamics.passive import passive_torque
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.kinematics.limbs import Pose
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.mechanism import pose_of
 

@@ -15,7 +15,15 @@ from deltadyn.errors import RobotError
 from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
 from deltadyn.robot.checks import ARMS, each, number, three
 from deltadyn.robot.fields import sources_still_true
-from deltadyn.robot.settings import Controller, Drives, Friction, GrayBox, Limits, Source
+from deltadyn.robot.settings import (
+    SPINDLE_JOINTS,
+    Controller,
+    Drives,
+    Friction,
+    GrayBox,
+    Limits,
+    Source,
+)
 from deltadyn.robot.write import save_robot
 
 STANDARD_GRAVITY = 9.81  # m/s^2
@@ -129,9 +137,8 @@ class Robot:
         save_robot(self, path)
 
     def _check_spindle_friction(self) -> None:
-        needs_spindle = ("prismatic", "universal_fork", "universal_cross")
         for item in self.friction.passive:
-            if self.spindle is None and item.joint in needs_spindle:
+            if self.spindle is None and item.joint in SPINDLE_JOINTS:
                 raise RobotError(
                     f"friction.passive.{item.joint}", item.joint, "only on a robot with a spindle"
                 )

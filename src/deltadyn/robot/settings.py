@@ -31,6 +31,8 @@ PASSIVE_JOINTS = (
     "universal_fork",  # both universal joints of the spindle, about the fork axis
     "universal_cross",  # and about the cross axis
 )
+SPINDLE_JOINTS = ("prismatic", "universal_fork", "universal_cross")
+LIMB_JOINTS = tuple(name for name in PASSIVE_JOINTS if name not in SPINDLE_JOINTS)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "23917306c945916d"
+#define DELTADYN_DIGEST "5f7ed8f793d5d078"
 
 enum {
     PAR_LIMB = 0,
@@ -31,7 +31,7 @@ enum {
     PAR_COUNT = 76,
     MAX_ARRAYS = 11,
     MAX_INPUTS = 32,
-    MAX_OUTPUTS = 80
+    MAX_OUTPUTS = 43
 };
 
 /* name, parameters, first and count of angles and of rates, dof of the torque,
@@ -47,24 +47,10 @@ enum {
     X(state_torque_4, 76, 17, 1, 0, 0, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
     X(platform_torque_4, 76, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
     X(joint_torque_4, 76, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(columns_3, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 10, 10, 10)) \
-    X(columns_3_sine, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 13, 13, 13)) \
-    X(columns_3_tied, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 4, 4, 4)) \
-    X(columns_3_tied_sine, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 5, 5, 5)) \
     X(rows_3, 76, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(dry_columns_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (2, 3, 3)) \
-    X(dry_columns_by_direction_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (3, 3, 3, 3)) \
-    X(stribeck_column_3, 76, 0, 0, 0, 3, 0, 0, (1, 3), (1, 3)) \
-    X(load_column_3, 76, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (1, 3)) \
-    X(columns_4, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 17, 17, 17, 17)) \
-    X(columns_4_sine, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 20, 20, 20, 20)) \
-    X(columns_4_tied, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 11, 11, 11, 11)) \
-    X(columns_4_tied_sine, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 12, 12, 12, 12)) \
+    X(friction_columns_3, 76, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (6, 3, 3, 3, 3, 3, 3)) \
     X(rows_4, 76, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
-    X(dry_columns_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (2, 4, 4)) \
-    X(dry_columns_by_direction_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (3, 4, 4, 4)) \
-    X(stribeck_column_4, 76, 0, 0, 0, 4, 0, 0, (1, 4), (1, 4)) \
-    X(load_column_4, 76, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (1, 4)) \
+    X(friction_columns_4, 76, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (6, 4, 4, 4, 4, 4, 4)) \
     X(mass_3, 76, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
     X(terms_3, 76, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
     X(joint_terms_3, 76, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \

@@ -5,7 +5,7 @@
 
 """Names of the compiled kernels, in the order of their numbers."""
 
-DIGEST = "23917306c945916d"
+DIGEST = "5f7ed8f793d5d078"
 
 KERNELS = (
     "inverse_kinematics",
@@ -18,24 +18,10 @@ KERNELS = (
     "state_torque_4",
     "platform_torque_4",
     "joint_torque_4",
-    "columns_3",
-    "columns_3_sine",
-    "columns_3_tied",
-    "columns_3_tied_sine",
     "rows_3",
-    "dry_columns_3",
-    "dry_columns_by_direction_3",
-    "stribeck_column_3",
-    "load_column_3",
-    "columns_4",
-    "columns_4_sine",
-    "columns_4_tied",
-    "columns_4_tied_sine",
+    "friction_columns_3",
     "rows_4",
-    "dry_columns_4",
-    "dry_columns_by_direction_4",
-    "stribeck_column_4",
-    "load_column_4",
+    "friction_columns_4",
     "mass_3",
     "terms_3",
     "joint_terms_3",

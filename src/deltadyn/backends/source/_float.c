@@ -8,6 +8,6 @@ ptrdiff_t deltadyn_run_float(
 {
     for (int k = 0; k < KERNEL_COUNT; k++)
         if (!strcmp(KERNELS[k].name, name))
-            return run_all(&KERNELS[k], friction, numbers, tables, rows);
+            return run_all(&KERNELS[k], friction, numbers, tables, rows, NULL);
     return -1;
 }

@@ -1,4 +1,5 @@
-/* The compiled kernels as a Python module: run(number, friction, par, *inputs, *outputs).
+/* The compiled kernels as a Python module: run(number, friction, par, *inputs, *outputs), and
+ * fill(number, friction, par, places, *inputs, output), which lays columns out in one array.
  *
  * Arrays come through the buffer protocol, as (N, width) or one row (width,) of doubles with any
  * strides; a row of inputs serves all N samples. The torques of a motion can be had in floats, too:
@@ -89,7 +90,31 @@ static Py_ssize_t run_kind(
 {
     if (kind == 'f')
         return deltadyn_run_float(k->name, friction, par, tables, rows);
-    return run_all(k, friction, par, tables, rows);
+    return run_all(k, friction, par, tables, rows, NULL);
+}
+
+/* The kernel of the first argument; `before` arguments come ahead of the arrays. */
+static const kernel *kernel_of(
+    PyObject *const *arguments, Py_ssize_t given, int before, int *friction, int one_output)
+{
+    const long number = given > 2 ? PyLong_AsLong(arguments[0]) : -1;
+    *friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
+    if (PyErr_Occurred())
+        return NULL;
+    if (number < 0 || number >= KERNEL_COUNT) {
+        PyErr_SetString(PyExc_ValueError, one_output
+            ? "fill(number, friction, par, places, *inputs, output)"
+            : "run(number, friction, par, *inputs, *outputs)");
+        return NULL;
+    }
+    const kernel *k = &KERNELS[number];
+    const int arrays = k->inputs + (one_output ? 1 : k->outputs);
+    if (given != before + arrays) {
+        PyErr_Format(
+            PyExc_ValueError, "%s takes %d arrays, not %zd", k->name, arrays, given - before);
+        return NULL;
+    }
+    return k;
 }
 
 static PyObject *run(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
@@ -98,23 +123,13 @@ static PyObject *run(PyObject *module, PyObject *const *arguments, Py_ssize_t gi
     table tables[MAX_ARRAYS];
     double par[PAR_COUNT] = { 0 };
     Py_ssize_t rows = 0, bad = 0;
-    int taken = 0, failed = 1;
+    int taken = 0, failed = 1, friction;
     char kind;
     (void)module;
-    const long number = given > 2 ? PyLong_AsLong(arguments[0]) : -1;
-    const int friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
-    if (PyErr_Occurred())
+    const kernel *k = kernel_of(arguments, given, 3, &friction, 0);
+    if (!k)
         return NULL;
-    if (number < 0 || number >= KERNEL_COUNT) {
-        PyErr_SetString(PyExc_ValueError, "run(number, friction, par, *inputs, *outputs)");
-        return NULL;
-    }
-    const kernel *k = &KERNELS[number];
     const int arrays = k->inputs + k->outputs;
-    if (given != 3 + arrays) {
-        PyErr_Format(PyExc_ValueError, "%s takes %d arrays, not %zd", k->name, arrays, given - 3);
-        return NULL;
-    }
     for (; taken < arrays + 1; taken++) {
         const int flags = taken > k->inputs ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
         if (PyObject_GetBuffer(arguments[2 + taken], &views[taken], flags))
@@ -139,6 +154,68 @@ done:
     return failed ? NULL : PyLong_FromSsize_t(bad);
 }
 
+/* Read where the kernel's columns go: integers of 32 bits, each within the output's width. */
+static int read_places(const Py_buffer *view, const kernel *k, int width, int *places)
+{
+    const int columns = columns_out(k);
+    const char *format = view->format ? view->format : "B";
+    if (strcmp(format, "i") || view->itemsize != (Py_ssize_t)sizeof(int)) {
+        PyErr_SetString(PyExc_TypeError, "places holds no 32-bit integers");
+        return -1;
+    }
+    if (view->ndim != 1 || view->shape[0] != columns) {
+        PyErr_Format(PyExc_ValueError, "places is not (%d,), as %s gives", columns, k->name);
+        return -1;
+    }
+    for (int j = 0; j < columns; j++) {
+        memcpy(places + j, (const char *)view->buf + j * view->strides[0], sizeof(int));
+        if (places[j] < -1 || places[j] >= 2 * width) {
+            PyErr_Format(PyExc_ValueError, "places[%d] is no column of the output", j);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* As run, with the kernel's columns at chosen places of one output (N, width). */
+static PyObject *fill_places(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    Py_buffer views[MAX_ARRAYS + 2];
+    table tables[MAX_ARRAYS];
+    double par[PAR_COUNT] = { 0 };
+    int places[MAX_OUTPUTS];
+    Py_ssize_t rows = 0, bad = 0;
+    int taken = 0, failed = 1, friction;
+    (void)module;
+    const kernel *k = kernel_of(arguments, given, 4, &friction, 1);
+    if (!k)
+        return NULL;
+    const int last = k->inputs + 2; /* par, places, the inputs, the output */
+    for (; taken < last + 1; taken++) {
+        const int flags = taken == last ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+        if (PyObject_GetBuffer(arguments[2 + taken], &views[taken], flags))
+            goto done;
+    }
+    kernel own = *k;
+    own.outputs = 1;
+    own.width[own.inputs] = views[last].ndim > 0 ? (int)views[last].shape[views[last].ndim - 1] : 0;
+    if (read_parameters(&views[0], k, par) || read_tables(&own, views + 2, 'd', tables, &rows)
+        || read_places(&views[1], k, own.width[own.inputs], places))
+        goto done;
+    failed = 0;
+    if (rows > BLOCK) {
+        Py_BEGIN_ALLOW_THREADS
+        bad = run_all(k, friction, par, tables, rows, places);
+        Py_END_ALLOW_THREADS
+    } else {
+        bad = run_all(k, friction, par, tables, rows, places);
+    }
+done:
+    while (taken > 0)
+        PyBuffer_Release(&views[--taken]);
+    return failed ? NULL : PyLong_FromSsize_t(bad);
+}
+
 /* In _simulation.c. */
 PyObject *deltadyn_plant_tick(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *deltadyn_plant_follow(PyObject *, PyObject *const *, Py_ssize_t);
@@ -147,6 +224,8 @@ PyObject *deltadyn_plant_rollout(PyObject *, PyObject *const *, Py_ssize_t);
 static PyMethodDef methods[] = {
     { "run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
       "run(number, friction, par, *inputs, *outputs): how many rows are not finite" },
+    { "fill", (PyCFunction)(void (*)(void))fill_places, METH_FASTCALL,
+      "fill(number, friction, par, places, *inputs, output): the columns at chosen places" },
     { "plant_tick", (PyCFunction)(void (*)(void))deltadyn_plant_tick, METH_FASTCALL,
       "plant_tick(numbers, state, torques, row, moves): 0, or why the plant stops" },
     { "plant_follow", (PyCFunction)(void (*)(void))deltadyn_plant_follow, METH_FASTCALL,

@@ -69,6 +69,15 @@ typedef struct {
 static const kernel KERNELS[] = { DELTADYN_CHOSEN(KERNEL_ROW) };
 enum { KERNEL_COUNT = sizeof(KERNELS) / sizeof(KERNELS[0]) };
 
+/* How many columns a kernel gives. */
+static int columns_out(const kernel *k)
+{
+    int columns = 0;
+    for (int a = 0; a < k->outputs; a++)
+        columns += k->width[k->inputs + a];
+    return columns;
+}
+
 /* Cosines, then sines, of some columns, into the columns behind `end`. */
 static void add_angles(const kernel *k, real *x, int end, int count)
 {
@@ -139,12 +148,11 @@ CLONES static void sum_gates(const real *restrict y, int columns, real *restrict
 /* Compute one block; returns how many of its samples have a result that is not finite. */
 static int run_block(const kernel *k, int friction, const real *par, real *x, real *y, int count)
 {
-    int inputs = 0, outputs = 0, bad = 0;
+    const int outputs = columns_out(k);
+    int inputs = 0, bad = 0;
     real gate[BLOCK];
     for (int a = 0; a < k->inputs; a++)
         inputs += k->width[a];
-    for (int a = 0; a < k->outputs; a++)
-        outputs += k->width[k->inputs + a];
     if (k->angles)
         add_angles(k, x, inputs, count);
     if (k->rates) {

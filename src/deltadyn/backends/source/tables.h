@@ -38,6 +38,26 @@ static void scatter(const table *t, ptrdiff_t start, int count, const real *y)
     }
 }
 
+/* The columns of y into columns of one table: places[j] is -1 for a column that is left out, else
+ * twice the column of the table, and one more where it is added to what an earlier one put there. */
+static void place(
+    const table *t, const int *places, int columns, ptrdiff_t start, int count, const real *y)
+{
+    for (int j = 0; j < columns; j++) {
+        const real *column = y + (size_t)j * BLOCK;
+        char *to = t->data + start * t->step + (places[j] >> 1) * t->hop;
+        if (places[j] < 0)
+            continue;
+        for (int i = 0; i < count; i++) {
+            real value = column[i], before = 0;
+            if (places[j] & 1)
+                memcpy(&before, to + i * t->step, sizeof(real));
+            value += before;
+            memcpy(to + i * t->step, &value, sizeof(real));
+        }
+    }
+}
+
 /* The robot's numbers as the kernels read them; without friction its amplitudes are zero. */
 static void take_numbers(const double *numbers, int friction, real *par)
 {
@@ -48,9 +68,11 @@ static void take_numbers(const double *numbers, int friction, real *par)
     }
 }
 
-/* All rows through a kernel; returns how many of the results are not finite. */
+/* All rows through a kernel; returns how many of the results are not finite. With `places` there
+ * is one output table, whose columns they name. */
 static ptrdiff_t run_all(
-    const kernel *k, int friction, const double *numbers, const table *tables, ptrdiff_t rows)
+    const kernel *k, int friction, const double *numbers, const table *tables, ptrdiff_t rows,
+    const int *places)
 {
     real x[MAX_INPUTS * BLOCK], y[MAX_OUTPUTS * BLOCK], par[PAR_COUNT];
     ptrdiff_t bad = 0;
@@ -64,6 +86,10 @@ static ptrdiff_t run_all(
             column += t->width;
         }
         bad += run_block(k, friction, par, x, y, count);
+        if (places) {
+            place(t, places, columns_out(k), start, count, y);
+            continue;
+        }
         column = 0;
         for (int a = 0; a < k->outputs; a++, t++) {
             scatter(t, start, count, y + (size_t)column * BLOCK);

@@ -32,7 +32,7 @@ from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
 from deltadyn.recording.recording import AXIS_CHANNELS, DataSource, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot.settings import FRICTION_FIELDS, Friction, PassiveFriction
+from deltadyn.robot.settings import FRICTION_FIELDS, SPINDLE_JOINTS, Friction, PassiveFriction
 
 # The robot of the two-step identification: without its rod, and by one number per body.
 #
@@ -46,7 +46,7 @@ from deltadyn.robot.settings import FRICTION_FIELDS, Friction, PassiveFriction
 
 
 ROD_NAMES = ("upper.m", "lower.m", "prismatic.Fv")
-ROD_JOINTS = ("prismatic", "universal_fork", "universal_cross")
+ROD_JOINTS = SPINDLE_JOINTS
 _NAME = re.compile(r"(platform|arm|strut|rotor|upper|lower|Fv|Fc[+-]?|Fs|F0)([123]?)(\.m)?")
 Shaped = TypeVar("Shaped", Strut, Rod)
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.fast_columns import joint_state
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.lowpass import EvenGrid, LowPass
@@ -296,7 +295,7 @@ class Cutting:
             )
             q, qd, qdd = found.x[inner], found.xd[inner], found.xdd[inner]
             hz, noise = found.bandwidth, found.std[1]
-        state = joint_state(robot, q, qd, qdd)
+        state = State.from_joints(robot, q, qd, qdd)
         even = np.abs(np.diff(t) - self.step).max() <= EVEN * self.step
         grid = None if even else EvenGrid.of(t, self.step)
         return Prepared(

@@ -16,7 +16,7 @@ from typing import Any
 from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
-from deltadyn.kinematics.limbs import arm_direction, joint_rates, limbs
+from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs
 from deltadyn.robot import Robot
 
 KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
@@ -258,10 +258,8 @@ def _inputs(tape: Tape, state: State) -> list[tuple[Any, ...]]:
 def _arms(tape: Tape, robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
     """cos q, sin q, qd, qdd by the library's closed forms."""
     three = limbs(robot)
-    direction = [arm_direction(tape, limb, p) for limb in three]
-    c, s = tuple(d[0] for d in direction), tuple(d[1] for d in direction)
-    rates = [joint_rates(three[i], c[i], s[i], p, pd, pdd) for i in range(3)]
-    return [c, s, tuple(r[0] for r in rates), tuple(r[1] for r in rates)]
+    c, s = arm_directions(tape, three, p)
+    return [c, s, *joint_rates(three, c, s, p, pd[:3], pdd[:3])]
 
 
 def _exact(tape: Tape, par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:

@@ -14,8 +14,9 @@ from deltadyn.arrays import Component
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
-from deltadyn.dynamics.passive import Pose, passive_torque
-from deltadyn.kinematics.limbs import Limb, cross, dot, platform_point
+from deltadyn.dynamics.passive import passive_torque
+from deltadyn.kinematics.limbs import Pose
+from deltadyn.kinematics.limbs import pose_of as pose_of
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.linear import Floats, Rows
 
@@ -110,37 +111,3 @@ def _terms(
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
     passive = passive_torque(SYMBOLS, robot.friction, par.limbs, pivot_z, pose, qd)
     return [*rows, *terms.h, *passive, *terms.p, *terms.pd]
-
-
-def pose_of(
-    xp: Any, limbs: tuple[Limb, Limb, Limb], q: tuple[Component, ...], qd: tuple[Component, ...]
-) -> Pose:
-    """The pose of joint angles and rates, in closed form.
-
-    S pd = diag(d) qd, and at qdd = 0: S pdd = s.E'' qd^2 - |pd - E' qd|^2.
-    """
-    c, s = tuple(xp.cos(q[i]) for i in range(3)), tuple(xp.sin(q[i]) for i in range(3))
-    point = platform_point(xp, limbs, c, s)
-    rods, e1, levers, bends = [], [], [], []
-    for i, limb in enumerate(limbs):
-        out, down = limb.l1 * c[i], limb.l1 * s[i]
-        reach = limb.r + out
-        rod = (point[0] - reach * limb.ca, point[1] - reach * limb.sa, point[2] + down)
-        radial = rod[0] * limb.ca + rod[1] * limb.sa
-        rods.append(rod)
-        e1.append((-down * limb.ca, -down * limb.sa, -out))
-        levers.append(-down * radial - out * rod[2])
-        bends.append(-out * radial + down * rod[2])  # s . E''
-    normals = (cross(rods[1], rods[2]), cross(rods[2], rods[0]), cross(rods[0], rods[1]))
-    over = 1 / dot(rods[0], normals[0])
-    J = [tuple(levers[i] * over * x for x in normals[i]) for i in range(3)]
-    pd = tuple(J[0][k] * qd[0] + J[1][k] * qd[1] + J[2][k] * qd[2] for k in range(3))
-    right = []
-    for i in range(3):
-        slip = tuple(pd[k] - e1[i][k] * qd[i] for k in range(3))
-        right.append((bends[i] * (qd[i] * qd[i]) - dot(slip, slip)) * over)
-    pdd = tuple(sum(normals[i][k] * right[i] for i in range(3)) for k in range(3))
-    if len(q) == 3:
-        return Pose(c, s, point, pd, pdd, tuple(rods), tuple(e1), tuple(J))
-    turned = (*((*column, 0.0) for column in J), (0.0, 0.0, 0.0, 1.0))
-    return Pose(c, s, (*point, q[3]), (*pd, qd[3]), (*pdd, 0.0), tuple(rods), tuple(e1), turned)
