@@ -308,4 +308,4 @@ def test_there_is_one_error_for_what_cannot_be_identified() -> None:
     assert UnidentifiableError is errors.UnidentifiableError
     error = UnidentifiableError(["a"], ["b", "c"], ["b + 2 c"], ["axis 1 stands still"])
     assert pickle.loads(pickle.dumps(error)).sums == ("b + 2 c",)
-    assert str(error).startswith("the recordings do not identify a, b, c: axis 1 stands still; only")
+    assert str(error).startswith("the recordings do not identify a, b, c: axis 1 stands still; ")

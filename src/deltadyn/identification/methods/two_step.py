@@ -12,9 +12,9 @@ two names swapped. Only the three arms' torques are used: axis 4 is no part of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,9 @@ from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.problem import Method
 from deltadyn.identification.uncertainty import Covariance
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
@@ -560,7 +562,7 @@ def _forbidden(step: Step) -> str:
     return text
 
 
-__all__ = ["Source", "Step", "TwoStepResult", "two_step", "without_rod"]
+__all__ = ["Source", "Step", "TwoStep", "TwoStepResult", "two_step", "without_rod"]
 
 #: What a step reads: a recording, a prepared one, or a state with its torques (N, dof) in N m.
 Source = Recording | Prepared | tuple[State, npt.ArrayLike]
@@ -752,36 +754,55 @@ def _check(robot: object, model: str) -> None:
 # The two-step identification as a fit: two recordings in, one fit out.
 
 
-def two_step_fit(
-    robot: Robot, recordings: Recording | Iterable[Recording], given: dict[str, Any]
-) -> Fit:
-    """[telescopic2022]: the legs from the first recording, the rod from the second."""
-    records = as_recordings(recordings)
-    if len(records) != 2:
-        raise InputError(
-            "recordings",
-            len(records),
-            "two: the first made with the rod removed, the second with the rod",
+@dataclass(frozen=True)
+class TwoStep(Method):
+    """[telescopic2022]: the legs from the first recording, the rod from the second.
+
+    Parameters in `hold` stay as the robot has them; None holds what the model needs.
+    """
+
+    name: ClassVar[str] = "two-step"
+    models: ClassVar[tuple[str, ...]] = MODELS
+    source: ClassVar[str] = "telescopic2022"
+    by_recording: ClassVar[bool] = True
+
+    hold: Sequence[str] | None = None
+
+    def fit(self, robot: Robot, recordings: Any, options: FitOptions) -> Fit:
+        """Two recordings in, one fit out."""
+        records = as_recordings(recordings)
+        if len(records) != 2:
+            raise InputError(
+                "recordings",
+                len(records),
+                "two: the first made with the rod removed, the second with the rod",
+            )
+        for name, plain in (("gains", False), ("stribeck", False), ("unidentifiable", "raise")):
+            if getattr(options, name) != plain:
+                allowed = f"{plain!r} for the method 'two-step'"
+                raise InputError(name, getattr(options, name), allowed)
+        weights = options.weights
+        legs, rod = (_prepared(robot, item, options) for item in records)
+        found = two_step(
+            robot,
+            legs,
+            rod,
+            model=str(options.model),
+            tied=options.limbs,
+            hold=self.hold,
+            weights="residual" if isinstance(weights, str) and weights == "covariance" else weights,
         )
-    for name, plain in (("gains", False), ("stribeck", False), ("unidentifiable", "raise")):
-        if given[name] != plain:
-            raise InputError(name, given[name], f"{plain!r} for the method 'two-step'")
-    weights = given["weights"]
-    legs, rod = (_prepared(robot, item, given) for item in records)
-    found = two_step(
-        robot,
-        legs,
-        rod,
-        model=given["model"],
-        tied=given["tied"] if isinstance(given["tied"], bool) else None,
-        hold=given.get("hold"),
-        weights="residual" if isinstance(weights, str) and weights == "covariance" else weights,
-    )
+        return _as_fit(robot, found, records, record_of(self, options))
+
+
+def _as_fit(
+    robot: Robot, found: TwoStepResult, records: Sequence[Recording], options: dict[str, Any]
+) -> Fit:
     names = found.legs.names + found.rod.names
     units = found.legs.units + found.rod.units
     values = np.concatenate([found.legs.values, found.rod.values])
     std = np.concatenate([found.legs.std, found.rod.std])
-    par = _parametrisation(with_prismatic(robot), given["model"], names, units)
+    par = _parametrisation(with_prismatic(robot), found.model, names, units)
     count = len(names)
     residual = np.append(found.rod.rms, np.nan)
     spread = Covariance(
@@ -814,20 +835,19 @@ def two_step_fit(
         consistent=True,
         data=tuple(DataSource.of(item) for item in records),
         band=None,
-        options=given,
+        options=options,
         held=found.held,
         details=found.as_dict(),
     )
 
 
-def _prepared(robot: Robot, recording: Recording, given: dict[str, Any]) -> Recording | Prepared:
+def _prepared(robot: Robot, recording: Recording, options: FitOptions) -> Recording | Prepared:
     """The recording of a step, made ready as asked for; by default `two_step` does it."""
-    chosen = {name: given[name] for name in ("band", "rates", "bandwidth")}
-    if chosen == {"band": "auto", "rates": "auto", "bandwidth": None}:
+    band, rates, bandwidth = options.band, options.rates, options.bandwidth
+    if band == "auto" and rates == "auto" and bandwidth is None:
         return recording
-    if recording.dof == robot.dof:
-        return prepare(robot, recording, **chosen)
-    return prepare(without_rod(robot), recording, **chosen)
+    own = robot if recording.dof == robot.dof else without_rod(robot)
+    return prepare(own, recording, band=band, rates=rates, bandwidth=bandwidth)
 
 
 def _parametrisation(
