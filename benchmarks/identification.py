@@ -39,7 +39,6 @@ from deltadyn.identification.information import load_information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.base import axis_weights
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.methods.registry import bodies_of
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.problem import Problem
 from deltadyn.kinematics.workspace import working_cylinder
@@ -186,7 +185,7 @@ def convex(folder: Path, kind: str) -> dict[str, Any]:
     par = parametrise(robot, "exact")
     problem = Problem(robot, par, information, axis_weights(information, par))
     factor = problem.factor()
-    bodies, K = bodies_of(problem)
+    bodies, K = problem.bodies()
     solve_convex(factor, K, bodies)  # loads the solver
     several = [timed(lambda: solve_convex(factor, K, bodies))[1] for _ in range(20)]
     whole = timed(lambda: dd.identify(robot, information))[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -87,6 +87,56 @@ class UnreachableError(DeltadynError):
             f"{quantity} at row {self.rows[0]}{others} cannot be reached: "
             f"{_show(value)}: {reason}; pass unreachable='nan' to get NaN rows instead"
         )
+
+
+class UnidentifiableError(DeltadynError):
+    """Parameters that cannot be identified: by the recordings of a fit, or by any motion of a kind.
+
+    It is raised before the fit and before the search for a motion. `no_influence` have no influence
+    on the torque, or less than its noise; of `dependent` only combinations have one. Recordings
+    tell more than a kind of motion: `sums` writes the combinations out, `advice` says what would
+    make them identifiable.
+    """
+
+    def __init__(
+        self,
+        no_influence: Iterable[str],
+        dependent: Iterable[str],
+        sums: Iterable[str] = (),
+        advice: Iterable[str] = (),
+    ) -> None:
+        self.no_influence = tuple(no_influence)
+        self.dependent = tuple(dependent)
+        self.sums = tuple(sums)
+        self.advice = tuple(advice)
+        super().__init__(self._of_recordings() if self.advice else self._of_motions())
+
+    def _of_recordings(self) -> str:
+        parts = list(self.advice)
+        if self.sums:
+            parts.append("only sums can be told: " + ", ".join(self.sums))
+        return (
+            f"the recordings do not identify {', '.join(self.no_influence + self.dependent)}: "
+            f"{'; '.join(parts)}; or pass unidentifiable='hold' to keep what cannot be told at the "
+            "robot's own values"
+        )
+
+    def _of_motions(self) -> str:
+        return (
+            f"{unidentifiable_text(self.no_influence, self.dependent)}; move more coordinates, "
+            "widen the limits, or pass unidentifiable='drop' to design for the other parameters"
+        )
+
+
+def unidentifiable_text(no_influence: Sequence[str], dependent: Sequence[str]) -> str:
+    """A sentence on what no motion of a kind can identify."""
+    parts = []
+    if no_influence:
+        verb = "has" if len(no_influence) == 1 else "have"
+        parts.append(f"{', '.join(no_influence)} {verb} no influence on the torque")
+    if dependent:
+        parts.append(f"{', '.join(dependent)} cannot be told apart")
+    return " and ".join(parts) + " in any motion of this kind"
 
 
 def _restore(

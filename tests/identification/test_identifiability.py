@@ -8,6 +8,7 @@ import pytest
 from tests.identification.coloured import Experiment, fourier_state, simulated
 
 import deltadyn as dd
+from deltadyn import errors, excitation
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError
 from deltadyn.identification.advice import (
@@ -300,3 +301,11 @@ def test_friction_that_the_file_leaves_out_counts_by_what_the_data_show() -> Non
     shown = dict(zip(found.names, found.scale, strict=True))
     assert shown["Fc1"] == pytest.approx(1.5, rel=0.2)
     assert "Fc1" not in found.weak
+
+
+def test_there_is_one_error_for_what_cannot_be_identified() -> None:
+    assert excitation.UnidentifiableError is errors.UnidentifiableError
+    assert UnidentifiableError is errors.UnidentifiableError
+    error = UnidentifiableError(["a"], ["b", "c"], ["b + 2 c"], ["axis 1 stands still"])
+    assert pickle.loads(pickle.dumps(error)).sums == ("b + 2 c",)
+    assert str(error).startswith("the recordings do not identify a, b, c: axis 1 stands still; ")

@@ -115,8 +115,9 @@ def test_several_recordings_and_their_information(truth: Robot, tmp_path: Path) 
     both = identify(truth, [a, b], "base", rates="measured", band=None)
     assert [source.name for source in both.data] == ["a", "b"]
     from deltadyn.identification.loading import Loaded
+    from deltadyn.identification.options import Preparation
 
-    information = Loaded(truth, [a, b], None, "measured").information("exact")
+    information = Loaded(truth, [a, b], Preparation(None, "measured")).information("exact")
     information.save(tmp_path / "info.npz")
     again = identify(truth, load_information(tmp_path / "info.npz"), "base")
     np.testing.assert_allclose(again.values, both.values, rtol=1e-10)

@@ -13,6 +13,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification import identify, loading
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded, in_memory
+from deltadyn.identification.options import Preparation
 from deltadyn.recording import Recording, read_recording
 from deltadyn.recording.prepare import stream
 from deltadyn.recording.prepare.data import prepared_parts
@@ -59,8 +60,8 @@ def assert_same(found: Information, want: Information, rtol: float = 1e-10) -> N
 def test_chunks_of_any_size_give_the_same_information(
     robot: Robot, log: Recording, size: int, band: float | None
 ) -> None:
-    want = Loaded(robot, log, band).information("exact")
-    found = Loaded(robot, Streamed(robot, cut(log, size)), band).information("exact")
+    want = Loaded(robot, log, Preparation(band)).information("exact")
+    found = Loaded(robot, Streamed(robot, cut(log, size)), Preparation(band)).information("exact")
     assert_same(found, want)
     assert found.recordings == ("log",)
 
@@ -68,8 +69,8 @@ def test_chunks_of_any_size_give_the_same_information(
 @pytest.mark.parametrize("size", [60, 700, 4000])
 def test_estimated_rates_lose_nothing_at_borders(robot: Robot, log: Recording, size: int) -> None:
     plain = bare(log)
-    want = Loaded(robot, plain, 40.0, bandwidth=60.0).information("exact")
-    found = Loaded(robot, Streamed(robot, cut(plain, size)), 40.0, bandwidth=60.0)
+    want = Loaded(robot, plain, Preparation(40.0, bandwidth=60.0)).information("exact")
+    found = Loaded(robot, Streamed(robot, cut(plain, size)), Preparation(40.0, bandwidth=60.0))
     # a part's smoother starts twenty periods before it, at the same sample in both
     assert_same(found.information("exact"), want)
 
@@ -89,9 +90,9 @@ def test_gaps_and_dropped_rows_are_met_alike(robot: Robot, log: Recording, size:
     keep[np.random.default_rng(2).choice(len(log), 40, replace=False)] = False
     keep[1000:1100] = keep[2500:2600] = keep[2605:2700] = False  # five samples stand alone
     gappy = bare(log).take(np.flatnonzero(keep), "gaps")
-    want = Loaded(robot, gappy, 40.0, bandwidth=60.0).information("exact")
+    want = Loaded(robot, gappy, Preparation(40.0, bandwidth=60.0)).information("exact")
     chunks = Streamed(robot, cut(gappy, size))
-    assert_same(Loaded(robot, chunks, 40.0, bandwidth=60.0).information("exact"), want)
+    assert_same(Loaded(robot, chunks, Preparation(40.0, bandwidth=60.0)).information("exact"), want)
 
 
 def test_band_and_bandwidth_do_not_depend_on_the_chunks(robot: Robot, log: Recording) -> None:
@@ -202,7 +203,7 @@ def test_wrong_chunks_are_refused(robot: Robot, log: Recording) -> None:
         Streamed(dd.load_robot("abb-irb360-6-1600"), [log])
     still = log.replace(q=np.broadcast_to(log.q[0], log.q.shape))
     with pytest.raises(InputError, match=r"travel of the axes \(rad\) at 'log' is \[0, 0, 0\]"):
-        Loaded(robot, Streamed(robot, cut(still, 500)), check=False)
+        Loaded(robot, Streamed(robot, cut(still, 500)), Preparation(check=False))
     with pytest.raises(InputError, match=r"recording 'log' is 'torque sign'"):
         identify(robot, Streamed(robot, cut(log.replace(tau=-log.tau), 1500)))
 
@@ -243,10 +244,10 @@ def test_methods_that_want_whole_recordings_get_them(tmp_path: Path) -> None:
 def test_a_bar_shows_how_far_a_log_was_read(
     robot: Robot, log: Recording, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loaded = Loaded(robot, Streamed(robot, cut(log, 1000)), band=None, progress=True)
+    loaded = Loaded(robot, Streamed(robot, cut(log, 1000)), Preparation(band=None), progress=True)
     loaded.information("exact")
     assert "reading log" in capsys.readouterr().err
-    Loaded(robot, Streamed(robot, cut(log, 1000)), band=None).information("exact")
+    Loaded(robot, Streamed(robot, cut(log, 1000)), Preparation(band=None)).information("exact")
     assert capsys.readouterr().err == ""
 
 

@@ -9,6 +9,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification import identify
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.stribeck import settle_stribeck
+from deltadyn.identification.options import Preparation
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot
 
@@ -48,7 +49,7 @@ def test_velocities_and_levels_are_found(truth: Robot, nominal: Robot, log: Reco
 
 def test_a_machine_without_it_gets_none(nominal: Robot) -> None:
     log = recording_of(nominal, noise=0.02, seed=7)
-    loaded = Loaded(nominal, log, None, "measured")
+    loaded = Loaded(nominal, log, Preparation(None, "measured"))
     found = settle_stribeck(loaded, "exact", True)
     assert found.velocity.shape == (3,)
     fit = identify(nominal, log, rates="measured", band=None, stribeck=True, unidentifiable="hold")
@@ -57,6 +58,6 @@ def test_a_machine_without_it_gets_none(nominal: Robot) -> None:
 
 
 def test_information_has_no_samples_to_search(nominal: Robot, log: Recording) -> None:
-    information = Loaded(nominal, log, None, "measured").information("exact")
+    information = Loaded(nominal, log, Preparation(None, "measured")).information("exact")
     with pytest.raises(InputError, match=r"stribeck is True; allowed: False: information has no"):
         identify(nominal, information, stribeck=True)

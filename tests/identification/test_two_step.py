@@ -13,6 +13,7 @@ import deltadyn as dd
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.methods.two_step import (
+    TwoStep,
     TwoStepResult,
     arms_alone,
     parameter,
@@ -155,6 +156,28 @@ def test_recordings_with_rates_are_taken_as_they_are() -> None:
     result = two_step(nominal(), *ready)
     assert largest_error(result, robot) < EXACT
     assert result.legs.samples < len(motion.t) / 3
+
+
+def test_identify_runs_both_steps() -> None:
+    """The same numbers through `identify`, with the record of what was asked for."""
+    robot = true_robot()
+    motion = fourier_motion(robot, EXCITATION, rate=400.0)
+    logs = [
+        dd.Recording(
+            motion.t, motion.q, inverse_dynamics(machine, motion), qd=motion.qd, qdd=motion.qdd
+        )
+        for machine in (without_rod(robot, axes=4), robot)
+    ]
+    fit = dd.identify(nominal(), logs, TwoStep(hold=("platform.m",)))
+    alone = two_step(nominal(), logs[0], logs[1], hold="platform.m")
+    assert fit.names == alone.legs.names + alone.rod.names
+    assert fit["lower.m"] == alone.value("lower.m")
+    assert fit.held == ("platform.m",)
+    assert fit.options["method"] == "two-step"
+    assert fit.options["hold"] == ("platform.m",)
+    states = random_states(robot, 20, seed=4)
+    own = inverse_dynamics(fit.robot, states)[:, :3]
+    assert np.abs(fit.torque(states)[:, :3] - own).max() < EXACT
 
 
 def test_a_declared_payload_counts() -> None:

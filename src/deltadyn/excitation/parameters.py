@@ -11,7 +11,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics.base import base_parameters, exciting_states
 from deltadyn.dynamics.regressor import regressor
-from deltadyn.errors import DeltadynError
+from deltadyn.errors import UnidentifiableError as UnidentifiableError
+from deltadyn.errors import unidentifiable_text as unidentifiable_text
 from deltadyn.excitation.problem import IntArray
 from deltadyn.kinematics.state import State
 from deltadyn.motion.fourier import FourierSeries
@@ -20,22 +21,6 @@ from deltadyn.robot import Robot
 NO_INFLUENCE = 1e-10  # of the longest column
 DEPENDENT = 1e-8  # of the largest singular value, columns of unit length; rounding leaves 1e-15
 NAMED = 0.05  # of a unit vector: parameters below take no part in a dependency
-
-
-class UnidentifiableError(DeltadynError):
-    """Parameters that no motion of the kind asked for can tell; said before the search.
-
-    `no_influence` holds those without influence on the torque, `dependent` those of which only
-    combinations have one.
-    """
-
-    def __init__(self, no_influence: Sequence[str], dependent: Sequence[str]) -> None:
-        self.no_influence = tuple(no_influence)
-        self.dependent = tuple(dependent)
-        super().__init__(
-            f"{unidentifiable_text(self.no_influence, self.dependent)}; move more coordinates, "
-            "widen the limits, or pass unidentifiable='drop' to design for the other parameters"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +91,6 @@ def identifiability(names: tuple[str, ...], Y: FloatArray) -> Identifiability:
     _, _, order = qr(unit, mode="economic", pivoting=True)
     keep = tuple(int(j) for j in np.sort(alive[order[:rank]]))
     return Identifiability(keep, dead, tuple(names[j] for j in alive[lost]))
-
-
-def unidentifiable_text(no_influence: Sequence[str], dependent: Sequence[str]) -> str:
-    """A sentence on what cannot be identified."""
-    parts = []
-    if no_influence:
-        verb = "has" if len(no_influence) == 1 else "have"
-        parts.append(f"{', '.join(no_influence)} {verb} no influence on the torque")
-    if dependent:
-        parts.append(f"{', '.join(dependent)} cannot be told apart")
-    return " and ".join(parts) + " in any motion of this kind"
 
 
 # What a motion will tell: condition numbers and standard deviations before anything is measured.

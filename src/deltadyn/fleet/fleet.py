@@ -19,6 +19,7 @@ from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.registry import method_by_name
+from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.recording import DataSource, Recording
@@ -267,7 +268,7 @@ def fleet(
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError("workers", workers, "a whole number of at least 1")
     chosen = method_by_name(method)
-    if chosen.alone is not None:
+    if chosen.by_recording:
         raise InputError("method", method, "one that fits information, such as 'convex' or 'base'")
     name = model or chosen.model
     data = [_items(items, whole_paths=workers > 1) for items in logs.values()]
@@ -319,12 +320,12 @@ def _opened(robot: Robot, items: list[Any]) -> list[Any]:
 
 
 def _look(robot: Robot, data: list[Any], band: float | Literal["auto"] | None) -> _Look:
-    loaded = Loaded(robot, _opened(robot, data), band)
+    loaded = Loaded(robot, _opened(robot, data), Preparation(band))
     return _Look(loaded.band, loaded.robot.friction.smoothing)
 
 
 def _information(robot: Robot, data: list[Any], band: float | None, source: str) -> _Member:
-    loaded = Loaded(robot, _opened(robot, data), band)
+    loaded = Loaded(robot, _opened(robot, data), Preparation(band))
     return _Member(loaded.information(source), loaded.sources)
 
 

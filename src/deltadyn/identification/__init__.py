@@ -12,9 +12,18 @@ from deltadyn.identification.identifiability import (
 )
 from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information, gather, load_information
+from deltadyn.identification.methods.base import Base, Robust
+from deltadyn.identification.methods.convex import Convex
+from deltadyn.identification.methods.gray_box import GrayBoxFit, Grid
+from deltadyn.identification.methods.l1 import L1
+from deltadyn.identification.methods.log_cholesky import LogCholesky
+from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.registry import METHODS
+from deltadyn.identification.methods.swarm import Swarm
+from deltadyn.identification.methods.two_step import TwoStep
+from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
-from deltadyn.identification.problem import Certificate
+from deltadyn.identification.problem import Certificate, Method
 from deltadyn.identification.production import LogReport, log_report
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
@@ -23,22 +32,37 @@ from deltadyn.recording.prepare.data import Prepared, prepare
 from deltadyn.recording.prepare.stream import Streamed
 
 __all__ = [
+    "L1",
     "METHODS",
+    "Base",
     "Bodies",
     "Bootstrap",
     "Certificate",
     "Consistency",
+    "Convex",
     "Covariance",
+    "Damped",
     "Fit",
+    "FitOptions",
     "Gains",
+    "GrayBoxFit",
+    "Grid",
     "Hull",
     "Identifiability",
     "Information",
     "LimbChoice",
+    "LogCholesky",
     "LogReport",
+    "Method",
     "Parametrisation",
+    "Preparation",
     "Prepared",
+    "Rls",
+    "Robust",
     "Streamed",
+    "Svd",
+    "Swarm",
+    "TwoStep",
     "UnidentifiableError",
     "bootstrap",
     "choose_band",

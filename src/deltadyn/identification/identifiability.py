@@ -11,13 +11,21 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states
-from deltadyn.errors import DeltadynError
+from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
 from deltadyn.identification.information import Information
 from deltadyn.identification.methods.base import axis_weights
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.uncertainty import DEPENDENT, UNKNOWN, Covariance, covariance
 from deltadyn.robot import Robot
+
+__all__ = [
+    "Identifiability",
+    "UnidentifiableError",
+    "hold_unidentifiable",
+    "identifiability",
+    "require_identifiable",
+]
 
 # Parameters that appear in sums only: in the data at hand, and in the bodies behind a model.
 
@@ -150,34 +158,6 @@ FELT = 0.01  # of the RMS torque of quick motion: the size at which a parameter 
 PLAIN = 3.0  # standard deviations from 0 at which a parameter shows
 STATES = 60  # of quick motion, for that size
 HELD_TOGETHER = 0.95  # correlation of two weak parameters worth a word
-
-
-class UnidentifiableError(DeltadynError):
-    """Parameters that the recordings cannot tell; said before the fit.
-
-    `no_influence` leave no trace in the torque or drown in its noise, of `dependent` only the sums
-    `sums` can be told; `advice` says what would make them identifiable.
-    """
-
-    def __init__(
-        self,
-        no_influence: Sequence[str],
-        dependent: Sequence[str],
-        sums: Sequence[str],
-        advice: Sequence[str],
-    ) -> None:
-        self.no_influence = tuple(no_influence)
-        self.dependent = tuple(dependent)
-        self.sums = tuple(sums)
-        self.advice = tuple(advice)
-        parts = list(self.advice)
-        if self.sums:
-            parts.append("only sums can be told: " + ", ".join(self.sums))
-        super().__init__(
-            f"the recordings do not identify {', '.join(self.no_influence + self.dependent)}: "
-            f"{'; '.join(parts)}; or pass unidentifiable='hold' to keep what cannot be told at the "
-            "robot's own values"
-        )
 
 
 @dataclass(frozen=True, eq=False)

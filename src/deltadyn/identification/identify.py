@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
@@ -24,18 +23,19 @@ from deltadyn.identification.information import Information, IntArray, triangle
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
 from deltadyn.identification.methods.base import axis_weights, residual_rms, solved, torque_rms
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.methods.registry import bodies_of, method_by_name
+from deltadyn.identification.methods.registry import method_of
 from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
+from deltadyn.identification.methods.two_step import TwoStep
+from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import (
     LIMB_NAMES,
     SOURCES,
     Parametrisation,
     parametrise,
 )
-from deltadyn.identification.problem import Problem, Solution, rows_of
+from deltadyn.identification.problem import Method, Problem, Solution, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import covariance
-from deltadyn.recording.prepare.data import Rates
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import GrayBox
 
@@ -162,7 +162,7 @@ def _exact(problem: Problem, x: FloatArray) -> Realisation:
 
 def _rigid(problem: Problem, x: FloatArray) -> Realisation:
     """From base parameters of the rigid model: the nearest bodies in torque on the data."""
-    bodies, K = bodies_of(problem)
+    bodies, K = problem.bodies()
     factor = problem.factor_with_held()
     level = float(np.linalg.norm(problem.factor()[:, -1]))
     wanted = np.concatenate([x, list(problem.held.values())])
@@ -208,82 +208,45 @@ HEAVIER = 0.2  # share of the platform's mass by which a fit may exceed the file
 def identify(
     robot: Robot,
     recordings: Data | Information,
-    method: str = "convex",
+    method: str | Method = "convex",
+    options: FitOptions | None = None,
     *,
-    model: str | None = None,
-    tied: bool | Literal["auto"] | None = None,
-    com_offset: bool | None = None,
-    band: float | Literal["auto"] | None = "auto",
-    rates: Rates = "auto",
-    bandwidth: npt.ArrayLike | None = None,
-    weights: str | npt.ArrayLike = "covariance",
-    unidentifiable: Literal["raise", "hold"] = "raise",
-    gains: bool = False,
-    stribeck: bool = False,
-    check: bool = True,
     validation: Data | None = None,
-    seed: int = 0,
     progress: bool = False,
-    **options: Any,
+    **keywords: Any,
 ) -> Fit:
     """Fit a model's parameters to recordings of a robot, or to their information.
 
     A recording may be a file: it is read in pieces, and may be larger than the memory; `Streamed`
     takes options of the reader, and logs that come in chunks. The robot gives geometry, what the
     model assumes, the friction terms to look for, and the values at which parameters stay that the
-    data cannot tell. `tied` gives the limbs common bodies: by default where the robot's are equal,
-    "auto" where a test does not speak against it. `band`, `rates` and `bandwidth` as in `prepare`.
-    `weights` of the axes are "covariance" (one over the residual's deviation, iterated), "equal",
-    or numbers (dof,). `unidentifiable="hold"` keeps what the data cannot tell at the robot's own
-    values. `gains=True` finds the drives' gains from recordings with different known payloads,
-    `stribeck=True` adds Stribeck friction and finds its velocities from the data. `validation`
-    names recordings that must not be among the others. Further options belong to the method: see
-    docs/identification.md.
+    data cannot identify. `method` is a name of `METHODS`, or one of its classes with options, such
+    as `Convex(strength=1e-3)`. `options` say how recordings are prepared and what is fitted. Each
+    field of the method and of `FitOptions` may be given as a keyword instead:
+    `identify(robot, log, "l1", model="rigid", band=20.0, tolerance=1e-6)`. `validation` names
+    recordings that must not be among the others.
     """
-    chosen = method_by_name(method)
-    chosen.check(method, model, options)
-    given: dict[str, Any] = {
-        "method": method,
-        "model": model or chosen.model,
-        "tied": tied,
-        "com_offset": com_offset,
-        "band": band,
-        "rates": rates,
-        "bandwidth": bandwidth,
-        "weights": weights,
-        "unidentifiable": unidentifiable,
-        "gains": gains,
-        "stribeck": stribeck,
-        "check": check,
-        "seed": seed,
-        **options,
-    }
-    if unidentifiable not in ("raise", "hold"):
-        raise InputError("unidentifiable", unidentifiable, "'raise' or 'hold'")
-    if chosen.alone is not None:
-        if not isinstance(recordings, Information):
-            recordings = in_memory(robot, recordings)
-        fit: Fit = chosen.alone(robot, recordings, given)
+    asked = (options or FitOptions()).of(keywords)
+    way = method_of(method, keywords)
+    way.check_model(asked.model)
+    asked = replace(asked, model=asked.model or way.model)
+    if isinstance(way, TwoStep):
+        whole = recordings if isinstance(recordings, Information) else in_memory(robot, recordings)
+        fit = way.fit(robot, whole, asked)
         refuse_shared(fit.data, validation)
         return fit
-    name: str = given["model"]
-    if name not in SOURCES:
-        raise UnknownNameError("model", name, SOURCES)
-    if not isinstance(recordings, Information):
-        loaded = Loaded(robot, recordings, band, rates, bandwidth, check, progress)
-        found = settle_stribeck(loaded, name, _or_none(tied)) if stribeck else None
-        robot = loaded.robot
-        information = loaded.information(SOURCES[name])
-        refuse_shared(loaded.sources, validation)  # a file is known when it was read
-        work = _Work(robot, information, loaded, given, progress, found)
-        return work.fit(com_offset)
-    if stribeck:
-        raise InputError("stribeck", True, "False: information has no samples to search in")
-    return _Work(robot, recordings, None, given, progress).fit(com_offset)
-
-
-def _or_none(tied: bool | str | None) -> bool | None:
-    return tied if isinstance(tied, bool) else None
+    model = str(asked.model)
+    if model not in SOURCES:
+        raise UnknownNameError("model", model, SOURCES)
+    if isinstance(recordings, Information):
+        if asked.stribeck:
+            raise InputError("stribeck", True, "False: information has no samples to search in")
+        return _Work(robot, recordings, None, way, asked, progress).fit()
+    loaded = Loaded(robot, recordings, asked, progress=progress)
+    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
+    information = loaded.information(SOURCES[model])
+    refuse_shared(loaded.sources, validation)  # a file is known when it was read
+    return _Work(loaded.robot, information, loaded, way, asked, progress, found).fit()
 
 
 @dataclass(eq=False)
@@ -293,39 +256,39 @@ class _Work:
     robot: Robot
     information: Information
     loaded: Loaded | None
-    given: dict[str, Any]
+    method: Method
+    options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None
 
-    def fit(self, com_offset: bool | None) -> Fit:
+    def fit(self) -> Fit:
         """Identifiability, then the method, then what the answer is worth."""
-        model, robot = self.given["model"], self.robot
+        asked, robot, model = self.options, self.robot, str(self.options.model)
         limbs = self._limbs()
-        par = parametrise(robot, model, tied=self._tied(limbs), com_offset=com_offset)
+        tied = limbs.tied if asked.tied == "auto" and limbs is not None else asked.limbs
+        par = parametrise(robot, model, tied=tied, com_offset=asked.com_offset)
         gains: Gains | None = None
-        if self.given["gains"]:
+        if asked.gains:
             gains = drive_gains(self.information, par)
             self.information = with_gains(self.information, gains.values)
         weights = self._weights(par)
         known = identifiability(robot, self.information, par, weights)
         held: dict[str, float] = {}
-        if self.given["unidentifiable"] == "hold":
+        if asked.unidentifiable == "hold":
             rest = hold_unidentifiable(par, known)
             kept = dict(zip(par.names, par.prior.tolist(), strict=True))
             held = {name: value for name, value in kept.items() if name not in rest.names}
             par, weights = rest, self._weights(rest)
         else:
             require_identifiable(known)
-        if self.given["check"]:
+        if asked.check:
             mass = robot.platform.mass + robot.effector.mass
             check_payloads(self.information, par, weights, mass)
         parts = None if self.loaded is None else self.loaded.parts
-        seed, progress = self.given["seed"], self.progress
-        problem = Problem(robot, par, self.information, weights, parts, seed, progress, held)
-        method = method_by_name(self.given["method"])
-        options = {key: self.given[key] for key in method.options if key in self.given}
-        solution = method.solve(problem, **options)
-        return self._finished(problem, solution, known, limbs, gains)
+        problem = Problem(
+            robot, par, self.information, weights, parts, asked.seed, self.progress, held
+        )
+        return self._finished(problem, self.method.solve(problem), known, limbs, gains)
 
     def _finished(
         self,
@@ -340,7 +303,7 @@ class _Work:
         reduced = information.reduced(par)
         friction = "" if self.stribeck is None else self.stribeck.status
         return Fit(
-            method=self.given["method"],
+            method=self.method.name,
             robot=body.robot,
             nominal=problem.robot,
             parametrisation=par,
@@ -356,7 +319,7 @@ class _Work:
             consistent=body.consistent,
             data=() if self.loaded is None else self.loaded.sources,
             band=None if self.loaded is None else self.loaded.band,
-            options=self.given,
+            options=record_of(self.method, self.options),
             held=tuple(problem.held),
             standard=body.standard,
             certificate=solution.certificate,
@@ -369,30 +332,14 @@ class _Work:
 
     def _limbs(self) -> LimbChoice | None:
         """Whether the limbs are alike, by a test; None where the model has no choice."""
-        if self.given["model"] not in ("exact", "rigid") or not self.robot.equal_limbs:
+        model = str(self.options.model)
+        if model not in ("exact", "rigid") or not self.robot.equal_limbs:
             return None
-        return compare_limbs(self.robot, self.information, self.given["model"])
-
-    def _tied(self, limbs: LimbChoice | None) -> bool | None:
-        tied: bool | str | None = self.given["tied"]
-        if tied == "auto":
-            return None if limbs is None else limbs.tied
-        if tied is not None and not isinstance(tied, bool):
-            raise InputError("tied", tied, "True, False, 'auto' or None")
-        return tied
+        return compare_limbs(self.robot, self.information, model)
 
     def _weights(self, par: Parametrisation) -> FloatArray:
-        weights, dof = self.given["weights"], self.robot.dof
-        if isinstance(weights, str):
-            if weights == "covariance":
-                return axis_weights(self.information, par)
-            if weights == "equal":
-                return np.ones(dof)
-            raise InputError("weights", weights, f"'covariance', 'equal' or {dof} numbers")
-        numbers = np.asarray(weights, dtype=np.float64)
-        if numbers.shape != (dof,) or not (np.isfinite(numbers) & (numbers > 0)).all():
-            raise InputError("weights", numbers, f"{dof} numbers above 0")
-        return numbers
+        given = self.options.given_weights(self.robot.dof)
+        return axis_weights(self.information, par) if given is None else given
 
     def _warnings(
         self, par: Parametrisation, x: FloatArray, limbs: LimbChoice | None

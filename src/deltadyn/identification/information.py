@@ -279,6 +279,9 @@ def _halved(items: list[Information], most: int) -> list[Information]:
 
 def _paired(information: Information) -> Information:
     """Half as many blocks: those of one recording are put together two by two."""
+    # Factors merge without loss: with [R1; R2] = Q R and Q'Q = 1, |R1 v|^2 + |R2 v|^2 = |R v|^2 for
+    # every v = (x, -1). Only the time resolution of the blocks gets coarser, never an estimate. The
+    # block that comes first, third, ... in its recording stays and takes the next one in.
     recording, index = information.recording, np.arange(information.blocks)
     place = index - np.searchsorted(recording, recording)  # within the recording
     second = np.zeros(len(index), dtype=np.bool_)

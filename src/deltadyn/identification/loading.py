@@ -8,12 +8,10 @@ from functools import cached_property, partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Literal
-
-import numpy.typing as npt
 
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, gather
+from deltadyn.identification.options import Preparation
 from deltadyn.progress import Tell, reading_bar
 from deltadyn.recording.checks.check import check_recording
 from deltadyn.recording.prepare.band import LONGEST, choose_band
@@ -66,22 +64,21 @@ class Loaded:
         self,
         robot: Robot,
         recordings: Data,
-        band: float | Literal["auto"] | None = "auto",
-        rates: Rates = "auto",
-        bandwidth: npt.ArrayLike | None = None,
-        check: bool = True,
+        preparation: Preparation | None = None,
+        *,
         progress: bool = False,
     ) -> None:
+        asked = preparation or Preparation()
         self._given = as_logs(robot, recordings)
         self.recordings = tuple(
             (item.whole or item) if isinstance(item, Streamed) else item for item in self._given
         )
-        if check:
+        if asked.check:
             for recording in self.recordings:
                 refuse_spoiled(robot, _head(recording))
         self._progress = progress
-        self._rates: Rates = rates
-        self._bandwidth = bandwidth
+        self._rates: Rates = asked.rates
+        self._bandwidth = asked.bandwidth
         self._kept: list[list[Prepared]] | None = None
         self.robot = robot
         longest = sorted(map(_head, self.recordings), key=len, reverse=True)[:BAND_FROM]
@@ -91,7 +88,8 @@ class Loaded:
         )
         if noise > 0 and robot.friction.smoothing is None:
             self.robot = robot.with_friction(smoothing=AT_REST * noise)
-        self.band = self._common_band(first) if band == "auto" else checked_band(band)
+        automatic = asked.band == "auto"
+        self.band = self._common_band(first) if automatic else checked_band(asked.band)
 
     @cached_property
     def sources(self) -> tuple[DataSource, ...]:

@@ -1,15 +1,18 @@
-"""What a method gets and what it gives back."""
+"""What a method is, what it gets and what it gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.errors import InputError
+from deltadyn.dynamics.base import base_parameters, exact_base_map
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
+from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.information import Information, wide_regressor
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.recording.prepare.data import Prepared
@@ -119,6 +122,22 @@ class Problem:
             yield block
         self._rows = kept
 
+    def bodies(self, hull: Hull | bool = True) -> tuple[Bodies, FloatArray]:
+        """The bodies behind the parameters, and K (k, n): parameters = K @ standard ones.
+
+        Parameters that are held come behind the others, as in `factor_with_held`.
+        """
+        robot, par = self.robot, self.par
+        names = (*par.names, *self.held)
+        if par.source == "rigid":
+            base = base_parameters(robot, "rigid", par.tied, friction=True)
+            rows = [base.independent.index(name) for name in names]
+            bodies = Bodies.of(robot, base.standard, "rigid", tied=par.tied, hull=hull)
+            return bodies, base.matrix[rows]
+        standard = standard_parameters(robot, par.tied).names
+        K = exact_base_map(robot, names, standard, par.tied)
+        return Bodies.of(robot, standard, "exact", tied=par.tied, hull=hull), K
+
     def stacked(self) -> tuple[FloatArray, FloatArray]:
         """All weighted rows as Y (rows, k) and torque (rows,)."""
         blocks = [
@@ -142,6 +161,52 @@ class Solution:
     standard: dict[str, float] | None = None
     certificate: Certificate | None = None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+LINEAR = ("exact", "rigid", "half-half", "euler-lagrange", "virtual-work", "gray-box")
+BODIES = ("exact", "rigid")
+
+
+class Method:
+    """A way to fit. Its fields are its options; `solve` meets the common problem.
+
+    `name` is that of `identify`, `model` what it fits by default, `models` what it can fit,
+    `source` the paper. Subclasses are frozen dataclasses that check their options.
+    """
+
+    name: ClassVar[str]
+    model: ClassVar[str] = "exact"
+    models: ClassVar[tuple[str, ...]] = LINEAR
+    source: ClassVar[str] = "past the papers"
+    #: Whether it takes recordings one by one, each with a role, and not what they tell together.
+    by_recording: ClassVar[bool] = False
+
+    def solve(self, problem: Problem) -> Solution:
+        """The parameters that this method finds."""
+        raise NotImplementedError
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Names of the options."""
+        return tuple(item.name for item in fields(cls))  # type: ignore[arg-type]
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, object]) -> None:
+        """Refuse options that the method does not know."""
+        for option in options:
+            if option not in cls.option_names():
+                raise UnknownNameError(f"option of {cls.name!r}", option, cls.option_names())
+
+    @classmethod
+    def check_model(cls, model: str | None) -> None:
+        """Refuse a model that the method cannot fit."""
+        if model is not None and model not in cls.models:
+            raise UnknownNameError(f"model for {cls.name!r}", model, cls.models)
+
+    def with_options(self, options: Mapping[str, Any]) -> Method:
+        """The same method with some options changed."""
+        self.check_options(options)
+        return replace(self, **options) if options else self  # type: ignore[type-var]
 
 
 def rows_of(

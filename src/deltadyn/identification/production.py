@@ -28,6 +28,7 @@ from deltadyn.identification.identifiability import (
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.base import axis_weights
+from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import SOURCES, Parametrisation, parametrise
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.kinematics.state import State
@@ -466,7 +467,7 @@ def log_report(
     if isinstance(logs, Information):
         information = logs
     else:
-        loaded = Loaded(robot, logs, band, check=check)
+        loaded = Loaded(robot, logs, Preparation(band, check=check))
         robot = loaded.robot
         source = ((name, _stilled(robot, parts)) for name, parts in loaded.by_recording())
         information = gather(robot, source, SOURCES[model])

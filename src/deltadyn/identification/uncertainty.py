@@ -1,8 +1,8 @@
-"""How well a fit knows its parameters, with residuals that hang together in time.
+"""How well a fit knows its parameters, with residuals that are correlated in time.
 
-The covariance is the sandwich of `scores`: blocks of time tell how residuals hang together, with a
-correction for what the fit takes out of them. The degrees of freedom for Student's t are
-Satterthwaite's, per parameter. A bootstrap of the blocks is the check.
+The covariance is a sandwich: blocks of time show how residuals are correlated, with a correction
+for what the fit takes out of them. The degrees of freedom for Student's t are Satterthwaite's, per
+parameter. A bootstrap of the blocks is the check.
 """
 
 from __future__ import annotations
@@ -19,13 +19,24 @@ from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-# Blocks of time as scores of orthonormal parameters, and the sandwich that they give.
+# The sandwich, in five steps.
 #
-# Weighted least squares with the columns Z of orthonormal parameters has the scores s_b = Z_b^T e_b
-# of the blocks of time b and the covariance sum_b s_b s_b^T. A fit makes residuals smaller than the
-# noise; (1 - P_b)^(-1/2) s_b with P_b = Z_b^T Z_b makes up for it exactly where noise is white (the
-# CR2 estimate of Bell and McCaffrey 2002). Blocks that still hang together count with their
-# neighbours by Bartlett weights over the span of Andrews (1991).
+# 1. Least squares x = (Y'Y)^-1 Y' tau errs by (Y'Y)^-1 Y' e, so its covariance is
+#    (Y'Y)^-1 E[Y'e e'Y] (Y'Y)^-1: the outer factors are the bread, the middle is the meat. In
+#    parameters z with x = basis z and orthonormal columns Z = Y basis the bread is 1, and the
+#    covariance of x is basis meat basis'. The basis comes from the SVD of the factor R of Y.
+# 2. With the scores s_b = Z_b' e_b of blocks of time b, longer than residuals are correlated, the
+#    meat is the sum of s_b s_b'. Nothing is assumed of the noise within a block.
+# 3. A fit makes residuals smaller than the noise. With P_b = Z_b' Z_b (their sum is 1) white noise
+#    leaves E[s_b s_c'] = P_b - P_b P_b for b = c, else -P_b P_c. K_b = (1 - P_b)^(-1/2) in front
+#    of s_b undoes the first exactly (the CR2 estimate of Bell and McCaffrey 2002).
+# 4. Blocks that are still correlated count with their neighbours l blocks away, by Bartlett's
+#    weights 1 - l / span over the span of Andrews (1991). Those products have the bias of step 3
+#    that K does not undo: `expected` is what white noise would give in all, and the meat is taken
+#    relative to it, expected^(-1/2) meat expected^(-1/2).
+# 5. A direction that a single block tells has P_b = 1 there and no scores to judge by: `expected`
+#    has no eigenvalue there. It gets the variance for white noise times the mean inflation of the
+#    others.
 
 
 DEPENDENT = 1e-8  # of the largest singular value, columns of unit length; rounding leaves 1e-15
@@ -149,6 +160,7 @@ class Sandwich:
         rho, span = _span(found.recording, s, KP)
         weights = 1 - np.arange(1, int(np.ceil(span))) / span
         meat = s.T @ s
+        # for white noise of variance 1: sum K (P - P P) K, then -K_b P_b P_c K_c of neighbours
         expected = (KPK - KP @ KP.transpose(0, 2, 1)).sum(axis=0)
         for lag, weight in enumerate(weights, start=1):
             first, second = _pairs(found.recording, lag)

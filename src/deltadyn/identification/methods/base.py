@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, triangle
+from deltadyn.identification.methods.rows import positive, whole
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.problem import Problem, Solution
+from deltadyn.identification.problem import Method, Problem, Solution
 
 PASSES = 10  # over the weights of the axes
 SETTLED = 1e-6  # relative change of the weights that ends them
@@ -17,31 +21,52 @@ NORMAL = 1.4826  # standard deviation per median of absolute values
 ROUNDING = 1e-9  # of the torque: residuals below are none
 
 
-def solve_base(problem: Problem) -> Solution:
+@dataclass(frozen=True)
+class Base(Method):
     """Weighted least squares for the base parameters [gnad2024], from the factor alone."""
-    x = solved(problem.factor())
-    return Solution(x, "Weighted least squares for the base parameters; nothing was bounded.")
+
+    name: ClassVar[str] = "base"
+    source: ClassVar[str] = "gnad2024"
+
+    def solve(self, problem: Problem) -> Solution:
+        """x of least |R (x, -1)|."""
+        x = solved(problem.factor())
+        return Solution(x, "Weighted least squares for the base parameters; nothing was bounded.")
 
 
-def solve_robust(problem: Problem, *, threshold: float = HUBER, passes: int = 50) -> Solution:
-    """Huber's estimate: residuals beyond `threshold` deviations of their axis count less."""
-    if not threshold > 0:
-        raise InputError("threshold", threshold, "a number of deviations above 0")
-    x = solved(problem.factor())
-    scale = _spread(problem, x)
-    for count in range(1, passes + 1):
-        new, light = _reweighted(problem, x, scale * threshold)
-        change = np.abs(new - x) / np.maximum(np.abs(new), 1e-12)
-        x = new
+@dataclass(frozen=True)
+class Robust(Method):
+    """Huber's estimate: residuals beyond `threshold` deviations of their axis count less.
+
+    `passes` are at most made over the weights.
+    """
+
+    name: ClassVar[str] = "robust"
+
+    threshold: float = HUBER
+    passes: int = 50
+
+    def __post_init__(self) -> None:
+        positive(self.threshold, "threshold", unit="number of deviations")
+        whole(self.passes, "passes", 1)
+
+    def solve(self, problem: Problem) -> Solution:
+        """Least squares again and again, with weights from the last residuals."""
+        x = solved(problem.factor())
         scale = _spread(problem, x)
-        if change.max() < 1e-7:
-            status = (
-                f"Huber's estimate after {count} passes; {100 * light:.2g} % of the residuals lie "
-                f"beyond {threshold:g} deviations and count less."
-            )
-            return Solution(x, status, details={"passes": count, "light_share": light})
-    status = f"Huber's weights did not settle in {passes} passes; the last change was "
-    return Solution(x, f"{status}{change.max():.1e}.", converged=False)
+        for count in range(1, self.passes + 1):
+            new, light = _reweighted(problem, x, scale * self.threshold)
+            change = np.abs(new - x) / np.maximum(np.abs(new), 1e-12)
+            x = new
+            scale = _spread(problem, x)
+            if change.max() < 1e-7:
+                status = (
+                    f"Huber's estimate after {count} passes; {100 * light:.2g} % of the residuals "
+                    f"lie beyond {self.threshold:g} deviations and count less."
+                )
+                return Solution(x, status, details={"passes": count, "light_share": light})
+        status = f"Huber's weights did not settle in {self.passes} passes; the last change was "
+        return Solution(x, f"{status}{change.max():.1e}.", converged=False)
 
 
 def solved(factor: FloatArray) -> FloatArray:

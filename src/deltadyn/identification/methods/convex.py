@@ -23,23 +23,105 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.bodies import Bodies
-from deltadyn.identification.bodies.body import Cone
+from deltadyn.identification.bodies.body import Cone, Hull
 from deltadyn.identification.bodies.cone_program import ConeProgram, ConeSolution, square
-from deltadyn.identification.bodies.regulariser import Regulariser
-from deltadyn.identification.methods.rows import FactorFit, prior_vector
-from deltadyn.identification.problem import Certificate
+from deltadyn.identification.bodies.regulariser import REGULARISATIONS, Regulariser
+from deltadyn.identification.methods.rows import named, positive, whole
+from deltadyn.identification.problem import BODIES, Certificate, Method, Problem, Solution
+
+# Least squares from a triangular factor, written about its unconstrained optimum.
+
+
+NOISE_FLOOR = 1e-12  # of |tau|^2: an objective below it is rounding
+NO_INFORMATION = 1e-13  # of the largest singular value
+
+
+@dataclass(frozen=True, eq=False)
+class FactorFit:
+    """f(u) = 1/2 |B u - c|^2 + floor: half the squared residuals by scaled free variables u (k,).
+
+    B (rank, k) has orthogonal rows, so that `floor` is the least f without constraints.
+    `reference` is the floor, or what rounding leaves of the torque where that is more.
+    """
+
+    B: FloatArray
+    c: FloatArray
+    floor: float
+    reference: float
+
+    @classmethod
+    def of(cls, factor: FloatArray, K: FloatArray, bodies: Bodies) -> FactorFit:
+        """Of a factor [[R1, r], [0, rho]] of [Y tau] and x = K v, with v = T (scale * u)."""
+        R1, r, rho = _split(factor, K, bodies)
+        U, s, Vt = np.linalg.svd(R1 @ K @ (bodies.T * bodies.scale), full_matrices=False)
+        if s[0] == 0:
+            raise InputError("factor", 0.0, "columns with data: every parameter's column is zero")
+        keep = s > NO_INFORMATION * s[0]
+        c = U[:, keep].T @ r
+        rest = r - U[:, keep] @ c
+        floor = (float(rest @ rest) + rho**2) / 2
+        least = NOISE_FLOOR * (float(r @ r) + rho**2) / 2
+        return cls(s[keep, None] * Vt[keep], c, floor, max(floor, least, 1e-300))
+
+    def value(self, u: FloatArray) -> float:
+        """f at scaled free variables (k,)."""
+        misfit = self.B @ u - self.c
+        return float(misfit @ misfit) / 2 + self.floor
+
+
+def prior_vector(bodies: Bodies, prior: Mapping[str, float] | FloatArray | None) -> FloatArray:
+    """Prior values (n,) of the standard parameters: the robot's own where none are given."""
+    if prior is None:
+        return bodies.prior
+    if isinstance(prior, Mapping):
+        return bodies.vector(prior)
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape != (len(bodies.names),) or not np.all(np.isfinite(values)):
+        raise InputError("prior", prior, f"{len(bodies.names)} finite numbers, or a mapping")
+    return values
+
+
+def _split(
+    factor: FloatArray, K: FloatArray, bodies: Bodies
+) -> tuple[FloatArray, FloatArray, float]:
+    R = np.asarray(factor, dtype=np.float64)
+    if R.ndim != 2 or R.shape[0] != R.shape[1] or len(R) < 2:
+        raise InputError("shape of factor", R.shape, "(b + 1, b + 1)")
+    if not np.all(np.isfinite(R)):
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(R))[0])
+        raise InputError(
+            "factor", float(R[row, column]), "finite numbers", where=f"row {row}, column {column}"
+        )
+    allowed = (len(R) - 1, len(bodies.names))
+    if np.shape(K) != allowed:
+        raise InputError(
+            "shape of K", np.shape(K), f"{allowed}: the factor's by the standard parameters"
+        )
+    return R[:-1, :-1], R[:-1, -1], float(R[-1, -1])
+
 
 # The cone programs behind consistent least squares, and the proof of an answer.
 #
-# The squares are written about the unconstrained optimum and the program's unit is a multiple of
-# the least objective, so that neither a weak regularisation nor a small residual is lost in
-# rounding.
+# Slack. The squares are written about the unconstrained optimum, f(u) = 1/2 |B u - c|^2 + floor,
+# and B u - c becomes a variable of its own: B u - slack y = c with the price 1/2 |y|^2. With slack
+# = sqrt(unit) the program's objective is (f - floor) / unit. B has singular values over many
+# decades and residuals are small beside torques; in this form neither a weak regularisation nor a
+# small residual is lost in rounding, since the solver sees numbers near 1. In the tie-break the same
+# rows say B u = B u_found up to a slack far below the residual: x stays, what is not seen moves.
+#
+# Attempts. Which unit suits the solver depends on how far the constraints push the answer from the
+# unconstrained optimum, which nobody knows before: f - floor is far below the floor on good data
+# and many times above it where data contradict the bodies. So units from the floor upwards are
+# tried, with and without the solver's own scaling, until a proof holds to `ENOUGH`; the best proof
+# is kept. The first attempt succeeds as a rule. No attempt is believed: `prove` bounds the objective
+# by the duals alone, and `_inside` moves the answer into the cones by what rounding needs.
 
 
 #: The program's unit by the least objective, and whether the solver may rescale; tried in turn.
@@ -267,64 +349,116 @@ class ConvexResult:
         return np.array(list(self.standard.values()))
 
 
+@dataclass(frozen=True, eq=False)
+class Convex(Method):
+    """The global optimum over consistent bodies, with its certificate.
+
+    `hull` says where the mass of the bodies can be; False asks for consistency alone. `prior`
+    replaces the robot's own standard values. `regularisation` is the distance from it:
+    "euclidean", "entropic" or None. `strength` (relative to the objective without constraints, per
+    unit of the mean square) makes it a part of the objective; None breaks ties only. `weight` is
+    its absolute weight (1/2 weight |u - u0|^2) in place of a strength. `scale` (n,) measures the
+    distance in standard parameters, as [gnad2024] eq. 15 does. `bounds` limit standard parameters
+    by name, (low, high), None for no limit. `tolerance` and `max_iterations` are the solver's.
+    """
+
+    name: ClassVar[str] = "convex"
+    models: ClassVar[tuple[str, ...]] = BODIES
+
+    hull: Hull | bool = True
+    prior: Mapping[str, float] | FloatArray | None = None
+    regularisation: str | None = "euclidean"
+    strength: float | None = None
+    weight: float | None = None
+    scale: FloatArray | None = None
+    bounds: Mapping[str, tuple[float | None, float | None]] | None = None
+    tolerance: float = 1e-9
+    max_iterations: int = 200
+
+    def __post_init__(self) -> None:
+        if self.regularisation is not None:
+            named(self.regularisation, "regularisation", REGULARISATIONS, or_else="None")
+        for name in ("strength", "weight"):
+            number = getattr(self, name)
+            if number is not None and not (np.isfinite(number) and number >= 0):
+                raise InputError(name, number, "a number of at least 0, or None")
+        if self.strength is not None and self.weight is not None:
+            raise InputError("weight", self.weight, "None where a strength is given")
+        if self.scale is not None and self.regularisation != "euclidean":
+            allowed = "None for a regularisation other than 'euclidean'"
+            raise InputError("scale", self.scale, allowed)
+        positive(self.tolerance, "tolerance")
+        whole(self.max_iterations, "max_iterations", 1)
+
+    def solve(self, problem: Problem) -> Solution:
+        """The consistent bodies of least weighted squares."""
+        bodies, K = problem.bodies(self.hull)
+        found = self.minimise(problem.factor_with_held(), K, bodies)
+        details = {
+            "objective": found.objective,
+            "unconstrained_objective": found.unconstrained,
+            "iterations": found.iterations,
+            "active": [item.text for item in found.active],
+        }
+        x = found.x[: len(problem.par.names)]
+        return Solution(
+            x, found.status, found.converged, found.standard, found.certificate, details
+        )
+
+    def minimise(self, factor: FloatArray, K: FloatArray, bodies: Bodies) -> ConvexResult:
+        """Half the squared residuals of a factor (b+1, b+1) over consistent bodies, minimised.
+
+        `K` (b, n) gives the factor's parameters from the bodies' standard ones.
+        """
+        fit = FactorFit.of(factor, K, bodies)
+        near, priced = self._distances(fit, bodies)
+        task = Task(fit, bodies, priced, _bounds(bodies, self.bounds))
+        answer = best_fit(task, self.tolerance, self.max_iterations)
+        u, proof = answer.u, answer.proof
+        if self._ties and near.count and not answer.trouble:
+            u = nearest(task, near, u, self.tolerance)
+            proof = Certificate.of(task.value(u), proof.dual, proof.reference)
+        standard = bodies.standard(u * bodies.scale)
+        return ConvexResult(
+            standard=standard,
+            x=K @ np.array(list(standard.values())),
+            objective=fit.value(u),
+            unconstrained=fit.floor,
+            regularisation=priced.value(u),
+            distance=float(np.sqrt(2 * near.distance(u) / near.count)) if near.count else 0.0,
+            certificate=proof,
+            iterations=answer.solution.iterations,
+            status=answer.trouble or "The optimum is found and proved.",
+            converged=not answer.trouble,
+            active=() if answer.trouble else _active(task, answer, u),
+        )
+
+    @property
+    def _ties(self) -> bool:
+        """Whether the distance breaks ties only."""
+        return self.strength is None and self.weight is None
+
+    def _distances(self, fit: FactorFit, bodies: Bodies) -> tuple[Regulariser, Regulariser]:
+        """The distance that is asked for, and what the first program prices of it."""
+        v0 = prior_vector(bodies, self.prior)
+        near = Regulariser.of(bodies, v0, self.regularisation, self.scale)
+        if not self._ties:
+            relative = 2 * (self.strength or 0.0) * fit.reference / max(near.count, 1)
+            return near, near.weighted(relative if self.weight is None else self.weight)
+        entropic = self.regularisation == "entropic"
+        share = Regulariser.of(bodies, v0, "euclidean") if entropic else near
+        return near, share.weighted(2 * TIE_BREAK * fit.reference / max(share.count, 1))
+
+
 def solve_convex(
     factor: FloatArray,
     K: FloatArray,
     bodies: Bodies,
     prior: Mapping[str, float] | FloatArray | None = None,
-    *,
-    regularisation: str | None = "euclidean",
-    strength: float | None = None,
-    weight: float | None = None,
-    scale: FloatArray | None = None,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
-    tolerance: float = 1e-9,
-    max_iterations: int = 200,
+    **options: Any,
 ) -> ConvexResult:
-    """Minimise half the squared residuals of a factor (b+1, b+1) over consistent bodies.
-
-    `K` (b, n) gives the factor's parameters from the bodies' standard ones. `prior` replaces the
-    robot's own values. `strength` None breaks ties only; `weight` is the absolute weight of the
-    distance (1/2 weight |u - u0|^2) in place of a strength. `scale` (n,) measures the distance in
-    standard parameters, as [gnad2024] eq. 15 does. `bounds` limit standard parameters by name.
-    """
-    for name, number in (("strength", strength), ("weight", weight)):
-        if number is not None and not (np.isfinite(number) and number >= 0):
-            raise InputError(name, number, "a number of at least 0, or None")
-    if strength is not None and weight is not None:
-        raise InputError("weight", weight, "None where a strength is given")
-    if scale is not None and regularisation != "euclidean":
-        raise InputError("scale", scale, "None for a regularisation other than 'euclidean'")
-    fit = FactorFit.of(factor, K, bodies)
-    v0 = prior_vector(bodies, prior)
-    near = Regulariser.of(bodies, v0, regularisation, scale)
-    ties = strength is None and weight is None
-    if ties:
-        share = near if regularisation != "entropic" else Regulariser.of(bodies, v0, "euclidean")
-        priced = share.weighted(2 * TIE_BREAK * fit.reference / max(share.count, 1))
-    else:
-        relative = 2 * (strength or 0.0) * fit.reference / max(near.count, 1)
-        priced = near.weighted(relative if weight is None else weight)
-    task = Task(fit, bodies, priced, _bounds(bodies, bounds))
-    answer = best_fit(task, tolerance, max_iterations)
-    u, proof = answer.u, answer.proof
-    if ties and near.count and not answer.trouble:
-        u = nearest(task, near, u, tolerance)
-        proof = Certificate.of(task.value(u), proof.dual, proof.reference)
-    standard = bodies.standard(u * bodies.scale)
-    return ConvexResult(
-        standard=standard,
-        x=K @ np.array(list(standard.values())),
-        objective=fit.value(u),
-        unconstrained=fit.floor,
-        regularisation=priced.value(u),
-        distance=float(np.sqrt(2 * near.distance(u) / near.count)) if near.count else 0.0,
-        certificate=proof,
-        iterations=answer.solution.iterations,
-        status=answer.trouble or "The optimum is found and proved.",
-        converged=not answer.trouble,
-        active=() if answer.trouble else _active(task, answer, u),
-    )
+    """`Convex` with these options on a factor of its own."""
+    return Convex(prior=prior, **options).minimise(factor, K, bodies)
 
 
 def _active(task: Task, answer: Answer, u: FloatArray) -> tuple[ActiveCone, ...]:

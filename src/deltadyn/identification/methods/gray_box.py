@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from deltadyn.dynamics.friction import direction
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
+from deltadyn.identification.problem import Method, Problem, Solution
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Friction, GrayBox
@@ -249,6 +251,48 @@ def gray_box(
         sentences += told
     status = "; ".join(sentences)
     return GrayBoxResult(rho1, rho2, fits, raw[0], raw[1], robots, problem is None, status)
+
+
+@dataclass(frozen=True)
+class GrayBoxFit(Method):
+    """[falezza2020]: rho1 and rho2 by grid, friction per joint, averaged over recordings.
+
+    `grid` has the ranges of rho1 and rho2; None takes `Grid()`. `friction=False` fits none.
+    """
+
+    name: ClassVar[str] = "gray-box"
+    model: ClassVar[str] = "gray-box"
+    models: ClassVar[tuple[str, ...]] = ("gray-box",)
+    source: ClassVar[str] = "falezza2020"
+
+    grid: Grid | None = None
+    friction: bool = True
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            raise InputError("grid", type(self.grid).__name__, "a Grid, or None")
+
+    def solve(self, problem: Problem) -> Solution:
+        """The averages over the parts of all recordings."""
+        if problem.parts is None:
+            raise InputError(
+                "data", "information alone", "recordings: this method reads the samples"
+            )
+        parts = list(problem.parts())
+        found = gray_box(
+            problem.robot,
+            [(part.state, part.tau) for part in parts],
+            limit=[part.limited for part in parts],
+            grid=self.grid,
+            friction=self.friction,
+        )
+        values = {"rho1": found.rho1, "rho2": found.rho2}
+        for axis in range(problem.robot.dof):
+            values[f"Fv{axis + 1}"] = float(found.viscous[axis])
+            values[f"Fc{axis + 1}"] = float(found.coulomb[axis])
+        prior = dict(zip(problem.par.names, problem.par.prior, strict=True))
+        x = np.array([values.get(name, prior[name]) for name in problem.par.names])
+        return Solution(x, found.status, found.converged)
 
 
 def _checked(

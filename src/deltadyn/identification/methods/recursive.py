@@ -7,20 +7,16 @@ All solve tau = Y x in least squares, on whatever columns they are given.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, chunks
 from deltadyn.errors import InputError
-from deltadyn.identification.methods.rows import (
-    invert,
-    linear_rows,
-    one_each,
-    positive,
-    triangle,
-    whole,
-)
+from deltadyn.identification.information import triangle
+from deltadyn.identification.methods.rows import Rows, linear_rows, one_each, positive, whole
+from deltadyn.identification.problem import Method, Problem, Solution
 
 BLOCK = 4096  # rows of one step of the triangular factor
 
@@ -50,41 +46,141 @@ class SpectralResult(LinearResult):
     kept: int
 
 
-def recursive_least_squares(
-    Y: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    *,
-    forgetting: float = 1.0,
-    initial_covariance: float = 1e6,
-    prior: npt.ArrayLike | None = None,
-    block: int = 1,
-) -> RecursiveResult:
+class _Linear(Method):
+    """What the three share: [kim2022] and its model, a method on the rows as they are."""
+
+    model: ClassVar[str] = "virtual-work"
+    source: ClassVar[str] = "kim2022"
+
+    def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> LinearResult:
+        """x of tau = Y x."""
+        raise NotImplementedError
+
+    def solve(self, problem: Problem) -> Solution:
+        """The estimate from all weighted rows."""
+        found = self.estimate(*problem.stacked())
+        left_out = ("x", "status", "history", "covariance")  # as long as the data, or of no use
+        details = {key: value for key, value in vars(found).items() if key not in left_out}
+        return Solution(found.x, found.status, details=details)
+
+
+@dataclass(frozen=True, eq=False)
+class Rls(_Linear):
     """Recursive least squares over tau = Y x [kim2022] eq. 39, one instant after the other.
 
         K = P Y^T (W + Y P Y^T)^-1,   x += K (tau - Y x),   P = (P - K Y P) / forgetting
 
-    with W = forgetting I. Y (N, dof, k) updates by the dof rows of an instant at once, Y (N, k) by
-    single rows; `block` instants make one update, in which W holds the powers of `forgetting`, so
-    that the result is the same. The paper gives no start: P = initial_covariance I and x = `prior`,
-    or zero, are ours.
+    with W = forgetting I, `forgetting` above 0 and up to 1. The paper gives no start: P =
+    `initial_covariance` I and x = `prior` (k,), or zero, are ours.
     """
-    rows = linear_rows(Y, tau)
-    k = rows.Y.shape[1]
-    keep = positive(forgetting, "forgetting", high=1.0)
-    P = positive(initial_covariance, "initial_covariance") * np.eye(k)
-    x = np.zeros(k) if prior is None else one_each(prior, k, "prior").copy()
-    if not np.isfinite(x).all():
-        raise InputError("prior", x, "finite numbers")
-    size = whole(block, "block", 1)
-    height = size * rows.together
-    history = []
-    for start in range(0, len(rows.tau), height):
-        A, b = rows.Y[start : start + height], rows.tau[start : start + height]
-        P, x = _update(P, x, A, b, keep, rows.together)
-        history.append(x)
-    memory = f"forgetting {keep:g}" if keep < 1 else "nothing forgotten"
-    status = f"{len(history)} updates, {memory}"
-    return RecursiveResult(x, _residual(rows.Y, rows.tau, x), status, P, np.array(history))
+
+    name: ClassVar[str] = "rls"
+
+    forgetting: float = 1.0
+    initial_covariance: float = 1e6
+    prior: npt.ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        positive(self.forgetting, "forgetting", high=1.0)
+        positive(self.initial_covariance, "initial_covariance")
+
+    def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike, block: int = 1) -> RecursiveResult:
+        """x after the last row.
+
+        Y (N, dof, k) updates by the dof rows of an instant at once, Y (N, k) by single rows;
+        `block` instants make one update, in which W holds the powers of `forgetting`, so that the
+        result is the same.
+        """
+        rows = linear_rows(Y, tau)
+        k, keep = rows.Y.shape[1], float(self.forgetting)
+        P = self.initial_covariance * np.eye(k)
+        x = np.zeros(k) if self.prior is None else one_each(self.prior, k, "prior").copy()
+        if not np.isfinite(x).all():
+            raise InputError("prior", x, "finite numbers")
+        height = whole(block, "block", 1) * rows.together
+        history = []
+        for start in range(0, len(rows.tau), height):
+            A, b = rows.Y[start : start + height], rows.tau[start : start + height]
+            P, x = _update(P, x, A, b, keep, rows.together)
+            history.append(x)
+        memory = f"forgetting {keep:g}" if keep < 1 else "nothing forgotten"
+        status = f"{len(history)} updates, {memory}"
+        return RecursiveResult(x, _residual(rows, x), status, P, np.array(history))
+
+
+@dataclass(frozen=True)
+class Damped(_Linear):
+    """Damped least squares [kim2022] eq. 40: the least |tau - Y x|^2 + damping |D x|^2.
+
+    D are the lengths of the columns of Y. The paper gives no `damping`; ours is a share of the
+    columns' own squares, from 0 on, so that it does not depend on units.
+    """
+
+    name: ClassVar[str] = "damped"
+
+    damping: float = 1e-3
+
+    def __post_init__(self) -> None:
+        positive(self.damping, "damping", zero=True)
+
+    def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> SpectralResult:
+        """x with weak directions shortened."""
+        rows = linear_rows(Y, tau)
+        found = _Spectrum.of(rows)
+        square = found.s**2 + self.damping
+        gain = np.divide(found.s, square, out=np.zeros_like(square), where=square > 0)
+        x = found.x(gain)
+        status = f"damped by {self.damping:g} of the columns' squares"
+        return SpectralResult(x, _residual(rows, x), status, found.s, len(found.s))
+
+
+@dataclass(frozen=True)
+class Svd(_Linear):
+    """Least squares without directions whose singular value is below `tolerance` of the largest.
+
+    Columns are normalised first, so that the choice does not depend on units. [kim2022] says
+    neither where it cuts nor how it scales: a hundredth is ours; from 0 to 1.
+    """
+
+    name: ClassVar[str] = "svd"
+
+    tolerance: float = 1e-2
+
+    def __post_init__(self) -> None:
+        positive(self.tolerance, "tolerance", zero=True, high=1.0)
+
+    def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> SpectralResult:
+        """x with weak directions left out."""
+        rows = linear_rows(Y, tau)
+        found = _Spectrum.of(rows)
+        s = found.s
+        kept = (s > self.tolerance * s[0]) & (s > 0)
+        x = found.x(np.divide(1.0, s, out=np.zeros_like(s), where=kept))
+        count = int(kept.sum())
+        words = f"those above {self.tolerance:g} of the largest"
+        status = f"{count} of {len(s)} directions kept, {words}"
+        return SpectralResult(x, _residual(rows, x), status, s, count)
+
+
+def recursive_least_squares(
+    Y: npt.ArrayLike, tau: npt.ArrayLike, *, block: int = 1, **options: Any
+) -> RecursiveResult:
+    """`Rls` with these options on rows of its own."""
+    return Rls(**options).estimate(Y, tau, block)
+
+
+def damped_least_squares(
+    Y: npt.ArrayLike, tau: npt.ArrayLike, damping: float = Damped.damping
+) -> SpectralResult:
+    """`Damped` on rows of its own."""
+    return Damped(damping).estimate(Y, tau)
+
+
+def truncated_svd(
+    Y: npt.ArrayLike, tau: npt.ArrayLike, tolerance: float = Svd.tolerance
+) -> SpectralResult:
+    """`Svd` on rows of its own."""
+    return Svd(tolerance).estimate(Y, tau)
 
 
 def _update(
@@ -95,7 +191,7 @@ def _update(
     instants = int(age[0]) + 1
     if len(b) > len(x):
         weighted = A.T * keep**age
-        P = invert(keep**instants * invert(P) + weighted @ A)
+        P = np.asarray(np.linalg.inv(keep**instants * np.linalg.inv(P) + weighted @ A), np.float64)
         x = x + P @ (weighted @ (b - A @ x))
     else:
         PA = P @ A.T  # (k, rows)
@@ -107,54 +203,33 @@ def _update(
     return (P + P.T) / 2, x  # rounding must not make P unsymmetric
 
 
-def damped_least_squares(
-    Y: npt.ArrayLike, tau: npt.ArrayLike, damping: float = 1e-3
-) -> SpectralResult:
-    """Minimise |tau - Y x|^2 + damping |D x|^2, D the lengths of the columns of Y.
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """U s Vt of the triangular factor with columns of unit length, their lengths, and Q^T tau."""
 
-    The paper gives no damping; ours is a share of the columns' own squares, so that it does not
-    depend on units.
-    """
-    share = positive(damping, "damping", zero=True)
-    rows = linear_rows(Y, tau)
-    scale, U, s, Vt, b = _spectrum(rows.Y, rows.tau)
-    gain = np.divide(s, s**2 + share, out=np.zeros_like(s), where=s**2 + share > 0)
-    x = (Vt.T @ (gain * (U.T @ b))) / scale
-    status = f"damped by {share:g} of the columns' squares"
-    return SpectralResult(x, _residual(rows.Y, rows.tau, x), status, s, len(s))
+    length: FloatArray
+    U: FloatArray
+    s: FloatArray
+    Vt: FloatArray
+    right: FloatArray
 
+    @classmethod
+    def of(cls, rows: Rows) -> _Spectrum:
+        k = rows.Y.shape[1]
+        R = np.zeros((0, k + 1))
+        for part in chunks(len(rows.Y), BLOCK):
+            joined = np.concatenate([rows.Y[part], rows.tau[part, None]], axis=1)
+            R = triangle(np.concatenate([R, joined]))
+        length = np.linalg.norm(R[:, :k], axis=0)
+        length[length == 0] = np.inf  # a column of zeros gets the parameter 0
+        U, s, Vt = np.linalg.svd(R[:, :k] / length, full_matrices=False)
+        return cls(length, U, s, Vt, R[:, k])
 
-def truncated_svd(Y: npt.ArrayLike, tau: npt.ArrayLike, tolerance: float = 1e-2) -> SpectralResult:
-    """Least squares without directions whose singular value is below `tolerance` of the largest.
-
-    Columns are normalised first, so that the choice does not depend on units. The paper says
-    neither where it cuts nor how it scales: a hundredth is ours.
-    """
-    share = positive(tolerance, "tolerance", zero=True, high=1.0)
-    rows = linear_rows(Y, tau)
-    scale, U, s, Vt, b = _spectrum(rows.Y, rows.tau)
-    kept = (s > share * s[0]) & (s > 0)
-    kept[0] = s[0] > 0
-    x = (Vt[kept].T @ ((U.T @ b)[kept] / s[kept])) / scale
-    count = int(kept.sum())
-    status = f"{count} of {len(s)} directions kept, those above {share:g} of the largest"
-    return SpectralResult(x, _residual(rows.Y, rows.tau, x), status, s, count)
+    def x(self, gain: FloatArray) -> FloatArray:
+        """x (k,) with this gain (k,) along each direction: 1 / s is least squares."""
+        out: FloatArray = (self.Vt.T @ (gain * (self.U.T @ self.right))) / self.length
+        return out
 
 
-def _spectrum(
-    Y: FloatArray, tau: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Lengths of the columns (k,), U s Vt of the normalised triangular factor, and Q^T tau."""
-    k = Y.shape[1]
-    R = np.zeros((0, k + 1))
-    for part in chunks(len(Y), BLOCK):
-        joined = np.concatenate([Y[part], tau[part, None]], axis=1)
-        R = triangle(np.concatenate([R, joined]))
-    scale = np.linalg.norm(R[:, :k], axis=0)
-    scale[scale == 0] = np.inf  # a column of zeros gets the parameter 0
-    U, s, Vt = np.linalg.svd(R[:, :k] / scale, full_matrices=False)
-    return scale, U, s, Vt, R[:, k]
-
-
-def _residual(Y: FloatArray, tau: FloatArray, x: FloatArray) -> float:
-    return float(np.sqrt(np.mean((tau - Y @ x) ** 2)))
+def _residual(rows: Rows, x: FloatArray) -> float:
+    return float(np.sqrt(np.mean((rows.tau - rows.Y @ x) ** 2)))

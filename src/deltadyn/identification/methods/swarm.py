@@ -9,14 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.methods.rows import Rows, linear_rows, one_each, positive, whole
+from deltadyn.errors import InputError
+from deltadyn.identification.methods.base import torque_rms
+from deltadyn.identification.methods.rows import (
+    Rows,
+    linear_rows,
+    named,
+    one_each,
+    positive,
+    whole,
+)
+from deltadyn.identification.problem import Method, Problem, Solution
 
 # The sum of absolute residuals at many points, exact, with few rows where the points are close.
 
@@ -110,6 +120,7 @@ TOPOLOGIES = ("cyclic", "star")
 BESTS = ("best", "current")
 DRAWS = ("particle", "coordinate")
 BOUNDS = ("start", "keep")
+REACH = 3.0  # times a parameter's value before: where a swarm starts
 INERTIA, ATTRACTION = 0.72984, (1.49618, 1.49618)  # [kim2022] section 3
 
 
@@ -146,81 +157,195 @@ class _Flock:
     best_value: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Swarm(Method):
+    """Minimise sum |tau - Y x| [kim2022] eq. 33 by a particle swarm, eqs. 34-35.
+
+    `particles` start at rest, uniform between `lower` and `upper` (k,): by default from 0 to 3
+    times the robot's values, friction up to half of the RMS torque or that on either side.
+    `bounds="start"` lets them leave these bounds, as in the paper; "keep" stops them there. In
+    `topology` "cyclic" a particle follows the best of itself and `neighbours` / 2 on either side of
+    the ring (an even number), in "star" the best of all. `neighbours_best` is over the neighbours'
+    best positions so far, "best", or over their present ones, "current" (eq. 32 and the update as
+    printed). `draws` gives every "coordinate" its own random numbers, or one pair to a "particle"
+    (eq. 34 as printed), which keeps a particle in the plane of its three points. `inertia` and
+    `attraction`, to the own best and to the leader, are those of section 3; `iterations` are made.
+    """
+
+    name: ClassVar[str] = "swarm"
+    model: ClassVar[str] = "virtual-work"
+    source: ClassVar[str] = "kim2022"
+
+    lower: npt.ArrayLike | None = None
+    upper: npt.ArrayLike | None = None
+    particles: int = 300
+    neighbours: int = 60
+    iterations: int = 1000
+    inertia: float = INERTIA
+    attraction: tuple[float, float] = ATTRACTION
+    topology: str = "cyclic"
+    neighbours_best: str = "best"
+    draws: str = "particle"
+    bounds: str = "start"
+
+    def __post_init__(self) -> None:
+        whole(self.particles, "particles", 2)
+        whole(self.iterations, "iterations", 1)
+        named(self.topology, "topology", TOPOLOGIES)
+        named(self.neighbours_best, "neighbours_best", BESTS)
+        named(self.draws, "draws", DRAWS)
+        named(self.bounds, "bounds", BOUNDS)
+        if self.topology == "cyclic":
+            number = whole(self.neighbours, "neighbours", 2)
+            if number % 2 or number >= self.particles:
+                allowed = f"an even number below that of particles, {self.particles}"
+                raise InputError("neighbours", number, allowed)
+        positive(self.inertia, "inertia", zero=True)
+        pair: object = self.attraction
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            allowed = "two numbers: to the own best, to the leader"
+            raise InputError("attraction", self.attraction, allowed)
+        for value in self.attraction:
+            positive(value, "attraction", zero=True)
+
+    def solve(self, problem: Problem) -> Solution:
+        """The best place that a particle finds, from all weighted rows."""
+        low, high = _box(problem)
+        own = replace(
+            self,
+            lower=low if self.lower is None else self.lower,
+            upper=high if self.upper is None else self.upper,
+        )
+        found = own.minimise(*problem.stacked(), problem.seed, problem.progress)
+        details = {
+            "objective": found.objective,
+            "evaluations": found.evaluations,
+            "history": found.history,
+            "topology": found.topology,
+            "neighbours_best": found.neighbours_best,
+        }
+        return Solution(found.x, found.status, details=details)
+
+    def minimise(
+        self, Y: npt.ArrayLike, tau: npt.ArrayLike, seed: int = 0, progress: bool = False
+    ) -> SwarmResult:
+        """The sum of absolute residuals of rows, minimised between `lower` and `upper`."""
+        rows = linear_rows(Y, tau)
+        k = rows.Y.shape[1]
+        box = _Box.of(self.lower, self.upper, k)
+        rng = np.random.default_rng(whole(seed, "seed", 0))
+        objective = SignedSum(rows.Y, rows.tau)
+        flock = _start(objective, rng, box, self.particles)
+        history = np.empty(self.iterations + 1)
+        history[0] = flock.best_value.min()
+        with _bar(progress, self.iterations) as report:
+            for step in range(self.iterations):
+                self._move(flock, rng, box)
+                _judge(flock, objective)
+                history[step + 1] = flock.best_value.min()
+                report(history[step + 1])
+        return self._result(rows, flock, history, objective, box, int(seed))
+
+    def _move(self, flock: _Flock, rng: np.random.Generator, box: _Box) -> None:
+        """One step of all particles, eqs. 34-35."""
+        count, k = flock.x.shape
+        leader = _leaders(flock, self._half, self.neighbours_best)
+        own, social = rng.random((2, count, k if self.draws == "coordinate" else 1))
+        to_best, to_leader = self.attraction
+        flock.v *= self.inertia
+        flock.v += to_best * own * (flock.best - flock.x)
+        flock.v += to_leader * social * (leader - flock.x)
+        flock.x += flock.v
+        if self.bounds == "keep":
+            _stop_at(flock, box)
+
+    @property
+    def _half(self) -> int:
+        """Neighbours on either side; in a star all of them."""
+        return self.neighbours // 2 if self.topology == "cyclic" else self.particles
+
+    def _result(
+        self,
+        rows: Rows,
+        flock: _Flock,
+        history: FloatArray,
+        objective: SignedSum,
+        box: _Box,
+        seed: int,
+    ) -> SwarmResult:
+        x = flock.best[int(flock.best_value.argmin())].copy()
+        spread = float((flock.x.std(axis=0) / (box.high - box.low)).max())
+        status = (
+            f"{self.iterations} iterations done; the particles are spread over {spread:.1e} of the "
+            f"bounds, {self.topology} neighbourhood, leaders by their {self.neighbours_best} "
+            "positions; no proof of optimality"
+        )
+        return SwarmResult(
+            x,
+            float(np.abs(rows.tau - rows.Y @ x).sum()),
+            history,
+            len(history) * len(flock.x),
+            status,
+            self.topology,
+            self.neighbours_best,
+            self.bounds,
+            spread,
+            objective.rows_read,
+            seed,
+        )
+
+
 def swarm(
     Y: npt.ArrayLike,
     tau: npt.ArrayLike,
     lower: npt.ArrayLike,
     upper: npt.ArrayLike,
     *,
-    particles: int = 300,
-    neighbours: int = 60,
-    iterations: int = 1000,
-    inertia: float = INERTIA,
-    attraction: tuple[float, float] = ATTRACTION,
-    topology: str = "cyclic",
-    neighbours_best: str = "best",
-    draws: str = "particle",
-    bounds: str = "start",
     seed: int = 0,
     progress: bool = False,
+    **options: Any,
 ) -> SwarmResult:
-    """Minimise sum |tau - Y x| [kim2022] eq. 33 by a particle swarm, eqs. 34-35.
-
-    Particles start at rest, uniform between `lower` and `upper` (k,). `bounds="start"` lets them
-    leave these bounds, as in the paper; "keep" stops them there. In topology "cyclic" a particle
-    follows the best of itself and `neighbours` / 2 on either side of the ring, in "star" the best
-    of all. `neighbours_best` is over the neighbours' best positions so far, "best", or over their
-    present ones, "current" (eq. 32 and the update as printed). `draws` gives every coordinate its
-    own random numbers, or one pair to a "particle" (eq. 34 as printed), which keeps a particle in
-    the plane of its three points.
-    """
-    rows = linear_rows(Y, tau)
-    k = rows.Y.shape[1]
-    low, high = _bounds(lower, upper, k)
-    count, rounds = whole(particles, "particles", 2), whole(iterations, "iterations", 1)
-    for name, value, names in (
-        ("topology", topology, TOPOLOGIES),
-        ("neighbours_best", neighbours_best, BESTS),
-        ("draws", draws, DRAWS),
-        ("bounds", bounds, BOUNDS),
-    ):
-        if value not in names:
-            raise UnknownNameError(name, value, names)
-    half = _half(neighbours, count) if topology == "cyclic" else count
-    c0 = positive(inertia, "inertia", zero=True)
-    c1, c2 = (positive(value, "attraction", zero=True) for value in _pair(attraction))
-    rng = np.random.default_rng(whole(seed, "seed", 0))
-    objective = SignedSum(rows.Y, rows.tau)
-    flock = _start(objective, rng, low, high, count)
-    history = np.empty(rounds + 1)
-    history[0] = flock.best_value.min()
-    shape = (2, count, k if draws == "coordinate" else 1)
-    with _bar(progress, rounds) as report:
-        for step in range(rounds):
-            leader = _leaders(flock, half, neighbours_best)
-            own, social = rng.random(shape)
-            flock.v *= c0
-            flock.v += c1 * own * (flock.best - flock.x)
-            flock.v += c2 * social * (leader - flock.x)
-            flock.x += flock.v
-            if bounds == "keep":
-                _stop_at(flock, low, high)
-            _judge(flock, objective)
-            history[step + 1] = flock.best_value.min()
-            report(history[step + 1])
-    return _result(
-        rows, flock, history, objective, high - low, (topology, neighbours_best, bounds), int(seed)
-    )
+    """`Swarm` with these options on rows of its own."""
+    return Swarm(lower, upper, **options).minimise(Y, tau, seed, progress)
 
 
-def _start(
-    objective: SignedSum,
-    rng: np.random.Generator,
-    low: FloatArray,
-    high: FloatArray,
-    count: int,
-) -> _Flock:
-    x = low + (high - low) * rng.random((count, len(low)))
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """Where particles start: low and high (k,)."""
+
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None, k: int) -> _Box:
+        if lower is None or upper is None:
+            raise InputError("lower, upper", None, f"({k},), or one number: where particles start")
+        low, high = one_each(lower, k, "lower"), one_each(upper, k, "upper")
+        for name, array in (("lower", low), ("upper", high)):
+            bad = np.flatnonzero(~np.isfinite(array))
+            if bad.size:
+                where = f"parameter {bad[0]}"
+                raise InputError(name, float(array[bad[0]]), "finite numbers", where=where)
+        bad = np.flatnonzero(low >= high)
+        if bad.size:
+            j = int(bad[0])
+            allowed = f"more than lower, {low[j]:g}"
+            raise InputError("upper", float(high[j]), allowed, where=f"parameter {j}")
+        return cls(low, high)
+
+
+def _box(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Where a swarm starts: up to three times the values before; friction up to half the torque."""
+    prior = np.abs(problem.par.prior)
+    torque = float(torque_rms(problem.information).max())
+    friction = np.array([name[0] == "F" or "." in name for name in problem.par.names])
+    reach = np.where(friction, np.maximum(REACH * prior, torque / 2), REACH * prior)
+    reach = np.maximum(reach, 1e-3 * max(float(reach.max()), 1e-12))
+    return np.where(friction, -reach, 0.0), reach
+
+
+def _start(objective: SignedSum, rng: np.random.Generator, box: _Box, count: int) -> _Flock:
+    x = box.low + (box.high - box.low) * rng.random((count, len(box.low)))
     value = objective(x)
     return _Flock(x, np.zeros_like(x), value, x.copy(), value.copy())
 
@@ -256,73 +381,11 @@ def _judge(flock: _Flock, objective: SignedSum) -> None:
     flock.best_value[better] = flock.value[better]
 
 
-def _stop_at(flock: _Flock, low: FloatArray, high: FloatArray) -> None:
+def _stop_at(flock: _Flock, box: _Box) -> None:
     """A particle that would leave the bounds stays on them and loses that velocity."""
-    beyond = (flock.x < low) | (flock.x > high)
-    np.clip(flock.x, low, high, out=flock.x)
+    beyond = (flock.x < box.low) | (flock.x > box.high)
+    np.clip(flock.x, box.low, box.high, out=flock.x)
     flock.v[beyond] = 0.0
-
-
-def _result(
-    rows: Rows,
-    flock: _Flock,
-    history: FloatArray,
-    objective: SignedSum,
-    width: FloatArray,
-    choice: tuple[str, str, str],
-    seed: int,
-) -> SwarmResult:
-    x = flock.best[int(flock.best_value.argmin())].copy()
-    spread = float((flock.x.std(axis=0) / width).max())
-    topology, neighbours_best, bounds = choice
-    rounds, evaluations = len(history) - 1, len(history) * len(flock.x)
-    status = (
-        f"{rounds} iterations done; the particles are spread over {spread:.1e} of the bounds, "
-        f"{topology} neighbourhood, leaders by their {neighbours_best} positions; "
-        "no proof of optimality"
-    )
-    return SwarmResult(
-        x,
-        float(np.abs(rows.tau - rows.Y @ x).sum()),
-        history,
-        evaluations,
-        status,
-        topology,
-        neighbours_best,
-        bounds,
-        spread,
-        objective.rows_read,
-        seed,
-    )
-
-
-def _bounds(lower: npt.ArrayLike, upper: npt.ArrayLike, k: int) -> tuple[FloatArray, FloatArray]:
-    low, high = one_each(lower, k, "lower"), one_each(upper, k, "upper")
-    for name, array in (("lower", low), ("upper", high)):
-        bad = np.flatnonzero(~np.isfinite(array))
-        if bad.size:
-            where = f"parameter {bad[0]}"
-            raise InputError(name, float(array[bad[0]]), "finite numbers", where=where)
-    bad = np.flatnonzero(low >= high)
-    if bad.size:
-        j = int(bad[0])
-        allowed = f"more than lower, {low[j]:g}"
-        raise InputError("upper", float(high[j]), allowed, where=f"parameter {j}")
-    return low, high
-
-
-def _half(neighbours: object, count: int) -> int:
-    number = whole(neighbours, "neighbours", 2)
-    if number % 2 or number >= count:
-        allowed = f"an even number below that of particles, {count}"
-        raise InputError("neighbours", number, allowed)
-    return number // 2
-
-
-def _pair(attraction: object) -> tuple[object, object]:
-    if not isinstance(attraction, tuple | list) or len(attraction) != 2:
-        raise InputError("attraction", attraction, "two numbers: to the own best, to the leader")
-    return attraction[0], attraction[1]
 
 
 @contextmanager

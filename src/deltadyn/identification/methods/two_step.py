@@ -5,16 +5,17 @@
     rod    from a recording made with the rod: its two masses and its damping, eqs. 44-45, the
            legs being held at what the first step found
 
-Each body keeps its shape (see `two_step_robot`). Friction is Fv qd + Fc sign(qd); eq. 42 prints the
-two names swapped. Only the three arms' torques are used: axis 4 is no part of the method.
+Each step is an ordinary fit with some parameters held, and each body keeps its shape. Friction is
+Fv qd + Fc sign(qd); eq. 42 prints the two names swapped. Only the three arms' torques are used:
+axis 4 is no part of the method.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,12 @@ from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.information import BLOCK, Information, gather
+from deltadyn.identification.methods.base import residual_rms, solved, torque_rms
+from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.uncertainty import Covariance
+from deltadyn.identification.problem import Method
+from deltadyn.identification.uncertainty import Covariance, covariance
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
 from deltadyn.recording.recording import AXIS_CHANNELS, DataSource, Recording
@@ -100,29 +105,6 @@ def arms_alone(state: State) -> State:
     )
 
 
-def first_sample(state: State) -> State:
-    """The first sample, as a state of one row."""
-    return State(
-        p=state.p[:1],
-        pd=state.pd[:1],
-        pdd=state.pdd[:1],
-        cos_q=state.cos_q[:1],
-        sin_q=state.sin_q[:1],
-        qd=state.qd[:1],
-        qdd=state.qdd[:1],
-    )
-
-
-class ParameterMap(NamedTuple):
-    """The regressor's parameters from the step's own: wide = T @ x + offset."""
-
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    prior: FloatArray  # (k,), the robot's own values
-    T: FloatArray  # (n, k)
-    offset: FloatArray  # (n,), what stays as given
-
-
 def leg_names(robot: Robot, tied: bool) -> tuple[str, ...]:
     """The legs' parameters with the friction terms that the robot's model has on its arms."""
     marks = ("",) if tied else ("1", "2", "3")
@@ -135,16 +117,17 @@ def leg_names(robot: Robot, tied: bool) -> tuple[str, ...]:
     return (*names, *(f"{term}{axis}" for term in terms for axis in (1, 2, 3)))
 
 
-def parameter_map(
-    robot: Robot, state: State, model: str, tied: bool, names: Sequence[str]
-) -> ParameterMap:
-    """How a model's regressor parameters hang on the named ones, exactly: they are linear in them.
+def body_parametrisation(
+    robot: Robot, model: str, names: Sequence[str], tied: bool
+) -> Parametrisation:
+    """The named numbers as parameters of a fit: the model's regressor is linear in them.
 
-    `robot` has every friction term that is named, `state` is one sample.
+    `robot` has every friction term that is named; its own values are the prior.
     """
+    state, offset = exciting_states(robot, 1), True if model == "exact" else None
 
     def wide(changed: Robot) -> FloatArray:
-        return regressor(changed, state, model, tied=tied).parameters
+        return regressor(changed, state, model, tied=False, com_offset=offset).parameters
 
     own = wide(robot)
     prior = np.array([parameter(robot, name) for name in names])
@@ -156,7 +139,11 @@ def parameter_map(
                 f"mass {name}", prior[j], "above 0 kg: its body's shape is told per mass"
             )
         T[:, j] = (wide(with_parameters(robot, {name: prior[j] + step})) - own) / step
-    return ParameterMap(tuple(names), tuple(map(_unit, names)), prior, T, own - T @ prior)
+    columns = regressor(robot, state, model, tied=False, com_offset=offset).names
+    units = tuple(map(_unit, names))
+    return Parametrisation(
+        model, model, columns, tuple(names), units, prior, T, own - T @ prior, tied
+    )
 
 
 def parameter(robot: Robot, name: str) -> float:
@@ -284,113 +271,152 @@ def _three_axes(part: Any) -> Any:
     return replace(part, **changes)
 
 
-# Bounded least squares of one step, with the covariance that correlated residuals ask for.
+# One step: an ordinary fit, in which no mass, inertia or friction is negative.
+#
+# The information of the step's recording gives its factor, `covariance` what correlated residuals
+# make of it. Parameters that an earlier step found are held: their values are part of the offset
+# wide = T x + offset. They are known to a covariance C only, and an error d of theirs moves the
+# answer by -(Y'Y)^-1 Y'Y_h d with their columns Y_h, which adds P C P' with P = (Y'Y)^-1 Y'Y_h.
 
 
 DEPENDENT = 1e-8  # smallest singular value of unit columns; rounding leaves 1e-15
 SHARE = 0.01  # of a dependency's largest entry, above which a parameter is named
 EXACT = 1e-9  # residual over torque below which data have no noise to weigh by
-BLOCKS = 20  # of time, each longer than residuals are correlated
+LEAST = 20  # samples: blocks of time of a source without times
 ARMS = 3
 
 
-class Estimate(NamedTuple):
-    """Bounded and unbounded values (k,), covariance (k, k) of the latter, residuals' RMS (3,)."""
+class Fitted(NamedTuple):
+    """A step and the covariance (k, k) of its values."""
 
-    values: FloatArray
-    unbounded: FloatArray
-    covariance: FloatArray
-    rms: FloatArray
-
-
-class Doubt(NamedTuple):
-    """Columns (M, 3, j) of parameters that were held, and their covariance (j, j)."""
-
-    columns: FloatArray
+    step: Step
     covariance: FloatArray
 
+    @property
+    def values(self) -> dict[str, float]:
+        """The values by name."""
+        return dict(zip(self.step.names, self.step.values.tolist(), strict=True))
 
-def estimate(
+
+def fit_step(
     title: str,
+    robot: Robot,
+    part: Prepared,
     names: tuple[str, ...],
-    columns: FloatArray,
-    target: FloatArray,
-    weights: npt.ArrayLike | str,
-    doubt: Doubt | None = None,
-) -> Estimate:
-    """Values (k,) that minimise the weighted squares of target (M, 3) - columns (M, 3, k) @ x.
+    chosen: _Choice,
+    held: Fitted | None = None,
+) -> Fitted:
+    """Least squares for the named parameters of a robot; all but offsets (F0) stay at or above 0.
 
-    All but offsets (F0) stay at or above 0. `weights` as in `two_step`.
+    Only the arms' torques count. A gear's loss grows with the torque that is being fitted: its
+    column is made again from the robot that was found, until nothing moves.
     """
-    if len(target) < BLOCKS:
-        raise InputError(f"samples of step {title!r}", len(target), f"at least {BLOCKS}")
-    _check_rank(title, names, columns)
+    if len(part.times) < LEAST:
+        raise InputError(f"samples of step {title!r}", len(part.times), f"at least {LEAST}")
+    robot, part = _loaded(robot, part), replace(part, extra=0.0)
+    fixed = {} if held is None else held.values
+    both = body_parametrisation(robot, chosen.model, (*names, *fixed), chosen.tied)
+    par = _with_held(both, names, fixed)
+    now, before = with_parameters(robot, fixed), None
+    for _ in range(PASSES):
+        information = gather(now, [(title, [part])], chosen.model, workers=1)
+        _check_rank(title, names, information.factor(par, _arms_only(np.ones(ARMS), information)))
+        weights = _weights(chosen.weights, information, par)
+        factor = information.factor(par, weights)
+        values = _not_negative(factor, names)
+        if robot.friction.load is None or _settled(before, values):
+            break
+        before = values
+        now = with_parameters(now, dict(zip(names, values.tolist(), strict=True)))
+    unbounded = solved(factor)
+    spread = covariance(information, par, unbounded, weights).known
+    if held is not None:
+        R, k = information.factor(both, weights)[:-1, :-1], len(names)
+        pull = np.linalg.lstsq(R[:, :k], R[:, k:], rcond=None)[0]
+        spread = spread + pull @ held.covariance @ pull.T
+    step = Step(
+        title=title,
+        names=names,
+        units=par.units,
+        values=values,
+        std=np.sqrt(np.diagonal(spread)),
+        unbounded=unbounded,
+        rms=residual_rms(information.reduced(par), information, values)[:ARMS],
+        torque_rms=torque_rms(information)[:ARMS],
+        samples=information.samples,
+    )
+    return Fitted(step, spread)
+
+
+def _with_held(
+    both: Parametrisation, names: tuple[str, ...], fixed: Mapping[str, float]
+) -> Parametrisation:
+    """The first parameters, with the others at their values."""
+    k = len(names)
+    kept = both.T[:, k:] @ np.array(list(fixed.values()))
+    return replace(
+        both,
+        names=both.names[:k],
+        units=both.units[:k],
+        prior=both.prior[:k],
+        T=both.T[:, :k],
+        offset=both.offset + kept,
+    )
+
+
+def _not_negative(factor: FloatArray, names: tuple[str, ...]) -> FloatArray:
+    """The least |R (x, -1)| with no negative x but offsets."""
+    x = solved(factor)
     low = np.array([-np.inf if name.startswith("F0") else 0.0 for name in names])
-    weigh = _weights(weights, title, columns, target, low)
-    values, unbounded, inverse = _solve(columns, target, weigh, low)
-    residual = target - columns @ unbounded
-    scores = np.einsum("mik,mi->mk", columns * weigh[:, None] ** 2, residual)
-    blocks = np.stack([part.sum(axis=0) for part in np.array_split(scores, BLOCKS)])
-    covariance = inverse @ (blocks.T @ blocks) @ inverse * BLOCKS / (BLOCKS - 1)
-    if doubt is not None:
-        pull = inverse @ np.einsum("mik,mij->kj", columns * weigh[:, None] ** 2, doubt.columns)
-        covariance = covariance + pull @ doubt.covariance @ pull.T
-    return Estimate(values, unbounded, covariance, _rms(target - columns @ values))
+    if not np.any(x < low):
+        return x
+    from scipy.optimize import lsq_linear  # takes longer than the rest of the import
+
+    k = len(names)
+    length = np.linalg.norm(factor[:k, :k], axis=0)
+    found = lsq_linear(factor[:k, :k] / length, factor[:k, k], (low, np.inf), method="bvls")
+    values: FloatArray = np.maximum(np.asarray(found.x) / length, low)  # -0.0 and rounding
+    return values
 
 
-def _solve(
-    columns: FloatArray, target: FloatArray, weigh: FloatArray, low: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bounded and unbounded minimum, and the inverse of the normal matrix."""
-    from scipy.linalg import solve_triangular  # takes longer than the rest of the import
-
-    A = (columns * weigh[:, None]).reshape(-1, columns.shape[2])
-    b = (target * weigh).reshape(-1)
-    length = np.linalg.norm(A, axis=0)
-    Q, R = np.linalg.qr(A / length)
-    right = Q.T @ b
-    unbounded = solve_triangular(R, right) / length
-    upper = solve_triangular(R, np.eye(len(length))) / length[:, None]
-    values = unbounded
-    if np.any(unbounded < low):
-        from scipy.optimize import lsq_linear
-
-        values = np.asarray(lsq_linear(R, right, (low, np.inf), method="bvls").x) / length
-        values = np.maximum(values, low)  # -0.0 and rounding
-    return values, unbounded, upper @ upper.T
+def _arms_only(weights: FloatArray, information: Information) -> FloatArray:
+    """Weights (dof,) of the axes: axis 4 does not count."""
+    return np.append(weights, np.zeros(information.dof - ARMS))
 
 
 def _weights(
-    given: npt.ArrayLike | str, title: str, columns: FloatArray, target: FloatArray, low: FloatArray
+    given: npt.ArrayLike | str, information: Information, par: Parametrisation
 ) -> FloatArray:
-    """Weights (3,) of the arms."""
-    equal = np.ones(ARMS)
+    """Weights (dof,) of the axes, 0 beyond the arms."""
+    allowed = "'residual', 'equal' or three numbers above 0"
+    equal = _arms_only(np.ones(ARMS), information)
     if isinstance(given, str):
         if given not in ("residual", "equal"):
-            raise InputError("weights", given, "'residual', 'equal' or three numbers above 0")
+            raise InputError("weights", given, allowed)
         if given == "equal":
             return equal
-        values, _, _ = _solve(columns, target, equal, low)
-        rms = _rms(target - columns @ values)
-        return equal if np.any(rms < EXACT * _rms(target).max()) else 1 / rms
+        x = _not_negative(information.factor(par, equal), par.names)
+        rms = residual_rms(information.reduced(par), information, x)[:ARMS]
+        exact = np.any(rms < EXACT * torque_rms(information)[:ARMS].max())
+        return equal if exact else _arms_only(1 / rms, information)
     try:
-        weigh = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        weigh = np.empty(0)
-    if weigh.shape != (ARMS,) or not np.all(np.isfinite(weigh)) or not np.all(weigh > 0):
-        raise InputError("weights", given, "'residual', 'equal' or three numbers above 0")
-    return weigh
+        weights = np.empty(0)
+    if weights.shape != (ARMS,) or not np.all(np.isfinite(weights)) or not np.all(weights > 0):
+        raise InputError("weights", given, allowed)
+    return _arms_only(weights, information)
 
 
-def _check_rank(title: str, names: tuple[str, ...], columns: FloatArray) -> None:
-    """Refuse parameters that the samples cannot tell, by name."""
-    A = columns.reshape(-1, columns.shape[2])
-    length = np.linalg.norm(A, axis=0)
+def _check_rank(title: str, names: tuple[str, ...], factor: FloatArray) -> None:
+    """Refuse parameters that the samples cannot identify, by name."""
+    R = factor[:-1, :-1]
+    length = np.linalg.norm(R, axis=0)
     silent = [name for name, size in zip(names, length, strict=True) if not size > 0]
     if silent:
         allowed = "a motion in which each has an influence, or hold them"
         raise InputError(f"parameters of step {title!r}", silent, allowed)
-    _, singular, axes = np.linalg.svd(np.linalg.qr(A / length, mode="r"))
+    _, singular, axes = np.linalg.svd(R / length)
     rank = int(np.sum(singular > DEPENDENT * singular[0]))
     if rank < len(names):
         mixed = np.abs(axes[rank:]).max(axis=0)
@@ -403,9 +429,8 @@ def _check_rank(title: str, names: tuple[str, ...], columns: FloatArray) -> None
         )
 
 
-def _rms(values: FloatArray) -> FloatArray:
-    out: FloatArray = np.sqrt(np.mean(values**2, axis=0))
-    return out
+def _settled(before: FloatArray | None, now: FloatArray) -> bool:
+    return before is not None and bool(np.abs(now - before).max() <= SETTLED * np.abs(now).max())
 
 
 # The result of the two-step identification: two tables and what must be said about them.
@@ -560,7 +585,7 @@ def _forbidden(step: Step) -> str:
     return text
 
 
-__all__ = ["Source", "Step", "TwoStepResult", "two_step", "without_rod"]
+__all__ = ["Source", "Step", "TwoStep", "TwoStepResult", "two_step", "without_rod"]
 
 #: What a step reads: a recording, a prepared one, or a state with its torques (N, dof) in N m.
 Source = Recording | Prepared | tuple[State, npt.ArrayLike]
@@ -604,10 +629,10 @@ def two_step(
     if not names:
         raise InputError("hold", list(held), "fewer names: nothing is left for the first step")
     chosen = _Choice(model, tied, weights)
-    first, second = _samples(legs, bare, "legs"), _samples(rod, robot, "rod")
-    step1 = _fit("legs", first.robot_of(bare), first, chosen, names, None)
-    step2 = _fit("rod", with_prismatic(second.robot_of(robot)), second, chosen, ROD_NAMES, step1)
-    identified = with_parameters(with_prismatic(robot), {**step1.found, **step2.found})
+    first, second = _part(legs, bare, "legs"), _part(rod, robot, "rod")
+    step1 = fit_step("legs", bare, first, names, chosen)
+    step2 = fit_step("rod", with_prismatic(robot), second, ROD_NAMES, chosen, step1)
+    identified = with_parameters(with_prismatic(robot), {**step1.values, **step2.values})
     steps = (step1.step, step2.step)
     return TwoStepResult(identified, model, *steps, held, status_of(steps, held, model))
 
@@ -625,82 +650,17 @@ class _Choice(NamedTuple):
     weights: npt.ArrayLike | str
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """What a step compares: a state, the arms' torques, the payload beyond the robot's (kg)."""
-
-    state: State
-    tau: FloatArray
-    extra: float
-    limited: Callable[[FloatArray], FloatArray]
-
-    def robot_of(self, robot: Robot) -> Robot:
-        """The robot with the payload that was carried."""
-        if not self.extra:
-            return robot
-        return robot.replace(payload=replace(robot.payload, mass=robot.payload.mass + self.extra))
+def _loaded(robot: Robot, part: Prepared) -> Robot:
+    """The robot with the payload that was carried."""
+    if not part.extra:
+        return robot
+    return robot.replace(payload=replace(robot.payload, mass=robot.payload.mass + part.extra))
 
 
-class _Fitted(NamedTuple):
-    step: Step
-    covariance: FloatArray
-
-    @property
-    def found(self) -> dict[str, float]:
-        """The values by name."""
-        return dict(zip(self.step.names, self.step.values.tolist(), strict=True))
-
-
-def _fit(
-    title: str,
-    robot: Robot,
-    samples: _Samples,
-    chosen: _Choice,
-    names: tuple[str, ...],
-    legs: _Fitted | None,
-) -> _Fitted:
-    """Least squares of one step; with `legs` their parameters stay, and their doubt counts."""
-    fixed = {} if legs is None else legs.found
-    k, one = len(names), first_sample(samples.state)
-    mapped = parameter_map(robot, one, chosen.model, chosen.tied, (*names, *fixed))
-    mine, theirs = mapped.T[:, :k], mapped.T[:, k:]
-    known = mapped.offset + theirs @ np.array(list(fixed.values()))
-    tau = samples.limited(samples.tau)
-    now, before = with_parameters(robot, fixed), None
-    for _ in range(PASSES):
-        Y = regressor(now, samples.state, chosen.model, tied=chosen.tied).Y[:, :3]
-        columns = samples.limited(Y @ mine)
-        target = tau - samples.limited(Y @ known)
-        doubt = None if legs is None else Doubt(samples.limited(Y @ theirs), legs.covariance)
-        result = estimate(title, names, columns, target, chosen.weights, doubt)
-        if robot.friction.load is None or _settled(before, result.values):
-            break
-        before = result.values
-        now = with_parameters(now, dict(zip(names, before.tolist(), strict=True)))
-    step = Step(
-        title=title,
-        names=names,
-        units=mapped.units[:k],
-        values=result.values,
-        std=np.sqrt(np.diagonal(result.covariance)),
-        unbounded=result.unbounded,
-        rms=result.rms,
-        torque_rms=np.sqrt(np.mean(tau**2, axis=0)),
-        samples=len(tau),
-    )
-    return _Fitted(step, result.covariance)
-
-
-def _settled(before: FloatArray | None, now: FloatArray) -> bool:
-    return before is not None and bool(np.abs(now - before).max() <= SETTLED * np.abs(now).max())
-
-
-def _samples(source: Source, robot: Robot, which: str) -> _Samples:
+def _part(source: Source, robot: Robot, which: str) -> Prepared:
     """A step's source, checked; `robot` is the one that it was recorded on."""
-    state, tau, extra, limited = _step_parts(source, robot, which)
-    if not isinstance(state, State):
-        allowed = "(State, torques), a Prepared or a Recording"
-        raise InputError(which, type(state).__name__, allowed)
+    ready = _ready(source, robot, which)
+    state, tau = ready.state, ready.tau
     axes = state.p.shape[1]
     if which == "rod" and axes != 4:
         allowed = "4: this recording is made with the rod, on all axes of the robot"
@@ -714,23 +674,28 @@ def _samples(source: Source, robot: Robot, which: str) -> _Samples:
     if bad.size:
         raise InputError(f"state of {which}", "NaN", "finite numbers", where=f"row {bad[0]}")
     if which == "legs":
-        state = arms_alone(state)
-    return _Samples(state, torque[:, :3], extra, limited)
+        return replace(ready, state=arms_alone(state), tau=torque[:, :ARMS])
+    return replace(ready, tau=torque)
 
 
-def _step_parts(source: Source, robot: Robot, which: str) -> tuple[Any, Any, float, Any]:
-    """State, torques, payload beyond the robot's, and what is done to both sides alike."""
+def _ready(source: Source, robot: Robot, which: str) -> Prepared:
+    """A source as prepared samples; a pair has no times, so `LEAST` blocks are made of it."""
     if isinstance(source, Recording):
         if which == "legs" and source.dof == 4:
             source = source.replace(**_three_columns(source))
         source = prepare(robot, source)
     if isinstance(source, Prepared):
-        return source.state, source.tau, source.extra, source.limited
+        return source
     given: Any = source
     if not isinstance(given, tuple) or len(given) != 2:
         allowed = "a pair (State, torques), a Prepared or a Recording"
         raise InputError(which, type(given).__name__, allowed)
-    return source[0], source[1], 0.0, lambda values: values
+    state, tau = given
+    if not isinstance(state, State):
+        allowed = "(State, torques), a Prepared or a Recording"
+        raise InputError(which, type(state).__name__, allowed)
+    rate = len(state) / (LEAST * BLOCK)
+    return Prepared(which, np.arange(len(state)) / rate, state, tau, rate)
 
 
 def _three_columns(recording: Recording) -> dict[str, FloatArray]:
@@ -752,36 +717,54 @@ def _check(robot: object, model: str) -> None:
 # The two-step identification as a fit: two recordings in, one fit out.
 
 
-def two_step_fit(
-    robot: Robot, recordings: Recording | Iterable[Recording], given: dict[str, Any]
-) -> Fit:
-    """[telescopic2022]: the legs from the first recording, the rod from the second."""
-    records = as_recordings(recordings)
-    if len(records) != 2:
-        raise InputError(
-            "recordings",
-            len(records),
-            "two: the first made with the rod removed, the second with the rod",
+@dataclass(frozen=True)
+class TwoStep(Method):
+    """[telescopic2022]: the legs from the first recording, the rod from the second.
+
+    Parameters in `hold` stay as the robot has them; None holds what the model needs.
+    """
+
+    name: ClassVar[str] = "two-step"
+    models: ClassVar[tuple[str, ...]] = MODELS
+    source: ClassVar[str] = "telescopic2022"
+    by_recording: ClassVar[bool] = True
+
+    hold: Sequence[str] | None = None
+
+    def fit(self, robot: Robot, recordings: Any, options: FitOptions) -> Fit:
+        """Two recordings in, one fit out."""
+        records = as_recordings(recordings)
+        if len(records) != 2:
+            raise InputError(
+                "recordings",
+                len(records),
+                "two: the first made with the rod removed, the second with the rod",
+            )
+        for name, plain in (("gains", False), ("stribeck", False), ("unidentifiable", "raise")):
+            if getattr(options, name) != plain:
+                allowed = f"{plain!r} for the method 'two-step'"
+                raise InputError(name, getattr(options, name), allowed)
+        weights = options.weights
+        legs, rod = (_prepared(robot, item, options) for item in records)
+        found = two_step(
+            robot,
+            legs,
+            rod,
+            model=str(options.model),
+            tied=options.limbs,
+            hold=self.hold,
+            weights="residual" if isinstance(weights, str) and weights == "covariance" else weights,
         )
-    for name, plain in (("gains", False), ("stribeck", False), ("unidentifiable", "raise")):
-        if given[name] != plain:
-            raise InputError(name, given[name], f"{plain!r} for the method 'two-step'")
-    weights = given["weights"]
-    legs, rod = (_prepared(robot, item, given) for item in records)
-    found = two_step(
-        robot,
-        legs,
-        rod,
-        model=given["model"],
-        tied=given["tied"] if isinstance(given["tied"], bool) else None,
-        hold=given.get("hold"),
-        weights="residual" if isinstance(weights, str) and weights == "covariance" else weights,
-    )
+        return _as_fit(robot, found, records, record_of(self, options))
+
+
+def _as_fit(
+    robot: Robot, found: TwoStepResult, records: Sequence[Recording], options: dict[str, Any]
+) -> Fit:
     names = found.legs.names + found.rod.names
-    units = found.legs.units + found.rod.units
     values = np.concatenate([found.legs.values, found.rod.values])
     std = np.concatenate([found.legs.std, found.rod.std])
-    par = _parametrisation(with_prismatic(robot), given["model"], names, units)
+    par = body_parametrisation(with_prismatic(robot), found.model, names, robot.equal_limbs)
     count = len(names)
     residual = np.append(found.rod.rms, np.nan)
     spread = Covariance(
@@ -814,42 +797,16 @@ def two_step_fit(
         consistent=True,
         data=tuple(DataSource.of(item) for item in records),
         band=None,
-        options=given,
+        options=options,
         held=found.held,
         details=found.as_dict(),
     )
 
 
-def _prepared(robot: Robot, recording: Recording, given: dict[str, Any]) -> Recording | Prepared:
+def _prepared(robot: Robot, recording: Recording, options: FitOptions) -> Recording | Prepared:
     """The recording of a step, made ready as asked for; by default `two_step` does it."""
-    chosen = {name: given[name] for name in ("band", "rates", "bandwidth")}
-    if chosen == {"band": "auto", "rates": "auto", "bandwidth": None}:
+    band, rates, bandwidth = options.band, options.rates, options.bandwidth
+    if band == "auto" and rates == "auto" and bandwidth is None:
         return recording
-    if recording.dof == robot.dof:
-        return prepare(robot, recording, **chosen)
-    return prepare(without_rod(robot), recording, **chosen)
-
-
-def _parametrisation(
-    robot: Robot, model: str, names: tuple[str, ...], units: tuple[str, ...]
-) -> Parametrisation:
-    """One number per body and drive, as a map into the model's widest regressor: it is linear."""
-    state = exciting_states(robot, 1)
-    offset = True if model == "exact" else None
-
-    def wide(changed: Robot) -> FloatArray:
-        return regressor(changed, state, model, tied=False, com_offset=offset).parameters
-
-    wide_names = regressor(robot, state, model, tied=False, com_offset=offset).names
-    zero = wide(with_parameters(robot, dict.fromkeys(names, 1.0)))
-    T = np.column_stack(
-        [
-            wide(with_parameters(robot, {**dict.fromkeys(names, 1.0), name: 2.0})) - zero
-            for name in names
-        ]
-    )
-    prior = np.array([parameter(robot, name) for name in names])
-    known = zero - T.sum(axis=1)
-    return Parametrisation(
-        model, model, wide_names, names, units, prior, T, known, robot.equal_limbs
-    )
+    own = robot if recording.dof == robot.dof else without_rod(robot)
+    return prepare(own, recording, band=band, rates=rates, bandwidth=bandwidth)

@@ -17,6 +17,7 @@ from deltadyn.identification.identifiability import UnidentifiableError
 from deltadyn.identification.identify import identify
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
+from deltadyn.identification.options import Preparation
 from deltadyn.kinematics import State
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.prepare.data import Prepared, prepare
@@ -182,7 +183,7 @@ def spindle_bench(
     report("bench, training")
     validation = _run(machine, validation_motion(robot, ramp), 2 * seed + 1)
     report("bench, validation")
-    loaded = Loaded(robot, training.recording, rates="kalman")
+    loaded = Loaded(robot, training.recording, Preparation(rates="kalman"))
     smooth = loaded.robot
     exact, rigid = loaded.information("exact"), loaded.information("rigid")
     fits = {

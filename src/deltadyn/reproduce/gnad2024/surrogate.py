@@ -15,6 +15,7 @@ from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
+from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import wide_columns
 from deltadyn.kinematics import State, WorkspaceBoundary
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
@@ -268,7 +269,7 @@ def run_surrogate(*, seed: int, periods: int) -> Surrogate:
         t=motion.t, q=motion.q, qd=motion.qd, qdd=motion.qdd, tau=noisy, payload=0.0,
         name="surrogate",
     )  # fmt: skip
-    information = Loaded(robot, recording, band=None).information("rigid")
+    information = Loaded(robot, recording, Preparation(band=None)).information("rigid")
     probe = Probe.of(robot, motion, slice(0, round(2 * RATE / FREQUENCY), STEP))
     values = wide_columns(robot, "rigid").values
     nominal = probe.terms(values)
