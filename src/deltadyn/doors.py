@@ -21,11 +21,13 @@ from deltadyn.errors import InputError
 #: The kind of a result: "module:function" that takes the result and a path and writes the page.
 PAGES = {
     "comparison": "deltadyn.report.validation:comparison_page",
-    "fit": "deltadyn.report.fit:write_fit_page",
+    "fit": "deltadyn.report.write:write_fit_page",
+    "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",
     "loads": "deltadyn.report.sizing:loads_page",
     "picks": "deltadyn.report.picks:pick_page",
     "sizing table": "deltadyn.report.sizing:table_page",
+    "study": "deltadyn.report.write:write_report",
     "validation": "deltadyn.report.validation:validation_page",
 }
 

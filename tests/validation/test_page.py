@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.validation.bench import log, robot
 
-from deltadyn.report.validation import thinned
+from deltadyn.report.plots import thinned
 from deltadyn.validation import compare, validate
 
 
@@ -40,7 +40,7 @@ def test_pages_draw_in_a_browser_and_offline(chromium: str, tmp_path: Path) -> N
         page = browser.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        for path, curves, titles in ((one, 15, 8), (two, 15, 9)):
+        for path, curves, titles in ((one, 15, 11), (two, 15, 9)):
             page.goto(path.as_uri())
             page.wait_for_selector(".scatterlayer .trace", state="attached", timeout=60_000)
             assert page.locator(".scatterlayer .trace").count() >= curves
