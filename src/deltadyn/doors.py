@@ -23,12 +23,14 @@ PAGES = {
     "audit": "deltadyn.report.papers.audit:write_audit",
     "audit text": "deltadyn.report.papers.audit:audit_text",
     "comparison": "deltadyn.report.validation:comparison_page",
-    "fit": "deltadyn.report.fit:write_fit_page",
+    "fit": "deltadyn.report.write:write_fit_page",
+    "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",
     "loads": "deltadyn.report.sizing:loads_page",
     "picks": "deltadyn.report.picks:pick_page",
     "reproduction": "deltadyn.report.papers:write_reproduction",
     "sizing table": "deltadyn.report.sizing:table_page",
+    "study": "deltadyn.report.write:write_report",
     "validation": "deltadyn.report.validation:validation_page",
 }
 

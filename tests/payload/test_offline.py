@@ -48,7 +48,8 @@ def test_the_page_has_figure_and_table(log: PickLog, tmp_path: Path) -> None:
     text = log.page(tmp_path / "picks.html").read_text("utf-8")
     assert "Payload over time" in text
     assert "<td>lost grip</td>" in text
-    assert text.count("Plotly.newPlot(") == 1
+    assert "Mass of every pick" in text
+    assert text.count("Plotly.newPlot(") == 2
 
 
 def test_a_load_that_is_still_held_is_filed(noise: NoiseModel) -> None:

@@ -9,7 +9,14 @@ import pytest
 from tests.report.cases import robot
 
 from deltadyn.motion import Motion
-from deltadyn.report.replay import FRAMES, WINDOW, projected, replay_rows, replay_section, still_svg
+from deltadyn.report.picture import (
+    FRAMES,
+    WINDOW,
+    projected,
+    replay_rows,
+    replay_section,
+    still_svg,
+)
 from deltadyn.reproduce.ladder import pick_and_place
 
 
@@ -48,11 +55,11 @@ def test_a_short_motion_is_shown_whole_and_slowed_down() -> None:
 
 
 def test_pictures_keep_the_lengths_of_the_robot() -> None:
-    from deltadyn.report.replay import _lines, replay_figure
+    from deltadyn.report.picture import pose_lines, replay_figure
 
     motion = pick_and_place(robot(4))
     rows = replay_rows(motion)
-    poses = [_lines(robot(4), point) for point in motion.p[rows]]
+    poses = [pose_lines(robot(4), point) for point in motion.p[rows]]
     figure = replay_figure(robot(4), motion, motion.t[rows], poses)
     assert len(figure.frames) == len(rows)
     assert [trace.name for trace in figure.data] == [

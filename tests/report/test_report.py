@@ -263,7 +263,16 @@ def test_fits_that_are_there_already(tmp_path: Path) -> None:
 def test_a_fit_writes_the_sections_that_it_knows(tmp_path: Path) -> None:
     fit = whole_study().fit
     page = Page(fit.report(tmp_path / "fit.html").read_text("utf-8"))
-    keys = ["training", "parameters", "correlation", "consistency", "identifiability", "data"]
+    keys = [
+        "training",
+        "parameters",
+        "correlation",
+        "consistency",
+        "identifiability",
+        "excitation",
+        "provenance",
+        "rules",
+    ]
     assert page.links == [f"#{key}" for key in keys]
     assert page.fetched == []
     assert "Not judged on other data" in page.text

@@ -9,7 +9,7 @@ import pytest
 from tests.validation.bench import log, robot
 from tests.waits import BROWSER_WAIT
 
-from deltadyn.report.validation import thinned
+from deltadyn.report.plots import thinned
 from deltadyn.validation import compare, validate
 
 
@@ -44,7 +44,7 @@ def test_pages_draw_in_a_browser_and_offline(chromium: str, tmp_path: Path) -> N
         page.set_default_timeout(BROWSER_WAIT)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        for path, curves, titles in ((one, 15, 8), (two, 15, 9)):
+        for path, curves, titles in ((one, 15, 11), (two, 15, 9)):
             page.goto(path.as_uri())
             page.wait_for_selector(".scatterlayer .trace", state="attached")
             assert page.locator(".scatterlayer .trace").count() >= curves

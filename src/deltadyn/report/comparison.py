@@ -1,4 +1,4 @@
-"""The page of several fits side by side."""
+"""Several fits side by side: which parameters changed beyond their intervals, and the page."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from deltadyn.doors import write_page
 from deltadyn.errors import InputError
-from deltadyn.files import write_whole
 from deltadyn.identification.fit import Fit
-from deltadyn.report.html import Section, figure_html, list_html, wide_table, write_sections
-from deltadyn.report.numbers import cell, cells, plain
-from deltadyn.report.plots import COLOURS, layout, parameter_figure
-from deltadyn.report.write import report_path
-
-# Several fits side by side: which parameters changed beyond their intervals.
-
+from deltadyn.report.html import (
+    Section,
+    cell,
+    cells,
+    figure_html,
+    list_html,
+    page_path,
+    plain,
+    verdict_html,
+    wide_table,
+    write_numbers,
+    write_sections,
+)
+from deltadyn.report.plots import colour, draw_bars, finished, panels, parameter_figure
 
 QUANTILE = 1.96  # standard deviations: half of a 95 % interval
 NEEDED = ("method", "model", "parameters", "residual_rms_Nm", "torque_rms_Nm", "provenance")
@@ -172,7 +179,7 @@ class FitComparison:
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, and its numbers as JSON beside it."""
-        return write_comparison(self, path)
+        return write_page("fits", self, path)
 
 
 def compare_fits(given: Mapping[str, Given] | Sequence[Given]) -> FitComparison:
@@ -262,42 +269,32 @@ def _flat(record: Mapping[str, Any]) -> dict[str, str]:
 
 def _digest(text: str) -> str:
     """Of a robot file, without the smoothing of friction, which a fit takes from its data."""
-    from hashlib import sha256
-
     lines = [line for line in text.splitlines() if not line.strip().startswith("smoothing")]
     return sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
+# The page.
+
+
 def write_comparison(found: FitComparison, path: str | os.PathLike[str]) -> Path:
     """Write the page, and its numbers as JSON beside it."""
-    page = report_path(path)
-    text = json.dumps(found.as_dict(), indent=1, allow_nan=False)
-    write_whole(page.with_suffix(".json"), text + "\n")
+    page = page_path(path)
+    beside = write_numbers(page, found.as_dict())
     title = f"{len(found.records)} fits side by side"
-    names = ", ".join(found.records)
-    subtitle = f"{names}. The numbers are in {page.with_suffix('.json').name}."
-    return write_sections(page, title, subtitle, [_lead(found)], comparison_sections(found))
-
-
-def comparison_sections(found: FitComparison) -> list[Section]:
-    """Parameters, residuals, provenance."""
-    return [_parameters(found), _residuals(found), _provenance(found)]
+    subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
+    sections = [_parameters(found), _residuals(found), _provenance(found)]
+    return write_sections(page, title, subtitle, [_lead(found)], sections)
 
 
 def _lead(found: FitComparison) -> str:
-    kind = "care" if found.beyond else "good" if found.changes else "unknown"
-    head = (
-        f"Changes beyond their intervals: {len(found.beyond)}"
+    kind, head = (
+        ("care", f"Changes beyond their intervals: {len(found.beyond)}")
         if found.beyond
-        else "No parameter changed beyond its interval"
+        else ("good", "No parameter changed beyond its interval")
         if found.changes
-        else "Nothing to compare"
+        else ("unknown", "Nothing to compare")
     )
-    items = "".join(f"<li>{escape(str(item))}</li>" for item in found.beyond)
-    return (
-        f'<div class="verdict {kind}"><h2>{head}</h2><p>{escape(found.status)}</p>'
-        f"<ul>{items}</ul></div>"
-    )
+    return verdict_html(kind, head, [found.status, *map(str, found.beyond)])
 
 
 def _rows(found: FitComparison, name: str) -> list[dict[str, Any]]:
@@ -333,13 +330,15 @@ def _parameters(found: FitComparison) -> Section:
         f"Change against {found.first} with the 95 % interval of each fit (1.96 standard "
         "deviations to both sides)."
     )
+    above = (
+        "Value ± half of its 95 % interval; 'changed' where the difference to "
+        f"{found.first} is beyond both intervals together"
+    )
     blocks = (
-        wide_table(columns, rows, caption="Value ± half of its 95 % interval; 'changed' where the "
-                   f"difference to {found.first} is beyond both intervals together",
-                   long=len(rows) > 30),
+        wide_table(columns, rows, caption=above, long=len(rows) > 30),
         figure_html("Parameters", figure, caption),
         list_html("Not in every fit", some, level=3),
-    )  # fmt: skip
+    )
     return Section("parameters", "Parameters", blocks)
 
 
@@ -377,21 +376,11 @@ def _residuals(found: FitComparison) -> Section:
 
 
 def _bars(found: FitComparison, axes: int) -> Any:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = panels()
+    names = [f"axis {k + 1}" for k in range(axes)]
     for number, (name, item) in enumerate(found.records.items()):
-        figure.add_trace(
-            go.Bar(
-                x=[f"axis {k + 1}" for k in range(axes)],
-                y=item["residual_rms_Nm"],
-                name=name,
-                marker_color=COLOURS[number % len(COLOURS)],
-            )
-        )
-    figure.update_layout(**layout(320), barmode="group")
-    figure.update_yaxes(title_text="N m")
-    return figure
+        draw_bars(figure, names, item["residual_rms_Nm"], colour(number), name=name)
+    return finished(figure, 320, y="N m")
 
 
 def _provenance(found: FitComparison) -> Section:

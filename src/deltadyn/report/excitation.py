@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
-from deltadyn.report.html import Section, figure_html, wide_table
-from deltadyn.report.numbers import cell, percent
-from deltadyn.report.plots import COLOURS, LEFT, layout
+from deltadyn.report.html import Section, cell, figure_html, paragraphs, percent, wide_table
+from deltadyn.report.plots import COLOURS, LEFT, Curve, draw, finished, panels
 from deltadyn.robot import Robot
 
 
@@ -67,21 +65,13 @@ def deviations(fit: Fit, excitation: Excitation) -> list[dict[str, Any]]:
 
 
 def _designed(fit: Fit, excitation: Excitation) -> list[str]:
-    before, after = excitation.before, excitation.prediction
-    achieved = fit.identifiability
+    ways = (excitation.before, excitation.prediction, fit.identifiability)
     rows = [
-        (
-            "rows weighted, columns normalised",
-            cell(before.condition_number, 4),
-            cell(after.condition_number, 4),
-            "-" if achieved is None else cell(achieved.condition_number, 4),
-        ),
-        (
-            "raw, depends on units",
-            cell(before.raw_condition_number, 4),
-            cell(after.raw_condition_number, 4),
-            "-" if achieved is None else cell(achieved.raw_condition_number, 4),
-        ),
+        (words, *(cell(None if way is None else getattr(way, field), 4) for way in ways))
+        for words, field in (
+            ("rows weighted, columns normalised", "condition_number"),
+            ("raw, depends on units", "raw_condition_number"),
+        )
     ]
     columns = ("condition number", "a random motion", "the design", "the data of the fit")
     told = [
@@ -96,46 +86,35 @@ def _designed(fit: Fit, excitation: Excitation) -> list[str]:
     ]
     std = ", ".join(f"{value:.3g}" for value in excitation.noise.std)
     caption = f"Standard deviations; the design assumed a residual of {std} N m per axis"
+    heads = ("parameter", "predicted", "achieved", "achieved / predicted", "unit")
     bound = [
         f"{limit.name}{f' of axis {limit.axis}' if limit.axis else ''} ({percent(limit.use)})"
         for limit in excitation.binding
     ]
     binding = f" Bound by {', '.join(bound)}." if bound else ""
     return [
-        f"<p>Designed for the model {escape(excitation.model)}: {excitation.periods} periods of "
-        f"{excitation.series.period:.4g} s, {excitation.series.harmonics} harmonics. "
-        f"{escape(excitation.status)}{escape(binding)}</p>",
+        paragraphs(
+            f"Designed for the model {excitation.model}: {excitation.periods} periods of "
+            f"{excitation.series.period:.4g} s, {excitation.series.harmonics} harmonics. "
+            f"{excitation.status}{binding}"
+        ),
         wide_table(columns, rows, caption="Condition numbers"),
-        wide_table(("parameter", "predicted", "achieved", "achieved / predicted", "unit"), told,
-                   caption=caption) if told else "",
-    ]  # fmt: skip
+        wide_table(heads, told, caption=caption) if told else "",
+    ]
 
 
 def _paths(robot: Robot, path: FloatArray) -> Any:
     """The path from above and from the side, with the workspace."""
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    titles = ("from above", "from the side")
-    figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.12)
+    figure = panels(1, 2, titles=("from above", "from the side"), across=0.12)
     work = robot.limits.workspace
-    for column, second in ((1, 1), (2, 2)):
-        figure.add_trace(
-            go.Scatter(
-                x=path[:, 0].astype(np.float32),
-                y=path[:, second].astype(np.float32),
-                mode="lines",
-                line={"color": COLOURS[0], "width": 1},
-                showlegend=False,
-            ),
-            row=1,
-            col=column,
-        )
+    for column in (1, 2):
+        # not thinned: the study gives as many points as a picture needs
+        curve = Curve("path", path[:, 0], path[:, column], COLOURS[0], width=1)
+        draw(figure, curve, column=column, legend=False, points=len(path))
         if work is not None:
-            shape = {"type": "circle"} if column == 1 else {"type": "rect"}
             low, high = (-work.radius, work.radius) if column == 1 else (work.z_min, work.z_max)
             figure.add_shape(
-                **shape,
+                type="circle" if column == 1 else "rect",
                 x0=-work.radius,
                 x1=work.radius,
                 y0=low,
@@ -144,11 +123,7 @@ def _paths(robot: Robot, path: FloatArray) -> Any:
                 row=1,
                 col=column,
             )
+        anchor, title = (("x", "y (m)"), ("x2", "z (m)"))[column - 1]
         figure.update_xaxes(title_text="x (m)", constrain="domain", row=1, col=column)
-        anchor = "x" if column == 1 else "x2"
-        figure.update_yaxes(
-            title_text=("y (m)", "z (m)")[column - 1], scaleanchor=anchor, row=1, col=column
-        )
-    figure.update_layout(**layout(430, legend=False))
-    figure.update_layout(margin={"t": 40})
-    return figure
+        figure.update_yaxes(title_text=title, scaleanchor=anchor, row=1, col=column)
+    return finished(figure, 430, legend=False, top=40)

@@ -1,32 +1,30 @@
-"""The report of a fit: one HTML page with what the fit knows by itself."""
+"""What a fit knows by itself, as sections of a page: HTML blocks and the numbers behind them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.report.html import (
-    Section,
-    figure_html,
-    list_html,
-    paragraphs,
-    wide_table,
-    write_sections,
+from deltadyn.identification.fit import Fit
+from deltadyn.report.html import Section, cell, figure_html, list_html, paragraphs, wide_table
+from deltadyn.report.plots import (
+    FITTED,
+    LEFT,
+    MEASURED,
+    SCALED,
+    Curve,
+    Map,
+    axes_figure,
+    draw_map,
+    finished,
+    panels,
+    parameter_figure,
 )
-from deltadyn.report.plots import correlation_figure, excerpt_figure, parameter_figure
-
-if TYPE_CHECKING:
-    from deltadyn.identification.fit import Fit
-
-
-# What a fit knows by itself, as sections of a page: HTML blocks and the numbers behind them.
-
 
 LEVEL = 0.95  # of the intervals
 STRONG = 0.95  # correlation of two parameters that is worth a sentence
@@ -40,7 +38,6 @@ def fit_sections(fit: Fit) -> list[Section]:
         correlation_section(fit),
         consistency_section(fit),
         identifiability_section(fit),
-        data_section(fit),
     ]
 
 
@@ -78,6 +75,18 @@ def training_section(fit: Fit) -> Section:
     return Section("training", "Fit to its own data", tuple(blocks), numbers)
 
 
+def excerpt_figure(fit: Fit) -> Any:
+    """Measured and fitted torque and their difference, per axis."""
+    assert fit.excerpt is not None
+    part = fit.excerpt
+    torques = (
+        Curve("measured", part.t, part.measured, MEASURED),
+        Curve("fitted", part.t, part.fitted, FITTED),
+    )
+    left = Curve("difference", part.t, part.measured - part.fitted, LEFT)
+    return axes_figure(fit.robot.axis_names(), torques, [left])
+
+
 def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
     """Every parameter: value before, value, deviation, 95 % interval, change."""
     ends = fit.uncertainty.interval(LEVEL)
@@ -104,13 +113,13 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
 def parameter_section(fit: Fit) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
     rows = parameter_rows(fit)
-    cells = [
+    shown = [
         (
             row["name"],
             f"{row['before']:.4g}",
             f"{row['value']:.4g}",
-            _number(row["low"]),
-            _number(row["high"]),
+            cell(row["low"], 4),
+            cell(row["high"], 4),
             "-" if row["change"] is None else f"{100 * row['change']:+.3g} %",
             "inside" if row["before_inside"] else "outside",
             row["unit"],
@@ -127,17 +136,14 @@ def parameter_section(fit: Fit) -> Section:
         "robot file is",
         "unit",
     )
+    held = [f"{name}: the data cannot tell it." for name in fit.held]
+    caption = "Robot file, identified value and its 95 % interval"
     blocks = [
         f"<p class=note>{escape(fit.uncertainty.status)}</p>",
-        wide_table(columns, cells, caption="Robot file, identified value and its 95 % interval",
-                   long=len(cells) > 30),
+        wide_table(columns, shown, caption=caption, long=len(shown) > 30),
         figure_html("Change against the robot file", parameter_figure({"fit": rows}), _CHANGE),
-        list_html(
-            "Held at the robot file's values",
-            [f"{name}: the data cannot tell it." for name in fit.held],
-            level=3,
-        ),
-    ]  # fmt: skip
+        list_html("Held at the robot file's values", held, level=3),
+    ]
     if fit.limbs is not None:
         blocks.append(f"<h3>Limbs</h3>{paragraphs(fit.limbs.recommendation)}")
     if fit.gains is not None:
@@ -153,6 +159,23 @@ _CHANGE = (
 )
 
 
+@dataclass(frozen=True)
+class StrongPair:
+    """Two parameters whose errors go together, and their correlation."""
+
+    first: str
+    second: str
+    r: float
+
+    def __str__(self) -> str:
+        way = "together" if self.r > 0 else "against each other"
+        known = "difference" if self.r > 0 else "sum"
+        return (
+            f"{self.first} and {self.second} ({self.r:+.3f}): their errors go {way}, "
+            f"so that a {known} of them is known better than each alone."
+        )
+
+
 def correlation(fit: Fit) -> FloatArray:
     """Correlation (k, k) of the parameters' errors; NaN where the data do not tell one."""
     known = fit.uncertainty.known
@@ -164,38 +187,55 @@ def correlation(fit: Fit) -> FloatArray:
     return r
 
 
-def strong_pairs(fit: Fit) -> list[tuple[str, str, float]]:
+def strong_pairs(fit: Fit) -> list[StrongPair]:
     """Pairs of parameters whose errors go together, the strongest first."""
     r = correlation(fit)
     found = [
-        (fit.names[i], fit.names[j], float(r[i, j]))
+        StrongPair(fit.names[i], fit.names[j], float(r[i, j]))
         for i, j in np.argwhere(np.triu(np.abs(np.nan_to_num(r)) > STRONG, 1))
     ]
-    return sorted(found, key=lambda pair: -abs(pair[2]))
+    return sorted(found, key=lambda pair: -abs(pair.r))
 
 
 def correlation_section(fit: Fit) -> Section:
     """The map of correlations, and the strong ones in words."""
     pairs = strong_pairs(fit)
-    texts = [
-        f"{a} and {b} ({r:+.3f}): their errors go {'together' if r > 0 else 'against each other'}, "
-        f"so that a {'difference' if r > 0 else 'sum'} of them is known better than each alone."
-        for a, b, r in pairs
-    ]
     told = (
-        list_html(f"Pairs above {STRONG:g}", texts, level=3)
-        if texts
+        list_html(f"Pairs above {STRONG:g}", [str(pair) for pair in pairs], level=3)
+        if pairs
         else f"<p>No pair of parameters is correlated by more than {STRONG:g}.</p>"
     )
     caption = "Correlation of the errors: at +1 or -1 the data cannot tell two parameters apart."
     r = correlation(fit)
     blocks = (told, figure_html("Correlation", correlation_figure(fit.names, r), caption))
-    numbers = {
-        "names": fit.names,
-        "correlation": r,
-        "strong": [{"first": a, "second": b, "r": value} for a, b, value in pairs],
-    }
+    strong = [vars(pair) for pair in pairs]
+    numbers = {"names": fit.names, "correlation": r, "strong": strong}
     return Section("correlation", "Correlation", blocks, numbers)
+
+
+def correlation_figure(names: Sequence[str], r: FloatArray) -> Any:
+    """A map of correlations (k, k) with the names of the parameters."""
+    few = len(names) <= 16
+    texts = [["" if np.isnan(x) else f"{x:.2f}" for x in row] for row in r]
+    figure = panels()
+    shown = Map(
+        values=r,
+        x=list(names),
+        y=list(names),
+        texts=texts if few else None,
+        scale="RdBu_r",
+        ends=(-1.0, 1.0),
+        hover="%{y} with %{x}: %{z:.3f}<extra></extra>",
+        title="r",
+    )
+    draw_map(figure, shown)
+    size = max(300, min(640, 34 * len(names) + 130))
+    finished(figure, size, legend=False, left=95, right=SCALED)
+    figure.update_layout(width=size + SCALED)
+    turned = None if len(names) <= 12 else -60
+    figure.update_xaxes(type="category", dtick=1, constrain="domain", tickangle=turned)
+    figure.update_yaxes(type="category", dtick=1, autorange="reversed", scaleanchor="x")
+    return figure
 
 
 def consistency_section(fit: Fit) -> Section:
@@ -225,7 +265,7 @@ def consistency_section(fit: Fit) -> Section:
     head = "All bodies can exist." if found.consistent else "Not all bodies can exist."
     trouble = [body.sentence for body in found.bodies if not body.consistent]
     blocks = [
-        f"<p>{head}</p>",
+        paragraphs(head),
         list_html("What is wrong", [*trouble, *found.findings], level=3),
         wide_table(columns, rows, caption="Bodies of the identified robot") if rows else "",
     ]
@@ -263,8 +303,8 @@ def identifiability_section(fit: Fit) -> Section:
         list_html("Standard parameters in sums", [f"{text}." for text in found.grouped], level=3),
     ]
     if found.essential:
-        names = escape(", ".join(found.essential))
-        blocks.insert(1, f"<p>Known to better than 10 % of their size: {names}.</p>")
+        names = ", ".join(found.essential)
+        blocks.insert(1, paragraphs(f"Known to better than 10 % of their size: {names}."))
     numbers = {
         "rank": found.rank,
         "condition_number": found.condition_number,
@@ -281,68 +321,8 @@ def identifiability_section(fit: Fit) -> Section:
 
 
 def _names(title: str, names: Sequence[str]) -> str:
-    return f"<h3>{escape(title)}</h3><p>{escape(', '.join(names))}</p>" if names else ""
-
-
-def data_rows(fit: Fit) -> list[tuple[str, ...]]:
-    """The recordings of a fit as cells of a table."""
-    return [
-        (
-            source.name,
-            source.file or "-",
-            str(source.samples),
-            f"{source.duration:.4g}",
-            "-" if source.payload is None else f"{source.payload:g}",
-            source.sha256[:16],
-        )
-        for source in fit.data
-    ]
-
-
-DATA_COLUMNS = ("recording", "file", "samples", "duration (s)", "payload (kg)", "SHA-256 begins")
-
-
-def data_section(fit: Fit) -> Section:
-    """Where the fit comes from: recordings, options, versions."""
-    record = fit.as_dict()["provenance"]
-    versions = {**record["versions"], "python": record["python"]}
-    chosen = [(key, repr(value)) for key, value in fit.options.items()]
-    blocks = (
-        wide_table(DATA_COLUMNS, data_rows(fit), caption="Data of the fit") if fit.data else "",
-        wide_table(("option", "value"), chosen, caption="Options of the fit"),
-        wide_table(("package", "version"), list(versions.items()), caption="Versions"),
-    )
-    return Section("data", "Data and provenance", blocks, record)
+    return f"<h3>{escape(title)}</h3>{paragraphs(', '.join(names))}" if names else ""
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %" if np.isfinite(share) else "-"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "-"
-
-
-def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
-    """Write the page of a fit."""
-    title = f"{fit.nominal.name}: {fit.method} fit of the model {fit.model}"
-    count = sum(source.samples for source in fit.data)
-    seconds = sum(source.duration for source in fit.data)
-    logs = f"{len(fit.data)} recording{'' if len(fit.data) == 1 else 's'}"
-    subtitle = f"{logs}, {count} samples, {seconds:.4g} s"
-    return write_sections(path, title, subtitle, [_lead(fit)], fit_sections(fit))
-
-
-def _lead(fit: Fit) -> str:
-    """What can be said of a fit that was not held against other data."""
-    sound = fit.converged and fit.consistent and not fit.warnings
-    kind = "unknown" if sound else "care" if fit.converged else "bad"
-    head = "Not judged on other data" if fit.converged else "Not to be trusted"
-    texts = [
-        fit.status,
-        *fit.warnings,
-        "A fit is worth what it predicts on a motion that it has not seen: validate it, or write "
-        "the whole report with `deltadyn report`.",
-    ]
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f'<div class="verdict {kind}"><h2>{head}</h2><ul>{items}</ul></div>'

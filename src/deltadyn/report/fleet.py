@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import os
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from deltadyn.report.html import figures_html, list_html, table_html, write_page
+from deltadyn.fleet.fleet import FEWEST, Fleet
+from deltadyn.report.html import (
+    Section,
+    cells,
+    figure_html,
+    verdict_html,
+    wide_table,
+    write_sections,
+)
+from deltadyn.report.plots import COLOURS, LEFT, draw_points, finished, panels
 
-if TYPE_CHECKING:
-    from deltadyn.fleet.fleet import Fleet
-
-BLUE, RED, GREY = "#1f5fa8", "#b00020", "#8a9099"
+RED = "#b00020"
 COLUMNS = 4  # of small figures
 
 
 def fleet_page(found: Fleet, path: str | os.PathLike[str]) -> Path:
     """Write the page."""
-    band = "all frequencies" if found.band is None else f"up to {found.band:.3g} Hz"
-    blocks = [
-        f"<p><strong>{escape(found.status)}</strong></p>",
-        list_html("Robots that stand out", [str(item) for item in found.outliers]),
-        *figures_html([("Parameters, robot by robot", _figure(found), _CAPTION)]),
-        f"<h2>Parameters</h2>{_parameters(found)}",
-        f"<h2>Residual RMS, {band}</h2>{_residuals(found)}",
-        f"<h2>Data</h2>{_data(found)}",
-    ]
-    return write_page(path, f"Fleet of {len(found.members)} robots: {found.robot.name}", blocks)
+    title = f"Fleet of {len(found.members)} robots: {found.robot.name}"
+    count = sum(source.samples for fit in found.members.values() for source in fit.data)
+    sections = [_parameters(found), _residuals(found), _data(found)]
+    return write_sections(path, title, f"{count} samples", [_lead(found)], sections)
+
+
+def _lead(found: Fleet) -> str:
+    few = len(found.members) < FEWEST
+    kind = "unknown" if few else "care" if found.outliers else "good"
+    return verdict_html(kind, found.status, [str(item) for item in found.outliers])
 
 
 _CAPTION = (
@@ -38,35 +43,7 @@ _CAPTION = (
 )
 
 
-def _figure(found: Fleet) -> Any:
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    names = list(found.members)
-    rows = -(-len(found.spreads) // COLUMNS)
-    titles = [f"{item.name} ({item.unit})" for item in found.spreads]
-    figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=titles)
-    for place, item in enumerate(found.spreads):
-        where = {"row": place // COLUMNS + 1, "col": place % COLUMNS + 1}
-        odd = {o.member for o in found.outliers if o.parameter == item.name}
-        width = np.where(np.isfinite(item.std), 1.96 * item.std, 0.0)
-        points = go.Scatter(
-            x=names,
-            y=item.values,
-            error_y={"type": "data", "array": width, "color": GREY},
-            mode="markers",
-            marker={"size": 8, "color": [RED if name in odd else BLUE for name in names]},
-            showlegend=False,
-        )
-        figure.add_trace(points, **where)
-        figure.add_hline(y=item.mean, line_color=GREY, **where)
-        low, high = item.mean - item.between, item.mean + item.between
-        figure.add_hrect(y0=low, y1=high, fillcolor=BLUE, opacity=0.1, line_width=0, **where)
-    figure.update_layout(template="plotly_white", height=230 * rows + 60, margin={"t": 40})
-    return figure
-
-
-def _parameters(found: Fleet) -> str:
+def _parameters(found: Fleet) -> Section:
     columns = ("parameter", "mean", "std of it", "between robots", "p of equal robots", "unit")
     rows = [
         (
@@ -79,20 +56,52 @@ def _parameters(found: Fleet) -> str:
         )
         for item in found.spreads
     ]
-    return table_html(columns, rows)
+    blocks = (
+        figure_html("Parameters, robot by robot", _figure(found), _CAPTION),
+        wide_table(columns, rows, caption="Parameters of the fleet", long=len(rows) > 30),
+    )
+    return Section("parameters", "Parameters", blocks)
 
 
-def _residuals(found: Fleet) -> str:
+def _figure(found: Fleet) -> Any:
+    names = list(found.members)
+    rows = -(-len(found.spreads) // COLUMNS)
+    titles = [f"{item.name} ({item.unit})" for item in found.spreads]
+    figure = panels(rows, COLUMNS, titles=titles, down=0.3 / rows)
+    for place, item in enumerate(found.spreads):
+        row, column = place // COLUMNS + 1, place % COLUMNS + 1
+        odd = {o.member for o in found.outliers if o.parameter == item.name}
+        inks = [RED if name in odd else COLOURS[0] for name in names]
+        half = np.where(np.isfinite(item.std), 1.96 * item.std, 0.0)
+        draw_points(figure, names, item.values, inks, half=half, row=row, column=column)
+        figure.add_hline(y=item.mean, line_color=LEFT, row=row, col=column)
+        figure.add_hrect(
+            y0=item.mean - item.between,
+            y1=item.mean + item.between,
+            fillcolor=COLOURS[0],
+            opacity=0.1,
+            line_width=0,
+            row=row,
+            col=column,
+        )
+    return finished(figure, 230 * rows + 60, legend=False, top=40)
+
+
+def _residuals(found: Fleet) -> Section:
     axes = found.robot.axis_names()
     fits = {**found.members, "all together": found.common}
-    rows = [(name, *(f"{value:.3g}" for value in fit.residual)) for name, fit in fits.items()]
-    return table_html(("robot", *(f"axis {axis} (N m)" for axis in axes)), rows)
+    rows = [(name, *cells(fit.residual)) for name, fit in fits.items()]
+    columns = ("robot", *(f"axis {axis} (N m)" for axis in axes))
+    band = "all frequencies" if found.band is None else f"up to {found.band:.3g} Hz"
+    table = wide_table(columns, rows, caption=f"Residual RMS, {band}")
+    return Section("residuals", "Residuals", (table,))
 
 
-def _data(found: Fleet) -> str:
+def _data(found: Fleet) -> Section:
     rows = [
         (name, source.file or source.name, str(source.samples), f"{source.duration:.4g}")
         for name, fit in found.members.items()
         for source in fit.data
     ]
-    return table_html(("robot", "recording", "samples", "duration (s)"), rows)
+    table = wide_table(("robot", "recording", "samples", "duration (s)"), rows, long=True)
+    return Section("data", "Data", (table,))

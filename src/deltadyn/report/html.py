@@ -1,14 +1,18 @@
-"""One-file HTML pages that open offline: style, tables, figures, sections, and writing them."""
+"""One-file HTML pages that open offline: numbers, tables, figures, sections, and writing them."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from deltadyn.files import write_whole
 
@@ -154,6 +158,18 @@ def write_sections(
     return write_whole(path, _document(title, STYLE + "\n" + SECTIONS_STYLE, scripts, body))
 
 
+def write_numbers(page: Path, record: Mapping[str, Any]) -> Path:
+    """Write the numbers of a page as JSON beside it; NaN and infinity become null."""
+    text = json.dumps(plain(record), indent=1, allow_nan=False)
+    return write_whole(page.with_suffix(".json"), text + "\n")
+
+
+def page_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a page with numbers beside it: with .html where it has another ending."""
+    given = Path(path)
+    return given if given.suffix == ".html" else given.with_name(given.name + ".html")
+
+
 def _document(title: str, style: str, scripts: Sequence[str], body: Sequence[str]) -> str:
     return "\n".join(
         [
@@ -178,7 +194,7 @@ def figures_html(figures: Sequence[tuple[str, Any, str]]) -> list[str]:
     return out
 
 
-BAR = 56  # pixels
+BAR = 72  # pixels beside a figure for its tool bar
 
 
 def figure_html(
@@ -195,7 +211,8 @@ def figure_html(
     `still` is an SVG that takes the place of both on paper.
     """
     # The tool bar has a margin of its own: it covers neither legend nor curves.
-    figure.update_layout(modebar_orientation="v", margin_r=max(figure.layout.margin.r or 0, BAR))
+    bar = {"orientation": "v", "bgcolor": "rgba(255, 255, 255, 0)"}
+    figure.update_layout(modebar=bar, margin_r=max(figure.layout.margin.r or 0, BAR))
     config = {"responsive": True, "displaylogo": False, "showTips": False}  # the caption says it
     drawn = figure.to_html(
         full_html=False, include_plotlyjs=False, config=config, div_id=div_id, auto_play=False
@@ -208,6 +225,48 @@ def figure_html(
         f'<figure aria-label="{text}"><h3>{text}</h3>{drawn}'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
+
+
+# Numbers on their way into JSON and into cells of tables.
+
+
+def plain(value: Any) -> Any:
+    """Numbers, texts, lists and dictionaries only; NaN and infinity become None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def cell(value: float | None, digits: int = 3) -> str:
+    """A number for a table; "-" where there is none."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    return f"{value:.{digits}g}"
+
+
+def cells(values: Iterable[float], digits: int = 3) -> list[str]:
+    """Numbers for a table."""
+    return [cell(value, digits) for value in values]
+
+
+def percent(share: float | None) -> str:
+    """A share in percent with its unit; "-" where there is none."""
+    if share is None or not math.isfinite(share):
+        return "-"
+    return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
+
+
+# Pieces of a page: every text is escaped.
 
 
 def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -242,8 +301,32 @@ def list_html(title: str, texts: Sequence[str], *, level: int = 2) -> str:
     """A heading with sentences below it; nothing where there are none."""
     if not texts:
         return ""
+    return f"<h{level}>{escape(title)}</h{level}>{_items(texts)}"
+
+
+def verdict_html(kind: str, head: str, texts: Sequence[str], notes: Sequence[str] = ()) -> str:
+    """The box on top of a page: good, care, bad or unknown by its colour, and in words."""
+    mark = {"good": "✓", "care": "!", "bad": "✗", "unknown": "?"}[kind]
+    also = f"<p>Also:</p>{_items(notes)}" if notes else ""
+    return (
+        f'<div class="verdict {kind}" id="verdict"><h2><span aria-hidden=true>{mark}</span> '
+        f"{escape(head)}</h2>{_items(texts)}{also}</div>"
+    )
+
+
+def numbered_html(texts: Sequence[str]) -> str:
+    """Sentences with numbers."""
+    return _items(texts, "ol")
+
+
+def _items(texts: Sequence[str], tag: str = "ul") -> str:
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f"<h{level}>{escape(title)}</h{level}><ul>{items}</ul>"
+    return f"<{tag}>{items}</{tag}>" if items else ""
+
+
+def text_section(text: str) -> Section:
+    """The last section of a page: what the result prints."""
+    return Section("text", "All numbers as text", (f"<pre>{escape(text)}</pre>",))
 
 
 def paragraphs(text: str) -> str:

@@ -1,73 +1,58 @@
-"""One page with the robot on its move and the torques of every model, to open offline."""
+"""The robot in 3-D: on its move with the torques of all models, replayed, and for paper."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.files import write_whole
 from deltadyn.kinematics.skeleton import Skeleton, skeleton
-from deltadyn.motion import Motion
+from deltadyn.motion.motion import Motion
+from deltadyn.report.html import Section, figure_html, write_sections
+from deltadyn.report.plots import (
+    COLOURS,
+    LEFT,
+    MEASURED,
+    Curve,
+    axes_figure,
+    colour,
+    extreme_rows,
+    layout,
+)
 from deltadyn.robot import Robot
 
-BLUE, GREY, ORANGE = "#1f5fa8", "#8a9099", "#d2691e"
-PALETTE = ("#111111", "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
-POSES = 3  # drawn along the move
+Lines = Mapping[str, Sequence[FloatArray]]  # of a pose by part, each (k, 3) in m
 
 
-def torque_page(
-    robot: Robot, motion: Motion, torques: dict[str, FloatArray], path: str | os.PathLike[str]
-) -> Path:
-    """Write the page: the robot in 3-D on the left, one torque plot per axis on the right."""
-    from plotly.subplots import make_subplots
+@dataclass(frozen=True)
+class PartStyle:
+    """How a part is drawn: its colour, the width of its lines and its name in the legend."""
 
-    dof = robot.dof
-    figure = make_subplots(
-        rows=dof,
-        cols=2,
-        column_widths=[0.5, 0.5],
-        specs=[
-            [{"type": "scene", "rowspan": dof} if row == 0 else None, {"type": "xy"}]
-            for row in range(dof)
-        ],
-        subplot_titles=("", *(f"axis {axis + 1}" for axis in range(dof))),
-        shared_xaxes=True,
-        vertical_spacing=0.06,
-        horizontal_spacing=0.08,
-    )
-    _draw_robot(figure, robot, motion)
-    _draw_torques(figure, motion, merged(torques), dof)
-    figure.update_layout(
-        title=f"{robot.name}: a pick-and-place move and its torques, by model",
-        template="plotly_white",
-        height=760,
-        legend={"orientation": "h", "y": -0.08},
-        scene={
-            "aspectmode": "data",
-            "xaxis_title": "x (m)",
-            "yaxis_title": "y (m)",
-            "zaxis_title": "z (m)",
-            "camera": {"eye": {"x": 1.5, "y": -1.8, "z": 0.5}},
-        },
-    )
-    return write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True))
+    colour: str
+    width: int
+    name: str
 
 
-def merged(torques: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Models that agree on this motion to a billionth share one curve and its name."""
-    curves: dict[str, FloatArray] = {}
-    for name, tau in torques.items():
-        scale = float(np.abs(tau).max()) or 1.0
-        same = [key for key in curves if np.abs(curves[key] - tau).max() < 1e-9 * scale]
-        if same:
-            curves = {f"{key}, {name}" if key == same[0] else key: curves[key] for key in curves}
-        else:
-            curves[name] = tau
-    return curves
+PARTS = {
+    "base": PartStyle(LEFT, 6, "base"),
+    "arm": PartStyle(COLOURS[0], 9, "arms"),
+    "strut": PartStyle("#8a9099", 4, "rods"),
+    "platform": PartStyle(COLOURS[1], 7, "platform"),
+    "spindle": PartStyle("#3f3f46", 6, "spindle"),
+    "pointer": PartStyle(COLOURS[5], 6, "direction of the effector"),
+}
+PATH = COLOURS[5]
+FAINT = 0.25  # opacity of the poses beside the one that stands out
+PATH_POINTS = 1800
+
+# The robot as lines.
 
 
 def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[FloatArray]]:
@@ -94,61 +79,310 @@ def drawn_spacing(robot: Robot) -> float:
     return robot.geometry.rod_spacing or 0.5 * min(robot.geometry.platform_radius)
 
 
-def _draw_robot(figure: Any, robot: Robot, motion: Motion) -> None:
+def pose_lines(robot: Robot, point: FloatArray) -> Lines:
+    """The robot's lines by part, with the direction of the effector where it turns."""
+    lines = robot_lines(robot, skeleton(robot, point), drawn_spacing(robot))
+    if robot.dof == 4:
+        length = 1.5 * max(robot.geometry.platform_radius)
+        tip = np.array([np.cos(point[3]), np.sin(point[3]), 0.0]) * length
+        lines["pointer"] = [np.stack([point[:3], point[:3] + tip])]
+    return lines
+
+
+def _line(name: str, lines: Sequence[FloatArray], style: PartStyle, opacity: float = 1.0) -> Any:
     import plotly.graph_objects as go
 
-    style = {
-        "base": (GREY, 6),
-        "arm": (BLUE, 9),
-        "strut": (GREY, 3),
-        "platform": (ORANGE, 6),
-        "spindle": ("#444444", 5),
-    }
-    spacing = drawn_spacing(robot)
-    rows = np.linspace(0, len(motion) - 1, POSES).astype(int)
-    for k, row in enumerate(rows):
-        opacity = 1.0 if k == POSES // 2 else 0.25
-        lines = robot_lines(robot, skeleton(robot, motion.p[row]), spacing)
-        for part, pieces in lines.items():
-            color, width = style[part]
-            for piece in pieces:
-                trace = go.Scatter3d(
-                    x=piece[:, 0],
-                    y=piece[:, 1],
-                    z=piece[:, 2],
-                    mode="lines",
-                    line={"color": color, "width": width},
-                    opacity=opacity,
-                    showlegend=False,
-                    hoverinfo="skip",
-                )
-                figure.add_trace(trace, row=1, col=1)
-    path = go.Scatter3d(
-        x=motion.p[:, 0],
-        y=motion.p[:, 1],
-        z=motion.p[:, 2],
+    return go.Scatter3d(
+        **_joined(lines),
         mode="lines",
-        line={"color": "#c00000", "width": 5},
-        name="path",
+        name=name,
+        line={"color": style.colour, "width": style.width},
+        opacity=opacity,
+        showlegend=opacity == 1.0,
+        hoverinfo="skip",
     )
-    figure.add_trace(path, row=1, col=1)
 
 
-def _draw_torques(figure: Any, motion: Motion, torques: dict[str, FloatArray], dof: int) -> None:
+def _joined(lines: Sequence[FloatArray]) -> dict[str, list[float | None]]:
+    """Lines one after the other with a gap between, to a tenth of a millimetre."""
+    out: dict[str, list[float | None]] = {"x": [], "y": [], "z": []}
+    for line in lines:
+        for k, name in enumerate("xyz"):
+            out[name] += [*np.round(line[:, k], 4).tolist(), None]
+    return {name: values[:-1] for name, values in out.items()}
+
+
+def _in_space(figure: Any, poses: Sequence[Lines]) -> Any:
+    """The figure with axes around all poses, of one scale, and the camera in front."""
+    points = np.concatenate([line for pose in poses for lines in pose.values() for line in lines])
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = 0.05 * float((high - low).max())
+    axes = {
+        f"{name}axis": {
+            "title": {"text": f"{name} (m)"},
+            "range": [float(low[k] - pad), float(high[k] + pad)],
+        }
+        for k, name in enumerate("xyz")
+    }
+    size = (high - low + 2 * pad) / float((high - low + 2 * pad).max())
+    figure.update_layout(**layout(560))
+    return figure.update_layout(
+        margin={"l": 0, "r": 0, "t": 30, "b": 0},
+        scene={
+            **axes,
+            "aspectmode": "manual",
+            "aspectratio": dict(zip("xyz", size.tolist(), strict=True)),
+            "camera": {
+                "eye": {"x": 1.15, "y": -1.45, "z": 0.45},
+                "center": {"x": 0, "y": 0, "z": -0.12},
+            },
+        },
+    )
+
+
+# The page of the demonstration: a move and its torques.
+
+POSES = 3  # drawn along the move
+
+
+def torque_page(
+    robot: Robot, motion: Motion, torques: dict[str, FloatArray], path: str | os.PathLike[str]
+) -> Path:
+    """Write the page: the robot in 3-D on its move, then the torques of every model per axis."""
+    curves = [
+        Curve(
+            name,
+            motion.t,
+            tau,
+            MEASURED if k == 0 else colour(k - 1),
+            dash="solid" if k == 0 else "dot",
+        )
+        for k, (name, tau) in enumerate(merged(torques).items())
+    ]
+    blocks = (
+        figure_html("The move", _move_figure(robot, motion), _MOVE),
+        figure_html("Torques by model", axes_figure(robot.axis_names(), curves), _TORQUES),
+    )
+    section = Section("move", "The robot on its move", blocks)
+    title = f"{robot.name}: a pick-and-place move and its torques, by model"
+    return write_sections(path, title, f"{motion.duration:.4g} s", [], [section])
+
+
+_MOVE = "Drag to turn the view, scroll to zoom. Faint: the first and the last pose."
+_TORQUES = "Models that agree on this motion share one curve. Click a name to hide it."
+
+
+def _move_figure(robot: Robot, motion: Motion) -> Any:
     import plotly.graph_objects as go
 
-    for k, (name, tau) in enumerate(torques.items()):
-        for axis in range(dof):
-            trace = go.Scatter(
-                x=motion.t,
-                y=tau[:, axis],
-                mode="lines",
-                name=name,
-                legendgroup=name,
-                showlegend=axis == 0,
-                line={"color": PALETTE[k % len(PALETTE)], "dash": "solid" if k == 0 else "dot"},
-            )
-            figure.add_trace(trace, row=axis + 1, col=2)
-    for axis in range(dof):
-        figure.update_yaxes(title_text="torque (N m)", row=axis + 1, col=2)
-    figure.update_xaxes(title_text="time (s)", row=dof, col=2)
+    rows = np.linspace(0, len(motion) - 1, POSES).astype(int)
+    poses = [pose_lines(robot, motion.p[row]) for row in rows]
+    figure = go.Figure()
+    for k, pose in enumerate(poses):
+        opacity = 1.0 if k == POSES // 2 else FAINT
+        for part, lines in pose.items():
+            figure.add_trace(_line(PARTS[part].name, lines, PARTS[part], opacity))
+    figure.add_trace(_line("path", [_drawn_path(motion, motion.t)], PartStyle(PATH, 5, "path")))
+    return _in_space(figure, poses)
+
+
+def merged(torques: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Models that agree on this motion to a billionth share one curve and its name."""
+    curves: dict[str, FloatArray] = {}
+    for name, tau in torques.items():
+        scale = float(np.abs(tau).max()) or 1.0
+        same = [key for key in curves if np.abs(curves[key] - tau).max() < 1e-9 * scale]
+        if same:
+            curves = {f"{key}, {name}" if key == same[0] else key: curves[key] for key in curves}
+        else:
+            curves[name] = tau
+    return curves
+
+
+# The robot as a line drawing in SVG, for paper.
+
+AZIMUTH, ELEVATION = np.deg2rad(-50.0), np.deg2rad(18.0)  # of the eye
+WIDTH = 460  # pixels
+MARGIN = 12
+
+
+def still_svg(path: FloatArray, poses: Sequence[Lines]) -> str:
+    """The path (M, 3) and some poses by their lines; the middle pose stands out."""
+    points = [path, *(line for pose in poses for lines in pose.values() for line in lines)]
+    flat = np.concatenate([projected(line) for line in points])
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    scale = (WIDTH - 2 * MARGIN) / max(float((high - low).max()), 1e-9)
+    height = float((high - low)[1]) * scale + 2 * MARGIN
+    width = float((high - low)[0]) * scale + 2 * MARGIN
+
+    def drawn(line: FloatArray, colour: str, stroke: float, opacity: float) -> str:
+        xy = (projected(line) - low) * scale + MARGIN
+        text = " ".join(f"{x:.1f},{height - y:.1f}" for x, y in xy)
+        return (
+            f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="{stroke:g}" '
+            f'stroke-opacity="{opacity:g}" stroke-linecap="round"/>'
+        )
+
+    parts = []
+    middle = len(poses) // 2
+    for k in (*(k for k in range(len(poses)) if k != middle), middle):
+        if k == middle:
+            parts.append(drawn(path, PATH, 1.2, 1.0))
+        for part, lines in poses[k].items():
+            style = PARTS[part]
+            opacity = 1.0 if k == middle else FAINT
+            parts += [drawn(line, style.colour, style.width / 2, opacity) for line in lines]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="The robot in {len(poses)} poses along its path">{"".join(parts)}</svg>'
+    )
+
+
+def projected(points: FloatArray) -> FloatArray:
+    """Points (N, 3) as seen by the eye from far away: right and up (N, 2), in m."""
+    right = np.array([-np.sin(AZIMUTH), np.cos(AZIMUTH), 0.0])
+    up = np.array(
+        [
+            -np.sin(ELEVATION) * np.cos(AZIMUTH),
+            -np.sin(ELEVATION) * np.sin(AZIMUTH),
+            np.cos(ELEVATION),
+        ]
+    )
+    out: FloatArray = np.stack([points[:, :3] @ right, points[:, :3] @ up], axis=-1)
+    return out
+
+
+# The replay: a section with play and pause.
+
+FRAMES = 100
+WINDOW = 4.0  # s of a motion that are replayed: the liveliest
+SHOWN = 4.0  # s that the replay takes on the screen, at least
+PATH_POINTS = 600
+DIV = "replay-plot"
+
+
+def replay_section(robot: Robot, motion: Motion) -> Section:
+    """The liveliest part of the motion, frame by frame."""
+    rows = replay_rows(motion)
+    t, p = motion.t[rows], motion.p[rows]
+    poses = [pose_lines(robot, point) for point in p]
+    window = float(t[-1] - t[0])
+    seconds = max(window, SHOWN)
+    whole = window >= 0.999 * motion.duration
+    part = "The whole motion" if whole else f"The liveliest {window:.3g} s of the motion"
+    speed = "in real time" if seconds == window else f"slowed down {seconds / window:.3g} times"
+    caption = f"{part}, {len(rows)} pictures, {speed}. Drag to turn the view, scroll to zoom."
+    block = figure_html(
+        "Replay",
+        replay_figure(robot, motion, t, poses),
+        caption,
+        div_id=DIV,
+        controls=_controls(t, seconds),
+        still=still_svg(_drawn_path(motion, t), [poses[k] for k in _still(len(poses))]),
+    )
+    numbers = {
+        "from_s": float(t[0]),
+        "to_s": float(t[-1]),
+        "frames": len(rows),
+        "slowed_down": seconds / window,
+    }
+    return Section("replay", "Replay of the motion", (block,), numbers)
+
+
+def replay_rows(motion: Motion) -> npt.NDArray[np.int64]:
+    """Samples that are shown, about even in time: those of the liveliest stretch."""
+    t = motion.t
+    start = 0.0
+    if motion.duration > WINDOW:
+        speed = np.linalg.norm(motion.pd[:, :3], axis=1)
+        way = np.concatenate([[0.0], np.cumsum((speed[1:] + speed[:-1]) / 2 * np.diff(t))])
+        ends = np.linspace(0.0, motion.duration - WINDOW, 400)
+        covered = np.interp(t[0] + ends + WINDOW, t, way) - np.interp(t[0] + ends, t, way)
+        start = float(ends[int(np.argmax(covered))])
+    times = t[0] + start + np.linspace(0.0, min(WINDOW, motion.duration), FRAMES)
+    rows = np.clip(np.searchsorted(t, times), 0, len(t) - 1)
+    return np.unique(rows)
+
+
+def replay_figure(robot: Robot, motion: Motion, t: FloatArray, poses: Sequence[Lines]) -> Any:
+    """The first picture, and a frame with the moving parts for every pose."""
+    import plotly.graph_objects as go
+
+    moving = [part for part in poses[0] if part != "base"]
+    figure = go.Figure()
+    figure.add_trace(_line("path", [_drawn_path(motion, t)], PartStyle(PATH, 3, "path")))
+    for part in ("base", *moving):
+        figure.add_trace(_line(PARTS[part].name, poses[0][part], PARTS[part]))
+    places = list(range(2, 2 + len(moving)))
+    figure.frames = [
+        go.Frame(
+            name=str(k),
+            data=[go.Scatter3d(**_joined(pose[part])) for part in moving],
+            traces=places,
+        )
+        for k, pose in enumerate(poses)
+    ]
+    return _in_space(figure, poses)
+
+
+def _drawn_path(motion: Motion, t: FloatArray) -> FloatArray:
+    """The platform's path (M, 3) from t[0] to t[-1], thinned."""
+    path = motion.p[(motion.t >= t[0]) & (motion.t <= t[-1]), :3]
+    return path[extreme_rows(path, PATH_POINTS)]
+
+
+def _still(count: int) -> list[int]:
+    return sorted({0, count // 2, count - 1})
+
+
+def _controls(t: FloatArray, seconds: float) -> str:
+    """A button and a slider that the keyboard reaches, and the script behind them."""
+    times = json.dumps(np.round(t, 4).tolist())
+    script = _SCRIPT % {"div": DIV, "times": times, "length": round(1000 * seconds)}
+    return (
+        '<div class=controls><button type=button id=replay-play>Play</button>'
+        f'<input type=range id=replay-slider min=0 max={len(t) - 1} value=0 step=1 '
+        'aria-label="Picture of the replay"><output id=replay-time for=replay-slider>'
+        f"{t[0]:.2f} s</output></div><script>{script}</script>"
+    )  # fmt: skip
+
+
+_SCRIPT = """
+(function () {
+  var plot = document.getElementById("%(div)s"), play = document.getElementById("replay-play");
+  var slider = document.getElementById("replay-slider");
+  var out = document.getElementById("replay-time");
+  var times = %(times)s, length = %(length)d, last = times.length - 1;
+  var began = null, from = 0, busy = false, wanted = null;
+  var how = { mode: "immediate", frame: { duration: 0, redraw: true } };
+  how.transition = { duration: 0 };
+  function show(k) {
+    slider.value = k;
+    out.textContent = times[k].toFixed(2) + " s";
+    if (busy) { wanted = k; return; }
+    busy = true;
+    Plotly.animate(plot, [String(k)], how).then(done, done);
+    function done() {
+      busy = false;
+      plot.dataset.frame = k;
+      if (wanted !== null) { var next = wanted; wanted = null; show(next); }
+    }
+  }
+  function stop() { began = null; play.textContent = "Play"; }
+  function step(now) {
+    if (began === null) return;
+    var k = from + Math.max(0, Math.round((now - began) / length * last));
+    if (k >= last) { show(last); stop(); return; }
+    if (k !== Number(slider.value)) show(k);
+    requestAnimationFrame(step);
+  }
+  play.addEventListener("click", function () {
+    if (began !== null) { stop(); return; }
+    from = Number(slider.value) >= last ? 0 : Number(slider.value);
+    began = performance.now();
+    play.textContent = "Pause";
+    requestAnimationFrame(step);
+  });
+  slider.addEventListener("input", function () { stop(); show(Number(slider.value)); });
+})();"""

@@ -1,9 +1,9 @@
-"""Section: what the motion asks of drives and bearings, and the margin to every limit."""
+"""Loads and sizing: what a motion asks of drives and bearings, and the table of cases."""
 
 from __future__ import annotations
 
 import os
-from html import escape
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,222 +13,62 @@ from deltadyn.arrays import FloatArray
 from deltadyn.motion.limits import Limit
 from deltadyn.report.html import (
     Section,
+    cell,
+    cells,
     figure_html,
-    figures_html,
-    table_html,
+    paragraphs,
+    percent,
+    text_section,
     wide_table,
-    write_page,
+    write_sections,
 )
-from deltadyn.report.numbers import cell, cells, percent
-from deltadyn.report.plots import COLOURS, LEFT, layout
+from deltadyn.report.plots import (
+    COLOURS,
+    DASHES,
+    LEFT,
+    SCALED,
+    Curve,
+    Map,
+    colour,
+    draw_bars,
+    draw_map,
+    finished,
+    panels,
+    time_figure,
+)
 from deltadyn.sizing.loads import BEARING_ROWS, DRIVE_ROWS, MotionLoads
-from deltadyn.sizing.table import SizingTable
+from deltadyn.sizing.table import SizingCase, SizingTable
 
-# The pages of loads and of a sizing table, to open without a network.
+OVER = COLOURS[5]
+ARMS = ("arm 1", "arm 2", "arm 3")
 
-
-PALETTE = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
-GREY = "#8a9099"
-POINTS = 4000  # per curve: more than a screen has columns
+# A motion: its page, and the section of a report.
 
 
 def loads_page(found: MotionLoads, path: str | os.PathLike[str]) -> Path:
-    """Torque, power, rods, shoulders and preload over time, then the tables."""
-    names = [f"axis {name}" for name in found.robot.axis_names()]
-    t = found.motion.t
-    forces = found.constraint
-    limits = found.robot.limits
-    figures: list[tuple[str, Any, str]] = [
-        (
-            "Torque of the drives",
-            _curves(t, found.torque, names, "torque (N m)", limits.torque_peak),
-            "At the output side of the gears. Dotted: the largest torque that the robot allows.",
-        ),
-        (
-            "Power of the drives",
-            _curves(t, found.power, names, "power (W)"),
-            "Negative: the drive brakes, and the energy is returned or burnt.",
-        ),
-        (
-            "Axial force of the rods",
-            _rods(found),
-            "Tension is positive. The envelope over the length of each rod.",
-        ),
-        (
-            "Force of the shoulders",
-            _curves(
-                t,
-                np.linalg.norm(forces.shoulder_force, axis=2),
-                [f"arm {k}" for k in (1, 2, 3)],
-                "force (N)",
-            ),
-            "Size of the force of the base on each arm.",
-        ),
+    """Limits and tables, then torque, power, rods, shoulders and preload over time."""
+    about = f"{len(found.motion)} samples, {found.motion.duration:.4g} s"
+    sections = [
+        loads_section(found, "its motion", "the robot"),
+        _curves_section(found),
+        text_section(found.text),
     ]
-    if forces.rods is not None:
-        need = np.maximum(forces.rods.preload_elbow, forces.rods.preload_platform).max(axis=2)
-        figures.append(
-            (
-                "Preload needed",
-                _curves(t, need, [f"arm {k}" for k in (1, 2, 3)], "spring force (N)"),
-                "The larger of elbow and platform; the springs must give the peak at all times.",
-            )
-        )
-    title = f"Loads: {found.robot.name}"
-    return write_page(path, title, [f"<pre>{escape(found.text)}</pre>", *figures_html(figures)])
+    return write_sections(path, f"Loads: {found.robot.name}", about, [], sections)
 
 
-def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
-    """Heat maps of the limits' use, torque and power by payload and rate, then the table."""
-    shape = (len(found.payloads), len(found.cycles))
-    uses, peaks, rms, power = (np.full(shape, np.nan) for _ in range(4))
-    for k, item in enumerate(found.cases):
-        at = divmod(k, shape[1])
-        binding = item.binding
-        uses[at] = np.nan if binding is None or binding.use is None else 100 * binding.use
-        drives = item.loads.drives
-        peaks[at], rms[at] = drives.torque_peak[:3].max(), drives.torque_rms[:3].max()
-        power[at] = drives.power_peak[:3].max()
-    words = [
-        [_verdict(found, i, j) for j in range(shape[1])]  # shown in the cells
-        for i in range(shape[0])
-    ]
-    figures = [
-        (
-            "Largest share of a limit (%)",
-            _heat(found, uses, words, 100.0),
-            "Blue is within all limits, red beyond one; the cell names the limit that binds.",
-        ),
-        ("Peak torque of the arms (N m)", _heat(found, peaks, _cells(peaks)), ""),
-        ("RMS torque of the arms (N m)", _heat(found, rms, _cells(rms)), ""),
-        ("Peak power of an arm (W)", _heat(found, power, _cells(power)), ""),
-    ]
-    rows = [_row(item.as_dict()) for item in found.cases]
-    columns = ("payload kg", "cycles/min", "peak N m", "RMS N m", "power W", "binds", "verdict")
-    table = table_html(columns, rows)
-    title = f"Sizing: {found.robot.name}, {found.what}"
-    return write_page(path, title, [*figures_html(figures), "<h2>Table</h2>", table])
+def loads_section(found: MotionLoads, source: str, whose: str = "the identified robot") -> Section:
+    """Drives and bearings of the robot on the motion, then the limits.
 
-
-def _curves(
-    t: FloatArray, values: FloatArray, names: list[str], unit: str, limit: Any = None
-) -> Any:
-    import plotly.graph_objects as go
-
-    step = max(len(t) // POINTS, 1)
-    figure = go.Figure()
-    for k, name in enumerate(names):
-        line = {"color": PALETTE[k], "width": 1.6}
-        figure.add_scatter(x=t[::step], y=values[::step, k], name=name, line=line)
-    if limit is not None:
-        for bound in sorted({float(value) for value in limit[:3]}):
-            for side in (-bound, bound):
-                figure.add_hline(y=side, line={"color": GREY, "dash": "dot"})
-    figure.update_layout(**_layout(unit))
-    return figure
-
-
-def _rods(found: MotionLoads) -> Any:
-    forces = found.constraint
-    step = max(len(found.motion) // POINTS, 1)
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    t = found.motion.t[::step]
-    split = [1 / strut.rods for strut in found.robot.struts]
-    for arm in range(3):
-        if forces.rods is None:
-            pairs = [(split[arm] * forces.axial_max[:, arm], split[arm] * forces.axial_min[:, arm])]
-        else:
-            rods = forces.rods
-            pairs = [(rods.axial_max[:, arm, r], rods.axial_min[:, arm, r]) for r in (0, 1)]
-        for r, (most, least) in enumerate(pairs):
-            line = {"color": PALETTE[arm], "width": 1.4, "dash": ("solid", "dash")[r]}
-            name = f"arm {arm + 1}, rod {r + 1}"
-            figure.add_scatter(x=t, y=most[::step], name=name, line=line, legendgroup=name)
-            figure.add_scatter(
-                x=t, y=least[::step], line=line, legendgroup=name, showlegend=False, name=name
-            )
-    figure.update_layout(**_layout("axial force (N)"))
-    return figure
-
-
-def _layout(unit: str) -> dict[str, Any]:
-    return {
-        "template": "plotly_white",
-        "height": 360,
-        "xaxis_title": "time (s)",
-        "yaxis_title": unit,
-        "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
-    }
-
-
-def _heat(
-    found: SizingTable, values: FloatArray, words: list[list[str]], middle: float | None = None
-) -> Any:
-    import plotly.graph_objects as go
-
-    colours = {"colorscale": "RdBu_r", "zmid": middle} if middle else {"colorscale": "Viridis"}
-    heat = go.Heatmap(
-        z=np.where(np.isfinite(values), values, np.nan),
-        x=[f"{value:g}" for value in found.cycles],
-        y=[f"{value:g}" for value in found.payloads],
-        text=words,
-        texttemplate="%{text}",
-        **colours,
-    )
-    figure = go.Figure(heat)
-    figure.update_layout(
-        template="plotly_white",
-        height=160 + 70 * len(found.payloads),
-        xaxis={"title": "cycles per minute", "type": "category"},
-        yaxis={"title": "payload (kg)", "type": "category"},
-        margin={"l": 60, "r": 20, "t": 20, "b": 50},
-    )
-    return figure
-
-
-def _verdict(found: SizingTable, i: int, j: int) -> str:
-    item = found.case(found.payloads[i], found.cycles[j])
-    binding = item.binding
-    if binding is None or binding.use is None:
-        return "no limit known"
-    return f"{binding.name}<br>{100 * binding.use:.0f} %"
-
-
-def _cells(values: FloatArray) -> list[list[str]]:
-    return [[f"{value:.4g}" for value in row] for row in values]
-
-
-def _row(case: dict[str, Any]) -> tuple[str, ...]:
-    numbers = (case["payload_kg"], case["cycles_per_minute"])
-    peaks = (max(case[key][:3]) for key in ("torque_peak_Nm", "torque_rms_Nm", "power_peak_W"))
-    verdict = "ok" if case["feasible"] else "exceeds " + ", ".join(case["exceeded"])
-    return (
-        *(f"{x:g}" for x in numbers),
-        *(f"{x:.4g}" for x in peaks),
-        case["binding"] or "",
-        verdict,
-    )
-
-
-OVER = COLOURS[5]
-
-
-def loads_section(found: MotionLoads, source: str) -> Section:
-    """Drives and bearings of the identified robot on the motion, then the limits.
-
-    `source` says in words which motion it is.
+    `source` says in words which motion it is, `whose` which robot runs it.
     """
     axes = found.robot.axis_names()
     limits = found.robot.limits
-    peak, steady = limits.torque_peak, limits.torque_rms
     drives = [
         (words, unit, *cells(getattr(found.drives, field), 4)) for field, words, unit in DRIVE_ROWS
     ]
     for place, words, bound in (
-        (1, "torque, peak allowed", peak),
-        (3, "torque, RMS allowed", steady),
+        (1, "torque, peak allowed", limits.torque_peak),
+        (3, "torque, RMS allowed", limits.torque_rms),
     ):
         if bound is not None:
             drives.insert(place, (words, "N m", *cells(np.broadcast_to(bound, len(axes)), 4)))
@@ -238,32 +78,25 @@ def loads_section(found: MotionLoads, source: str) -> Section:
     ]
     known = [limit for limit in found.limits.limits if limit.use is not None]
     columns = ("limit", "worst", "allowed", "margin", "unit", "used", "axis", "status")
-    blocks = [
-        f"<p>{escape(_sentence(found, source))}</p>",
-        wide_table(columns, [_loads_row(limit) for limit in found.limits.limits], caption="Limits"),
-    ]
-    if known:
-        blocks.append(figure_html("Use of the limits", _bars(known), _BARS))
-    blocks += [
-        wide_table(("drives", "unit", *(f"axis {a}" for a in axes)), drives,
-                   caption="Drives, at the output side of the gears"),
-        wide_table(("arms", "unit", "arm 1", "arm 2", "arm 3"), arms, caption="Shoulder bearings"),
-    ]  # fmt: skip
-    return Section("loads", "Loads and limits", tuple(blocks), found.as_dict())
+    of_drives = ("drives", "unit", *(f"axis {axis}" for axis in axes))
+    sentence = (
+        f"By {whose} with {found.robot.payload.mass:g} kg on {source}, "
+        f"{found.motion.duration:.4g} s: {found.limits.summary.replace('_', ' ')}."
+    )
+    blocks = (
+        paragraphs(sentence),
+        wide_table(columns, [_limit_row(limit) for limit in found.limits.limits], caption="Limits"),
+        figure_html("Use of the limits", _bars(known), _BARS) if known else "",
+        wide_table(of_drives, drives, caption="Drives, at the output side of the gears"),
+        wide_table(("arms", "unit", *ARMS), arms, caption="Shoulder bearings"),
+    )
+    return Section("loads", "Loads and limits", blocks, found.as_dict())
 
 
 _BARS = "Share of each limit that the motion takes; 100 % is the limit."
 
 
-def _sentence(found: MotionLoads, source: str) -> str:
-    summary = found.limits.summary.replace("_", " ")
-    return (
-        f"By the identified robot with {found.robot.payload.mass:g} kg on {source}, "
-        f"{found.motion.duration:.4g} s: {summary}."
-    )
-
-
-def _loads_row(limit: Limit) -> tuple[str, ...]:
+def _limit_row(limit: Limit) -> tuple[str, ...]:
     return (
         _words(limit),
         cell(limit.worst, 4),
@@ -281,24 +114,152 @@ def _words(limit: Limit) -> str:
 
 
 def _bars(known: list[Limit]) -> Any:
-    import plotly.graph_objects as go
-
     uses = [100 * (limit.use or 0.0) for limit in known]
     shown = [use if np.isfinite(use) else None for use in uses]
-    figure = go.Figure(
-        go.Bar(
-            y=[_words(limit) for limit in known],
-            x=shown,
-            orientation="h",
-            text=[percent(limit.use) + (" exceeded" if limit.exceeded else "") for limit in known],
-            textposition="outside",
-            cliponaxis=False,
-            marker={"color": [OVER if limit.exceeded else COLOURS[0] for limit in known]},
-        )
-    )
+    texts = [percent(limit.use) + (" exceeded" if limit.exceeded else "") for limit in known]
+    inks = [OVER if limit.exceeded else COLOURS[0] for limit in known]
+    figure = panels()
+    draw_bars(figure, [_words(limit) for limit in known], shown, inks, flat=True, texts=texts)
     figure.add_vline(x=100, line_color=LEFT, line_dash="dash")
-    figure.update_layout(**layout(30 * len(known) + 100, legend=False))
     longest = max([100.0, *(use for use in shown if use is not None)])
-    figure.update_xaxes(title_text="used (%)", range=[0, 1.2 * longest])
-    figure.update_yaxes(autorange="reversed")
-    return figure
+    figure.update_xaxes(range=[0, 1.2 * longest])
+    return finished(figure, 30 * len(known) + 100, legend=False, x="used (%)")
+
+
+def _curves_section(found: MotionLoads) -> Section:
+    """Torque, power, rods, shoulders and preload over time."""
+    names = [f"axis {name}" for name in found.robot.axis_names()]
+    peak, forces = found.robot.limits.torque_peak, found.constraint
+    bounds = set() if peak is None else {side * float(x) for x in peak[:3] for side in (-1, 1)}
+    shoulder = np.linalg.norm(forces.shoulder_force, axis=2)
+    blocks = [
+        figure_html(
+            "Torque of the drives",
+            time_figure(_curves(found, found.torque, names), "torque (N m)", sorted(bounds)),
+            "At the output side of the gears. Dotted: the largest torque that the robot allows.",
+        ),
+        figure_html(
+            "Power of the drives",
+            time_figure(_curves(found, found.power, names), "power (W)"),
+            "Negative: the drive brakes, and the energy is returned or burnt.",
+        ),
+        figure_html(
+            "Axial force of the rods",
+            time_figure(_rods(found), "axial force (N)"),
+            "Tension is positive. The envelope over the length of each rod.",
+        ),
+        figure_html(
+            "Force of the shoulders",
+            time_figure(_curves(found, shoulder, ARMS), "force (N)"),
+            "Size of the force of the base on each arm.",
+        ),
+    ]
+    if forces.rods is not None:
+        need = np.maximum(forces.rods.preload_elbow, forces.rods.preload_platform).max(axis=2)
+        figure = time_figure(_curves(found, need, ARMS), "spring force (N)")
+        text = "The larger of elbow and platform; the springs must give the peak at all times."
+        blocks.append(figure_html("Preload needed", figure, text))
+    return Section("curves", "Loads over time", tuple(blocks))
+
+
+def _curves(found: MotionLoads, values: FloatArray, names: Sequence[str]) -> list[Curve]:
+    t = found.motion.t
+    return [Curve(name, t, values[:, k], colour(k), width=1.6) for k, name in enumerate(names)]
+
+
+def _rods(found: MotionLoads) -> list[Curve]:
+    """The largest and the smallest axial force along every rod."""
+    forces, t = found.constraint, found.motion.t
+    curves = []
+    for arm in range(3):
+        if forces.rods is None:
+            share = 1 / found.robot.struts[arm].rods
+            ends = [(share * forces.axial_max[:, arm], share * forces.axial_min[:, arm])]
+        else:
+            rods = forces.rods
+            ends = [(rods.axial_max[:, arm, r], rods.axial_min[:, arm, r]) for r in (0, 1)]
+        for r, pair in enumerate(ends):
+            name = f"arm {arm + 1}, rod {r + 1}"
+            curves += [Curve(name, t, values, colour(arm), DASHES[r]) for values in pair]
+    return curves
+
+
+# A table of cases by payload and rate.
+
+
+def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
+    """Heat maps of the limits' use, torque and power by payload and rate, then the table."""
+    uses = _grid(found, lambda case: 100 * use_of(case))
+    peaks = _grid(found, lambda case: case.loads.drives.torque_peak[:3].max())
+    rms = _grid(found, lambda case: case.loads.drives.torque_rms[:3].max())
+    power = _grid(found, lambda case: case.loads.drives.power_peak[:3].max())
+    words = [[_binding(found.case(mass, rate)) for rate in found.cycles] for mass in found.payloads]
+    figures = (
+        figure_html("Largest share of a limit (%)", _heat(found, uses, words, 100.0), _SHARE),
+        figure_html("Peak torque of the arms (N m)", _heat(found, peaks), _MOST),
+        figure_html("RMS torque of the arms (N m)", _heat(found, rms), _MOST),
+        figure_html("Peak power of an arm (W)", _heat(found, power), _MOST),
+    )
+    columns = ("payload kg", "cycles/min", "peak N m", "RMS N m", "power W", "binds", "verdict")
+    rows = [_row(item.as_dict()) for item in found.cases]
+    sections = [
+        Section("maps", "Payload and rate", figures),
+        Section("table", "Table", (wide_table(columns, rows, long=len(rows) > 30),)),
+    ]
+    able = f"{int(found.feasible.sum())} of {len(found.cases)} cases are within all limits."
+    title = f"Sizing: {found.robot.name}, {found.what}"
+    return write_sections(path, title, able, [], sections)
+
+
+_SHARE = "Blue is within all limits, red beyond one; the cell names the limit that binds."
+_MOST = "Of the arm with the most."
+
+
+def use_of(case: SizingCase) -> float:
+    """The share that a case takes of the limit that binds; NaN where none is known."""
+    return float("nan") if case.binding is None or case.binding.use is None else case.binding.use
+
+
+def _grid(found: SizingTable, value: Callable[[SizingCase], float]) -> FloatArray:
+    """Numbers (payloads, rates) of all cases."""
+    shape = (len(found.payloads), len(found.cycles))
+    return np.array([value(case) for case in found.cases], dtype=float).reshape(shape)
+
+
+def _heat(
+    found: SizingTable,
+    values: FloatArray,
+    words: list[list[str]] | None = None,
+    middle: float | None = None,
+) -> Any:
+    shown = Map(
+        values=np.where(np.isfinite(values), values, np.nan),
+        x=[f"{value:g}" for value in found.cycles],
+        y=[f"{value:g}" for value in found.payloads],
+        texts=words or [[f"{value:.4g}" for value in row] for row in values],
+        scale="Viridis" if middle is None else "RdBu_r",
+        middle=middle,
+    )
+    figure = panels()
+    draw_map(figure, shown)
+    figure.update_xaxes(type="category", title_text="cycles per minute")
+    figure.update_yaxes(type="category", title_text="payload (kg)")
+    return finished(figure, 160 + 70 * len(found.payloads), legend=False, right=SCALED)
+
+
+def _binding(case: SizingCase) -> str:
+    if case.binding is None or case.binding.use is None:
+        return "no limit known"
+    return f"{case.binding.name}<br>{100 * case.binding.use:.0f} %"
+
+
+def _row(case: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (case["payload_kg"], case["cycles_per_minute"])
+    peaks = (max(case[key][:3]) for key in ("torque_peak_Nm", "torque_rms_Nm", "power_peak_W"))
+    verdict = "ok" if case["feasible"] else "exceeds " + ", ".join(case["exceeded"])
+    return (
+        *(f"{x:g}" for x in numbers),
+        *(f"{x:.4g}" for x in peaks),
+        case["binding"] or "",
+        verdict,
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
 from deltadyn.dynamics.models import MODELS
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.result import Excitation
@@ -25,6 +26,7 @@ from deltadyn.payload.offline import PickLog, find_picks
 from deltadyn.recording import read_recording
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.recording import Recording
+from deltadyn.report.plots import extreme_rows
 from deltadyn.report.verdict import Evidence, Verdict, judge
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
@@ -164,30 +166,33 @@ class Study:
     @property
     def evidence(self) -> Evidence:
         """What the verdict rests on."""
-        fit, found = self.fit, self.validation
-        known = fit.identifiability
-        told: dict[str, Any] = {}
-        if found is not None:
-            size = found.measured.std(axis=0)
-            left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
-            told["left"], told["rms"] = tuple(left.tolist()), tuple(found.rms.tolist())
-            told["against_file"] = self._against_file()
-            cause = found.diagnosis.of(found.diagnosis.cause or "")
-            if cause is not None:
-                told |= {"cause": cause.name, "cause_sentence": cause.sentence}
-            white = found.diagnosis.whiteness.white
-            names = zip(found.robot.axis_names(), white, strict=True)
-            told["not_white"] = tuple(name for name, yes in names if not yes)
-        else:
-            told |= {"left": None, "rms": None, "against_file": None}
-        return Evidence(
+        fit, known = self.fit, self.fit.identifiability
+        own = Evidence(
             axes=fit.robot.axis_names(),
+            left=None,
+            rms=None,
+            against_file=None,
             converged=fit.converged,
             consistent=fit.consistent,
             held=fit.held,
             weak=() if known is None else tuple(n for n in known.weak if n not in fit.held),
             warnings=fit.warnings,
-            **told,
+        )
+        found = self.validation
+        if found is None:
+            return own
+        size = found.measured.std(axis=0)
+        left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
+        cause = found.diagnosis.of(found.diagnosis.cause or "")
+        white = zip(own.axes, found.diagnosis.whiteness.white, strict=True)
+        return replace(
+            own,
+            left=tuple(left.tolist()),
+            rms=tuple(found.rms.tolist()),
+            against_file=self._against_file(),
+            cause=None if cause is None else cause.name,
+            cause_sentence="" if cause is None else cause.sentence,
+            not_white=tuple(name for name, yes in white if not yes),
         )
 
     @property
@@ -203,9 +208,7 @@ class Study:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, and its numbers as JSON beside it."""
-        from deltadyn.report.write import write_report
-
-        return write_report(self, path)
+        return write_page("study", self, path)
 
 
 def study(
@@ -341,7 +344,7 @@ def _path(robot: Robot, logs: Sequence[Recording]) -> FloatArray | None:
     if not logs:
         return None
     q = np.concatenate([item.q for item in logs])
-    rows = q[:: max(1, len(q) // PATH_POINTS)]
+    rows = q[extreme_rows(q, PATH_POINTS)]
     p: FloatArray = forward_kinematics(robot, rows, unreachable="nan")[:, :3]
     return p[np.isfinite(p).all(axis=1)]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from deltadyn.report.numbers import percent
+from deltadyn.report.html import percent, verdict_html
 
 GOOD, CARE, BAD, UNKNOWN = "good", "usable with care", "not to be trusted", "cannot tell"
 
@@ -28,6 +27,14 @@ RULES = (
     f"held at the robot file's values; or a residual above {percent(CAUSED)} has a clear cause; "
     "or the fit has warnings.",
     "Good: none of these.",
+)
+
+#: Why there is no verdict on a fit without held-out data, and what to do.
+UNJUDGED = (
+    "No held-out recording was given, so nothing shows what the model is worth on a motion that it "
+    "has not seen.",
+    "Not judged on other data: validate the fit on another log, or write its report with "
+    "`deltadyn report --validate`.",
 )
 
 
@@ -74,14 +81,7 @@ class Verdict:
     def html(self) -> str:
         """The box on top of a page: colour and word both say the grade."""
         kind = {GOOD: "good", CARE: "care", BAD: "bad", UNKNOWN: "unknown"}[self.grade]
-        mark = {GOOD: "✓", CARE: "!", BAD: "✗", UNKNOWN: "?"}[self.grade]
-        items = "".join(f"<li>{escape(text)}</li>" for text in self.reasons)
-        notes = "".join(f"<li>{escape(text)}</li>" for text in self.notes)
-        also = f"<p>Also:</p><ul>{notes}</ul>" if notes else ""
-        head = f"<span aria-hidden=true>{mark}</span> Verdict: {self.grade}"
-        return (
-            f'<div class="verdict {kind}" id="verdict"><h2>{head}</h2><ul>{items}</ul>{also}</div>'
-        )
+        return verdict_html(kind, f"Verdict: {self.grade}", self.reasons, self.notes)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, with the rules."""
@@ -101,14 +101,11 @@ def judge(evidence: Evidence) -> Verdict:
     worst = _worst(evidence)
     if bad:
         return Verdict(BAD, tuple(bad), tuple(care + notes))
+    if evidence.left is None:
+        return Verdict(UNKNOWN, UNJUDGED, tuple(care + notes))
     if worst is None:
-        why = (
-            "no held-out recording was given, so nothing shows what the model is worth on a "
-            "motion that it has not seen."
-            if evidence.left is None
-            else "the torque of the held-out recording does not change."
-        )
-        return Verdict(UNKNOWN, (why[0].upper() + why[1:],), tuple(care + notes))
+        why = "The torque of the held-out recording does not change."
+        return Verdict(UNKNOWN, (why,), tuple(care + notes))
     if care:
         told = [] if _small(evidence) is not None else [_left_text(evidence, worst)]
         return Verdict(CARE, tuple(care), tuple(told + notes))

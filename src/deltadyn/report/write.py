@@ -1,41 +1,130 @@
-"""The report of a study: one HTML file to open offline, and its numbers as JSON beside it."""
+"""The report of a study: one HTML file to open offline, and its numbers as JSON beside it.
+
+The page of a fit is the report of a study that has only the fit.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from hashlib import sha256
-from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deltadyn.files import write_whole
 from deltadyn.identification.fit import Fit
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.report.excitation import excitation_section
-from deltadyn.report.fit import (
-    DATA_COLUMNS,
-    consistency_section,
-    correlation_section,
-    identifiability_section,
-    parameter_rows,
-    parameter_section,
-    training_section,
+from deltadyn.report.fit import fit_sections, parameter_rows
+from deltadyn.report.html import (
+    Section,
+    cell,
+    cells,
+    figure_html,
+    list_html,
+    numbered_html,
+    page_path,
+    paragraphs,
+    wide_table,
+    write_numbers,
+    write_sections,
 )
-from deltadyn.report.html import Section, figure_html, list_html, wide_table, write_sections
-from deltadyn.report.numbers import cell, cells, plain
 from deltadyn.report.picks import picks_section
-from deltadyn.report.plots import COLOURS, LEFT, layout, parameter_figure
-from deltadyn.report.replay import replay_section
+from deltadyn.report.picture import replay_section
+from deltadyn.report.plots import COLOURS, draw_bars, finished, panels, parameter_figure
 from deltadyn.report.sizing import loads_section
 from deltadyn.report.study import MethodResult, Rung, Study
 from deltadyn.report.validation import residual_section, torque_section
 from deltadyn.report.verdict import RULES
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
+
+KIND = "deltadyn report"
+FORMAT = 1  # of the JSON
+
+
+def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = True) -> Path:
+    """Write path.html and path.json, or without `numbers` the page alone; the path of the page."""
+    page = page_path(path) if numbers else Path(path)
+    sections = report_sections(study)
+    fit = study.fit
+    count = sum(source.samples for source in fit.data)
+    seconds = sum(source.duration for source in fit.data)
+    apart = sum(len(item) for item in study.held_out)
+    subtitle = (
+        f"Model {fit.model}, {count} samples ({seconds:.4g} s) in {len(fit.data)} "
+        f"recording{'s' if len(fit.data) != 1 else ''}; {apart} samples held out."
+    )
+    if numbers:
+        beside = write_numbers(page, report_record(study, sections))
+        subtitle += f" The numbers at full resolution are in {beside.name}."
+    title = f"{study.robot.name}: report of the {fit.method} fit"
+    return write_sections(page, title, subtitle, [study.verdict.html], sections)
+
+
+def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a fit that was not held against other data."""
+    alone = Study(fit.nominal, fit, seed=fit.options.get("seed", 0))
+    return write_report(alone, path, numbers=False)
+
+
+def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
+    """All numbers, at full resolution."""
+    return {
+        "kind": KIND,
+        "format": FORMAT,
+        "robot": study.robot.name,
+        "verdict": study.verdict.as_dict(),
+        "evidence": vars(study.evidence),
+        "fit": study.fit.as_dict(),
+        "sections": {section.key: section.numbers for section in sections},
+    }
+
+
+def report_sections(study: Study) -> list[Section]:
+    """Every section that the study fills, in the order of the page."""
+    fit, axes = study.fit, study.fit.robot.axis_names()
+    found: list[Section | None] = []
+    if study.validation is not None:
+        found.append(torque_section(study.validation, study.file_validation))
+        found.append(residual_section(study.validation))
+    found += fit_sections(fit)
+    if study.ladder:
+        found.append(ladder_section(study.ladder, axes, gains=fit.gains is not None))
+    if len(study.methods) > 1:
+        found.append(methods_section(study.methods, axes))
+    found.append(excitation_section(fit, study.excitation, study.path))
+    if study.picks is not None:
+        found.append(picks_section(study.picks))
+    if study.loads is not None:
+        found.append(loads_section(study.loads, study.motion_source))
+    if study.motion is not None:
+        found.append(replay_section(study.fit.robot, study.motion))
+    rules = f"<p>The first rule that applies decides.</p>{numbered_html(RULES)}"
+    found += [
+        provenance_section(study.robot, fit, study.held_out, study.seed, missing(study)),
+        Section("rules", "Rules of the verdict", (rules,), {"rules": RULES}),
+    ]
+    return [section for section in found if section is not None]
+
+
+def missing(study: Study) -> list[str]:
+    """What the report leaves out, and what it would take."""
+    found = []
+    if study.validation is None:
+        found.append("Held-out torque, residual and model ladder: no held-out recording was given.")
+    if len(study.methods) < 2:
+        found.append("Comparison of methods: one method was run.")
+    if study.excitation is None:
+        found.append("Predicted deviations: the design of the excitation was not given.")
+    if study.picks is None:
+        found.append("Payload picks: no payload log was given.")
+    if study.motion is None:
+        found.append("Loads and replay: no motion is known.")
+    return found
+
 
 # Section: what other methods make of the same data.
 
@@ -61,25 +150,7 @@ def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Sec
         list_html("Methods that could not", failed, level=3),
         figure_html("Parameters by method", parameter_figure(fits), _FIGURE),
     )
-    numbers = {
-        "methods": [
-            {
-                "method": item.name,
-                "model": None if item.fit is None else item.fit.model,
-                "held_out_rms_Nm": None if item.held_out is None else item.held_out.metrics.rms,
-                "held_out_relative": None if item.held_out is None else item.held_out.relative,
-                "residual_rms_Nm": None if item.fit is None else item.fit.residual,
-                "objective": None if item.fit is None else objective(item.fit, judged),
-                "consistent": None if item.fit is None else item.fit.consistent,
-                "converged": None if item.fit is None else item.fit.converged,
-                "status": item.trouble if item.fit is None else item.fit.status,
-                "held": [] if item.fit is None else item.fit.held,
-                "seconds": item.seconds,
-                "parameters": fits.get(item.name),
-            }
-            for item in results
-        ]
-    }
+    numbers = {"methods": [_method_record(item, judged) for item in results]}
     return Section("methods", "Comparison of methods", blocks, numbers)
 
 
@@ -95,6 +166,30 @@ def objective(fit: Fit, judged: Fit) -> float:
     """Mean square of the residual, weighted like the judged fit."""
     weights = np.atleast_2d(judged.weights).mean(axis=0)  # (dof,), or one row per block of time
     return float(np.mean((weights * fit.residual) ** 2))
+
+
+def _method_record(item: MethodResult, judged: Fit) -> dict[str, Any]:
+    fit, apart = item.fit, item.held_out
+    record = {
+        "method": item.name,
+        "held_out_rms_Nm": None if apart is None else apart.metrics.rms,
+        "held_out_relative": None if apart is None else apart.relative,
+        "seconds": item.seconds,
+    }
+    if fit is None:
+        empty = ("model", "residual_rms_Nm", "objective", "consistent", "converged", "parameters")
+        return {**record, **dict.fromkeys(empty), "status": item.trouble, "held": []}
+    return {
+        **record,
+        "model": fit.model,
+        "residual_rms_Nm": fit.residual,
+        "objective": objective(fit, judged),
+        "consistent": fit.consistent,
+        "converged": fit.converged,
+        "status": fit.status,
+        "held": fit.held,
+        "parameters": parameter_rows(fit),
+    }
 
 
 def _row(item: MethodResult, judged: Fit, axes: Sequence[str]) -> list[Any]:
@@ -126,13 +221,7 @@ def ladder_section(rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = 
     """RMS of every model, the smallest first, and bars."""
     ordered = sorted(rungs, key=lambda rung: float(f"{rung.relative:.6g}"))  # ties as they come
     rows = [
-        (
-            rung.name,
-            *cells(rung.metrics.rms),
-            cell(rung.relative),
-            rung.source,
-        )
-        for rung in ordered
+        (rung.name, *cells(rung.metrics.rms), cell(rung.relative), rung.source) for rung in ordered
     ]
     columns = ("model", *(f"axis {axis} (N m)" for axis in axes), "relative", "source")
     note = (
@@ -142,7 +231,7 @@ def ladder_section(rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = 
         else ""
     )
     blocks = (
-        f"<p>{_sentence(ordered)}</p>{note}",
+        paragraphs(_sentence(ordered)) + note,
         wide_table(columns, rows, caption=_LADDER_CAPTION),
         figure_html("RMS of the residual by model", _bars(ordered, axes), _BARS),
     )
@@ -181,26 +270,25 @@ def _sentence(ordered: Sequence[Rung]) -> str:
 
 
 def _bars(ordered: Sequence[Rung], axes: Sequence[str]) -> Any:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = panels()
+    names = [rung.name for rung in ordered]
     for k, axis in enumerate(axes):
-        figure.add_trace(
-            go.Bar(
-                y=[rung.name for rung in ordered],
-                x=[float(rung.metrics.rms[k]) for rung in ordered],
-                orientation="h",
-                name=f"axis {axis}",
-                marker={"color": COLOURS[k], "line": {"color": LEFT, "width": 0.5}},
-            )
-        )
-    figure.update_layout(**layout(46 * len(ordered) + 100), barmode="group")
-    figure.update_xaxes(title_text="RMS (N m)")
-    figure.update_yaxes(autorange="reversed")
-    return figure
+        values = [float(rung.metrics.rms[k]) for rung in ordered]
+        draw_bars(figure, names, values, COLOURS[k], name=f"axis {axis}", flat=True)
+    return finished(figure, 46 * len(ordered) + 100, x="RMS (N m)")
 
 
 # Section: where every number of the report comes from.
+
+DATA_COLUMNS = (
+    "use",
+    "recording",
+    "file",
+    "samples",
+    "duration (s)",
+    "payload (kg)",
+    "SHA-256 begins",
+)
 
 
 def provenance_section(
@@ -213,7 +301,7 @@ def provenance_section(
     """Data with checksums, options, seed, versions, and what was not looked at."""
     record: dict[str, Any] = fit.as_dict()["provenance"]
     apart = [DataSource.of(item) for item in held_out]
-    versions = {**record.pop("versions"), "plotly": _plotly(), "python": record.pop("python")}
+    versions = record["versions"] | {"plotly": version("plotly"), "python": record["python"]}
     digest = sha256(robot_text(robot).encode()).hexdigest()
     uses = [("fit", source) for source in fit.data] + [("held out", source) for source in apart]
     rows = [
@@ -241,13 +329,14 @@ def provenance_section(
         for text in (*item.provenance.repairs, *item.provenance.edits)
     ]
     blocks = (
-        wide_table(("use", *DATA_COLUMNS), rows, caption="Recordings; checksums are whole in the "
-                   "JSON file"),
+        wide_table(
+            DATA_COLUMNS, rows, caption="Recordings; checksums are whole in the JSON record"
+        ),
         wide_table(("what", "value"), about, caption="Robot, seed and versions"),
         wide_table(("option", "value"), chosen, caption="Options of the fit"),
         list_html("Repairs and edits of the held-out recordings", repairs, level=3),
         list_html("Not in this report", missing, level=3),
-    )  # fmt: skip
+    )
     numbers = {
         "data": record["data"],
         "held_out": [
@@ -263,108 +352,3 @@ def provenance_section(
         "missing": list(missing),
     }
     return Section("provenance", "Provenance", blocks, numbers)
-
-
-def _plotly() -> str:
-    from importlib.metadata import version
-
-    return version("plotly")
-
-
-KIND = "deltadyn report"
-FORMAT = 1  # of the JSON
-
-
-def write_report(study: Study, path: str | os.PathLike[str]) -> Path:
-    """Write path.html and path.json; gives the path of the page."""
-    page = report_path(path)
-    sections = report_sections(study)
-    record = report_record(study, sections)
-    text = json.dumps(record, indent=1, allow_nan=False)
-    write_whole(page.with_suffix(".json"), text + "\n")
-    fit = study.fit
-    title = f"{study.robot.name}: report of the {fit.method} fit"
-    count = sum(source.samples for source in fit.data)
-    apart = sum(len(item) for item in study.held_out)
-    subtitle = (
-        f"Model {fit.model}, {count} samples in {len(fit.data)} "
-        f"recording{'s' if len(fit.data) != 1 else ''}; {apart} samples held out. The numbers at "
-        f"full resolution are in {page.with_suffix('.json').name}."
-    )
-    return write_sections(page, title, subtitle, [study.verdict.html], sections)
-
-
-def report_path(path: str | os.PathLike[str]) -> Path:
-    """The page's path: with .html where it has another ending."""
-    given = Path(path)
-    return given if given.suffix == ".html" else given.with_name(given.name + ".html")
-
-
-def report_record(study: Study, sections: list[Section]) -> dict[str, Any]:
-    """All numbers, at full resolution."""
-    record: dict[str, Any] = plain(
-        {
-            "kind": KIND,
-            "format": FORMAT,
-            "robot": study.robot.name,
-            "verdict": study.verdict.as_dict(),
-            "evidence": vars(study.evidence),
-            "fit": study.fit.as_dict(),
-            "sections": {section.key: section.numbers for section in sections},
-        }
-    )
-    return record
-
-
-def report_sections(study: Study) -> list[Section]:
-    """Every section that the study fills, in the order of the page."""
-    fit, axes = study.fit, study.fit.robot.axis_names()
-    found: list[Section | None] = []
-    if study.validation is not None:
-        found.append(torque_section(study.validation, study.file_validation))
-        found.append(residual_section(study.validation))
-    found += [
-        training_section(fit),
-        parameter_section(fit),
-        correlation_section(fit),
-        consistency_section(fit),
-        identifiability_section(fit),
-    ]
-    if study.ladder:
-        found.append(ladder_section(study.ladder, axes, gains=fit.gains is not None))
-    if len(study.methods) > 1:
-        found.append(methods_section(study.methods, axes))
-    found.append(excitation_section(fit, study.excitation, study.path))
-    if study.picks is not None:
-        found.append(picks_section(study.picks))
-    if study.loads is not None:
-        found.append(loads_section(study.loads, study.motion_source))
-    if study.motion is not None:
-        found.append(replay_section(study.fit.robot, study.motion))
-    found += [
-        provenance_section(study.robot, fit, study.held_out, study.seed, missing(study)),
-        _rules_section(),
-    ]
-    return [section for section in found if section is not None]
-
-
-def missing(study: Study) -> list[str]:
-    """What the report leaves out, and what it would take."""
-    found = []
-    if study.validation is None:
-        found.append("Held-out torque, residual and model ladder: no held-out recording was given.")
-    if len(study.methods) < 2:
-        found.append("Comparison of methods: one method was run.")
-    if study.excitation is None:
-        found.append("Predicted deviations: the design of the excitation was not given.")
-    if study.picks is None:
-        found.append("Payload picks: no payload log was given.")
-    if study.motion is None:
-        found.append("Loads and replay: no motion is known.")
-    return found
-
-
-def _rules_section() -> Section:
-    items = "".join(f"<li>{escape(rule)}</li>" for rule in RULES)
-    text = f"<p>The first rule that applies decides.</p><ol>{items}</ol>"
-    return Section("rules", "Rules of the verdict", (text,), {"rules": RULES})
