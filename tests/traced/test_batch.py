@@ -19,8 +19,13 @@ from deltadyn.excitation import screen_starts
 from deltadyn.robot import Robot
 from deltadyn.simulation.batch import simulate_batch, traced_rollout
 from deltadyn.simulation.drive.reference import resampled
-from deltadyn.tracing import chosen_backend
-from deltadyn.validation.monte_carlo import draw_machines, torque_spread, tracking_spread
+from deltadyn.tracing import chosen_backend, doubles
+from deltadyn.validation.monte_carlo import (
+    _selected_quantiles,
+    draw_machines,
+    torque_spread,
+    tracking_spread,
+)
 
 RATE = 500.0
 BACKENDS = ("jax", "numpy")
@@ -146,6 +151,22 @@ def test_monte_carlo_of_torque() -> None:
     std = np.sqrt(np.einsum("nij,jk,nik->ni", Y, settings["covariance"], Y))
     np.testing.assert_allclose(known.std, std, rtol=0.2)  # 400 draws: 3.5 % per deviation
     np.testing.assert_allclose(known.high - known.low, 2 * 1.645 * std, rtol=0.3)
+
+
+def test_quantiles_by_counting_are_those_of_a_sort() -> None:
+    rng = np.random.default_rng(2)
+    plain = rng.standard_normal((4, 301))
+    heavy = rng.standard_cauchy((4, 301))
+    tied = np.round(2 * rng.standard_normal((4, 301))) / 1e6
+    level = np.repeat([[0.0], [-1.0], [1e-200], [1e12]], 301, axis=1)
+    values = np.concatenate([plain, heavy, tied, level, 1e8 + plain])
+    for rows, tail in ((values, 0.05), (values[:, :2], 0.05), (values, 0.25), (values[:, :4], 0.4)):
+        known = np.quantile(rows, [tail, 1 - tail], axis=1)
+        with doubles():
+            found = jax().jit(_selected_quantiles)(jnp(rows), tail)
+        # the weights of two neighbours round with the number of draws
+        room = 1e-13 * np.ptp(rows, axis=1) + 4e-16 * np.abs(rows).max(axis=1)
+        assert (np.abs(np.asarray(found) - known) <= room).all()
 
 
 def test_monte_carlo_of_tracking() -> None:

@@ -11,11 +11,12 @@ import pytest
 from tests.simulation.factory import excitation, strokes
 
 import deltadyn as dd
+from deltadyn.backends.packed_model import packed_torque
 from deltadyn.errors import InputError
 from deltadyn.identification import Fit
 from deltadyn.simulation import PD, PDFeedforward
-from deltadyn.validation import predicted_tracking
-from deltadyn.validation.monte_carlo import torque_spread, tracking_spread
+from deltadyn.validation import monte_carlo, predicted_tracking
+from deltadyn.validation.monte_carlo import draw_machines, torque_spread, tracking_spread
 
 ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=0.5, coulomb=0.5, smoothing=0.3)
 NUMPY: dict[str, Any] = {"backend": "numpy"}
@@ -60,3 +61,39 @@ def test_tracking_is_what_the_linear_loop_predicts() -> None:
 def test_a_fit_brings_its_own_covariance() -> None:
     with pytest.raises(InputError, match=r"covariance and names .* None with a Fit"):
         torque_spread(fit(), move(), covariance=np.eye(2))
+
+
+@pytest.mark.parametrize("smoothing", [None, 0.1])
+def test_torques_are_those_of_every_machine_alone(smoothing: float | None) -> None:
+    """The product over all machines, against the model of each, with friction of every kind."""
+    robot = ROBOT.with_friction(
+        viscous=0.5,
+        coulomb=0.5,
+        coulomb_negative=0.4,
+        offset=0.1,
+        load=0.05,
+        stribeck=0.2,
+        stribeck_velocity=0.3,
+        smoothing=smoothing,
+    )
+    motion = strokes(robot)[0]
+    reg = dd.regressor(robot, motion)
+    own: dict[str, Any] = {"covariance": np.diag((0.1 * reg.parameters) ** 2), "draws": 50}
+    machines = draw_machines(robot, names=reg.names, **own)
+    tau = packed_torque(machines[:, None], motion.p, motion.pd, motion.pdd)
+    found = torque_spread(robot, motion, level=0.8, **own, **NUMPY)
+    scale = 1e-13 * np.abs(tau).max()
+    np.testing.assert_allclose(found.mean, tau.mean(axis=0), rtol=0, atol=scale)
+    np.testing.assert_allclose(found.std, tau.std(axis=0, ddof=1), rtol=0, atol=scale)
+    low, high = np.quantile(tau, [0.1, 0.9], axis=0)
+    np.testing.assert_allclose(found.low, low, rtol=0, atol=scale)
+    np.testing.assert_allclose(found.high, high, rtol=0, atol=scale)
+
+
+def test_blocks_of_draws_have_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = draw_machines(fit(), draws=10, seed=4)
+    monkeypatch.setattr(monte_carlo, "BLOCK", 10)
+    more = draw_machines(fit(), draws=25, seed=4)
+    np.testing.assert_allclose(more[:10], whole, rtol=1e-12)  # products of other shapes
+    assert len(np.unique(more[:, np.ptp(more, axis=0) > 0], axis=0)) == 25
+    np.testing.assert_array_equal(more, draw_machines(fit(), draws=25, seed=4))

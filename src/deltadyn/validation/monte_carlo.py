@@ -4,19 +4,34 @@ Machines are drawn from a covariance of the parameters, and each is computed on 
 along a motion, or its run under a controller. The draws are NumPy's, so that the same seed gives
 the same machines on a GPU and without JAX. `predicted_tracking` answers the second question by a
 linear loop, in a second and with delays; here the machine is nonlinear and its drives are ideal.
+
+The drawn parameters x are those of a regressor: masses, inertias and friction, never the geometry.
+All machines therefore share the kinematics of the motion, and with the regressor Y (N dof, K) of
+the motion, x = centre + S z and standard normal z,
+
+    tau = Y centre + (Y S) z.
+
+One small product Y S serves all machines, and one large product (N dof, k) (k, draws) gives all
+torques. Friction that grows with the load adds mu |load| sign(qd), with load = Y x - rotor qdd of
+the regressor without friction: a second product of the same kind.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.components import FrictionTerms, friction_terms
-from deltadyn.backends.packed import packed_parameters, packing
+from deltadyn.backends.components import FrictionTerms, directions, friction_terms
+from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.packed import LIMB, packed_parameters, packing
 from deltadyn.backends.packed_model import packed_torque
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
@@ -30,14 +45,34 @@ from deltadyn.simulation.batch import simulate_batch
 from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted
 
-ROOM = {"numpy": 200_000, "jax": 20_000_000}  # torques in memory at a time
+ROOM = {"numpy": 200_000, "jax": 60_000_000}  # torques in memory at a time
 
 
-class Doubt(NamedTuple):
-    """The robot that is believed, and machines drawn about it as packed numbers (D, COUNT)."""
+#: Entries of the packed numbers in which the torque is linear; the load's share mu is apart.
+LINEAR = ("M_P", *LIMB, "viscous", "coulomb", "coulomb_negative", "stribeck", "offset")
+BLOCK = 16_384  # machines that one stream of random numbers draws
+SECTIONS = 8  # parts into which a pass cuts the range that holds a quantile
+PASSES = 19  # 8**-19 of the range is below the rounding of its ends
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """The robot that is believed, and machines drawn about it.
+
+    The packed numbers of the machines are centre + directions root z: `centre` (COUNT,),
+    `directions` (COUNT, k) of the doubtful parameters, `root` (k, k) of their covariance, and
+    standard normal z, a row of `normal` (draws, k) each.
+    """
 
     robot: Robot
-    machines: FloatArray
+    centre: FloatArray
+    directions: FloatArray
+    root: FloatArray
+    normal: FloatArray
+
+    def machines(self) -> FloatArray:
+        """Packed numbers (draws, COUNT)."""
+        return self.centre + (self.normal @ self.root.T) @ self.directions.T
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +119,7 @@ def draw_machines(
     With a robot, `covariance` (k, k) is that of the parameters `names`, by default all of
     `regressor(robot).names`. Parameters that a fit's data do not tell stay at their values.
     """
-    return _doubt(model, draws, seed, covariance, names).machines
+    return _doubt(model, draws, seed, covariance, names).machines()
 
 
 def torque_spread(
@@ -102,16 +137,8 @@ def torque_spread(
     check_level(level)
     doubt = _doubt(model, draws, seed, covariance, names)
     check_state(doubt.robot, motion)
-    chosen, terms = chosen_backend(backend), friction_terms(doubt.machines)
-    tail = (1 - level) / 2
-    size = max(1, ROOM[chosen] // draws)
-    parts = []
-    for start in range(0, len(motion), size):
-        rows = slice(start, start + size)
-        states = tuple(x[rows] for x in (motion.p, motion.pd, motion.pdd))
-        parts.append(_moments(chosen, doubt.machines, states, terms, tail))
-    mean, std, low, high = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return TorqueSpread(mean, std, low, high, level, draws)
+    found = _moments_of_motion(doubt, motion, (1 - level) / 2, chosen_backend(backend))
+    return TorqueSpread(*found, level, draws)
 
 
 def tracking_spread(
@@ -138,7 +165,7 @@ def tracking_spread(
     check_state(doubt.robot, motion)
     deployed = PDFeedforward(doubt.robot) if controller is None else controller
     run = simulate_batch(
-        doubt.machines, motion, deployed, rate=rate, substeps=substeps, backend=backend
+        doubt.machines(), motion, deployed, rate=rate, substeps=substeps, backend=backend
     )
     found = np.asarray(np.isfinite(run.q + run.rms).all(axis=1))
     rms = np.where(found[:, None], run.rms, np.nan)
@@ -151,33 +178,212 @@ def tracking_spread(
     return TrackingSpread(rms, expected, low, high, level, int((~found).sum()))
 
 
-def _moments(
-    backend: str,
-    machines: FloatArray,
-    states: tuple[FloatArray, ...],
-    terms: FrictionTerms,
-    tail: float,
-) -> tuple[FloatArray, ...]:
-    """Mean, deviation and two quantiles (n, dof) over all machines."""
-    if backend == "numpy":
-        return _reduced(np, machines, states, terms, tail)
-    with doubles():
-        found = jitted(_on_jax, ("terms",))(
-            jax_numpy().asarray(machines), states, tail, terms=terms
+class _States(NamedTuple):
+    """Platform motion and rates of the axes, (n, dof) each."""
+
+    p: Any
+    pd: Any
+    pdd: Any
+    qd: Any
+    qdd: Any
+
+
+class _Numbers(NamedTuple):
+    """All machines as centre + spread z over the K packed numbers in which the torque is linear.
+
+    `units` (K, COUNT) is the geometry with one of these numbers at 1 and the others at 0: its
+    torque is a column of the regressor. `packed` (COUNT,) and `moved` (COUNT, k) are centre and
+    spread over all packed numbers.
+    """
+
+    units: Any
+    centre: Any
+    spread: Any
+    packed: Any
+    moved: Any
+
+
+class _Moments(NamedTuple):
+    """Mean, standard deviation and two quantiles of the torque over all machines, (n, dof) each."""
+
+    mean: Any
+    std: Any
+    low: Any
+    high: Any
+
+
+def _moments_of_motion(doubt: Doubt, motion: Motion, tail: float, backend: str) -> _Moments:
+    """Moments of all samples; on JAX every part is queued before the first is waited for."""
+    numbers = _numbers(doubt)
+    terms = friction_terms(np.vstack([doubt.centre, numbers.moved.T]))
+    states = (motion.p, motion.pd, motion.pdd, motion.qd, motion.qdd)
+    arrays = 3 if terms.load else 1  # of a torque per sample and machine
+    size = ROOM[backend] // (arrays * len(doubt.normal))
+    with doubles() if backend == "jax" else nullcontext():
+        xp = jax_numpy() if backend == "jax" else np
+        moments = jitted(_moments_on_jax, ("terms",)) if backend == "jax" else _moments_on_numpy
+        normal = xp.asarray(doubt.normal)
+        parts = [
+            moments(numbers, normal, _States(*(x[rows] for x in states)), tail, terms=terms)
+            for rows in _equal_parts(len(motion), size)
+        ]
+        columns = [[np.asarray(x) for x in part] for part in parts]
+    return _Moments(*(np.concatenate(x)[: len(motion)] for x in zip(*columns, strict=True)))
+
+
+def _equal_parts(count: int, size: int) -> list[npt.NDArray[np.intp]]:
+    """Rows in parts of one length up to `size`, for one compilation; the last row fills the end."""
+    parts = -(-count // max(1, size))
+    length = -(-count // parts)
+    return [
+        np.minimum(np.arange(start, start + length), count - 1) for start in range(0, count, length)
+    ]
+
+
+def _numbers(doubt: Doubt) -> _Numbers:
+    moved = doubt.directions @ doubt.root
+    linear = [place for name in LINEAR for place in range(COUNT)[PLACES[name]]]
+    linear += range(COUNT)[PLACES["spindle"]][1:]  # the first is a length
+    used = [place for place in linear if doubt.centre[place] or moved[place].any()]
+    fixed = doubt.centre.copy()
+    fixed[linear] = 0.0
+    units = fixed + np.eye(COUNT)[used]
+    return _Numbers(units, doubt.centre[used], moved[used], doubt.centre, moved)
+
+
+def _moments_on_numpy(
+    numbers: _Numbers, normal: Any, states: _States, tail: float, terms: FrictionTerms
+) -> _Moments:
+    middle, moved = _torques(np, numbers, normal, states, terms)
+    low, high = np.quantile(moved, [tail, 1 - tail], axis=1)
+    return _reduced(middle, moved, low, high, states.p.shape)
+
+
+def _moments_on_jax(
+    numbers: _Numbers, normal: Any, states: _States, tail: Any, terms: FrictionTerms
+) -> _Moments:
+    middle, moved = _torques(jax_numpy(), numbers, normal, states, terms)
+    low, high = _selected_quantiles(moved, tail)
+    return _reduced(middle, moved, low, high, states.p.shape)
+
+
+def _reduced(middle: Any, moved: Any, low: Any, high: Any, shape: Any) -> _Moments:
+    mean, std = moved.mean(axis=1), moved.std(axis=1, ddof=1)
+    found = (middle + mean, std, middle + low, middle + high)
+    return _Moments(*(x.reshape(shape) for x in found))
+
+
+def _torques(
+    xp: Any, numbers: _Numbers, normal: Any, states: _States, terms: FrictionTerms
+) -> tuple[Any, Any]:
+    """Torque (n dof,) at the centre, and what the machines add to it (n dof, draws), in N m."""
+
+    def products(friction: FrictionTerms | bool) -> tuple[Any, Any]:
+        columns: Any = packed_torque(
+            xp.asarray(numbers.units)[:, None], *states[:3], friction=friction
         )
-        return tuple(np.asarray(x) for x in found)
+        Y = xp.moveaxis(columns, 0, -1).reshape(-1, len(numbers.units))  # (n dof, K)
+        return Y @ numbers.centre, (Y @ numbers.spread) @ normal.T
+
+    middle, moved = products(terms._replace(load=False))
+    if not terms.load:
+        return middle, moved
+    n, dof = states.p.shape
+    share, rotor = PLACES["load"], numbers.packed[PLACES["rotor"]][:dof]
+    mu = numbers.packed[share][:dof, None] + numbers.moved[share][:dof] @ normal.T  # (dof, draws)
+    sign = directions(xp, numbers.packed, tuple(states.qd.T), terms)
+    rigid, rigid_moved = products(False)
+    load = (rigid - (rotor * states.qdd).reshape(-1))[:, None] + rigid_moved
+    return middle, moved + xp.tile(mu, (n, 1)) * xp.abs(load) * xp.stack(sign, axis=1).reshape(
+        -1, 1
+    )
 
 
-def _on_jax(machines: Any, states: Any, tail: Any, terms: FrictionTerms) -> tuple[Any, ...]:
-    return _reduced(jax_numpy(), machines, states, terms, tail)
+# Quantiles without sorting.
+#
+# A quantile lies between two neighbours in order, of rank r and r + 1. Sorting 1e5 torques of every
+# sample to find two pairs is most of the work on a GPU. Instead a bracket (low, high] that holds
+# rank r is cut into SECTIONS equal parts, one pass over the torques counts how many lie below
+# every cut, and the part that holds rank r is the next bracket. Once r is the first or the last
+# rank in the bracket, the torque itself is the least above `low` or the greatest up to `high`.
+# Seven passes serve 1e5 draws; both quantiles share a pass. The result is that of a sort.
 
 
-def _reduced(
-    xp: Any, machines: Any, states: Any, terms: FrictionTerms, tail: Any
-) -> tuple[Any, ...]:
-    tau: Any = packed_torque(machines[:, None], *states, friction=terms)  # (D, n, dof)
-    low, high = xp.quantile(tau, xp.asarray([tail, 1 - tail]), axis=0)
-    return tau.mean(axis=0), tau.std(axis=0, ddof=1), low, high
+class _Bracket(NamedTuple):
+    """Ends (R, 2) of brackets and how many torques are up to each end; number of passes so far."""
+
+    low: Any
+    high: Any
+    below: Any
+    upto: Any
+    passes: Any
+
+
+def _selected_quantiles(values: Any, tail: Any) -> tuple[Any, Any]:
+    """The quantiles `tail` and 1 - `tail` (R,) of every row (R, draws), as `numpy.quantile`."""
+    jnp, lax = jax_numpy(), import_module("jax.lax")
+    draws = values.shape[1]
+    position = (draws - 1) * jnp.stack([jnp.asarray(tail), 1 - tail])
+    ranks = jnp.minimum(jnp.floor(position).astype(jnp.int32), draws - 2)
+    part = jnp.arange(1, SECTIONS) / SECTIONS
+
+    def unsettled(now: _Bracket) -> Any:
+        settled = (now.below == ranks) | (now.upto == ranks + 1)
+        return (now.passes < PASSES) & ~settled.all()
+
+    def cut(now: _Bracket) -> _Bracket:
+        low, high = now.low[..., None], now.high[..., None]
+        cuts = low + (high - low) * part  # (R, 2, SECTIONS - 1)
+        counts = _counts(values, cuts)
+        place = (counts <= ranks[:, None]).sum(axis=-1, keepdims=True)
+        ends = jnp.concatenate([low, cuts, high], axis=-1)
+        upto = jnp.concatenate([now.below[..., None], counts, now.upto[..., None]], axis=-1)
+
+        def chosen(array: Any, step: int) -> Any:
+            return jnp.take_along_axis(array, place + step, axis=-1)[..., 0]
+
+        return _Bracket(
+            chosen(ends, 0), chosen(ends, 1), chosen(upto, 0), chosen(upto, 1), now.passes + 1
+        )
+
+    end = lax.while_loop(unsettled, cut, _whole_range(values))
+    found = []
+    for k in range(2):
+        low, high = end.low[:, k, None], end.high[:, k, None]
+        first = jnp.where(values > low, values, jnp.inf).min(axis=1)
+        last = jnp.where(values <= high, values, -jnp.inf).max(axis=1)
+        value = jnp.where(end.below[:, k] == ranks[k], first, last)
+        above = values > value[:, None]
+        tied = draws - above.sum(axis=1) > ranks[k] + 1
+        after = jnp.where(tied, value, jnp.where(above, values, jnp.inf).min(axis=1))
+        found.append(value + (position[k] - ranks[k]) * (after - value))
+    return found[0], found[1]
+
+
+def _whole_range(values: Any) -> _Bracket:
+    """Brackets of all torques: their low end is a little below the least."""
+    jnp = jax_numpy()
+    low, high = values.min(axis=1), values.max(axis=1)
+    low = low - 1e-15 * (abs(low) + (high - low) + 1e-290)
+    none = jnp.zeros(len(values), dtype=jnp.int32)
+    low, high, below, upto = (
+        jnp.stack([x, x], axis=1) for x in (low, high, none, none + values.shape[1])
+    )
+    return _Bracket(low, high, below, upto, 0)
+
+
+def _counts(values: Any, cuts: Any) -> Any:
+    """How many values of a row (R, draws) are up to every cut (R, 2, m), in one pass over them."""
+    jnp, lax = jax_numpy(), import_module("jax.lax")
+    flat = cuts.reshape(len(cuts), -1)
+    found = [(values <= flat[:, j, None]).astype(jnp.int32) for j in range(flat.shape[1])]
+    zero = jnp.zeros((), dtype=jnp.int32)
+
+    def add(left: Any, right: Any) -> Any:
+        return tuple(a + b for a, b in zip(left, right, strict=True))
+
+    counts = lax.reduce(tuple(found), (zero,) * len(found), add, (1,))
+    return jnp.stack(counts, axis=-1).reshape(cuts.shape)
 
 
 def _doubt(
@@ -199,8 +405,8 @@ def _doubt(
         raise InputError("covariance", None, "(k, k), with a Robot")
     chosen = _names(model) if names is None else tuple(names)
     matrix = _covariance(covariance, len(chosen))
-    moved = _normal(matrix, draws, seed) @ packing(chosen).T
-    return Doubt(model, packed_parameters(model) + moved)
+    root, normal = _root(matrix), _normal(draws, len(matrix), seed)
+    return Doubt(model, packed_parameters(model), packing(chosen), root, normal)
 
 
 def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
@@ -209,8 +415,9 @@ def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
         raise InputError("model of the fit", fit.model, "one with the exact model's parameters")
     P = packing(par.wide_names)
     base = np.where(P.any(axis=1), 0.0, packed_parameters(fit.nominal))
-    x = fit.values + _normal(fit.uncertainty.known, draws, seed)
-    return Doubt(fit.robot, base + (x @ par.T.T + par.offset) @ P.T)
+    root = _root(fit.uncertainty.known)
+    centre = base + P @ (par.T @ fit.values + par.offset)
+    return Doubt(fit.robot, centre, P @ par.T, root, _normal(draws, len(root), seed))
 
 
 def _names(robot: Robot) -> tuple[str, ...]:
@@ -228,10 +435,29 @@ def _covariance(value: npt.ArrayLike, size: int) -> FloatArray:
     return matrix
 
 
-def _normal(covariance: FloatArray, draws: int, seed: int) -> FloatArray:
-    """Normal deviates (draws, k) of this covariance."""
+def _root(covariance: FloatArray) -> FloatArray:
+    """R with R R^T the covariance, whose negative eigenvalues count as zero."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    normal = np.random.default_rng(seed).standard_normal((draws, len(root)))
-    out: FloatArray = normal @ root.T
+    out: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
+    return out
+
+
+def _normal(draws: int, count: int, seed: int) -> FloatArray:
+    """Standard normal deviates (draws, count): blocks of rows, each with a stream of its own.
+
+    The first block has the stream of the seed itself. NumPy draws without holding the interpreter,
+    so threads draw blocks side by side, and the numbers depend on the seed alone.
+    """
+    out = np.empty((draws, count))
+    starts = range(0, draws, BLOCK)
+    streams = [seed, *np.random.SeedSequence(seed).spawn(len(starts) - 1)]
+
+    def fill(start: int, stream: Any) -> None:
+        np.random.default_rng(stream).standard_normal(out=out[start : start + BLOCK])
+
+    if len(starts) == 1:
+        fill(0, seed)
+        return out
+    with ThreadPoolExecutor(max_workers=min(len(starts), os.cpu_count() or 1)) as pool:
+        list(pool.map(fill, starts, streams))
     return out
