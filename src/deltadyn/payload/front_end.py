@@ -358,6 +358,11 @@ class Grid:
         return math.ceil((self.delay + WARM_UP * self.spread) / self.interval)
 
 
+def direction_gain(robot: Robot) -> float:
+    """1 / smoothing (s/rad) of a rate's direction tanh(qd / smoothing)."""
+    return 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING)
+
+
 class FrontEnd:
     """The filters' state; `push` takes a sample and gives a residual at every `grid.step`-th."""
 
@@ -365,7 +370,7 @@ class FrontEnd:
         self.robot, self.grid = robot, grid
         self.model = SampleModel.of(robot.with_payload(0.0, robot.payload.offset))
         self.dof, self.gain, self.narrow_gain = robot.dof, grid.gain, grid.narrow_gain
-        self.over_smoothing = 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING)
+        self.over_smoothing = direction_gain(robot)
         self.reset()
 
     def reset(self) -> None:
