@@ -6,6 +6,7 @@ the motion; `xp` is NumPy or `jax.numpy`. Nothing raises: what does not exist is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,10 +147,16 @@ def acceleration(
     tau: Components,
     friction: FrictionTerms | None,
     external: Components = (),
+    passive: Sequence[Component] = (),
 ) -> list[Component]:
-    """qdd of drive torques at q, qd, in rad/s^2; sharp Coulomb friction is zero at rest."""
+    """qdd of drive torques at q, qd, in rad/s^2; sharp Coulomb friction is zero at rest.
+
+    `passive` is what friction in the passive joints asks of the drives, in N m.
+    """
     pose = pose_of_joints(xp, par, q, qd, (0.0,) * len(qd))
     needed = torque(xp, par, pose, None, external)
+    if passive:
+        needed = [a + b for a, b in zip(needed, passive, strict=True)]
     M = terms_of(xp, par, pose).M
     given = list(tau)
     if friction is not None:

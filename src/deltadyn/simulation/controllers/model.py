@@ -22,8 +22,8 @@ from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.mechanism import pose_of
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.plant.plant import PlantStoppedError
 
 Vector = tuple[Component, ...]

@@ -17,7 +17,7 @@ from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import Pose, passive_torque
 from deltadyn.kinematics.limbs import Limb, cross, dot, platform_point
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats, Rows
+from deltadyn.simulation.plant.numerics import Floats, Rows
 
 
 class Terms(NamedTuple):
