@@ -13,10 +13,9 @@ from typing import Any
 
 from deltadyn.errors import InputError
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Change, ChangeDetector, Pick
-from deltadyn.payload.front_end import FrontEnd, GridSample
+from deltadyn.payload.front_end import GAP, FrontEnd, GridSample
 from deltadyn.payload.noise import NoiseModel, Weighed
 from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, noise_for, numbers_of
-from deltadyn.payload.stretches import GAP
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 

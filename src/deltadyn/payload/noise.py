@@ -18,8 +18,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.events import WINDOWS
-from deltadyn.payload.front_end import NARROW, STAGES, Grid
-from deltadyn.payload.stretches import recorded_grid
+from deltadyn.payload.front_end import NARROW, STAGES, Grid, recorded_grid
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import REFERENCE_ACCELERATION, axis_inertia

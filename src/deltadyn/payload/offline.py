@@ -16,9 +16,9 @@ from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
+from deltadyn.payload.front_end import GridSeries, check_recording_of, recorded_grid, sampling_rate
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import SETTLE, EstimatorOptions
-from deltadyn.payload.stretches import GridSeries, check_recording_of, recorded_grid, sampling_rate
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 

@@ -25,9 +25,8 @@ from deltadyn.payload.events import (
     WINDOWS,
     threshold,
 )
-from deltadyn.payload.front_end import NARROW, STAGES, Grid, direction_gain
+from deltadyn.payload.front_end import GAP, NARROW, STAGES, Grid, direction_gain
 from deltadyn.payload.noise import REST, REVERSAL, NoiseModel
-from deltadyn.payload.stretches import GAP
 from deltadyn.robot import Robot
 
 FASTEST = 100.0  # rad/s of an arm: beyond it an angle has jumped

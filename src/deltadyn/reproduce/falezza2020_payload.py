@@ -15,7 +15,7 @@ from deltadyn.kinematics import State, jacobian
 from deltadyn.motion import y1
 from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
-from deltadyn.payload.stretches import even_rows
+from deltadyn.payload.front_end import even_rows
 from deltadyn.reproduce.falezza2020_payload_page import PayloadData, payload_figures
 from deltadyn.reproduce.result import Check, Figure
 from deltadyn.reproduce.tables import Cell, Table
