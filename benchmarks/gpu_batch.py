@@ -17,7 +17,7 @@ from deltadyn.dynamics.regressor import regressor
 from deltadyn.excitation import screen_starts
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
-from deltadyn.simulation.batch import simulate_batch, traced_rollout
+from deltadyn.simulation import rollout, traced_rollout
 from deltadyn.simulation.controllers.feedforward import PDFeedforward
 from deltadyn.validation.monte_carlo import torque_spread
 
@@ -30,11 +30,21 @@ def rollout_rows(robots: int, ticks: int) -> list[Row]:
     motion, controller, rate = circle(robot), PDFeedforward(robot), 1000.0
     rng = np.random.default_rng(0)
     par = packed_parameters(robot) * (1 + 0.02 * rng.standard_normal((robots, 1)) * varied())
-    few = simulate_batch(par[:8], motion, controller, rate=rate, backend="numpy", keep=True)
-    on_jax = simulate_batch(par[:8], motion, controller, rate=rate, backend="jax", keep=True)
-    assert few.q_ticks is not None
-    assert on_jax.q_ticks is not None
-    error = worst(on_jax.q_ticks, few.q_ticks)
+    few, on_jax = (
+        rollout(
+            robot,
+            dt=1 / rate,
+            motion=motion,
+            controller=controller,
+            numbers=par[:8],
+            rates="true",
+            substeps=1,
+            every=1,
+            backend=backend,
+        )
+        for backend in ("numpy", "jax")
+    )
+    error = worst(on_jax.course_q, few.course_q)
     rows = []
     for precision in ("float64", "float32"):
         course = course_of(robot, motion, controller, ticks, rate)

@@ -12,8 +12,8 @@ from tests.payload.cases import D3, FOUR, RATE, Case, case
 from deltadyn.errors import InputError
 from deltadyn.payload.bound import payload_column
 from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.front_end import recorded_grid
 from deltadyn.payload.noise import NoiseModel
-from deltadyn.payload.stretches import recorded_grid
 from deltadyn.recording.recording import Recording
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deltadyn.errors import InputError
-from deltadyn.payload.events import MEMORY, WINDOWS, ChangeDetector, Pick, threshold
+from deltadyn.payload.events import MEMORY, SLACK, WINDOWS, ChangeDetector, Pick, threshold
 
 INTERVAL = 4e-3  # s
 
@@ -36,7 +36,7 @@ def test_the_threshold_goes_with_the_rate_of_false_alarms() -> None:
 
 def test_false_alarms_of_white_noise_stay_below_the_stated_rate() -> None:
     """1,000 alarms an hour are stated; 0.1 hours of noise hold fewer than 100."""
-    detector = ChangeDetector(threshold(1000.0, INTERVAL), 0.15, INTERVAL)
+    detector = ChangeDetector(threshold(1000.0, INTERVAL), 0.15, round(SLACK / INTERVAL))
     count = round(0.1 * 3600 / INTERVAL)
     found = feed(detector, np.zeros(count), seed=1)
     assert 2 <= len(found) <= 100  # an upper bound, yet not without any
@@ -52,7 +52,7 @@ def test_no_false_alarm_in_three_hours_at_the_default_rate() -> None:
 
 @pytest.mark.parametrize("mass", [0.3, 1.0, 3.0])
 def test_a_pick_is_found_where_it_begins(mass: float) -> None:
-    detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, INTERVAL)
+    detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, round(SLACK / INTERVAL))
     rng = np.random.default_rng(3)
     for k in range(400):
         load = mass if k >= 200 else 0.0
@@ -69,7 +69,7 @@ def test_a_pick_is_found_where_it_begins(mass: float) -> None:
 
 def test_a_drop_at_rest_and_one_in_motion_differ() -> None:
     for still in (True, False):
-        detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, INTERVAL)
+        detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, round(SLACK / INTERVAL))
         rng, S, I = np.random.default_rng(4), 0.0, 0.0
         for k in range(200):
             resting = still and 98 <= k < 103
@@ -85,7 +85,7 @@ def test_a_drop_at_rest_and_one_in_motion_differ() -> None:
 
 
 def test_an_unchanged_load_stays_so() -> None:
-    detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, INTERVAL)
+    detector = ChangeDetector(threshold(0.1, INTERVAL), 0.15, round(SLACK / INTERVAL))
     rng, S, I = np.random.default_rng(5), 0.0, 0.0
     for _ in range(5000):
         s = 200.0 + 10 * rng.standard_normal()
@@ -95,7 +95,7 @@ def test_an_unchanged_load_stays_so() -> None:
 
 
 def test_memory_is_constant_and_sums_stay_small() -> None:
-    detector = ChangeDetector(6.0, 0.15, INTERVAL)
+    detector = ChangeDetector(6.0, 0.15, round(SLACK / INTERVAL))
     for _ in range(3000):
         detector.add(1e9, 1e9, 1.0)
     assert len(detector.sums) == len(detector.speeds) == MEMORY

@@ -7,8 +7,15 @@ import pytest
 from tests.payload.cases import D3, FOUR, RATE, case, robot_of
 
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.payload.front_end import NARROW, STAGES, FrontEnd, Grid
-from deltadyn.payload.stretches import even_rows, recorded_grid, sampling_rate
+from deltadyn.payload.front_end import (
+    NARROW,
+    STAGES,
+    FrontEnd,
+    Grid,
+    even_rows,
+    recorded_grid,
+    sampling_rate,
+)
 
 
 @pytest.mark.parametrize("rate", [500.0, 1000.0, 2000.0, 4000.0, 1234.0])

@@ -10,9 +10,8 @@ from tests.payload.cases import D3, FOUR, RATE, case, coloured
 
 from deltadyn.errors import InputError
 from deltadyn.payload.bound import payload_column
-from deltadyn.payload.front_end import NARROW, STAGES, Grid
+from deltadyn.payload.front_end import NARROW, STAGES, Grid, recorded_grid
 from deltadyn.payload.noise import NoiseModel, filtered_autocovariance, window_scores
-from deltadyn.payload.stretches import recorded_grid
 
 
 @pytest.fixture(scope="module")

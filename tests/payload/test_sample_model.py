@@ -11,6 +11,7 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.payload.front_end import SampleModel
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import PassiveFriction
 
 RICH = {
     "stribeck": 1.0,
@@ -26,6 +27,7 @@ ROBOTS = [
     FOUR,
     FOUR.with_payload(0.4, (0.03, -0.02, 0.0), 1e-3).with_friction(**RICH),
     load_robot("abb-irb360-6-1600"),
+    D3.with_friction(passive=[PassiveFriction("elbow_swing", 0.02, 0.05)], load=0.02),
 ]
 
 

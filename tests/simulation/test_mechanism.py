@@ -18,9 +18,9 @@ from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics.friction import passive_friction
 from deltadyn.robot import Robot
 from deltadyn.simulation.drive.drivetrain import Drivetrain, accelerations_with_losses
-from deltadyn.simulation.plant.linear import solve_symmetric, times_symmetric
 from deltadyn.simulation.plant.machine import build_machine
 from deltadyn.simulation.plant.mechanism import Mechanism
+from deltadyn.simulation.plant.numerics import solve_symmetric, times_symmetric
 from deltadyn.simulation.presets import Preset
 
 ROUNDING = 1e-10  # relative to torques of some 100 N m

@@ -11,13 +11,15 @@ from scipy.integrate import solve_ivp
 from tests.traced.cases import circle, jax, jnp
 
 import deltadyn as dd
+from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.dynamics import FrictionTerms, packed_parameters
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation import screen_starts
 from deltadyn.robot import Robot
-from deltadyn.simulation.batch import simulate_batch, traced_rollout
+from deltadyn.robot.settings import PassiveFriction
+from deltadyn.simulation import Rollout, rollout, simulate_batch, traced_rollout
 from deltadyn.simulation.drive.reference import resampled
 from deltadyn.tracing import chosen_backend, doubles
 from deltadyn.validation.monte_carlo import (
@@ -51,14 +53,18 @@ def machines(count: int) -> FloatArray:
     return par
 
 
+def followed(par: FloatArray, controller: dd.PD, **options: Any) -> Rollout:
+    """Machines with these numbers on the motion; the controller sees their true rates."""
+    settings: dict[str, Any] = {"dt": 1 / RATE, "motion": motion(), "rates": "true", "substeps": 1}
+    return rollout(controller.robot, numbers=par, controller=controller, **{**settings, **options})
+
+
 def test_a_batch_follows_as_scipy_says() -> None:
     """One machine with another mass, integrated tick by tick by an adaptive method of order 8."""
     controller = dd.PDFeedforward(robot())
     heavier = robot().with_payload(robot().payload.mass + 0.5)
-    run = simulate_batch(
-        packed_parameters(heavier), motion(), controller, rate=RATE, keep=True, backend="jax"
-    )
-    t = run.t
+    run = followed(packed_parameters(heavier), controller, every=1, backend="jax")
+    t = run.t[:-1]
     now = resampled(robot(), motion(), t)
     fed = dd.inverse_dynamics(robot(), resampled(robot(), motion(), t + 0.5 / RATE))
     y, known = np.concatenate([now.q[0], now.qd[0]]), []
@@ -72,10 +78,11 @@ def test_a_batch_follows_as_scipy_says() -> None:
 
         y = solve_ivp(slope, (0, 1 / RATE), y, method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
     expected = np.array(known)
-    assert run.q_ticks is not None
     # a step of 2 ms of order 4 errs by 1e-9 rad here; the tracking error is 1e-3 rad
-    np.testing.assert_allclose(run.q_ticks, expected, atol=1e-8)
+    np.testing.assert_allclose(run.course_q[:-1], expected, atol=1e-8)
     error = now.q - expected
+    assert run.rms is not None
+    assert run.peak is not None
     np.testing.assert_allclose(run.rms, np.sqrt((error**2).mean(axis=0)), rtol=1e-4)
     np.testing.assert_allclose(run.peak, np.abs(error).max(axis=0), rtol=1e-4)
     np.testing.assert_allclose(run.q, y[:3], atol=1e-8)
@@ -85,15 +92,13 @@ def test_a_batch_follows_as_scipy_says() -> None:
 def test_both_backends_agree() -> None:
     start = motion().q[0] + np.linspace(0, 0.01, 5)[:, None]
     ours, known = (
-        simulate_batch(
-            machines(5), motion(), dd.PD(robot()), rate=RATE, q=start, substeps=2, backend=name
-        )
+        followed(machines(5), dd.PD(robot()), q=start, substeps=2, backend=name)
         for name in BACKENDS
     )
     for name in ("q", "qd", "rms", "peak"):
         a, b = getattr(ours, name), getattr(known, name)
         np.testing.assert_allclose(a, b, rtol=0, atol=AGREE * np.abs(b).max())
-    assert ours.q_ticks is None
+    assert ours.course_q.shape == (5, 0, 3)
     assert ours.lost == known.lost == 0
 
 
@@ -101,8 +106,62 @@ def test_machines_that_leave_the_workspace_are_counted() -> None:
     par = machines(2)
     torque = np.full((50, 3), 1e3)
     soft = dd.PD(robot(), stiffness=0.0, damping=0.0)
-    run = simulate_batch(par, motion(), soft, rate=RATE, torque=torque, backend="numpy")
+    run = followed(par, soft, forward=torque, backend="numpy")
     assert run.lost == 2
+
+
+@pytest.mark.parametrize("hold", ["step", "linear"])
+def test_arrays_of_jax_run_on_jax(hold: str) -> None:
+    """Friction in passive joints, own torques and a force; the states on the way are kept too."""
+    passive = robot().with_friction(
+        viscous=0.3,
+        coulomb=0.4,
+        smoothing=0.3,
+        passive=[PassiveFriction("elbow_swing", 0.02, 0.05)],
+    )
+    rng = np.random.default_rng(4)
+    q = motion().q[0] + 0.02 * rng.standard_normal((4, 3))
+    torque = rng.standard_normal((4, 8, 3))
+    options: dict[str, Any] = {"dt": 1 / RATE, "hold": hold, "every": 3}
+    known = rollout(passive, q, None, torque, external_force=[1.0, 2.0, 3.0], **options)
+    with doubles():
+        ours = rollout(
+            passive, jnp(q), None, jnp(torque), external_force=[1.0, 2.0, 3.0], **options
+        )
+    assert isinstance(ours.q, jax().Array)
+    for name in ("q", "qd", "course_q", "course_qd"):
+        a, b = np.asarray(getattr(ours, name)), getattr(known, name)
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=0, atol=AGREE * np.abs(b).max())
+
+
+def test_the_paths_of_a_measured_rate_agree() -> None:
+    """The extension where it is in use, NumPy and JAX: with tracking errors and kept states."""
+    start = motion().q[0] + np.linspace(0, 0.01, 5)[:, None]
+    options: dict[str, Any] = {"q": start, "rates": "measured", "every": 7, "substeps": 2}
+    runs = [followed(machines(5), dd.PD(robot()), backend=name, **options) for name in BACKENDS]
+    with kernels.switched_off():
+        runs.append(followed(machines(5), dd.PD(robot()), **options))
+    for name in ("q", "qd", "rms", "peak", "course_q", "course_qd"):
+        known = getattr(runs[0], name)
+        for other in runs[1:]:
+            found = getattr(other, name)
+            np.testing.assert_allclose(found, known, rtol=0, atol=AGREE * np.abs(known).max())
+
+
+def test_the_old_name_warns_and_gives_the_same() -> None:
+    par, controller = machines(2), dd.PDFeedforward(robot())
+    with pytest.warns(DeprecationWarning, match="simulate_batch is now rollout"):
+        old = simulate_batch(par, motion(), controller, rate=RATE, keep=True, backend="numpy")
+    new = followed(par, controller, every=1)
+    assert old.q_ticks is not None
+    np.testing.assert_array_equal(old.q_ticks, new.course_q.swapaxes(0, 1)[:-1])
+    np.testing.assert_array_equal(old.rms, new.rms)
+    np.testing.assert_allclose(old.t, new.t[:-1])
+    assert old.lost == 0
+    with pytest.warns(DeprecationWarning, match="simulate_batch"):
+        bare = simulate_batch(par, motion(), controller, rate=RATE, friction=False, backend="numpy")
+    assert not np.allclose(bare.rms, old.rms)
 
 
 def test_a_rollout_has_gradients() -> None:
@@ -178,7 +237,8 @@ def test_monte_carlo_of_tracking() -> None:
     )
     np.testing.assert_allclose(ours.rms, known.rms, rtol=1e-9)
     drawn = draw_machines(robot(), draws=5, **settings)
-    run = simulate_batch(drawn, motion(), dd.PDFeedforward(robot()), rate=RATE, backend="numpy")
+    run = followed(drawn, dd.PDFeedforward(robot()))
+    assert run.rms is not None
     np.testing.assert_allclose(known.rms, run.rms)
     np.testing.assert_allclose(known.expected, np.sqrt((run.rms**2).mean(axis=0)))
     assert known.lost == 0
@@ -214,14 +274,26 @@ def test_wrong_use_is_told() -> None:
     par, controller = machines(2), dd.PD(robot())
     with pytest.raises(InputError, match="backend is 'cuda'; allowed: 'auto', 'jax' or 'numpy'"):
         chosen_backend("cuda")
-    with pytest.raises(InputError, match=rf"shape of par is \[2, 9\]; allowed: \(N, {COUNT}\)"):
+    with pytest.raises(InputError, match=rf"shape of numbers is \[2, 9\]; .* or {COUNT} wide from"):
+        followed(par[:, :9], controller)
+    with pytest.raises(InputError, match=r"controller is 'PDGravity'; allowed: PD, PDFeedforward"):
+        followed(par, dd.PDGravity(robot()))
+    with pytest.raises(InputError, match=r"shape of forward .* a row per tick"):
+        followed(par, controller, forward=np.zeros((3, 3)))
+    with pytest.raises(InputError, match=r"rows of numbers is 2; allowed: 5, as its partners have"):
+        followed(par, controller, q=np.zeros((5, 3)))
+    with pytest.raises(InputError, match="rates is 'seen'; allowed: one of 'measured', 'true'"):
+        followed(par, controller, rates="seen")
+    with pytest.raises(InputError, match="q is None; allowed: the angles at the start"):
+        rollout(robot(), torque=np.zeros((2, 3)), dt=1e-3)
+    with pytest.raises(InputError, match="forward is 'ndarray'; allowed: a motion to follow"):
+        rollout(robot(), np.zeros(3), None, np.zeros((2, 3)), forward=np.zeros((2, 3)), dt=1e-3)
+    with pytest.raises(InputError, match="substeps is None; allowed: a whole number where numbers"):
+        jax().jit(lambda par: followed(par, controller, substeps=None).q)(jnp(par))
+    with pytest.warns(match="rollout"), pytest.raises(InputError, match="shape of par is"):
         simulate_batch(par[:, :9], motion(), controller)
-    with pytest.raises(InputError, match="controller is 'PDGravity'; allowed: PD or PDFeedforward"):
+    with pytest.warns(match="rollout"), pytest.raises(InputError, match="PD or PDFeedforward"):
         simulate_batch(par, motion(), dd.PDGravity(robot()))
-    with pytest.raises(InputError, match=r"shape of torque .* a row per tick"):
-        simulate_batch(par, motion(), controller, rate=RATE, torque=np.zeros((3, 3)))
-    with pytest.raises(InputError, match=r"shape of q is \[5, 3\]; allowed: \(3,\) or \(2, 3\)"):
-        simulate_batch(par, motion(), controller, q=np.zeros((5, 3)))
     with pytest.raises(InputError, match=r"covariance is None; allowed: .* with a Robot"):
         torque_spread(robot(), motion())
     with pytest.raises(InputError, match="parameter is 'nosuch'"):

@@ -168,10 +168,16 @@ def acceleration(
     tau: Components,
     friction: FrictionTerms | None,
     external: Components = (),
+    passive: Sequence[Component] = (),
 ) -> list[Component]:
-    """qdd of drive torques at q, qd, in rad/s^2; sharp Coulomb friction is zero at rest."""
+    """qdd of drive torques at q, qd, in rad/s^2; sharp Coulomb friction is zero at rest.
+
+    `passive` is what friction in the passive joints asks of the drives, in N m.
+    """
     pose = pose_of_joints(xp, par, q, qd, (0.0,) * len(qd))
     needed = torque(xp, par, pose, None, external)
+    if passive:
+        needed = [a + b for a, b in zip(needed, passive, strict=True)]
     M = terms_of(xp, par, pose).M
     given = list(tau)
     if friction is not None:

@@ -7,10 +7,13 @@ from deltadyn.payload.events import Pick
 from deltadyn.payload.forgetting import ForgettingEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.offline import PickLog, find_picks, product_mass
+from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, numbers_of
 
 __all__ = [
     "ColouredNoise",
     "EffectorLoad",
+    "EstimatorNumbers",
+    "EstimatorOptions",
     "ForgettingEstimator",
     "NoiseModel",
     "PayloadEstimator",
@@ -20,6 +23,7 @@ __all__ = [
     "cramer_rao",
     "effector_load",
     "find_picks",
+    "numbers_of",
     "payload_column",
     "product_mass",
 ]

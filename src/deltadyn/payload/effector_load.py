@@ -17,7 +17,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
-from deltadyn.payload.stretches import check_recording_of
+from deltadyn.payload.front_end import check_recording_of
 from deltadyn.recording.prepare.data import prepare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot

@@ -1,36 +1,29 @@
-"""The payload's mass online: one sample at a time, constant memory, with its standard deviation."""
+"""The payload's mass online: one sample at a time, constant memory, with its standard deviation.
+
+A sample passes the intake (checks, short gaps), the front end (filters and model), the whitener
+(what a residual says of the mass) and the search for a change of the mass, in this order.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from deltadyn.errors import InputError
-from deltadyn.payload.events import (
-    CALM,
-    CONFIRM,
-    LEFT,
-    LOST_GRIP,
-    MIXED,
-    PICK,
-    RELEASE,
-    SAME,
-    SMALL,
-    Change,
-    ChangeDetector,
-    Pick,
-    threshold,
-)
-from deltadyn.payload.front_end import FrontEnd, Grid, GridSample
-from deltadyn.payload.intake import Intake
+from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Change, ChangeDetector, Pick
+from deltadyn.payload.front_end import GAP, FrontEnd, GridSample
 from deltadyn.payload.noise import NoiseModel, Weighed
+from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, noise_for, numbers_of
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
 APART = 4  # samples per residual from which the search has a sample of its own
-SETTLE = 0.008  # s after a change, besides the filter's delay, from which residuals count
+OFF = 0.1  # of a sample time: steps within it are on time; others are counted
+
+Row = tuple[Any, Any, Any, Any]  # q, qd or None, qdd or None, tau
 
 
 class PayloadEstimator:
@@ -44,42 +37,47 @@ class PayloadEstimator:
     def __init__(
         self,
         robot: Any,
+        options: EstimatorOptions | None = None,
         *,
-        rate: float = 2000.0,
         noise: NoiseModel | None = None,
-        form: str = "acceleration",
-        events: bool = True,
-        false_alarms: float = 0.1,
-        rest_speed: float = 0.15,
+        **fields: Any,
     ) -> None:
-        """`robot` is an identified Robot or a fit; `false_alarms` are per hour, at most.
+        """`robot` is an identified Robot or a fit, `noise` that of its empty recording.
 
-        `form="momentum"` needs no acceleration. `events=False` takes all samples for one load. A
-        load that goes while the platform moves faster than `rest_speed` (m/s) was lost.
+        Keywords are single fields of `options`: rate, form, events, false_alarms, rest_speed.
         """
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-        grid = Grid.of(rate, form)
-        self.robot = own
-        self.noise = NoiseModel.assumed(own, rate=rate, form=form) if noise is None else noise
-        _check_noise(self.noise, own, grid)
-        if not rest_speed > 0:
-            raise InputError("rest_speed", rest_speed, "above 0 m/s")
-        self.grid, self.events = grid, bool(events)
-        self.threshold = self.noise.tails * threshold(false_alarms, grid.interval)
-        self.front = FrontEnd(own, grid)
+        chosen = EstimatorOptions.of(options, **fields)
+        self.robot, self.noise = own, noise_for(own, noise, chosen)
+        self.numbers = numbers_of(own, self.noise, chosen)
+        self.grid, self.events = self.noise.grid, self.numbers.events
+        self.front = FrontEnd(own, self.grid)
         self.whitener = self.noise.whitener()
-        self.detector = ChangeDetector(self.threshold, float(rest_speed), grid.interval)
-        self.intake = Intake(own, grid.rate)
+        n = self.numbers
+        self.detector = ChangeDetector(n.limit, n.rest_speed, n.slack)
+        self.intake = Intake(own, n)
         self.reset()
 
     @classmethod
-    def from_fit(cls, fit: Any, recording: Recording, **options: Any) -> PayloadEstimator:
-        """The estimator of an identified robot, with the noise of an empty recording of it."""
-        form, rate = options.get("form", "acceleration"), options.get("rate")
-        noise = NoiseModel.of(fit, recording, form=form, rate=rate)
-        return cls(fit, noise=noise, **{**options, "rate": noise.grid.rate})
+    def from_fit(
+        cls,
+        fit: Any,
+        recording: Recording,
+        options: EstimatorOptions | None = None,
+        *,
+        rate: float | None = None,
+        **fields: Any,
+    ) -> PayloadEstimator:
+        """The estimator of an identified robot, with the noise of an empty recording of it.
+
+        `rate` (Hz) is that of the options, or of the recording where none is given.
+        """
+        chosen = EstimatorOptions.of(options, **fields)
+        own = options.rate if rate is None and options is not None else rate
+        noise = NoiseModel.of(fit, recording, form=chosen.form, rate=own)
+        return cls(fit, replace(chosen, rate=noise.grid.rate), noise=noise)
 
     def reset(self, reason: str = "new") -> None:
         """Forget samples and picks; the filters take their first moments anew."""
@@ -96,9 +94,9 @@ class PayloadEstimator:
         self.status = reason
         self.loaded = not self.events
         self._S = self._I = 0.0
-        self._age = CALM  # residuals since the load, or its absence, began
+        self._age = self.numbers.calm  # residuals since the load, or its absence, began
         self._lost, self._before = False, 0.0
-        self._skip = self.grid.warm_up
+        self._skip = self.numbers.warm_up
         self._start = self._detected = math.nan
         self._announced: bool | None = None
         self._pending = False
@@ -117,6 +115,11 @@ class PayloadEstimator:
         if not self.loaded:
             return self.noise.zero
         return self.noise.std(self._I, self.mass)
+
+    @property
+    def threshold(self) -> float:
+        """z that a change must pass."""
+        return self.numbers.limit
 
     @property
     def time(self) -> float:
@@ -194,7 +197,7 @@ class PayloadEstimator:
 
     def _search(self) -> None:
         if not self.loaded:
-            if self._announced is not False and self._age >= CALM:
+            if self._announced is not False and self._age >= self.numbers.calm:
                 change = self.detector.search_rise()
                 if change is not None:
                     self._picked(change)
@@ -206,15 +209,15 @@ class PayloadEstimator:
 
     def _picked(self, change: Change) -> None:
         """A load on an empty robot: a pick, or what was left after a lost grip."""
-        left = self._lost and self._age <= LEFT
-        if left and change.mass < SMALL * self._before:
+        left = self._lost and self._age <= self.numbers.left
+        if left and change.mass < self.numbers.small * self._before:
             self.detector.restart()  # the gears still swing
             return
         if self._announced and not left:
             return
         self._lost = False
         self.event = None if left else PICK
-        self._begin(change, MIXED)
+        self._begin(change, self.numbers.mixed)
 
     def _changed(self, change: Change) -> None:
         """A load that changed: it went, or there is more of it."""
@@ -223,7 +226,7 @@ class PayloadEstimator:
         if change.mass * rest_I > rest_S:
             self._risen(change)
             return
-        if change.age < CONFIRM:
+        if change.age < self.numbers.confirm:
             return
         self._S, self._I = rest_S, rest_I
         self._before, when = self.mass, self._when(change)
@@ -238,15 +241,15 @@ class PayloadEstimator:
         """More than before: the filter's last share of this pick, or another one."""
         if self._announced is not None:
             return  # the gripper says when it picks
-        if self._age > SAME:
-            if change.age < CONFIRM:
+        if self._age > self.numbers.same:
+            if change.age < self.numbers.confirm:
                 return
             self._close(PICK, self._when(change))
             self.event = PICK
-            self._begin(change, MIXED)
+            self._begin(change, self.numbers.mixed)
             return
         start, detected = self._start, self._detected
-        self._begin(change, MIXED)
+        self._begin(change, self.numbers.mixed)
         self._start, self._detected = start, detected
 
     def _begin(self, change: Change, mixed: int) -> None:
@@ -271,7 +274,7 @@ class PayloadEstimator:
             return
         self._S = self._I = 0.0
         self.detector.reset()
-        self._skip = max(self._skip, math.ceil((self.grid.delay + SETTLE) / self.grid.interval))
+        self._skip = max(self._skip, self.numbers.settle)
 
     def _when(self, change: Change) -> float:
         return self.intake.t - change.age * self.grid.interval - self.grid.delay
@@ -286,12 +289,175 @@ class PayloadEstimator:
             del self.picks[0]
 
 
-def _check_noise(noise: NoiseModel, robot: Robot, grid: Grid) -> None:
-    if not isinstance(noise, NoiseModel):
-        raise InputError("noise", type(noise).__name__, "a NoiseModel")
-    if len(noise.deviation) != robot.dof:
-        allowed = f"{robot.dof}, as robot {robot.name!r} has"
-        raise InputError("axes of the noise model", len(noise.deviation), allowed)
-    if noise.grid != grid:
-        allowed = f"{grid.rate:g} Hz in the form {grid.form!r}, as the estimator has"
-        raise InputError("noise model", f"{noise.grid.rate:g} Hz, {noise.grid.form}", allowed)
+class Intake:
+    """Checks samples and their times, and fills gaps of a few samples by a straight line.
+
+    Refused with an InputError, nothing changed: values that are not finite, another number of
+    axes, times that do not run forward, a rate other than that of the estimator, an arm's angle
+    that jumped. A pause of more than ten sample times makes the estimator begin anew, and so do
+    angles that stay where they jumped to.
+    """
+
+    def __init__(self, robot: Robot, numbers: EstimatorNumbers) -> None:
+        self.robot, self.dof, self.rate = robot, robot.dof, numbers.rate
+        self.reach, self.patience = numbers.reach, numbers.patience
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget times and samples."""
+        self.t = self.before = math.nan
+        self.timed = False
+        self.last: list[float] | None = None
+        self.pattern: tuple[bool, bool] | None = None
+        self.bridged = 0
+        self.wrong = 0
+        self.wrong_time = 0.0
+        self.jumped = 0
+        self.message = ""
+
+    def rows(
+        self,
+        q: Sequence[float],
+        qd: Sequence[float] | None,
+        qdd: Sequence[float] | None,
+        tau: Sequence[float],
+        t: float | None,
+    ) -> list[Row] | None:
+        """The samples to take, the missing ones before the given; None where a gap is too long."""
+        q, tau = self._axes("q", q), self._axes("tau", tau)
+        if qd is not None:
+            qd = self._axes("qd", qd)
+        if qdd is not None:
+            qdd = self._axes("qdd", qdd)
+        given = (qd is not None, qdd is not None)
+        if given != self.pattern:
+            self._check_pattern(given)
+        try:
+            total = sum(q) + sum(tau) + (sum(qd) if qd else 0.0) + (sum(qdd) if qdd else 0.0)
+        except TypeError:
+            total = math.nan
+        if not math.isfinite(total):
+            self._refuse_values({"q": q, "qd": qd, "qdd": qdd, "tau": tau})
+        stayed = self._check_jump(q)
+        missing = self._missing(t)
+        self.pattern = given
+        if stayed:
+            self.message = f"angles that jumped and stayed, {self._when()}: begun anew"
+        if missing is None or stayed:
+            return None
+        row = (q, qd, qdd, tau)
+        if not missing or self.last is None:
+            self.last = row  # type: ignore[assignment]
+            return [row]
+        self.bridged += missing
+        rows = [_between(self.last, row, k / (missing + 1)) for k in range(1, missing + 1)]
+        self.last = row  # type: ignore[assignment]
+        return [*rows, row]
+
+    def first(self, *row: Any) -> list[Row]:
+        """The sample after a gap, as the first of a new stretch."""
+        q, qd, qdd, tau = (None if x is None else _floats(x) for x in row)
+        self.last = (q, qd, qdd, tau)  # type: ignore[assignment]
+        return [(q, qd, qdd, tau)]
+
+    def _axes(self, name: str, values: Sequence[float]) -> list[float]:
+        try:
+            x = _floats(values)
+        except TypeError:
+            raise InputError(name, values, f"{self.dof} numbers") from None
+        if len(x) != self.dof:
+            allowed = f"{self.dof} numbers, as robot {self.robot.name!r} has axes"
+            raise InputError(f"number of values in {name}", len(x), allowed)
+        return x
+
+    def _check_pattern(self, given: tuple[bool, bool]) -> None:
+        if given == (False, True):
+            raise InputError("qd", None, "the rates, where accelerations are given")
+        if self.pattern is not None:
+            names = {True: "given", False: "None"}
+            text = f"qd {names[given[0]]}, qdd {names[given[1]]}"
+            raise InputError("rates", text, "as in the first sample, or reset() before")
+
+    def _refuse_values(self, values: dict[str, Sequence[float] | None]) -> None:
+        for name, x in values.items():
+            for axis, value in enumerate(x or ()):
+                if not isinstance(value, int | float) or not math.isfinite(value):
+                    allowed = "a finite number; the sample was not used"
+                    raise InputError(name, value, allowed, where=f"axis {axis + 1}, {self._when()}")
+
+    def _check_jump(self, q: list[float]) -> bool:
+        """Refuse an angle that jumped; whether it has stayed there for long enough to be true."""
+        if self.last is None:
+            return False
+        before: Any = self.last[0]
+        for axis in range(3):
+            if abs(q[axis] - before[axis]) > self.reach:
+                self.jumped += 1
+                if self.jumped >= self.patience:
+                    self.jumped = 0
+                    return True
+                allowed = (
+                    f"within {self.reach:.3g} rad of {before[axis]:.4g}; the sample was not used"
+                )
+                raise InputError("q", q[axis], allowed, where=f"axis {axis + 1}, {self._when()}")
+        self.jumped = 0
+        return False
+
+    def _missing(self, t: float | None) -> int | None:
+        """How many samples are missing before this one; None: too many."""
+        if t is None:
+            if self.timed:
+                raise InputError("t", None, "a time, as the samples before had, or reset() before")
+            self.t = 0.0 if math.isnan(self.t) else self.t + 1 / self.rate
+            return 0
+        if not isinstance(t, int | float) or not math.isfinite(t):
+            raise InputError("t", t, "a finite number of s; the sample was not used")
+        if math.isnan(self.t):
+            self.t, self.timed = float(t), True
+            return 0
+        if not self.timed:
+            raise InputError("t", t, "None, as in the samples before, or reset() before")
+        step = t - self.t
+        if step <= 0:
+            raise InputError("t", t, f"above {self.t:.6f} s; the sample was not used")
+        length = step * self.rate
+        self._check_rate(length)
+        self.before, self.t = self.t, float(t)
+        if length > GAP:
+            self.message = f"a pause of {step:.3g} s before t = {t:.6g} s: begun anew"
+            return None
+        return max(round(length) - 1, 0)
+
+    def _check_rate(self, length: float) -> None:
+        """Twenty steps in a row that are all too long or all too short are another rate."""
+        if abs(length - 1) <= OFF:
+            self.wrong, self.wrong_time = 0, 0.0
+            return
+        self.wrong += 1
+        self.wrong_time += length
+        if self.wrong >= self.patience:
+            found = self.wrong / self.wrong_time * self.rate
+            self.wrong, self.wrong_time = 0, 0.0
+            if abs(found / self.rate - 1) > OFF:
+                allowed = f"{self.rate:g} Hz; make an estimator for the new rate"
+                raise InputError("rate of the samples", found, allowed, where=self._when())
+
+    def _when(self) -> str:
+        return "the first sample" if math.isnan(self.t) else f"t = {self.t:.6g} s"
+
+
+def _floats(values: Sequence[float]) -> list[float]:
+    tolist = getattr(values, "tolist", None)
+    x = tolist() if callable(tolist) else list(values)
+    if not isinstance(x, list):
+        raise TypeError("one value per axis")
+    return x
+
+
+def _between(old: Any, new: Row, share: float) -> Row:
+    """A sample on the straight line between two."""
+    a, b, c, d = (
+        None if x is None else [(1 - share) * u + share * v for u, v in zip(w, x, strict=True)]
+        for w, x in zip(old, new, strict=True)
+    )
+    return a, b, c, d

@@ -82,10 +82,9 @@ def threshold(false_alarms: float, interval: float) -> float:
 class ChangeDetector:
     """The last residuals' S and I, and the tests of all windows on them; constant memory."""
 
-    def __init__(self, limit: float, rest_speed: float, interval: float) -> None:
-        self.limit = limit
-        self.slack = round(SLACK / interval)
-        self.rest_speed = rest_speed
+    def __init__(self, limit: float, rest_speed: float, slack: int) -> None:
+        """`limit` is the z that a change must pass, `slack` how far its begin may be off."""
+        self.limit, self.rest_speed, self.slack = limit, rest_speed, slack
         self.reset()
 
     def reset(self) -> None:

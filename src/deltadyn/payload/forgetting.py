@@ -12,8 +12,8 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.payload.front_end import SampleModel
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.mechanism import pose_of
+from deltadyn.simulation.plant.numerics import Floats
 
 FORGETTING = 0.998  # per sample at 2 kHz: a memory of 0.25 s
 START = 1e3  # kg^2: nothing is known at the start

@@ -10,105 +10,32 @@ the angles: 1 N m on quick moves.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from deltadyn.arrays import Component
+import numpy as np
+
+from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
+from deltadyn.dynamics.terms import term_components
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.limbs import Pose
+from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.mechanism import pose_of
 
-# Dual numbers over any objects with arithmetic: a value and its rate along a direction.
-
-
-class Dual:
-    """value + rate * epsilon; arithmetic carries the derivative along."""
-
-    __slots__ = ("rate", "value")
-
-    def __init__(self, value: Any, rate: Any = 0.0) -> None:
-        self.value = value
-        self.rate = rate
-
-    def __add__(self, other: Any) -> Dual:
-        b = _dual(other)
-        return Dual(self.value + b.value, self.rate + b.rate)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Dual:
-        b = _dual(other)
-        return Dual(self.value - b.value, self.rate - b.rate)
-
-    def __rsub__(self, other: Any) -> Dual:
-        return _dual(other) - self
-
-    def __mul__(self, other: Any) -> Dual:
-        b = _dual(other)
-        return Dual(self.value * b.value, self.value * b.rate + self.rate * b.value)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Dual:
-        b = _dual(other)
-        ratio = self.value / b.value
-        return Dual(ratio, (self.rate - ratio * b.rate) / b.value)
-
-    def __rtruediv__(self, other: Any) -> Dual:
-        return _dual(other) / self
-
-    def __neg__(self) -> Dual:
-        return Dual(-self.value, -self.rate)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.value < _dual(other).value
-
-
-def dual_namespace(xp: Any) -> Any:
-    """`sqrt`, `cos`, `sin` and `where` of dual numbers whose parts the namespace `xp` handles."""
-
-    def sqrt(x: Any) -> Dual:
-        a = _dual(x)
-        root = xp.sqrt(a.value)
-        return Dual(root, a.rate / (2 * root))
-
-    def cos(x: Any) -> Dual:
-        a = _dual(x)
-        return Dual(xp.cos(a.value), -(xp.sin(a.value) * a.rate))
-
-    def sin(x: Any) -> Dual:
-        a = _dual(x)
-        return Dual(xp.sin(a.value), xp.cos(a.value) * a.rate)
-
-    def where(condition: Any, yes: Any, no: Any) -> Dual:
-        a, b = _dual(yes), _dual(no)
-        if _equal(a.rate, b.rate):
-            return Dual(xp.where(condition, a.value, b.value), a.rate)
-        return Dual(xp.where(condition, a.value, b.value), xp.where(condition, a.rate, b.rate))
-
-    return SimpleNamespace(sqrt=sqrt, cos=cos, sin=sin, where=where)
-
-
-def _dual(value: Any) -> Dual:
-    return value if isinstance(value, Dual) else Dual(value)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return isinstance(a, int | float) and isinstance(b, int | float) and a == b
-
-
-# Nominal torque and payload column of one sample, as straight-line Python over floats.
+# Torque without payload and payload column of one sample, as straight-line Python over floats.
 #
 # The torque without payload and the column c with tau = tau_0 + m c come from the one source of the
-# exact model. On floats this takes some ten microseconds; arrays of one sample take a millisecond.
+# exact model, which is run once on symbols and compiled to a function of floats. Measured on the
+# 3-DOF robot this takes 11.5 us a sample. The compiled kernels take as long (11.7 us), because the
+# samples come one by one as floats, arrays have to be made of them, and the speed is a kernel of its
+# own; the same source on floats takes 9 times, NumPy's arrays of one sample 80 times as long.
 
 
 SHARP = 1e-6  # rad/s: of passive joints whose friction names no smoothing
@@ -208,28 +135,17 @@ def _accelerated(robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector) ->
 
 
 def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
-    """tau = d/dt (M qd) - Md qd + h, where Md qd is the rate of M(q) v at v = qd held."""
+    """The momentum form: tau = d/dt (M qd) + g - C^T qd.
+
+    It follows from tau = M qdd + C qd + g with Md = C + C^T, as Md - 2C is skew.
+    """
     par, dof = exact_parameters(robot), robot.dof
-    pose, zero = pose_of(SYMBOLS, par.limbs, q, qd), (0.0,) * dof
-    xp = dual_namespace(SYMBOLS)
-    moving = pose_of(
-        xp,
-        par.limbs,
-        tuple(Dual(q[i], qd[i]) for i in range(dof)),
-        tuple(Dual(qd[i]) for i in range(dof)),
-    )
-    held = tuple(Dual(qd[i]) for i in range(dof))
+    pose = pose_of(SYMBOLS, par.limbs, q, qd)
 
     def terms(parameters: ExactParameters) -> tuple[list[Component], list[Component]]:
-        h = inverse_dynamics(
-            SYMBOLS, parameters, pose.c, pose.s, qd, zero, pose.p, pose.pd, pose.pdd
-        )
-        weightless = replace(parameters, gravity=0.0)
-        rest = inverse_dynamics(
-            xp, weightless, moving.c, moving.s, zero, held, moving.p, zero, moving.pd
-        )
-        both = [x if isinstance(x, Dual) else Dual(x) for x in rest]
-        return [h[i] - both[i].rate for i in range(dof)], [x.value for x in both]
+        x = term_components(SYMBOLS, parameters, pose.c, pose.s, qd, pose.p, pose.pd)
+        rest = [x.g[i] - sum(x.C[j][i] * qd[j] for j in range(dof)) for i in range(dof)]
+        return rest, [sum(x.M[i][j] * qd[j] for j in range(dof)) for i in range(dof)]
 
     tau, momentum = terms(par)
     column, momentum_column = terms(payload_parameters(robot))
@@ -359,6 +275,24 @@ class Grid:
         return math.ceil((self.delay + WARM_UP * self.spread) / self.interval)
 
 
+def direction_gain(robot: Robot) -> float:
+    """1 / smoothing (s/rad) of a rate's direction tanh(qd / smoothing)."""
+    return 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING)
+
+
+# The first filter packs its state into one flat tuple of floats, because the filter is one
+# straight-line function from (sample, old state) to the new state. With n axes and m channels
+# x = (q, tau [, qd [, qdd]]), n values each, so m = 2n to 4n:
+#
+#     state = (stage 1: m values, ..., stage 4: m values,    stage k:  y_k += a (y_(k-1) - y_k)
+#              direction 1: n values, ..., direction 4: n)   the same filter on tanh(qd / smoothing)
+#
+# So the filtered channels are state[3m : 4m], with q at 0, tau at n, qd at 2n and qdd at 3n in it,
+# and the filtered directions are state[-n:]. Three states in a row, `before`, `last`, `state`, give
+# central differences at `last`: qd = (q+ - q-) rate / 2, qdd = (q+ - 2q + q-) rate^2. The direction
+# needs one stage less where it is made of a difference of the first stage, so both have one delay.
+
+
 class FrontEnd:
     """The filters' state; `push` takes a sample and gives a residual at every `grid.step`-th."""
 
@@ -366,7 +300,7 @@ class FrontEnd:
         self.robot, self.grid = robot, grid
         self.model = SampleModel.of(robot.with_payload(0.0, robot.payload.offset))
         self.dof, self.gain, self.narrow_gain = robot.dof, grid.gain, grid.narrow_gain
-        self.over_smoothing = 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING)
+        self.over_smoothing = direction_gain(robot)
         self.reset()
 
     def reset(self) -> None:
@@ -417,7 +351,7 @@ class FrontEnd:
         n, m = self.dof, len(x)
         per = self.over_smoothing * (1.0 if has_qd else self.grid.rate)
         self.filter, self.channels = _first_filter(n, m, has_qd, self.gain, per), m
-        self.state = (*(x * STAGES), *([0.0] * (n * STAGES)))
+        self.state = (*(x * STAGES), *([0.0] * (n * STAGES)))  # as if x had been there for long
         self.before = self.last = self.state
 
     def _narrowed(self, sample: GridSample) -> GridSample:
@@ -434,7 +368,8 @@ class FrontEnd:
     def _residual(self, has_qd: bool, has_qdd: bool) -> GridSample | None:
         """One sample behind the newest, where central differences hold."""
         n, m, rate = self.dof, self.channels, self.grid.rate
-        new, mid, old = (x[3 * m : 4 * m] for x in (self.state, self.last, self.before))
+        last_stage = slice((STAGES - 1) * m, STAGES * m)
+        new, mid, old = (x[last_stage] for x in (self.state, self.last, self.before))
         s = self.state[-n:]
         q, tau = mid[:n], mid[n : 2 * n]
         qd: Sequence[float]
@@ -460,7 +395,7 @@ class FrontEnd:
 
     def _sum_torque(self) -> None:
         """Trapezoids of the filtered torque since the last residual."""
-        first = 3 * self.channels + self.dof
+        first = (STAGES - 1) * self.channels + self.dof  # tau in the last stage
         old, new = self.before, self.last
         self.torque_sum = [
             y + 0.5 * (old[i] + new[i]) for i, y in enumerate(self.torque_sum, start=first)
@@ -469,7 +404,11 @@ class FrontEnd:
     def _momentum_residual(
         self, q: Sequence[float], qd: Sequence[float], s: Sequence[float]
     ) -> GridSample | None:
-        """The mean torque of an interval against the change of momentum over it."""
+        """The mean torque of an interval against the change of momentum over it.
+
+        mean tau - (P+ - P-) / interval - mean rest = m ((C+ - C-) / interval + mean column), with P
+        and C the momenta of the robot and of one kg at the ends of the interval.
+        """
         answer, last = self.model.momentum_at(q, qd, s), self.answer
         tau, self.torque_sum = self.torque_sum, [0.0] * self.dof
         self.answer = answer
@@ -494,6 +433,7 @@ def _first_filter(n: int, m: int, has_qd: bool, a: float, per: float) -> Functio
     """
 
     def trace(inputs: Sequence[Any]) -> list[Any]:
+        # the flat arguments: the sample, four stages of it, four stages of directions
         x, rest = list(inputs[:m]), list(inputs[m:])
         old = [rest[k * m : (k + 1) * m] for k in range(STAGES)]
         directions = [rest[STAGES * m + k * n : STAGES * m + (k + 1) * n] for k in range(STAGES)]
@@ -514,3 +454,135 @@ def _first_filter(n: int, m: int, has_qd: bool, a: float, per: float) -> Functio
         return [value for row in (*new, *turned) for value in row]
 
     return straight_line(m * (1 + STAGES) + n * STAGES, trace)
+
+
+# A recording on the grid: residuals and payload columns of all its stretches.
+
+
+GAP = 10.0  # sample times: a longer pause parts the samples
+
+
+@dataclass(frozen=True, eq=False)
+class GridSeries:
+    """Residuals r (M, dof), columns c, rates qd and platform speeds; `starts` of stretches.
+
+    `t` (M,) is when a residual was known, `grid.delay` after what it speaks of.
+    """
+
+    grid: Grid
+    t: FloatArray
+    r: FloatArray
+    c: FloatArray
+    qd: FloatArray
+    speed: FloatArray
+    starts: tuple[int, ...]
+
+
+def recorded_grid(
+    robot: Robot, recording: Recording, *, rate: float | None = None, form: str = "acceleration"
+) -> GridSeries:
+    """All residuals of a recording, without those of the filter's first moments.
+
+    `rate` (Hz) is that of the recording where it is left out. Measured rates are used where the
+    recording has both; else they come from the angles.
+    """
+    check_recording_of(robot, recording)
+    own = sampling_rate(recording) if rate is None else rate
+    grid = Grid.of(own, form)
+    front = FrontEnd(robot, grid)
+    times: list[float] = []
+    samples: list[GridSample] = []
+    starts: list[int] = []
+    waiting = 0
+    for t, row, new in even_rows(recording, grid.rate):
+        if new:
+            front.reset()
+            waiting = grid.warm_up
+            starts.append(len(samples))
+        sample = front.push(*row)
+        if sample is None:
+            continue
+        if waiting:
+            waiting -= 1
+            continue
+        times.append(t)
+        samples.append(sample)
+    shape = (-1, robot.dof)
+    columns = [np.array([getattr(x, name) for x in samples]) for name in GridSample._fields]
+    r, c, qd = (column.reshape(shape) for column in columns[:3])
+    kept = tuple(start for start in starts if start < len(samples))
+    return GridSeries(grid, np.array(times), r, c, qd, columns[3], kept)
+
+
+class Sample(NamedTuple):
+    """One sample, each (dof,): rad, rad/s, rad/s^2, N m; rates that are not measured are None."""
+
+    q: list[float]
+    qd: list[float] | None
+    qdd: list[float] | None
+    tau: list[float]
+
+
+class EvenRow(NamedTuple):
+    """A sample at a time in s, and whether a stretch begins with it."""
+
+    t: float
+    sample: Sample
+    new: bool
+
+
+def even_rows(recording: Recording, rate: float) -> Iterator[EvenRow]:
+    """The samples of a recording at an even rate (Hz); missing rows are interpolated.
+
+    Up to ten sample times are bridged by a straight line, as `identify` does.
+    """
+    measured = recording.qd is not None and recording.qdd is not None
+    parts = [recording.q, recording.tau]
+    if measured:
+        parts += [recording.qd, recording.qdd]  # type: ignore[list-item]
+    values = np.concatenate(parts, axis=1)
+    dof, last, before = recording.dof, None, None
+    for t, row in zip(recording.t.tolist(), values, strict=True):
+        new = last is None or t - last > GAP / rate
+        if not new and last is not None and before is not None:
+            missing = round((t - last) * rate) - 1
+            for k in range(1, missing + 1):
+                share = k / (missing + 1)
+                between = (1 - share) * before + share * row
+                sample = _split(between, dof, measured)
+                yield EvenRow(last + share * (t - last), sample, False)
+        yield EvenRow(t, _split(row, dof, measured), new)
+        last, before = t, row
+
+
+def sampling_rate(recording: Recording) -> float:
+    """The rate of a recording in Hz, to three digits: clocks jitter."""
+    step = recording.sample_time
+    if not step > 0:
+        raise InputError("sample time", step, "above 0 s", where=recording.name)
+    return float(f"{1 / step:.3g}")
+
+
+def check_recording_of(robot: Robot, recording: object) -> None:
+    """A recording of a robot with as many axes, with times that run forward and finite values."""
+    if not isinstance(recording, Recording):
+        raise InputError("recording", type(recording).__name__, "a Recording")
+    if recording.dof != robot.dof:
+        allowed = f"{robot.dof}, as robot {robot.name!r} has"
+        raise InputError("axes of the recording", recording.dof, allowed)
+    bad = np.flatnonzero(~np.isfinite(np.column_stack([recording.t, recording.q, recording.tau])))
+    if bad.size:
+        row = int(bad[0]) // (1 + 2 * recording.dof)
+        raise InputError("recording", "NaN", "finite values", where=f"row {row}")
+    back = np.flatnonzero(np.diff(recording.t) <= 0)
+    if back.size:
+        value = float(recording.t[back[0] + 1])
+        raise InputError("t", value, "times that run forward", where=f"row {back[0] + 1}")
+
+
+def _split(row: FloatArray, dof: int, measured: bool) -> Sample:
+    """A row of q, tau and, where they are measured, qd and qdd."""
+    x = row.tolist()
+    if not measured:
+        return Sample(x[:dof], None, None, x[dof : 2 * dof])
+    return Sample(x[:dof], x[2 * dof : 3 * dof], x[3 * dof :], x[dof : 2 * dof])

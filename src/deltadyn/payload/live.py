@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.packing import SEQUENCES, Batch, MalformedError, unpack
+from deltadyn.payload.settings import EstimatorOptions
 from deltadyn.recording.read import CONVENTIONS
 from deltadyn.robot import Robot
 
@@ -167,8 +168,9 @@ class LiveEstimator:
 
     `take(item)` gives the updates of an item: `Event`, `Reading` (every `every` seconds of the
     stream; None: none) and `Notice`. `counts` says what happened. Without an `estimator` one is
-    made for the sample time of the first batch, from `noise` and the options of
-    `PayloadEstimator`. `convention` is that of the angles and torques in the messages.
+    made for the sample time of the first batch, from `noise` and `options`, whose single fields
+    may be keywords; `rate` (Hz) or `options` give that sample time instead. `convention` is that
+    of the angles and torques in the messages.
     """
 
     def __init__(
@@ -179,7 +181,9 @@ class LiveEstimator:
         noise: NoiseModel | None = None,
         every: float | None = 1.0,
         convention: str = "controller",
-        **options: Any,
+        options: EstimatorOptions | None = None,
+        rate: float | None = None,
+        **fields: Any,
     ) -> None:
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
@@ -192,11 +196,14 @@ class LiveEstimator:
             allowed = f"{own.dof}, as robot {own.name!r} has"
             raise InputError("axes of the estimator", estimator.robot.dof, allowed)
         self.robot, self.every, self.convention = own, every, convention
-        self._options = {**options, "noise": noise}
-        self._learns = estimator is None and noise is None and "rate" not in options
+        if rate is None and options is None and noise is not None:
+            rate = noise.grid.rate
+        self._options = EstimatorOptions.of(options, **fields)
+        if rate is not None:
+            self._options = replace(self._options, rate=rate)
+        self._learns = estimator is None and rate is None and options is None
         if estimator is None:
-            rate = options.get("rate", 2000.0 if noise is None else noise.grid.rate)
-            made = PayloadEstimator(own, **{**self._options, "rate": rate})  # checks the options
+            made = PayloadEstimator(own, self._options, noise=noise)  # checks the options
             estimator = None if self._learns else made
         self.estimator = estimator
         self.counts = Counts()
@@ -270,7 +277,7 @@ class LiveEstimator:
         if step < SHORTEST:
             raise InputError("sample_time", step, f"at least {SHORTEST:g} s")
         rate = float(f"{1 / step:.4g}")
-        self.estimator = PayloadEstimator(self.robot, **{**self._options, "rate": rate})
+        self.estimator = PayloadEstimator(self.robot, replace(self._options, rate=rate))
         self._wrong_rates = 0
         self._forget()
 

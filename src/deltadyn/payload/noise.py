@@ -18,8 +18,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.events import WINDOWS
-from deltadyn.payload.front_end import NARROW, STAGES, Grid
-from deltadyn.payload.stretches import recorded_grid
+from deltadyn.payload.front_end import NARROW, STAGES, Grid, recorded_grid
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import REFERENCE_ACCELERATION, axis_inertia
@@ -176,6 +175,20 @@ class NoiseModel:
         """The part of it that more samples do not lower, in kg."""
         return math.hypot(self.gain * mass, self.zero)
 
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """Of the independent e_k, dispersion included, in (N m)^2."""
+        return self._dispersed(self.deviation)
+
+    @property
+    def friction_variances(self) -> tuple[float, ...]:
+        """What is added to them at a reversal, dispersion included, in (N m)^2."""
+        return self._dispersed(self.friction)
+
+    def _dispersed(self, deviations: tuple[float, ...]) -> tuple[float, ...]:
+        d2 = self.dispersion**2
+        return tuple(d2 * x * x for x in deviations)
+
     def whitener(self) -> Whitener:
         """Weighs residuals one by one."""
         return Whitener(self)
@@ -202,13 +215,8 @@ class Whitener:
     """The last two residuals; `weigh` says what the next one adds."""
 
     def __init__(self, noise: NoiseModel) -> None:
-        d2 = noise.dispersion**2
-        self.axes = tuple(
-            (index, a1, a2, d2 * sigma * sigma, d2 * f * f)
-            for index, ((a1, a2), sigma, f) in enumerate(
-                zip(noise.coefficients, noise.deviation, noise.friction, strict=True)
-            )
-        )
+        spreads = zip(noise.coefficients, noise.variances, noise.friction_variances, strict=True)
+        self.axes = tuple((k, a1, a2, v, f) for k, ((a1, a2), v, f) in enumerate(spreads))
         self.over, self.tare = 1 / REVERSAL**2, noise.tare
         self.reset()
 

@@ -14,10 +14,11 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
-from deltadyn.payload.estimator import SETTLE, PayloadEstimator
+from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
+from deltadyn.payload.front_end import GridSeries, check_recording_of, recorded_grid, sampling_rate
 from deltadyn.payload.noise import NoiseModel
-from deltadyn.payload.stretches import GridSeries, check_recording_of, recorded_grid, sampling_rate
+from deltadyn.payload.settings import SETTLE, EstimatorOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
@@ -75,17 +76,19 @@ class PickLog:
 def find_picks(
     model: Any,
     recording: Recording,
+    options: EstimatorOptions | None = None,
     *,
     noise: NoiseModel | None = None,
     holding: Sequence[bool] | None = None,
     rate: float | None = None,
-    **options: Any,
+    **fields: Any,
 ) -> PickLog:
     """Cut a log into picks.
 
     `model` is the identified robot or its fit, `noise` comes from an empty recording
-    (`NoiseModel.of`), `holding` (N,) is the gripper's signal where the log has it. Further options
-    are those of `PayloadEstimator`. The mass of a pick rests on all of its samples.
+    (`NoiseModel.of`), `holding` (N,) is the gripper's signal where the log has it. Keywords are
+    single fields of `options`; `rate` (Hz) is that of the options, of the noise, or of the
+    recording. The mass of a pick rests on all of its samples.
     """
     robot = getattr(model, "robot", model)
     if not isinstance(robot, Robot):
@@ -93,8 +96,11 @@ def find_picks(
     check_recording_of(robot, recording)
     if holding is not None and len(holding) != len(recording):
         raise InputError("values of holding", len(holding), f"{len(recording)}, one per sample")
+    if rate is None and options is not None:
+        rate = options.rate
     own = noise.grid.rate if noise is not None else sampling_rate(recording)
-    estimator = PayloadEstimator(robot, rate=rate or own, noise=noise, **options)
+    chosen = EstimatorOptions.of(options, **{**fields, "rate": rate or own})
+    estimator = PayloadEstimator(robot, chosen, noise=noise)
     series = recorded_grid(robot, recording, rate=estimator.grid.rate, form=estimator.grid.form)
     events, trace = _replay(estimator, recording, holding)
     estimator._close("end of the log", float(recording.t[-1]) if len(recording) else 0.0)

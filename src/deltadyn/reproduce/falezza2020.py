@@ -20,7 +20,7 @@ from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
-from deltadyn.payload.stretches import even_rows
+from deltadyn.payload.front_end import even_rows
 from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
 from deltadyn.reproduce.trials import (
     BAND,

@@ -1,6 +1,6 @@
 """The virtual test bench: plants, drives, sensors and controllers, closed at the drive's rate."""
 
-from deltadyn.simulation.batch import BatchRun, simulate_batch, traced_rollout
+from deltadyn.simulation.batch import traced_rollout
 from deltadyn.simulation.controllers.adaptive import (
     AdaptiveFeedforward,
     PayloadEstimate,
@@ -18,7 +18,7 @@ from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, P
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.compiled import robot_numbers
 from deltadyn.simulation.presets import PRESETS, Preset
-from deltadyn.simulation.rollout import Rollout, rollout
+from deltadyn.simulation.rollout import BatchRun, Rollout, rollout, simulate_batch
 from deltadyn.simulation.run import EnergyBooks, Run, Truth
 from deltadyn.simulation.simulate import PLANTS, simulate
 

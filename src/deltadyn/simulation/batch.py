@@ -1,55 +1,31 @@
-"""Many robots at once: Runge-Kutta rollouts of machines that each have their own numbers.
+"""Many robots in motion over any array namespace: what `rollout` does on NumPy and on JAX.
 
-The plant is the exact model with the drives' friction and stiff gears; the controller is PD with a
-torque from a table, computed at every tick and held until the next. With JAX the whole run is one
-compiled loop, on a GPU for a million machines; with NumPy it is the same arithmetic in Python.
+Robots are rows of numbers; every coordinate is an array over the robots. The model is the exact one
+with the drives' friction and that of the passive joints, gears are rigid. With JAX the whole run is
+one compiled loop. The compiled plant of the extension does the same for NumPy's arrays, faster.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.backends import components
+from deltadyn.backends import components, layout
 from deltadyn.backends.components import FrictionTerms, friction_terms
-from deltadyn.backends.layout import COUNT
-from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.errors import InputError
-from deltadyn.motion.arguments import check_count
-from deltadyn.motion.motion import Motion
-from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
-from deltadyn.simulation.drive.reference import resampled
-from deltadyn.simulation.presets import setting
-from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, scan, split
+from deltadyn.backends.limbs import limbs_of
+from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS, PLACES
+from deltadyn.dynamics.passive import Rubbed, Rubbing, passive_torque
+from deltadyn.robot import Robot
+from deltadyn.simulation.plant.ideal import FRICTION_STEP, SLOW_RATE
+from deltadyn.simulation.plant.machine import home_angles
+from deltadyn.simulation.plant.mechanism import pose_of
+from deltadyn.simulation.plant.numerics import rk4
+from deltadyn.tracing import jax_numpy, repeat, scan, split, traced
 
 Components = tuple[Component, ...]
-AHEAD = (0.0, 0.5, 0.5, 1.0)  # where the stages of Runge-Kutta look, in steps
-WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
-
-
-@dataclass(frozen=True, eq=False)
-class BatchRun:
-    """Where N machines ended, and how well they followed.
-
-    `q`, `qd` (N, dof) are those after the last tick, `rms` and `peak` (N, dof) the tracking errors
-    at the ticks in rad. `q_ticks` (K, N, dof) holds the angles at the K ticks, None unless asked
-    for. Rows of machines that left the workspace are NaN; `lost` counts them.
-    """
-
-    q: FloatArray
-    qd: FloatArray
-    rms: FloatArray
-    peak: FloatArray
-    t: FloatArray  # (K,), s
-    q_ticks: FloatArray | None
-
-    @property
-    def lost(self) -> int:
-        """Machines that left the workspace."""
-        return int((~np.isfinite(self.q).all(axis=-1)).sum())
 
 
 class Course(NamedTuple):
@@ -60,15 +36,37 @@ class Course(NamedTuple):
     tau: Any
 
 
-class Inputs(NamedTuple):
-    """Numbers (N, COUNT), first q and qd (N, dof), the course, gains (2, dof), seconds a tick."""
+class Held(NamedTuple):
+    """Torques (K, dof), or (K, N, dof), at the begin and at the end of every tick, in N m."""
 
-    par: Any
+    start: Any
+    end: Any
+
+
+class Given(NamedTuple):
+    """Arrays of a run: numbers (n,) or (N, n), first q and qd (N, dof), wrench (dof,) or (N, dof).
+
+    `ticks` is a `Course` with `gains` (2, dof), stiffness over damping, or torques `Held` with
+    None; `step` is the length of a tick in s.
+    """
+
+    numbers: Any
     q: Any
     qd: Any
-    course: Course
+    wrench: Any
+    ticks: Course | Held
     gains: Any
     step: Any
+
+
+class Plan(NamedTuple):
+    """Settings that choose the compiled program."""
+
+    substeps: int
+    friction: FrictionTerms | None
+    joints: tuple[str, ...] = ()  # passive joints with friction
+    every: int = 0  # ticks between the states that are kept; 0 keeps none
+    true_rates: bool = False  # the controller sees qd; else the backward difference of q
 
 
 class Results(NamedTuple):
@@ -81,72 +79,30 @@ class Results(NamedTuple):
     q_ticks: Any
 
 
-class Plan(NamedTuple):
-    """Settings that choose the compiled program."""
+class Ended(NamedTuple):
+    """q, qd (N, dof) at the end, errors (N, dof) or None, kept states (C, N, 2 dof) or None."""
 
-    substeps: int
-    friction: FrictionTerms | None
-    keep: bool
+    q: Any
+    qd: Any
+    rms: Any
+    peak: Any
+    course: Any
 
 
-def simulate_batch(
-    par: FloatArray,
-    motion: Motion,
-    controller: PD,
-    *,
-    rate: float = 2000.0,
-    substeps: int = 1,
-    q: Any = None,
-    qd: Any = None,
-    torque: Any = None,
-    friction: bool | FrictionTerms = True,
-    keep: bool = False,
-    backend: str = "auto",
-) -> BatchRun:
-    """Let N machines with the numbers `par` (N, COUNT) follow a motion under one controller.
+class _Carry(NamedTuple):
+    """Components between two ticks: state (2 dof), angles of the tick before, sums of errors."""
 
-    `par` comes from `packed_parameters`, a row per machine. The controller is `PD` or
-    `PDFeedforward`; its gains, and the torque that its own robot would need in the middle of the
-    tick, are the same for all. `torque` (K, dof) replaces that torque, one row per tick. Machines
-    begin on the motion, or at `q`, `qd` (N, dof). Every tick at `rate` hertz is integrated by
-    `substeps` Runge-Kutta steps of order 4. Give friction a smoothing velocity: a jump at rest
-    makes small steps chatter. `keep` holds the angles of all ticks. In float64 in any case.
-    """
-    numbers = _numbers(par)
-    rate = setting("rate", rate, low=0.0, strict=True, unit="Hz")
-    check_count("substeps", substeps, 1)
-    if type(controller) not in (PD, PDFeedforward):
-        raise InputError("controller", type(controller).__name__, "PD or PDFeedforward")
-    count = int(np.floor(motion.duration * rate * (1 + 1e-12) + 1e-9))
-    if count < 1:
-        raise InputError("rate", rate, f"at least one tick, {1 / motion.duration:g} Hz")
-    t = motion.t[0] + np.arange(count) / rate
-    course = _course(controller, motion, t, 0.5 / rate, torque)
-    start = [
-        _start(x, name, len(numbers), getattr(course, name)[0])
-        for x, name in ((q, "q"), (qd, "qd"))
-    ]
-    plan = Plan(substeps, _terms(numbers, friction), keep)
-    gains = np.stack([np.asarray(controller.stiffness), np.asarray(controller.damping)])
-    given = Inputs(numbers, start[0], start[1], course, gains, np.float64(1 / rate))
-    if chosen_backend(backend) == "jax":
-        with doubles():
-            found = jitted(_on_jax, ("plan",))(given, plan=plan)
-            found = Results(*(None if x is None else np.asarray(x) for x in found))
-    else:
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found = _rollout(np, given, plan)
-    if np.ndim(par) == 1:
-        kept = None if found.q_ticks is None else found.q_ticks[:, 0]
-        found = Results(found.q[0], found.qd[0], found.rms[0], found.peak[0], kept)
-    return BatchRun(found.q, found.qd, found.rms, found.peak, t, found.q_ticks)
+    x: Components
+    before: Components
+    squares: Components
+    peaks: Components
 
 
 def traced_rollout(
     par: Any,
     q: Any,
     qd: Any,
-    course: tuple[Any, Any, Any],
+    course: Any,
     gains: Any,
     step: Any,
     *,
@@ -154,105 +110,162 @@ def traced_rollout(
     friction: bool | FrictionTerms = True,
     keep: bool = False,
 ) -> Results:
-    """The core of `simulate_batch` on JAX arrays, for programs of your own under `jit` and `grad`.
+    """The core of `rollout` on JAX arrays, for programs of your own under `jit` and `grad`.
 
     `par` (N, COUNT), q, qd (N, dof), `course` = reference q, qd and torque, each (K, dof), `gains`
-    (2, dof) = stiffness and damping, `step` in s. float32 stays float32.
+    (2, dof) = stiffness and damping, `step` in s. The controller sees the true rates. float32
+    stays float32.
     """
-    given = Inputs(par, q, qd, Course(*course), gains, step)
-    return _rollout(jax_numpy(), given, Plan(substeps, _terms(par, friction), keep))
+    terms = terms_in(par) if friction is True else friction or None
+    dof = q.shape[-1]
+    still = jax_numpy().zeros(dof, dtype=q.dtype)
+    given = Given(par, q, qd, still, Course(*course), gains, step)
+    found = advance(jax_numpy(), given, Plan(substeps, terms, (), int(keep), True))
+    kept = found.course[:-1, ..., :dof] if keep else None
+    return Results(found.q, found.qd, found.rms, found.peak, kept)
 
 
-def _on_jax(given: Inputs, plan: Plan) -> Results:
-    return _rollout(jax_numpy(), given, plan)
+def advance(xp: Any, given: Given, plan: Plan) -> Ended:
+    """Move all robots through all ticks; NaN marks a robot whose loop has opened."""
+    numbers, wrench = split(given.numbers), split(given.wrench)
+    dof, h = given.q.shape[-1], given.step / plan.substeps
+    follows = isinstance(given.ticks, Course)
+
+    def slope(x: Components, tau: Components) -> Components:
+        q, qd = x[:dof], x[dof:]
+        rubbed = passive(xp, numbers, q, qd, plan.joints)
+        qdd = components.acceleration(xp, numbers, q, qd, tau, plan.friction, wrench, rubbed)
+        return (*qd, *qdd)
+
+    def integrated(x: Components, start: Components, end: Components) -> Components:
+        def substep(carry: Any) -> Any:
+            k, x = carry
+
+            def at(x: Components, share: Any) -> Components:
+                part = (k + share) / plan.substeps
+                return slope(x, tuple(a + part * (b - a) for a, b in zip(start, end, strict=True)))
+
+            def constant(x: Components, share: Any) -> Components:
+                return slope(x, start)
+
+            return k + 1, rk4(xp, constant if start is end else at, x, h)
+
+        _, moved = repeat(xp, plan.substeps, substep, (0, x))
+        return moved  # type: ignore[no-any-return]
+
+    def follow(carry: _Carry, row: Any) -> Any:
+        x, before, squares, peaks = carry
+        want, rate, feed = (split(part) for part in row)
+        q = x[:dof]
+        seen = x[dof:]
+        if not plan.true_rates:
+            seen = tuple((a - b) / given.step for a, b in zip(q, before, strict=True))
+        error = tuple(a - b for a, b in zip(want, q, strict=True))
+        slip = tuple(a - b for a, b in zip(rate, seen, strict=True))
+        stiffness, damping = given.gains[0], given.gains[1]
+        tau = tuple(feed[i] + stiffness[i] * error[i] + damping[i] * slip[i] for i in range(dof))
+        squares = tuple(a + b * b for a, b in zip(squares, error, strict=True))
+        peaks = tuple(xp.maximum(a, xp.abs(b)) for a, b in zip(peaks, error, strict=True))
+        return _Carry(integrated(x, tau, tau), q, squares, peaks), None
+
+    def push(carry: _Carry, row: Any) -> Any:
+        start, end = (split(part) for part in row)
+        return carry._replace(x=integrated(carry.x, start, end)), None
+
+    tick, rows = follow if follows else push, tuple(given.ticks)
+    steps, q, qd = len(rows[0]), split(given.q), split(given.qd)
+    still = tuple(xp.zeros_like(part) for part in q)
+    before = tuple(a - given.step * b for a, b in zip(q, qd, strict=True))
+    carry = _Carry((*q, *qd), before, still, still)
+    course, whole = None, 0
+    if plan.every:
+        # blocks of `every` ticks, of each of which only the first state is kept
+        whole = steps // plan.every * plan.every
+
+        def block(carry: _Carry, rows: Any) -> Any:
+            return scan(xp, tick, carry, rows)[0], carry.x
+
+        shape = (whole // plan.every, plan.every)
+        blocks = tuple(table[:whole].reshape(*shape, *table.shape[1:]) for table in rows)
+        carry, kept = scan(xp, block, carry, blocks)
+        last = xp.stack(carry.x, axis=-1)[None]
+        course = last if kept is None else xp.concatenate([xp.stack(kept, axis=-1), last])
+    carry, _ = scan(xp, tick, carry, tuple(table[whole:] for table in rows))
+    q, qd = (xp.stack(part, axis=-1) for part in (carry.x[:dof], carry.x[dof:]))
+    if not follows:
+        return Ended(q, qd, None, None, course)
+    rms = xp.stack([xp.sqrt(part / steps) for part in carry.squares], axis=-1)
+    return Ended(q, qd, rms, xp.stack(carry.peaks, axis=-1), course)
 
 
-def _rollout(xp: Any, given: Inputs, plan: Plan) -> Results:
-    par, q, qd, course, gains, step = given
-    numbers, stiffness, damping = split(par), gains[0], gains[1]
-    dof, h = q.shape[-1], step / plan.substeps
+def passive(
+    xp: Any, numbers: Components, q: Components, qd: Components, joints: tuple[str, ...]
+) -> list[Component]:
+    """What friction in these passive joints asks of the drives, in N m; empty without joints."""
+    if not joints:
+        return []
+    limbs = limbs_of(numbers)
+    pose = pose_of(xp, limbs, q, qd)
+    viscous, coulomb = (numbers[PLACES[name]] for name in ("passive_viscous", "passive_coulomb"))
+    places = [JOINTS.index(name) for name in joints]
+    items = tuple(Rubbed(JOINTS[i], viscous[i], coulomb[i]) for i in places)
+    smoothing, pivot_z = (numbers[layout.PLACES[name].start] for name in ("smoothing", "spindle"))
+    return passive_torque(xp, Rubbing(items, smoothing), limbs, pivot_z, pose, qd)
 
-    def slope(q: Components, qd: Components, tau: Components) -> Components:
-        return tuple(components.acceleration(xp, numbers, q, qd, tau, plan.friction))
 
-    def tick(carry: Any, row: Any) -> Any:
-        q, qd, squares, peaks = carry
-        want, rate, feed = row
-        error = tuple(want[i] - q[i] for i in range(dof))
-        tau = tuple(
-            feed[i] + stiffness[i] * error[i] + damping[i] * (rate[i] - qd[i]) for i in range(dof)
+# What the numbers themselves say: which terms they need, and how short the steps must be.
+
+
+def terms_in(numbers: Any) -> FrictionTerms:
+    """The friction terms that numbers have; all where they are traced and cannot be looked at."""
+    return FrictionTerms() if traced(numbers) else friction_terms(np.asarray(numbers))
+
+
+def joints_in(numbers: Any, dof: int) -> tuple[str, ...]:
+    """The passive joints with friction; all where the numbers cannot be looked at."""
+    if numbers.shape[-1] == layout.COUNT:
+        return ()
+    known = JOINTS if dof == 4 else LIMB_JOINTS
+    if traced(numbers):
+        return known
+    table = np.asarray(numbers)
+    viscous, coulomb = (table[..., PLACES[n]] for n in ("passive_viscous", "passive_coulomb"))
+    found = ((viscous != 0) | (coulomb != 0)).reshape(-1, len(JOINTS)).any(axis=0)
+    return tuple(name for i, name in enumerate(known) if found[i])
+
+
+RUBBING = ("viscous", "coulomb", "coulomb_negative", "stribeck")
+
+
+def friction_substeps(robot: Robot, numbers: FloatArray, dt: float) -> int:
+    """Integration steps in dt seconds: friction about rest must stay stable, as in `ideal`.
+
+    At rest M d(qd)/dt = -B qd, where B is what slow rates ask of friction, per rate. Its fastest
+    rate is the largest eigenvalue of M^-1 B over all robots.
+    """
+    dof, table = robot.dof, np.atleast_2d(numbers)
+    joints = joints_in(table, dof)
+    if not joints and not any(table[:, layout.PLACES[name]].any() for name in RUBBING):
+        return 1
+    table = np.unique(table, axis=0) if len(table) <= 10_000 else table
+    par, home, still = split(table), tuple(home_angles(robot).tolist()), (0.0,) * dof
+    M, brake = np.zeros((2, len(table), dof, dof))
+    with np.errstate(all="ignore"):
+        pose = components.pose_of_joints(np, par, home, still, still)
+        forth, back = (
+            components.drive_friction(np, par, (rate,) * dof, FrictionTerms())
+            for rate in (SLOW_RATE, -SLOW_RATE)
         )
-        out = q if plan.keep else None
-        squares = tuple(squares[i] + error[i] * error[i] for i in range(dof))
-        peaks = tuple(xp.maximum(peaks[i], xp.abs(error[i])) for i in range(dof))
-        for _ in range(plan.substeps):
-            q, qd = runge_kutta(xp, slope, q, qd, tau, h)
-        return (q, qd, squares, peaks), out
-
-    still = tuple(xp.zeros_like(part) for part in split(q))
-    start = (split(q), split(qd), still, still)
-    (q, qd, squares, peaks), kept = scan(xp, tick, start, tuple(course))
-    rms = [xp.sqrt(part / len(course.q)) for part in squares]
-    parts = (q, qd, rms, peaks, kept)
-    return Results(*(None if part is None else xp.stack(part, axis=-1) for part in parts))
-
-
-def runge_kutta(
-    xp: Any, slope: Any, q: Components, qd: Components, tau: Components, h: Any
-) -> tuple[Components, Components]:
-    """One step of order 4 of qdd = slope(q, qd, tau), h seconds long.
-
-    The four stages are a loop, so that the model is compiled once.
-    """
-    zero = tuple(xp.zeros_like(part) for part in q)
-
-    def stage(carry: Any, row: Any) -> Any:
-        rate, push, rates, pushes = carry
-        ahead, weight = row
-        v = _ahead(qd, push, ahead * h)
-        a = slope(_ahead(q, rate, ahead * h), v, tau)
-        return (v, a, _ahead(rates, v, weight), _ahead(pushes, a, weight)), None
-
-    table = (xp.asarray(AHEAD, dtype=q[0].dtype), xp.asarray(WEIGHT, dtype=q[0].dtype))
-    (_, _, rates, pushes), _ = scan(xp, stage, (zero, zero, zero, zero), table)
-    return _ahead(q, rates, h), _ahead(qd, pushes, h)
-
-
-def _ahead(x: Components, rate: Components, share: Any) -> Components:
-    return tuple(a + share * b for a, b in zip(x, rate, strict=True))
-
-
-def _numbers(par: Any) -> FloatArray:
-    numbers = np.atleast_2d(np.asarray(par, dtype=np.float64))
-    if numbers.ndim != 2 or numbers.shape[1] != COUNT:
-        raise InputError("shape of par", np.shape(par), f"(N, {COUNT}), from packed_parameters")
-    return numbers
-
-
-def _terms(par: Any, friction: bool | FrictionTerms) -> FrictionTerms | None:
-    if isinstance(friction, FrictionTerms):
-        return friction
-    if not friction:
-        return None
-    return friction_terms(par) if isinstance(par, np.ndarray) else FrictionTerms()
-
-
-def _course(controller: PD, motion: Motion, t: FloatArray, later: float, torque: Any) -> Course:
-    now = resampled(controller.robot, motion, t)
-    if torque is not None:
-        given = np.asarray(torque, dtype=np.float64)
-        if given.shape != now.q.shape:
-            raise InputError("shape of torque", given.shape, f"{now.q.shape}, a row per tick")
-        return Course(now.q, now.qd, given)
-    if isinstance(controller, PDFeedforward):
-        ahead = resampled(controller.robot, motion, t + later + controller.lead)
-        return Course(now.q, now.qd, inverse_dynamics(controller.robot, ahead, controller.model))
-    return Course(now.q, now.qd, np.zeros_like(now.q))
-
-
-def _start(value: Any, name: str, count: int, default: FloatArray) -> FloatArray:
-    start = default if value is None else np.asarray(value, dtype=np.float64)
-    if start.shape not in ((len(default),), (count, len(default))):
-        allowed = f"({len(default)},) or ({count}, {len(default)})"
-        raise InputError(f"shape of {name}", start.shape, allowed)
-    return np.broadcast_to(start, (count, len(default)))
+        for i, row in enumerate(components.terms_of(np, par, pose).M):
+            for j, value in enumerate(row):
+                M[:, i, j] = value
+            brake[:, i, i] = (forth[i] - back[i]) / (2 * SLOW_RATE)
+        for axis in range(dof):
+            slow = tuple(SLOW_RATE if i == axis else 0.0 for i in range(dof))
+            for i, value in enumerate(passive(np, par, home, slow, joints)):
+                brake[:, i, axis] += value / SLOW_RATE
+    sound = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(brake).all(axis=(1, 2))
+    if not sound.any():
+        return 1  # no robot closes its loop there; the rollout will say so
+    rates = np.abs(np.linalg.eigvals(np.linalg.solve(M[sound], brake[sound])))
+    return max(1, math.ceil(dt * float(rates.max()) / FRICTION_STEP))

@@ -33,8 +33,8 @@ from deltadyn.simulation.plant.compiled import (
     put,
 )
 from deltadyn.simulation.plant.ideal import IdealPlant
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.machine import Machine, build_machine
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.plant.plant import Plant, PlantStoppedError, Sample
 from deltadyn.simulation.plant.start import Start, start_on
 from deltadyn.simulation.presets import Preset, preset_by_name, setting

@@ -41,8 +41,9 @@ from deltadyn.identification.uncertainty import check_level
 from deltadyn.motion.arguments import check_count
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.simulation.batch import simulate_batch
 from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
+from deltadyn.simulation.presets import setting
+from deltadyn.simulation.rollout import rollout
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted
 
 ROOM = {"numpy": 200_000, "jax": 60_000_000}  # torques in memory at a time
@@ -158,15 +159,23 @@ def tracking_spread(
     """The spread of the tracking error of a controller on drawn machines.
 
     The controller is by default PD with the torque of the robot that is believed. Other arguments
-    are as for `draw_machines` and `simulate_batch`.
+    are as for `draw_machines` and `rollout`; the controller sees the true rates.
     """
     check_level(level)
     doubt = _doubt(model, draws, seed, covariance, names)
     check_state(doubt.robot, motion)
     deployed = PDFeedforward(doubt.robot) if controller is None else controller
-    run = simulate_batch(
-        doubt.machines(), motion, deployed, rate=rate, substeps=substeps, backend=backend
+    run = rollout(
+        doubt.robot,
+        dt=1 / setting("rate", rate, low=0.0, strict=True, unit="Hz"),
+        motion=motion,
+        controller=deployed,
+        numbers=doubt.machines(),
+        rates="true",
+        substeps=substeps,
+        backend=chosen_backend(backend),
     )
+    assert run.rms is not None
     found = np.asarray(np.isfinite(run.q + run.rms).all(axis=1))
     rms = np.where(found[:, None], run.rms, np.nan)
     sound = rms[found]

@@ -23,7 +23,7 @@ from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import PD, Law, check_axes, feedback_of, led
 from deltadyn.simulation.drive.reference import Task
-from deltadyn.simulation.plant.linear import Floats
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.plant.plant import PlantStoppedError
 from deltadyn.simulation.presets import setting
 from deltadyn.simulation.run import Run

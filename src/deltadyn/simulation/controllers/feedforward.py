@@ -22,8 +22,8 @@ from deltadyn.errors import InputError
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.simulation.drive.reference import Task, resampled
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.machine import DIRECT_DRIVE, axis_inertia
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import setting, settings
 
 #: Torque command (dof,) in N m of tick k, measured angles (rad) and their estimated rates (rad/s).

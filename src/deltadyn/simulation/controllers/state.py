@@ -34,7 +34,7 @@ from deltadyn.simulation.controllers.feedforward import (
 )
 from deltadyn.simulation.controllers.model import SPECIAL_CASES, model_at_state
 from deltadyn.simulation.drive.reference import Task
-from deltadyn.simulation.plant.linear import Floats
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import settings
 
 Expected = Callable[[int, Floats, Floats], tuple[Floats, Floats]]

@@ -11,8 +11,8 @@ import numpy as np
 from deltadyn.errors import InputError
 from deltadyn.simulation.controllers.feedforward import Law, TorqueLaw
 from deltadyn.simulation.drive.reference import Task, VelocityEstimator
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.numerics import Floats
 
 
 class Torques(NamedTuple):

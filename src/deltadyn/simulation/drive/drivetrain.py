@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats, Rows, solve_symmetric, times_symmetric
 from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.numerics import Floats, Rows, solve_symmetric, times_symmetric
 
 REFERENCE_TEMPERATURE = 25.0  # degrees C, at which the robot's friction holds
 TRIES = 3  # of the signs that the loads themselves suggest, before all are tried

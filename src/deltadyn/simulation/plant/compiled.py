@@ -27,8 +27,8 @@ from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.model import NO_STATE
 from deltadyn.simulation.drive.drivetrain import Gears, bearing
 from deltadyn.simulation.plant.ideal import substeps
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.plant.plant import PlantStoppedError, Sample
 from deltadyn.simulation.plant.start import Start
 

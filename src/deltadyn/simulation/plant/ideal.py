@@ -15,9 +15,9 @@ from deltadyn.simulation.drive.drivetrain import (
     accelerations_with_losses,
     bearing,
 )
-from deltadyn.simulation.plant.linear import Floats, solve_symmetric, times_symmetric
 from deltadyn.simulation.plant.machine import Machine, home_angles
 from deltadyn.simulation.plant.mechanism import Mechanism
+from deltadyn.simulation.plant.numerics import Floats, rk4, solve_symmetric, times_symmetric
 from deltadyn.simulation.plant.plant import PlantStoppedError, Sample
 from deltadyn.simulation.plant.start import Start
 
@@ -90,22 +90,19 @@ class IdealPlant:
         return sample
 
     def _step(self, torques: list[Floats], wrench: Floats, first: Rates | None) -> None:
-        """One step of the classical Runge-Kutta method of order 4."""
-        y, h = self.y, self.dt / self.substeps
-        k1 = self._slope(y, first or self._rates(y, torques[0], wrench))
-        y2 = _ahead(y, k1, h / 2)
-        k2 = self._slope(y2, self._rates(y2, torques[1], wrench))
-        y3 = _ahead(y, k2, h / 2)
-        k3 = self._slope(y3, self._rates(y3, torques[1], wrench))
-        y4 = _ahead(y, k3, h)
-        k4 = self._slope(y4, self._rates(y4, torques[2], wrench))
-        slopes = zip(y, k1, k2, k3, k4, strict=True)
-        self.y = tuple([x + h / 6 * (a + 2 * (b + c) + d) for x, a, b, c, d in slopes])
+        """One integration step; `torques` act at its begin, middle and end.
 
-    def _slope(self, y: Floats, rates: Rates) -> list[float]:
+        `first` are the rates at the begin where they are known already.
+        """
         n, m = self.dof, self.motors
-        moved = y[2 * n + m : 2 * (n + m)]
-        return [*y[n : 2 * n], *rates.qdd, *moved, *rates.qdd_motor, *rates.powers]
+
+        def slope(y: Floats, share: float) -> Floats:
+            known = first if share == 0 else None
+            rates = known or self._rates(y, torques[round(2 * share)], wrench)
+            moved = y[2 * n + m : 2 * (n + m)]
+            return (*y[n : 2 * n], *rates.qdd, *moved, *rates.qdd_motor, *rates.powers)
+
+        self.y = rk4(np, slope, self.y, self.dt / self.substeps)
 
     def _rates(self, y: Floats, torque: Floats, wrench: Floats) -> Rates:
         """M qdd + h = given, and J qdd_m = tau + ripple - friction - gear at elastic gears.
@@ -201,10 +198,6 @@ def _between(start: Floats, end: Floats, share: float) -> Floats:
     if share == 0:
         return start
     return tuple(a + share * (b - a) for a, b in zip(start, end, strict=True))
-
-
-def _ahead(y: Floats, slope: list[float], h: float) -> Floats:
-    return tuple([a + h * b for a, b in zip(y, slope, strict=True)])
 
 
 def _inner(a: Floats | list[float], b: Floats | list[float]) -> float:

@@ -18,7 +18,7 @@ from deltadyn.dynamics.passive import passive_torque
 from deltadyn.kinematics.limbs import Pose
 from deltadyn.kinematics.limbs import pose_of as pose_of
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats, Rows
+from deltadyn.simulation.plant.numerics import Floats, Rows
 
 
 class Terms(NamedTuple):
@@ -40,7 +40,12 @@ class Mechanism:
 
     @classmethod
     def of(cls, robot: Robot) -> Mechanism:
-        """The mechanism with the robot's payload and the friction of its passive joints."""
+        """The mechanism with the robot's payload and the friction of its passive joints.
+
+        The source becomes straight-line Python: the ideal plant without the extension asks it four
+        times per step. Measured on the 3-DOF robot: 15 us, the source itself on floats 83 us, NumPy's
+        arrays of one state 3 ms.
+        """
         dof = robot.dof
 
         def trace(inputs: Sequence[Any]) -> Sequence[Any]:

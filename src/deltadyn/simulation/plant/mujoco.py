@@ -21,10 +21,10 @@ from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
 from deltadyn.robot import Robot
 from deltadyn.simulation.drive.drivetrain import Drivetrain, Gears
 from deltadyn.simulation.plant.ideal import substeps
-from deltadyn.simulation.plant.linear import Floats
 from deltadyn.simulation.plant.machine import Machine
 from deltadyn.simulation.plant.mechanism import Mechanism
 from deltadyn.simulation.plant.mjcf import DRIVEN, mjcf
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.plant.plant import PlantStoppedError, Sample
 from deltadyn.simulation.plant.start import Start
 

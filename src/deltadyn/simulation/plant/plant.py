@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from deltadyn.errors import DeltadynError
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.linear import Floats
+from deltadyn.simulation.plant.numerics import Floats
 
 
 class Sample(NamedTuple):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from deltadyn.motion.motion import Motion
 from deltadyn.simulation.drive.drivetrain import Drivetrain, Gears, bearing
-from deltadyn.simulation.plant.linear import Floats, times_symmetric
 from deltadyn.simulation.plant.machine import Machine
 from deltadyn.simulation.plant.mechanism import Mechanism
+from deltadyn.simulation.plant.numerics import Floats, times_symmetric
 
 ROUNDS = 10  # each shrinks the error by the share of gravity in the gear's stiffness, 1e-2 or less
 
