@@ -41,7 +41,7 @@ from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.plant.compiled import robot_numbers
 from deltadyn.simulation.plant.machine import build_machine, home_angles
 from deltadyn.simulation.plant.mjcf import mjcf
-from deltadyn.simulation.plant.start import start_on
+from deltadyn.simulation.plant.ideal import start_on
 from deltadyn.simulation.presets import preset_by_name
 from deltadyn.simulation.simulate import Story, follow, make_plant
 

@@ -30,9 +30,8 @@ from deltadyn.simulation import (
     simulate,
 )
 from deltadyn.simulation.plant.compiled import CompiledPlant
-from deltadyn.simulation.plant.ideal import IdealPlant
+from deltadyn.simulation.plant.ideal import IdealPlant, start_on
 from deltadyn.simulation.plant.machine import build_machine
-from deltadyn.simulation.plant.start import start_on
 from deltadyn.simulation.presets import preset_by_name
 from deltadyn.simulation.simulate import make_plant
 

@@ -26,7 +26,7 @@ from deltadyn.simulation import (
     simulate,
 )
 from deltadyn.simulation.controllers.adaptive import Window
-from deltadyn.simulation.controllers.model import model_at_state
+from deltadyn.simulation.controllers.state import model_at_state
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 MASSES = (1.5, 3.0, 0.8)  # kg, of three picks

@@ -26,8 +26,8 @@ from deltadyn.simulation import (
     Run,
     simulate,
 )
-from deltadyn.simulation.controllers.model import SPECIAL_CASES, model_at_state
-from deltadyn.simulation.plant.plant import PlantStoppedError
+from deltadyn.simulation.controllers.state import SPECIAL_CASES, model_at_state
+from deltadyn.simulation.plant.machine import PlantStoppedError
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 SPINDLE = dd.load_robot("example-delta-4")

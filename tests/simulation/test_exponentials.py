@@ -12,7 +12,7 @@ import pytest
 
 import deltadyn.backends
 
-FOLDER = Path(deltadyn.backends.__file__).parent
+FOLDER = Path(deltadyn.backends.__file__).parent / "source"
 PROGRAM = """
 #include <stdio.h>
 #include "plant_basics.h"

@@ -108,7 +108,7 @@ def test_saturation() -> None:
     assert "the torque was at its limit in" in limited.status
     assert "limit" not in free.status
     assert rms(limited.tracking_error).max() > 10 * rms(free.tracking_error).max()
-    nameless = ROBOT.replace(limits=dd.robot_settings.Limits())
+    nameless = ROBOT.replace(limits=dd.robot.settings.Limits())
     run = simulate(nameless, MOTION, saturation=0.1)
     assert "no saturation: the robot names no peak torque" in run.recording.provenance.notes
 

@@ -129,7 +129,7 @@ def test_simulation_shares_no_regressor_code() -> None:
     """What identification fits must not be what made the data."""
     folder = Path(deltadyn.simulation.__file__).parent
     names = ("regressor", "columns", "identification")
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom):
                 text = f"{node.module} {' '.join(alias.name for alias in node.names)}"

@@ -11,7 +11,7 @@ import pytest
 
 from deltadyn import simulation
 from deltadyn.dynamics.models import MODELS
-from deltadyn.simulation.controllers.model import SPECIAL_CASES
+from deltadyn.simulation.controllers.state import SPECIAL_CASES
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "control.md").read_text("utf-8")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")

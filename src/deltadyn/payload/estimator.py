@@ -13,7 +13,7 @@ from typing import Any
 
 from deltadyn.errors import InputError
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Change, ChangeDetector, Pick
-from deltadyn.payload.front_end import GAP, FrontEnd, GridSample
+from deltadyn.payload.front_end import GAP, FrontEnd, GridSample, Sample
 from deltadyn.payload.noise import NoiseModel, Weighed
 from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, noise_for, numbers_of
 from deltadyn.recording.recording import Recording
@@ -22,8 +22,6 @@ from deltadyn.robot import Robot
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
 APART = 4  # samples per residual from which the search has a sample of its own
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
-
-Row = tuple[Any, Any, Any, Any]  # q, qd or None, qdd or None, tau
 
 
 class PayloadEstimator:
@@ -160,13 +158,13 @@ class PayloadEstimator:
             self._announce(bool(holding))
         return self.mass
 
-    def _take(self, row: tuple[Any, ...]) -> None:
+    def _take(self, row: Sample) -> None:
         try:
             sample = self.front.push(*row)
         except (ValueError, ZeroDivisionError):
             self._close("reset", self.intake.t)
             self._restart("angles at which the loop does not close: begun anew")
-            raise InputError("q", list(row[0]), "angles at which the loop closes") from None
+            raise InputError("q", list(row.q), "angles at which the loop closes") from None
         if sample is not None:
             self._absorb(sample)
         elif self._pending and self.front.count % self.grid.step == self.grid.step // 2:
@@ -307,7 +305,7 @@ class Intake:
         """Forget times and samples."""
         self.t = self.before = math.nan
         self.timed = False
-        self.last: list[float] | None = None
+        self.last: Sample | None = None
         self.pattern: tuple[bool, bool] | None = None
         self.bridged = 0
         self.wrong = 0
@@ -322,7 +320,7 @@ class Intake:
         qdd: Sequence[float] | None,
         tau: Sequence[float],
         t: float | None,
-    ) -> list[Row] | None:
+    ) -> list[Sample] | None:
         """The samples to take, the missing ones before the given; None where a gap is too long."""
         q, tau = self._axes("q", q), self._axes("tau", tau)
         if qd is not None:
@@ -345,20 +343,17 @@ class Intake:
             self.message = f"angles that jumped and stayed, {self._when()}: begun anew"
         if missing is None or stayed:
             return None
-        row = (q, qd, qdd, tau)
-        if not missing or self.last is None:
-            self.last = row  # type: ignore[assignment]
-            return [row]
+        last, self.last = self.last, Sample(q, qd, qdd, tau)
+        if not missing or last is None:
+            return [self.last]
         self.bridged += missing
-        rows = [_between(self.last, row, k / (missing + 1)) for k in range(1, missing + 1)]
-        self.last = row  # type: ignore[assignment]
-        return [*rows, row]
+        shares = [k / (missing + 1) for k in range(1, missing + 1)]
+        return [*(_between(last, self.last, share) for share in shares), self.last]
 
-    def first(self, *row: Any) -> list[Row]:
+    def first(self, *row: Any) -> list[Sample]:
         """The sample after a gap, as the first of a new stretch."""
-        q, qd, qdd, tau = (None if x is None else _floats(x) for x in row)
-        self.last = (q, qd, qdd, tau)  # type: ignore[assignment]
-        return [(q, qd, qdd, tau)]
+        self.last = Sample._make(None if x is None else _floats(x) for x in row)
+        return [self.last]
 
     def _axes(self, name: str, values: Sequence[float]) -> list[float]:
         try:
@@ -389,7 +384,7 @@ class Intake:
         """Refuse an angle that jumped; whether it has stayed there for long enough to be true."""
         if self.last is None:
             return False
-        before: Any = self.last[0]
+        before = self.last.q
         for axis in range(3):
             if abs(q[axis] - before[axis]) > self.reach:
                 self.jumped += 1
@@ -454,10 +449,11 @@ def _floats(values: Sequence[float]) -> list[float]:
     return x
 
 
-def _between(old: Any, new: Row, share: float) -> Row:
-    """A sample on the straight line between two."""
-    a, b, c, d = (
-        None if x is None else [(1 - share) * u + share * v for u, v in zip(w, x, strict=True)]
-        for w, x in zip(old, new, strict=True)
+def _between(old: Sample, new: Sample, share: float) -> Sample:
+    """A sample on the straight line between two, which have the same parts."""
+    return Sample._make(
+        None
+        if a is None or b is None
+        else [(1 - share) * u + share * v for u, v in zip(a, b, strict=True)]
+        for a, b in zip(old, new, strict=True)
     )
-    return a, b, c, d

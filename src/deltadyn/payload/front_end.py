@@ -34,8 +34,8 @@ from deltadyn.simulation.plant.mechanism import pose_of
 # The torque without payload and the column c with tau = tau_0 + m c come from the one source of the
 # exact model, which is run once on symbols and compiled to a function of floats. Measured on the
 # 3-DOF robot this takes 11.5 us a sample. The compiled kernels take as long (11.7 us), because the
-# samples come one by one as floats, arrays have to be made of them, and the speed is a kernel of its
-# own; the same source on floats takes 9 times, NumPy's arrays of one sample 80 times as long.
+# samples come one by one as floats, arrays have to be made of them, and the speed is a kernel of
+# its own; the same source on floats takes 9 times, NumPy's arrays of one sample 80 times as long.
 
 
 SHARP = 1e-6  # rad/s: of passive joints whose friction names no smoothing

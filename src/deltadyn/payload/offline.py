@@ -108,7 +108,7 @@ def find_picks(
     picks = tuple(_refined(pick, series, sums, estimator.noise) for pick in estimator.picks)
     count, lost = len(picks), sum(pick.ended == "lost grip" for pick in picks)
     status = f"{count} picks in {recording.duration:.4g} s, {lost} of them lost"
-    t, mass, std = (np.array(column) for column in zip(*trace, strict=True)) if trace else _none()
+    t, mass, std = np.array(trace).reshape(-1, 3).T
     return PickLog(
         recording.name,
         picks,
@@ -176,7 +176,3 @@ def _refined(
     if I <= 0:
         return pick
     return replace(pick, mass=S / I, std=noise.std(I, S / I))
-
-
-def _none() -> tuple[FloatArray, FloatArray, FloatArray]:
-    return np.empty(0), np.empty(0), np.empty(0)

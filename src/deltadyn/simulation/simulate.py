@@ -22,9 +22,8 @@ from deltadyn.recording.recording import Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import Controller, PDFeedforward, PDLaw
 from deltadyn.simulation.controllers.state import GravityLaw
-from deltadyn.simulation.drive.drive import Drive
+from deltadyn.simulation.drive.drive import Drive, read_log
 from deltadyn.simulation.drive.reference import Task, make_task
-from deltadyn.simulation.drive.sensors import read_log
 from deltadyn.simulation.plant.compiled import (
     TROUBLES,
     CompiledPlant,
@@ -32,14 +31,25 @@ from deltadyn.simulation.plant.compiled import (
     model_numbers,
     put,
 )
-from deltadyn.simulation.plant.ideal import IdealPlant
-from deltadyn.simulation.plant.machine import Machine, build_machine
+from deltadyn.simulation.plant.ideal import IdealPlant, Start, start_on
+from deltadyn.simulation.plant.machine import (
+    Machine,
+    Plant,
+    PlantStoppedError,
+    Sample,
+    build_machine,
+)
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.plant.plant import Plant, PlantStoppedError, Sample
-from deltadyn.simulation.plant.start import Start, start_on
 from deltadyn.simulation.presets import Preset, preset_by_name, setting
-from deltadyn.simulation.run import Run, Truth, keep_books
-from deltadyn.simulation.surroundings import Events, ExternalForce, payload_events, wrenches
+from deltadyn.simulation.run import (
+    Events,
+    ExternalForce,
+    Run,
+    Truth,
+    keep_books,
+    payload_events,
+    wrenches,
+)
 
 # The loop of plant and drive: tick by tick, or all ticks at once in compiled code.
 

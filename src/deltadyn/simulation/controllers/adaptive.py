@@ -12,7 +12,7 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import PD, Law, check_axes, feedback_of, led
 from deltadyn.simulation.drive.reference import Task
+from deltadyn.simulation.plant.machine import PlantStoppedError
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.plant.plant import PlantStoppedError
 from deltadyn.simulation.presets import setting
 from deltadyn.simulation.run import Run
 
@@ -164,6 +164,15 @@ class _AdaptiveLaw:
         return tuple([a + mass * b + c for a, b, c in parts])
 
 
+class Middle(NamedTuple):
+    """q, qd, qdd, tau (dof,) of the middle of a window: rad, rad/s, rad/s^2, N m."""
+
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+
+
 class Window:
     """The last samples of angles and torques, and what they say about their middle.
 
@@ -183,15 +192,15 @@ class Window:
         self.q: deque[Floats] = deque(maxlen=self.count)
         self.tau: deque[Floats] = deque(maxlen=self.count)
 
-    def add(self, q: Floats, tau: Floats) -> tuple[Floats, Floats, Floats, Floats] | None:
-        """q, qd, qdd, tau (dof,) of the middle, once the window is full."""
+    def add(self, q: Floats, tau: Floats) -> Middle | None:
+        """What the samples say of the middle, once the window is full."""
         self.q.append(q)
         self.tau.append(tau)
         if len(self.q) < self.count:
             return None
         angle, rate, acceleration = (self.kernels @ np.array(self.q)).tolist()
         torque = (self.kernels[0] @ np.array(self.tau)).tolist()
-        return tuple(angle), tuple(rate), tuple(acceleration), tuple(torque)
+        return Middle(tuple(angle), tuple(rate), tuple(acceleration), tuple(torque))
 
 
 def _loaded(robot: Robot, mass: float) -> Robot:

@@ -24,13 +24,11 @@ from deltadyn.backends.plant_layout import (
 )
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.robot import Robot
-from deltadyn.simulation.controllers.model import NO_STATE
+from deltadyn.simulation.controllers.state import NO_STATE
 from deltadyn.simulation.drive.drivetrain import Gears, bearing
-from deltadyn.simulation.plant.ideal import substeps
-from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.ideal import Start, substeps
+from deltadyn.simulation.plant.machine import Machine, PlantStoppedError, Sample
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.plant.plant import PlantStoppedError, Sample
-from deltadyn.simulation.plant.start import Start
 
 WORKS = 5
 TROUBLES = {
@@ -107,6 +105,18 @@ def machine_numbers(machine: Machine, robot: Robot, dt: float) -> FloatArray:
     return numbers
 
 
+# The compiled plant keeps nothing itself: all that it knows lies in four flat arrays of doubles,
+# whose places `backends.plant_layout` names and the generated C holds as an enumeration. With n
+# axes and m motors behind elastic gears (0 or 3):
+#
+#     numbers   the robot (mechanism, drives' friction, passive joints), then the machine: gears,
+#               ripple, temperature, drive; written once, the robot's part again with every payload
+#     state     y = (q: n, qd: n, q_motor: m, qd_motor: m, work: 5), packed without gaps, so that y
+#               has 2 (n + m) + 5 entries; then temperatures, torque in force, the drive's memory
+#     torques   torque at the begin (n) and at the end (n) of the tick, external wrench (n)
+#     row       what a tick tells: the fields of `Sample` in their order, n each, the work (5) last
+
+
 class CompiledPlant:
     """The ideal plant of `ideal.IdealPlant`, with its state in an array of the compiled code."""
 
@@ -155,7 +165,8 @@ class CompiledPlant:
         if trouble:
             raise PlantStoppedError(TROUBLES[trouble])
         row, n = tuple(self.row.tolist()), self.dof
-        return Sample._make([*[row[k : k + n] for k in range(0, 11 * n, n)], row[11 * n :]])
+        work = len(row) - WORKS
+        return Sample._make([*[row[k : k + n] for k in range(0, work, n)], row[work:]])
 
 
 def fields_of(samples: FloatArray, dof: int) -> dict[str, FloatArray]:

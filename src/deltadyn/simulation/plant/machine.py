@@ -1,21 +1,25 @@
-"""The real machine behind the bench: the nominal robot with what a preset does to it."""
+"""The real machine behind the bench, and what the bench asks of a plant that moves it.
+
+A machine is the nominal robot with what a preset does to it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import equations_of_motion
-from deltadyn.errors import InputError
+from deltadyn.errors import DeltadynError, InputError
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Strut, TenParameters
 from deltadyn.robot.settings import Friction
+from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset
 
 REFERENCE_ACCELERATION = 100.0  # rad/s^2
@@ -139,3 +143,61 @@ def _scaled_strut(strut: Strut, scale: float) -> Strut:
         h, inertia = np.multiply(scale, ten.first_moment), np.multiply(scale, ten.inertia)
         ten = TenParameters(scale * ten.mass, tuple(h), tuple(inertia))
     return replace(strut, mass=scale * strut.mass, inertia=scale * strut.inertia, ten=ten)
+
+
+# What the bench asks of a plant, and what a plant tells at a tick.
+
+
+class Sample(NamedTuple):
+    """The true state of the machine at a tick, each (dof,).
+
+    q, qd, qdd are at the arms, the motor's beside them (the same where the gears are rigid).
+    """
+
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    q_motor: Floats
+    qd_motor: Floats
+    p: Floats
+    tau: Floats  # N m, from the current, without ripple
+    ripple: Floats  # N m
+    friction: Floats  # N m, of the drives, with the gears' loss
+    passive: Floats  # N m, what friction in the passive joints asks of the drives
+    temperature: Floats  # degrees C
+    work: Floats  # J so far, as in `Work`
+
+
+class Work(NamedTuple):
+    """Energy so far, in J: what went in, and what friction and gear damping took out."""
+
+    drives: float
+    ripple: float
+    external: float
+    friction: float
+    damping: float
+
+
+class PlantStoppedError(DeltadynError):
+    """The plant cannot go on; the run ends with a status that says why."""
+
+
+class Plant(Protocol):
+    """A machine in motion; every tick has the same length.
+
+    Torques are (dof,) in N m and go linearly from `start` to `end` within a tick, the external
+    wrench (dof,) on the platform is constant.
+    """
+
+    @property
+    def q_motor(self) -> Floats:
+        """The angles that the encoders see (dof,), in rad."""
+
+    def sample(self, torque: Floats, wrench: Floats) -> Sample:
+        """The state now, under this torque."""
+
+    def advance(self, start: Floats, end: Floats, wrench: Floats) -> Sample:
+        """Go one tick further; the state at its beginning."""
+
+    def carry(self, robot: Robot) -> None:
+        """Go on with this robot: another payload, everything else the same."""

@@ -43,8 +43,8 @@ class Mechanism:
         """The mechanism with the robot's payload and the friction of its passive joints.
 
         The source becomes straight-line Python: the ideal plant without the extension asks it four
-        times per step. Measured on the 3-DOF robot: 15 us, the source itself on floats 83 us, NumPy's
-        arrays of one state 3 ms.
+        times per step. Measured on the 3-DOF robot: 15 us, the source itself on floats 83 us,
+        NumPy's arrays of one state 3 ms.
         """
         dof = robot.dof
 

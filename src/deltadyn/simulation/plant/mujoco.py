@@ -20,13 +20,11 @@ from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
 from deltadyn.robot import Robot
 from deltadyn.simulation.drive.drivetrain import Drivetrain, Gears
-from deltadyn.simulation.plant.ideal import substeps
-from deltadyn.simulation.plant.machine import Machine
+from deltadyn.simulation.plant.ideal import Start, substeps
+from deltadyn.simulation.plant.machine import Machine, PlantStoppedError, Sample
 from deltadyn.simulation.plant.mechanism import Mechanism
 from deltadyn.simulation.plant.mjcf import DRIVEN, mjcf
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.plant.plant import PlantStoppedError, Sample
-from deltadyn.simulation.plant.start import Start
 
 STEPS = 2  # of MuJoCo in a tick, or more where friction needs it
 FRICTION_STEPS = 2  # for each of the ideal plant: friction is constant within a step here
