@@ -67,14 +67,12 @@ def test_a_method_and_its_name_with_keywords_are_the_same_fit(log: dd.Recording)
 
 
 def test_a_keyword_that_nobody_knows_is_refused(log: dd.Recording) -> None:
-    with pytest.raises(
-        UnknownNameError, match="option of 'l1' is 'strength'; allowed: one of '"
-    ):
+    with pytest.raises(UnknownNameError, match="option of 'l1' is 'strength'; allowed: one of '"):
         identify(ROBOT, log, "l1", strength=1.0)
-    with pytest.raises(
-        UnknownNameError, match="option of 'l1' is 'strength'; allowed: one of '"
-    ):
+    with pytest.raises(UnknownNameError, match="option of 'l1' is 'strength'; allowed: one of '"):
         identify(ROBOT, log, L1(), strength=1.0)
+    with pytest.raises(UnknownNameError, match=r"option of 'base' is 'tide'; .*'tied'"):
+        identify(ROBOT, log, "base", tide=False)
     with pytest.raises(UnknownNameError, match="model for 'convex' is 'gray-box'; allowed: one of"):
         identify(ROBOT, log, Convex(), model="gray-box")
 

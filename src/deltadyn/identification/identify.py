@@ -60,7 +60,7 @@ def identify(
     recordings that must not be among the others.
     """
     asked = (options or FitOptions()).of(keywords)
-    way = method_of(method, keywords)
+    way = method_of(method, keywords, FitOptions.names())
     way.check_model(asked.model)
     asked = replace(asked, model=asked.model or way.model)
     if isinstance(way, TwoStep):
