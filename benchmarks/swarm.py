@@ -6,7 +6,7 @@ Run: python -m benchmarks.swarm [--quick] [--json]
 robot, 4,500 rows at random states, torques of the exact model with friction and noise. pyswarms
 gets the objective as one matrix product, its fastest form: "global best" is its star, "local best"
 its ring of 60 neighbours, whose neighbours are the nearest in space. Plain NumPy is our own swarm
-with that objective. Beside them the optimum: our interior point with its proof, and HiGHS. "above"
+with that objective. Beside them the optimum: `l1` with its proof, and HiGHS on all rows. "above"
 is the objective over the proven bound, less 1. Seconds are of the processor, on one thread, the
 best of two runs of every method.
 """

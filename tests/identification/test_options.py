@@ -71,6 +71,8 @@ def test_a_keyword_that_nobody_knows_is_refused(log: dd.Recording) -> None:
         identify(ROBOT, log, "l1", strength=1.0)
     with pytest.raises(UnknownNameError, match="option of 'l1' is 'strength'; allowed: one of '"):
         identify(ROBOT, log, L1(), strength=1.0)
+    with pytest.raises(UnknownNameError, match=r"option of 'base' is 'tide'; .*'tied'"):
+        identify(ROBOT, log, "base", tide=False)
     with pytest.raises(UnknownNameError, match="model for 'convex' is 'gray-box'; allowed: one of"):
         identify(ROBOT, log, Convex(), model="gray-box")
 

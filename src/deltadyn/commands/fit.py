@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -18,6 +18,14 @@ from deltadyn.commands.common import (
     show,
 )
 from deltadyn.errors import InputError
+
+#: What --limbs means for `tied`.
+LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
+    "tied": True,
+    "own": False,
+    "auto": "auto",
+    None: None,
+}
 
 
 def _bands(value: str) -> Any:
@@ -73,6 +81,7 @@ def identify(
     as_json: bool,
 ) -> None:
     """Fit a robot's parameters to logs; writes a robot file, a JSON and a report."""
+    from deltadyn.identification import FitOptions
     from deltadyn.identification import identify as run
     from deltadyn.identification.methods.two_step import without_rod
     from deltadyn.validation import validate as check
@@ -86,14 +95,16 @@ def identify(
         robot,
         first + read_logs(robot, logs[bare:], payload, options),
         method,
-        model=model,
-        tied={"tied": True, "own": False, "auto": "auto", None: None}[limbs],
-        band=_bands(band),
-        unidentifiable="hold" if hold else "raise",
-        stribeck=stribeck,
-        check=not no_check,
+        FitOptions(
+            model=model,
+            tied=LIMBS[limbs],
+            band=_bands(band),
+            unidentifiable="hold" if hold else "raise",
+            stribeck=stribeck,
+            check=not no_check,
+            seed=seed,
+        ),
         validation=apart or None,
-        seed=seed,
         progress=not as_json,
     )
     robot_file, record = fit.save(out)

@@ -19,8 +19,9 @@ from deltadyn.identification.identify import identify
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.registry import method_by_name
-from deltadyn.identification.options import Preparation
+from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import SOURCES
+from deltadyn.identification.problem import Method
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
@@ -246,7 +247,7 @@ class _Member:
 def fleet(
     robot: Robot,
     logs: Mapping[str, MemberLogs],
-    method: str = "convex",
+    method: str | Method = "convex",
     *,
     model: str | None = None,
     band: float | Literal["auto"] | None = "auto",
@@ -259,7 +260,8 @@ def fleet(
     `logs` gives recordings or files by the robot's name. All are compared in one band, the
     lowest that any of them asks for. What a log cannot tell stays at the robot file's value and is
     not compared. `workers` processes read the logs through joblib, whose backends, dask among
-    them, may be chosen around the call. A member stands out by 3.5 deviations and 5 %.
+    them, may be chosen around the call. Further keywords are those of `identify`. A member stands
+    out by 3.5 deviations and 5 %.
     """
     if len(logs) < 2:
         raise InputError("robots of the fleet", len(logs), "at least 2")
@@ -267,9 +269,11 @@ def fleet(
         raise InputError("name of a robot", "fleet", "another name: it is that of the common fit")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError("workers", workers, "a whole number of at least 1")
-    chosen = method_by_name(method)
+    chosen = method_by_name(method) if isinstance(method, str) else method
     if chosen.by_recording:
-        raise InputError("method", method, "one that fits information, such as 'convex' or 'base'")
+        raise InputError(
+            "method", chosen.name, "one that fits information, such as 'convex' or 'base'"
+        )
     name = model or chosen.model
     data = [_items(items, whole_paths=workers > 1) for items in logs.values()]
     looks = _in_parallel(_look, [(robot, items, band) for items in data], workers)
@@ -279,17 +283,20 @@ def fleet(
     lowest = min(bands) if bands else None
     tasks = [(own, items, lowest, SOURCES[name]) for items in data]
     found = _in_parallel(_information, tasks, workers)
-    rest: dict[str, Any] = {"model": name, "unidentifiable": "hold", "seed": seed, **options}
+    asked = FitOptions(model=name, unidentifiable="hold", seed=seed).of(options)
     fits = {
         member: replace(
-            identify(own, item.information, method, **rest), data=item.sources, band=lowest
+            identify(own, item.information, method, asked, **options),
+            data=item.sources,
+            band=lowest,
         )
         for member, item in zip(logs, found, strict=True)
     }
     first, *others = (item.information for item in found)
     sources = tuple(source for item in found for source in item.sources)
     # robots may differ in mass: that is no payload that somebody forgot to declare
-    common = identify(own, first.merge(*others), method, **{**rest, "check": False})
+    together = replace(asked, check=False)
+    common = identify(own, first.merge(*others), method, together, **options)
     spreads = _spreads(fits)
     return Fleet(
         robot=robot,

@@ -1,4 +1,4 @@
-"""Gains of the drives, from recordings with different known payloads.
+"""What known masses tell: the gains of the drives, and payloads that were not declared.
 
 A drive that reports g times less than its torque makes every mass look g times lighter; only a
 known mass tells. With payload m known, each drive by itself reports tau_i = Y_i x_i + m Y_p / g_i:
@@ -7,17 +7,22 @@ linear in x_i = x / g_i and 1 / g_i, with the noise of the torque on the side wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
-from deltadyn.identification.information import Information, triangle
-from deltadyn.identification.methods.base import least
+from deltadyn.identification.information import Information, IntArray, triangle
+from deltadyn.identification.methods.base import least, solved
 from deltadyn.identification.parametrisation import Parametrisation
 
-LEAST = 0.05  # kg between the lightest and the heaviest payload
+LEAST = 0.05  # kg between payloads that count as different
+GROUPS = 8  # of blocks, for deviations
+SURE = 6.0  # standard deviations over groups of blocks
+SHARE = 0.03  # of the platform's mass: what gear losses can make it seem
+SEEMS = 0.15  # of the payload: what elastic gears and wrong gains can make it seem
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,7 @@ class Gains:
     status: str
 
 
-def drive_gains(information: Information, par: Parametrisation, groups: int = 8) -> Gains:
+def drive_gains(information: Information, par: Parametrisation, groups: int = GROUPS) -> Gains:
     """The gains of all drives; refused where payloads are alike."""
     payloads = information.extra
     if np.ptp(payloads) < LEAST:
@@ -38,16 +43,10 @@ def drive_gains(information: Information, par: Parametrisation, groups: int = 8)
             np.unique(payloads),
             f"at least two that differ by {LEAST:g} kg: gains need a known change of mass",
         )
-    values = _solved(information, par)
-    order = np.arange(information.blocks) * groups // information.blocks
-    parts = []
-    for group in range(groups):  # leave one group of blocks out at a time (jackknife)
-        rest = information.of_blocks(order != group)
-        if np.ptp(rest.extra) >= LEAST:
-            parts.append(_solved(rest, par))
-    count = len(parts)
-    spread = np.array(parts) - np.mean(parts, axis=0)
-    std = np.sqrt((count - 1) / count * (spread**2).sum(axis=0))
+    values = _gains(information, par)
+    order = _order(information.blocks, groups)
+    rests = [information.of_blocks(order != group) for group in range(groups)]
+    std = _jackknife(lambda rest: _gains(rest, par), [r for r in rests if np.ptp(r.extra) >= LEAST])
     text = ", ".join(f"{g:.4f} ± {s:.4f}" for g, s in zip(values, std, strict=True))
     low, high = payloads.min(), payloads.max()
     return Gains(values, std, f"Drive gains {text}, from payloads {low:g} to {high:g} kg apart.")
@@ -60,7 +59,48 @@ def with_gains(information: Information, gains: FloatArray) -> Information:
     return replace(information, factors=factors)
 
 
-def _solved(information: Information, par: Parametrisation) -> FloatArray:
+def check_payloads(
+    information: Information, par: Parametrisation, weights: FloatArray, platform: float
+) -> None:
+    """Refuse a recording that carried another payload, against the first, than was declared."""
+    present = np.unique(information.recording)
+    if len(present) < 2:
+        return
+    mass = _masses(information, par, weights, present)
+    counts = [int((information.recording == r).sum()) for r in present]
+    order = np.concatenate([_order(count, GROUPS) for count in counts])
+    rests = [information.of_blocks(order != g) for g in range(GROUPS) if (order == g).any()]
+    std = _jackknife(lambda rest: _masses(rest, par, weights, present), rests)
+    extra = [float(information.extra[information.recording == r][0]) for r in present]
+    for r, declared, more, doubt in zip(present[1:], extra[1:], mass, std, strict=True):
+        carried = max(abs(declared), abs(extra[0]))
+        if abs(more) > max(LEAST, SHARE * platform, SEEMS * carried, SURE * float(doubt)):
+            first, name = (information.recordings[index] for index in (present[0], r))
+            raise InputError(
+                f"payload of {name!r} (kg beyond the robot's own)",
+                declared,
+                f"about {declared + more:.2f} kg: it carried {more:+.2f} kg "
+                f"(± {doubt:.2f}) against what is declared for it and {first!r}; "
+                "set `payload` of the recordings, or pass check=False",
+            )
+
+
+def _jackknife(
+    estimate: Callable[[Information], FloatArray], rests: list[Information]
+) -> FloatArray:
+    """Standard deviations of an estimate, from data that leave out one group of blocks each."""
+    parts = [estimate(rest) for rest in rests]
+    spread = np.array(parts) - np.mean(parts, axis=0)
+    std: FloatArray = np.sqrt((len(parts) - 1) / len(parts) * (spread**2).sum(axis=0))
+    return std
+
+
+def _order(blocks: int, groups: int) -> IntArray:
+    """The group (B,) of each block: neighbours in time go together."""
+    return np.arange(blocks, dtype=np.int64) * groups // max(blocks, 1)
+
+
+def _gains(information: Information, par: Parametrisation) -> FloatArray:
     """Gains (dof,), each from the torque of its own drive."""
     columns = information.factors[..., :-1]
     known = contract("bamn,n->bam", columns, par.offset)
@@ -78,3 +118,15 @@ def _solved(information: Information, par: Parametrisation) -> FloatArray:
         found = least(triangle(rows.reshape(-1, rows.shape[-1])))
         gains[axis] = 1 / found[-1]
     return gains
+
+
+def _masses(
+    information: Information, par: Parametrisation, weights: FloatArray, present: IntArray
+) -> FloatArray:
+    """Mass in kg that every recording after the first carried beyond what is declared."""
+    reduced = information.reduced(par) * weights[:, None, None]
+    push = information.factors[..., :-1] @ information.payload * weights[:, None]
+    own = information.recording[:, None] == present[1:]  # (B, r)
+    extra = push[..., None] * own[:, None, None, :]
+    rows = np.concatenate([reduced[..., :-1], extra, reduced[..., -1:]], axis=-1)
+    return solved(triangle(rows.reshape(-1, rows.shape[-1])))[len(par.names) :]

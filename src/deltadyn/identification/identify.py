@@ -5,30 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies.consistency import Consistency, consistency
-from deltadyn.identification.bodies.realise import nearest_consistent, robot_from_standard
+from deltadyn.identification.bodies.realise import realised
 from deltadyn.identification.fit import Excerpt, Fit
-from deltadyn.identification.gains import Gains, drive_gains, with_gains
+from deltadyn.identification.gains import Gains, check_payloads, drive_gains, with_gains
 from deltadyn.identification.identifiability import (
     Identifiability,
     hold_unidentifiable,
     identifiability,
     require_identifiable,
 )
-from deltadyn.identification.information import Information, IntArray, triangle
+from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
-from deltadyn.identification.methods.base import axis_weights, residual_rms, solved, torque_rms
-from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.methods.base import axis_weights, residual_rms, torque_rms
 from deltadyn.identification.methods.registry import method_of
 from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import (
-    LIMB_NAMES,
     SOURCES,
     Parametrisation,
     parametrise,
@@ -37,168 +32,6 @@ from deltadyn.identification.problem import Method, Problem, Solution, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import GrayBox
-
-# Payloads that were not declared: recordings whose platform weighs more than the first's.
-
-
-SURE = 6.0  # standard deviations over groups of blocks
-LEAST = 0.05  # kg
-SHARE = 0.03  # of the platform's mass: what gear losses can make it seem
-SEEMS = 0.15  # of the payload: what elastic gears and wrong gains can make it seem
-GROUPS = 8
-
-
-def check_payloads(
-    information: Information, par: Parametrisation, weights: FloatArray, platform: float
-) -> None:
-    """Refuse a recording that carried another payload, against the first, than was declared."""
-    present = np.unique(information.recording)
-    if len(present) < 2:
-        return
-    mass = _masses(information, par, weights, present)
-    order = np.concatenate([_groups(int((information.recording == r).sum())) for r in present])
-    parts = [
-        _masses(information.of_blocks(order != g), par, weights, present)
-        for g in range(GROUPS)
-        if (order == g).any()
-    ]
-    spread = np.array(parts) - np.mean(parts, axis=0)
-    std = np.sqrt((len(parts) - 1) / len(parts) * (spread**2).sum(axis=0))
-    extra = [float(information.extra[information.recording == r][0]) for r in present]
-    for r, declared, more, doubt in zip(present[1:], extra[1:], mass, std, strict=True):
-        carried = max(abs(declared), abs(extra[0]))
-        if abs(more) > max(LEAST, SHARE * platform, SEEMS * carried, SURE * float(doubt)):
-            first, name = (information.recordings[index] for index in (present[0], r))
-            raise InputError(
-                f"payload of {name!r} (kg beyond the robot's own)",
-                declared,
-                f"about {declared + more:.2f} kg: it carried {more:+.2f} kg "
-                f"(± {doubt:.2f}) against what is declared for it and {first!r}; "
-                "set `payload` of the recordings, or pass check=False",
-            )
-
-
-def _masses(
-    information: Information, par: Parametrisation, weights: FloatArray, present: IntArray
-) -> FloatArray:
-    """Mass in kg that every recording after the first carried beyond what is declared."""
-    reduced = information.reduced(par) * weights[:, None, None]
-    push = information.factors[..., :-1] @ information.payload * weights[:, None]
-    own = information.recording[:, None] == present[1:]  # (B, r)
-    extra = push[..., None] * own[:, None, None, :]
-    rows = np.concatenate([reduced[..., :-1], extra, reduced[..., -1:]], axis=-1)
-    return solved(triangle(rows.reshape(-1, rows.shape[-1])))[len(par.names) :]
-
-
-def _groups(blocks: int) -> IntArray:
-    return np.arange(blocks, dtype=np.int64) * GROUPS // max(blocks, 1)
-
-
-# The robot of a fit: bodies that have the fitted parameters, or come nearest to them.
-
-
-NEAR = 1e-6  # of the torque: a robot whose torque differs less has the fitted parameters
-
-
-@dataclass(frozen=True, eq=False)
-class Realisation:
-    """A robot for a fit, whether it has its very parameters, and a sentence where it has not."""
-
-    robot: Robot
-    consistent: bool
-    consistency: Consistency
-    sentence: str
-    standard: dict[str, float] | None
-
-
-def realised(problem: Problem, solution: Solution) -> Realisation:
-    """The robot of a solution; where no robot can have its parameters, the nearest that can."""
-    if solution.standard is not None:
-        try:
-            robot = robot_from_standard(problem.robot, solution.standard)
-        except InputError as error:  # consistent, and yet no part of a Delta robot
-            return _instead(problem, solution.x, error)
-        return Realisation(robot, True, consistency(robot), "", solution.standard)
-    if problem.par.model == "gray-box":
-        return _gray_box(problem, solution.x)
-    return _nearest(problem, solution.x)
-
-
-def _instead(problem: Problem, x: FloatArray, error: InputError) -> Realisation:
-    """The nearest robot where the bodies of a method cannot be parts of one."""
-    found = _nearest(problem, x)
-    sentence = (
-        f"The bodies found cannot be parts of a robot file ({error.quantity} is "
-        f"{error.value}); the robot has others with the same torque. {found.sentence}"
-    )
-    return replace(found, sentence=sentence.rstrip())
-
-
-def _nearest(problem: Problem, x: FloatArray) -> Realisation:
-    return _rigid(problem, x) if problem.par.source == "rigid" else _exact(problem, x)
-
-
-def _exact(problem: Problem, x: FloatArray) -> Realisation:
-    """From the exact model's base parameters, tied or per arm."""
-    par, robot = problem.par, problem.robot
-    wide = dict(zip(par.wide_names, par.wide(x), strict=True))
-    tied = robot.equal_limbs and all(
-        len({wide[f"{family}{i}"] for i in (1, 2, 3)}) == 1 for family in LIMB_NAMES
-    )
-    values: dict[str, float] = {}
-    for name, value in wide.items():
-        family = name[:-1] if name[-1] in "123" and name[:-1] in LIMB_NAMES else ""
-        if family == "G_s" and not any(wide[f"G_s{i}"] for i in (1, 2, 3)):
-            continue
-        values[family if family and tied else name] = float(value)
-    found = nearest_consistent(robot, tuple(values), np.array(list(values.values())), tied)
-    new = robot_from_standard(robot, found.standard)
-    if found.exact:
-        return Realisation(new, True, consistency(new), "", found.standard)
-    report = consistency(values, robot=robot)
-    return Realisation(new, False, report, found.sentence, found.standard)
-
-
-def _rigid(problem: Problem, x: FloatArray) -> Realisation:
-    """From base parameters of the rigid model: the nearest bodies in torque on the data."""
-    bodies, K = problem.bodies()
-    factor = problem.factor_with_held()
-    level = float(np.linalg.norm(problem.factor()[:, -1]))
-    wanted = np.concatenate([x, list(problem.held.values())])
-    target = factor.copy()
-    target[:-1, -1], target[-1, -1] = factor[:-1, :-1] @ wanted, 0.0
-    found = solve_convex(target, K, bodies)
-    apart = float(np.linalg.norm(factor[:-1, :-1] @ (found.x - wanted))) / level
-    new = robot_from_standard(problem.robot, found.standard)
-    sentence = ""
-    if apart > NEAR:
-        reasons = "; ".join(item.text for item in found.active[:3])
-        sentence = (
-            "No consistent bodies have these base parameters; the robot is the nearest in torque, "
-            f"{100 * apart:.2g} % of it away on the data ({reasons})."
-        )
-    return Realisation(new, apart <= NEAR, consistency(new), sentence, found.standard)
-
-
-def _gray_box(problem: Problem, x: FloatArray) -> Realisation:
-    """Factors of the gray-box model, and friction as far as a robot can have it."""
-    par, robot = problem.par, problem.robot
-    values = dict(zip(par.names, (float(v) for v in x), strict=True))
-    new = robot.replace(gray_box=GrayBox(values["rho1"], values["rho2"]))
-    negative = []
-    friction: dict[str, tuple[float, ...]] = {}
-    for family, field in (("Fv", "viscous"), ("Fc", "coulomb")):
-        fitted = [values.get(f"{family}{axis + 1}", 0.0) for axis in range(robot.dof)]
-        negative += [f"{family}{axis + 1}" for axis, value in enumerate(fitted) if value < 0]
-        friction[field] = tuple(max(value, 0.0) for value in fitted)
-    new = new.with_friction(**friction)
-    wide = {name: float(v) for name, v in zip(par.wide_names, par.wide(x), strict=True)}
-    sentence = ""
-    if negative:
-        sentence = f"{', '.join(negative)} came out negative; the robot has 0 there."
-    return Realisation(new, not negative, consistency(wide, robot=robot), sentence, None)
-
 
 EXCERPT = 4000  # samples that a fit keeps for its report
 UNEXPLAINED = 0.5  # of an axis' RMS torque: a fit that leaves more deserves a word
@@ -227,7 +60,7 @@ def identify(
     recordings that must not be among the others.
     """
     asked = (options or FitOptions()).of(keywords)
-    way = method_of(method, keywords)
+    way = method_of(method, keywords, FitOptions.names())
     way.check_model(asked.model)
     asked = replace(asked, model=asked.model or way.model)
     if isinstance(way, TwoStep):

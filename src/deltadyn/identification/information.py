@@ -27,7 +27,12 @@ from deltadyn.dynamics.friction import drive_terms
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
 from deltadyn.files import replacing
-from deltadyn.identification.parametrisation import Parametrisation, payload_direction, wide_columns
+from deltadyn.identification.parametrisation import (
+    Parametrisation,
+    payload_direction,
+    wide_columns,
+    widest,
+)
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.prepare.lowpass import decimated
@@ -381,13 +386,10 @@ def _limited_rows(
 
 def wide_regressor(robot: Robot, part: Prepared, source: str) -> FloatArray:
     """Y (N, dof, n) of a part's samples, before the filter."""
-    offset = True if source == "exact" else None
-    return regressor(robot, part.state, source, tied=False, com_offset=offset).Y
+    return widest(robot, part.state, source).Y
 
 
 def _active(robot: Robot, source: str) -> list[BoolArray]:
     """Which columns move the torque of each axis: the others are zero in any motion."""
-    state = exciting_states(robot, 16)
-    offset = True if source == "exact" else None
-    Y = regressor(robot, state, source, tied=False, com_offset=offset).Y
+    Y = widest(robot, exciting_states(robot, 16), source).Y
     return [np.asarray((Y[:, axis] != 0).any(axis=0)) for axis in range(robot.dof)]

@@ -67,9 +67,14 @@ class FitOptions(Preparation):
         """`tied` where it is said, None where a test or the robot decides."""
         return self.tied if isinstance(self.tied, bool) else None
 
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Names of the fields."""
+        return tuple(item.name for item in fields(cls))
+
     def of(self, keywords: dict[str, Any]) -> FitOptions:
         """The same with the keywords that are fields taken out of the others and set."""
-        own = [item.name for item in fields(self) if item.name in keywords]
+        own = [name for name in self.names() if name in keywords]
         return replace(self, **{name: keywords.pop(name) for name in own})
 
     def given_weights(self, dof: int) -> FloatArray | None:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import base_parameters, exciting_states
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
-from deltadyn.dynamics.regressor import regressor
+from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.dynamics.rigid import effector_body
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
@@ -62,11 +62,11 @@ class Parametrisation:
 
     def columns(self, robot: Robot, state: State) -> FloatArray:
         """Y (N, dof, k) of the parameters, without the known part of the torque."""
-        return self._wide_regressor(robot, state) @ self.T
+        return widest(robot, state, self.source).Y @ self.T
 
     def torque(self, robot: Robot, state: State, x: FloatArray) -> FloatArray:
         """Torque (N, dof) of the parameters x, in N m."""
-        return self._wide_regressor(robot, state) @ self.wide(x)
+        return widest(robot, state, self.source).Y @ self.wide(x)
 
     def without(self, names: tuple[str, ...]) -> Parametrisation:
         """The same with some parameters held at the robot's own values."""
@@ -80,10 +80,6 @@ class Parametrisation:
             T=self.T[:, keep],
             offset=self.offset + fixed,
         )
-
-    def _wide_regressor(self, robot: Robot, state: State) -> FloatArray:
-        offset = True if self.source == "exact" else None
-        return regressor(robot, state, self.source, tied=False, com_offset=offset).Y
 
 
 def parametrise(
@@ -124,12 +120,16 @@ def parametrise(
     return build.done(model, "exact", tied)
 
 
+def widest(robot: Robot, state: State, source: str, *, friction: bool = True) -> Regressor:
+    """The widest regressor of a model: every arm has its own parameters, and all that it can."""
+    offset = True if source == "exact" else None
+    return regressor(robot, state, source, tied=False, com_offset=offset, friction=friction)
+
+
 def wide_columns(robot: Robot, source: str) -> Wide:
     """The columns of the widest regressor of a robot."""
     state = exciting_states(robot, 1)
-    offset = True if source == "exact" else None
-    full = regressor(robot, state, source, tied=False, com_offset=offset)
-    bare = regressor(robot, state, source, tied=False, com_offset=offset, friction=False)
+    full, bare = (widest(robot, state, source, friction=wanted) for wanted in (True, False))
     return Wide(full.names, full.units, full.parameters, len(bare.names))
 
 
@@ -245,10 +245,3 @@ def tie_map(wide: tuple[str, ...], standard: tuple[str, ...]) -> FloatArray:
         common = body.rstrip("123") + dot + entry
         out[i, index[name if name in index else common]] = 1.0
     return out
-
-
-def known_torque(robot: Robot, state: State, extra: float, source: str = "exact") -> FloatArray:
-    """Torque (N, dof) of `extra` kg of payload beyond the robot's own, in N m."""
-    offset = True if source == "exact" else None
-    Y = regressor(robot, state, source, tied=False, com_offset=offset).Y
-    return extra * contract("nij,j->ni", Y, payload_direction(robot, source))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -191,11 +191,12 @@ class Method:
         return tuple(item.name for item in fields(cls))  # type: ignore[arg-type]
 
     @classmethod
-    def check_options(cls, options: Mapping[str, object]) -> None:
-        """Refuse options that the method does not know."""
+    def check_options(cls, options: Iterable[str], common: Sequence[str] = ()) -> None:
+        """Refuse options that the method does not know; `common` ones are named beside its own."""
         for option in options:
             if option not in cls.option_names():
-                raise UnknownNameError(f"option of {cls.name!r}", option, cls.option_names())
+                names = (*cls.option_names(), *common)
+                raise UnknownNameError(f"option of {cls.name!r}", option, names)
 
     @classmethod
     def check_model(cls, model: str | None) -> None:
@@ -205,7 +206,6 @@ class Method:
 
     def with_options(self, options: Mapping[str, Any]) -> Method:
         """The same method with some options changed."""
-        self.check_options(options)
         return replace(self, **options) if options else self  # type: ignore[type-var]
 
 

@@ -10,7 +10,7 @@ lambda = v / (q s^2) samples count as one: N_eff = N / lambda.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -115,12 +115,13 @@ def compare_limbs(
     lower = 1 - math.sqrt(rest / (rest + gain)) if rest + gain > 0 else 0.0
     differ = p_value < LEVEL and free.aicc < tied.aicc
     keep = not differ or lower < MATTERS
-    text = _words(keep, p_value, F, q, dof, tied, free, effective, samples)
+    choice = LimbChoice(model, keep, tied, free, F, q, dof, p_value, samples, effective, "")
+    text = _words(choice)
     if differ and keep:
         text = _little(lower, p_value, q)
     elif differ:
         text += _largest(own, found.x)
-    return LimbChoice(model, keep, tied, free, F, q, dof, p_value, samples, effective, text)
+    return replace(choice, recommendation=text)
 
 
 def _equal_limbs(robot: Robot, own: Parametrisation) -> Parametrisation:
@@ -173,31 +174,23 @@ def _tail(F: float, q: int, dof: float) -> float:
     return float(fdtrc(q, dof, F))
 
 
-def _words(
-    keep: bool,
-    p_value: float,
-    F: float,
-    q: int,
-    dof: float,
-    tied: Candidate,
-    free: Candidate,
-    effective: float,
-    samples: int,
-) -> str:
-    names = ("AIC", "AICc", "BIC")
-    pairs = zip((tied.aic, tied.aicc, tied.bic), (free.aic, free.aicc, free.bic), strict=True)
-    votes = ["tied" if a <= b else "per arm" for a, b in pairs]
-    said = ", ".join(f"{name} {vote}" for name, vote in zip(names, votes, strict=True))
+def _words(choice: LimbChoice) -> str:
+    """The test, the criteria and what they ask for."""
+    votes = []
+    for name in ("AIC", "AICc", "BIC"):
+        equal, own = (getattr(item, name.lower()) for item in (choice.equal, choice.own))
+        votes.append(f"{name} {'tied' if equal <= own else 'per arm'}")
     test = (
-        f"F = {F:.3g} with {q} and {dof:.3g} degrees of freedom, p = {p_value:.2g}; {said}; "
-        f"{samples} samples count as {effective:.0f} since residuals are correlated"
+        f"F = {choice.F:.3g} with {choice.q} and {choice.dof:.3g} degrees of freedom, "
+        f"p = {choice.p_value:.2g}; {', '.join(votes)}; {choice.samples} samples count as "
+        f"{choice.effective_samples:.0f} since residuals are correlated"
     )
-    if keep and p_value < LEVEL:
+    if choice.tied and choice.p_value < LEVEL:
         return (
             "Tied limbs: the test speaks against equal limbs, yet what limbs of their own explain "
-            f"does not pay for {q} more parameters ({test})."
+            f"does not pay for {choice.q} more parameters ({test})."
         )
-    if keep:
+    if choice.tied:
         return f"Tied limbs: the data do not speak against equal limbs ({test})."
     return f"Limbs of their own, per arm: the data speak against equal limbs ({test})."
 

@@ -16,9 +16,10 @@ rest of its ten parameters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.identification.bodies.body import Body, Cone, Hull
-from deltadyn.identification.bodies.shapes import body_of, scalar_of
+from deltadyn.identification.bodies.body import Body, Cone, Hull, body_of, scalar_of
 from deltadyn.robot import Robot
 
 Family = Literal["rigid", "reduced", "exact"]
@@ -151,6 +151,18 @@ def standard_parameters(robot: Robot, tied: bool | None = None) -> Regressor:
     return regressor(robot, exciting_states(robot, 1, 0), "rigid", tied=tied, friction=True)
 
 
+def tied_names(robot: Robot, values: Mapping[str, float]) -> bool:
+    """Whether these names give the three limbs common parameters."""
+    bodies = {name.partition(".")[0] for name in values}
+    common = bodies & {"arm", "strut", "rotor"}
+    single = {name for name in bodies if re.fullmatch(r"(arm|strut|rotor)[123]", name)}
+    if common and single:
+        raise InputError(
+            "standard parameters", sorted(common | single), "tied or per arm, not both"
+        )
+    return bool(common) or (not single and robot.equal_limbs)
+
+
 def _build(
     robot: Robot,
     family: Family,
@@ -225,12 +237,21 @@ def _completed_effector(robot: Robot, ten: Mapping[str, float]) -> dict[str, flo
     return {"mcz": float(moment[2])} | rest
 
 
-def without_payload(robot: Robot, ten: Mapping[str, float]) -> tuple[float, float, float, float]:
-    """m, m cx, m cy and I_zz about the platform point of the effector alone."""
+class EffectorAlone(NamedTuple):
+    """Mass, first moments and I_zz about the platform point of the effector without its payload."""
+
+    m: float
+    mcx: float
+    mcy: float
+    Izz: float
+
+
+def without_payload(robot: Robot, ten: Mapping[str, float]) -> EffectorAlone:
+    """What the declared payload leaves of effector and payload together."""
     payload = robot.payload
     px, py, _ = payload.offset
     about = ten["Izz"] - payload.inertia_zz - payload.mass * (px**2 + py**2)
-    return (
+    return EffectorAlone(
         ten["m"] - payload.mass,
         ten["mcx"] - payload.mass * px,
         ten["mcy"] - payload.mass * py,

@@ -21,8 +21,8 @@ from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.body import Body
 
 # A chart is a smooth map from all of R^p onto the inside of a body's cone, so that a method without
-# constraints never leaves it. Each has three parts: the map u(p), its derivative du/dp, and `start`,
-# the inverse for a body inside. Every positive quantity is an exponential: e^(2 a) for a mass, and
+# constraints never leaves it. Its parts are the map u(p), the derivative du/dp, and `start`, the
+# inverse for a body inside. Every positive quantity is an exponential: e^(2 a) for a mass, and
 # for a matrix [[S, h], [h, m]] >= 0 with det = m S - h^2 the form m = e^(2a), h = e^(a + s),
 # S = e^(2s) + e^(2b), which has m S - h^2 = e^(2a + 2b) > 0 for any a, s, b. At the border of the
 # cone a logarithm runs to minus infinity and the derivative with it to 0. Derivatives are written

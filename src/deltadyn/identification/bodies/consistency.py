@@ -13,9 +13,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
-from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
+from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, tied_names
 from deltadyn.identification.bodies.body import Body, Hull
-from deltadyn.identification.bodies.realise import tied_names
 from deltadyn.robot import Robot
 
 # Consistency of base parameters alone, whatever bodies they come from, and of friction.

@@ -1,4 +1,4 @@
-"""A robot from standard parameters: bodies, rotors and friction as the parameters say.
+"""A robot from parameters: from the standard ones of its bodies, or from those of a fit.
 
 Where struts and rods are thin the exact and the rigid model of the new robot both give the torque
 of these parameters. Where they are not, the rigid one does. A part whose parameters did not change
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +20,20 @@ from deltadyn.dynamics.base import exact_base_map
 from deltadyn.dynamics.inverse import check_robot
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
-from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, without_payload
+from deltadyn.identification.bodies.bodies import (
+    Bodies,
+    standard_parameters,
+    tied_names,
+    without_payload,
+)
 from deltadyn.identification.bodies.body import Hull
+from deltadyn.identification.bodies.consistency import Consistency, consistency
 from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.parametrisation import LIMB_NAMES
+from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Effector, Platform, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot.settings import FRICTION_FIELDS, Drives, Friction
+from deltadyn.robot.settings import FRICTION_FIELDS, Drives, Friction, GrayBox
 
 # Bodies that give base parameters: the nearest consistent ones to the robot's own.
 
@@ -102,8 +110,6 @@ def _polished(K: FloatArray, bodies: Bodies, z: FloatArray, x: FloatArray) -> Fl
     return better if bodies.margin(bodies.T @ better) >= 0 else z
 
 
-__all__ = ["Nearest", "nearest_consistent", "robot_from_standard", "tied_names"]
-
 ROUNDING = 1e-9  # of a body's size: a violation below it is rounding and is taken back
 THIN = 1e-13  # of a body's size: what a thin body may have beside its axis
 _AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|F0|mu)(\d)")
@@ -128,18 +134,6 @@ def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
     new = own | {name: float(value) for name, value in values.items()}
     changed = {name.partition(".")[0] for name in new if new[name] != own[name]}
     return _apply(robot, new, changed, tied)
-
-
-def tied_names(robot: Robot, values: Mapping[str, float]) -> bool:
-    """Whether these names give the three limbs common parameters."""
-    bodies = {name.partition(".")[0] for name in values}
-    common = bodies & {"arm", "strut", "rotor"}
-    single = {name for name in bodies if re.fullmatch(r"(arm|strut|rotor)[123]", name)}
-    if common and single:
-        raise InputError(
-            "standard parameters", sorted(common | single), "tied or per arm, not both"
-        )
-    return bool(common) or (not single and robot.equal_limbs)
 
 
 def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool) -> Robot:
@@ -312,3 +306,108 @@ def _friction(robot: Robot, new: Mapping[str, float]) -> Friction:
     )
     axes: dict[str, Any] = {field: tuple(values) for field, values in fields.items()}
     return replace(old, passive=passive, **axes).checked(robot.dof)
+
+
+# The robot of a fit: bodies that have the fitted parameters, or come nearest to them.
+
+
+NEAR = 1e-6  # of the torque: a robot whose torque differs less has the fitted parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Realisation:
+    """A robot for a fit, whether it has its very parameters, and a sentence where it has not."""
+
+    robot: Robot
+    consistent: bool
+    consistency: Consistency
+    sentence: str
+    standard: dict[str, float] | None
+
+
+def realised(problem: Problem, solution: Solution) -> Realisation:
+    """The robot of a solution; where no robot can have its parameters, the nearest that can."""
+    if solution.standard is not None:
+        try:
+            robot = robot_from_standard(problem.robot, solution.standard)
+        except InputError as error:  # consistent, and yet no part of a Delta robot
+            return _instead(problem, solution.x, error)
+        return Realisation(robot, True, consistency(robot), "", solution.standard)
+    if problem.par.model == "gray-box":
+        return _gray_box(problem, solution.x)
+    return _nearest(problem, solution.x)
+
+
+def _instead(problem: Problem, x: FloatArray, error: InputError) -> Realisation:
+    """The nearest robot where the bodies of a method cannot be parts of one."""
+    found = _nearest(problem, x)
+    sentence = (
+        f"The bodies found cannot be parts of a robot file ({error.quantity} is "
+        f"{error.value}); the robot has others with the same torque. {found.sentence}"
+    )
+    return replace(found, sentence=sentence.rstrip())
+
+
+def _nearest(problem: Problem, x: FloatArray) -> Realisation:
+    return _rigid(problem, x) if problem.par.source == "rigid" else _exact(problem, x)
+
+
+def _exact(problem: Problem, x: FloatArray) -> Realisation:
+    """From the exact model's base parameters, tied or per arm."""
+    par, robot = problem.par, problem.robot
+    wide = dict(zip(par.wide_names, par.wide(x), strict=True))
+    tied = robot.equal_limbs and all(
+        len({wide[f"{family}{i}"] for i in (1, 2, 3)}) == 1 for family in LIMB_NAMES
+    )
+    values: dict[str, float] = {}
+    for name, value in wide.items():
+        family = name[:-1] if name[-1] in "123" and name[:-1] in LIMB_NAMES else ""
+        if family == "G_s" and not any(wide[f"G_s{i}"] for i in (1, 2, 3)):
+            continue
+        values[family if family and tied else name] = float(value)
+    found = nearest_consistent(robot, tuple(values), np.array(list(values.values())), tied)
+    new = robot_from_standard(robot, found.standard)
+    if found.exact:
+        return Realisation(new, True, consistency(new), "", found.standard)
+    report = consistency(values, robot=robot)
+    return Realisation(new, False, report, found.sentence, found.standard)
+
+
+def _rigid(problem: Problem, x: FloatArray) -> Realisation:
+    """From base parameters of the rigid model: the nearest bodies in torque on the data."""
+    bodies, K = problem.bodies()
+    factor = problem.factor_with_held()
+    level = float(np.linalg.norm(problem.factor()[:, -1]))
+    wanted = np.concatenate([x, list(problem.held.values())])
+    target = factor.copy()
+    target[:-1, -1], target[-1, -1] = factor[:-1, :-1] @ wanted, 0.0
+    found = solve_convex(target, K, bodies)
+    apart = float(np.linalg.norm(factor[:-1, :-1] @ (found.x - wanted))) / level
+    new = robot_from_standard(problem.robot, found.standard)
+    sentence = ""
+    if apart > NEAR:
+        reasons = "; ".join(item.text for item in found.active[:3])
+        sentence = (
+            "No consistent bodies have these base parameters; the robot is the nearest in torque, "
+            f"{100 * apart:.2g} % of it away on the data ({reasons})."
+        )
+    return Realisation(new, apart <= NEAR, consistency(new), sentence, found.standard)
+
+
+def _gray_box(problem: Problem, x: FloatArray) -> Realisation:
+    """Factors of the gray-box model, and friction as far as a robot can have it."""
+    par, robot = problem.par, problem.robot
+    values = dict(zip(par.names, (float(v) for v in x), strict=True))
+    new = robot.replace(gray_box=GrayBox(values["rho1"], values["rho2"]))
+    negative = []
+    friction: dict[str, tuple[float, ...]] = {}
+    for family, field in (("Fv", "viscous"), ("Fc", "coulomb")):
+        fitted = [values.get(f"{family}{axis + 1}", 0.0) for axis in range(robot.dof)]
+        negative += [f"{family}{axis + 1}" for axis, value in enumerate(fitted) if value < 0]
+        friction[field] = tuple(max(value, 0.0) for value in fitted)
+    new = new.with_friction(**friction)
+    wide = {name: float(v) for name, v in zip(par.wide_names, par.wide(x), strict=True)}
+    sentence = ""
+    if negative:
+        sentence = f"{', '.join(negative)} came out negative; the robot has 0 there."
+    return Realisation(new, not negative, consistency(wide, robot=robot), sentence, None)

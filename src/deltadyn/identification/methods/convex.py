@@ -113,15 +113,15 @@ def _split(
 # and B u - c becomes a variable of its own: B u - slack y = c with the price 1/2 |y|^2. With slack
 # = sqrt(unit) the program's objective is (f - floor) / unit. B has singular values over many
 # decades and residuals are small beside torques; in this form neither a weak regularisation nor a
-# small residual is lost in rounding, since the solver sees numbers near 1. In the tie-break the same
-# rows say B u = B u_found up to a slack far below the residual: x stays, what is not seen moves.
+# small residual is lost in rounding: the solver sees numbers near 1. In the tie-break the same rows
+# say B u = B u_found up to a slack far below the residual: x stays, what is not seen moves.
 #
 # Attempts. Which unit suits the solver depends on how far the constraints push the answer from the
 # unconstrained optimum, which nobody knows before: f - floor is far below the floor on good data
 # and many times above it where data contradict the bodies. So units from the floor upwards are
 # tried, with and without the solver's own scaling, until a proof holds to `ENOUGH`; the best proof
-# is kept. The first attempt succeeds as a rule. No attempt is believed: `prove` bounds the objective
-# by the duals alone, and `_inside` moves the answer into the cones by what rounding needs.
+# is kept. No attempt is believed: `prove` bounds the objective by the duals alone,
+# and `_inside` moves the answer into the cones by what rounding needs.
 
 
 #: The program's unit by the least objective, and whether the solver may rescale; tried in turn.

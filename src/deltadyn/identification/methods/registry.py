@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deltadyn.errors import UnknownNameError
@@ -43,10 +43,10 @@ def method_by_name(name: str) -> type[Method]:
         raise UnknownNameError("method", name, METHODS) from None
 
 
-def method_of(given: str | Method, options: Mapping[str, Any]) -> Method:
-    """A method by name or as it is, with these options."""
-    if isinstance(given, Method):
-        return given.with_options(options)
-    kind = method_by_name(given)
-    kind.check_options(options)
-    return kind(**options)
+def method_of(
+    given: str | Method, options: Mapping[str, Any], common: Sequence[str] = ()
+) -> Method:
+    """A method by name or as it is, with these options; an error names `common` ones, too."""
+    kind = type(given) if isinstance(given, Method) else method_by_name(given)
+    kind.check_options(options, common)
+    return given.with_options(options) if isinstance(given, Method) else kind(**options)

@@ -22,14 +22,13 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, as_samples
 from deltadyn.dynamics.base import exciting_states
-from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.information import BLOCK, Information, gather
 from deltadyn.identification.methods.base import residual_rms, solved, torque_rms
 from deltadyn.identification.options import FitOptions, record_of
-from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.parametrisation import Parametrisation, widest
 from deltadyn.identification.problem import Method
 from deltadyn.identification.uncertainty import Covariance, covariance
 from deltadyn.kinematics.state import State
@@ -124,12 +123,9 @@ def body_parametrisation(
 
     `robot` has every friction term that is named; its own values are the prior.
     """
-    state, offset = exciting_states(robot, 1), True if model == "exact" else None
-
-    def wide(changed: Robot) -> FloatArray:
-        return regressor(changed, state, model, tied=False, com_offset=offset).parameters
-
-    own = wide(robot)
+    state = exciting_states(robot, 1)
+    full = widest(robot, state, model)
+    columns, own = full.names, full.parameters
     prior = np.array([parameter(robot, name) for name in names])
     T = np.empty((len(own), len(names)))
     for j, name in enumerate(names):
@@ -138,8 +134,8 @@ def body_parametrisation(
             raise InputError(
                 f"mass {name}", prior[j], "above 0 kg: its body's shape is told per mass"
             )
-        T[:, j] = (wide(with_parameters(robot, {name: prior[j] + step})) - own) / step
-    columns = regressor(robot, state, model, tied=False, com_offset=offset).names
+        more = with_parameters(robot, {name: prior[j] + step})
+        T[:, j] = (widest(more, state, model).parameters - own) / step
     units = tuple(map(_unit, names))
     return Parametrisation(
         model, model, columns, tuple(names), units, prior, T, own - T @ prior, tied
