@@ -24,7 +24,7 @@ from deltadyn.backends.kernels import compiled_drive_columns, compiled_rows, dri
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.fast_columns import has_fast_rows, three_axis_rows
 from deltadyn.dynamics.regressor import regressor
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 from deltadyn.files import replacing
 from deltadyn.identification.parametrisation import Parametrisation, payload_direction, wide_columns
 from deltadyn.kinematics.state import State
@@ -206,9 +206,8 @@ def load_information(path: str | os.PathLike[str]) -> Information:
         )
         return Information(source, robot, names, recordings=recordings, **fields)
     except (ValueError, KeyError, TypeError, EOFError) as error:
-        raise InputError(
-            "information file", str(path), "a file that Information.save wrote"
-        ) from error
+        allowed = "a file that Information.save wrote"
+        raise FileError("information file", str(path), allowed, path=str(path)) from error
 
 
 class _Blocks(NamedTuple):
