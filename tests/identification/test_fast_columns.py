@@ -13,7 +13,7 @@ from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.fast_columns import has_fast_rows, joint_state
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.lowpass import LowPass, decimated
+from deltadyn.recording.prepare.band import LowPass, decimated
 from deltadyn.robot import Robot
 
 

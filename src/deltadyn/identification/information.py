@@ -28,8 +28,8 @@ from deltadyn.errors import FileError, InputError
 from deltadyn.files import replacing
 from deltadyn.identification.parametrisation import Parametrisation, payload_direction, wide_columns
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
-from deltadyn.recording.prepare.lowpass import decimated
 from deltadyn.robot import Robot
 
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
+from deltadyn.errors import InputError, RecordingFileError
+from deltadyn.options import merged
 from deltadyn.recording.columns import (
+    RATED,
     Assignment,
     Column,
-    ColumnMap,
     assign,
     read_column_map,
     units_of,
 )
-from deltadyn.recording.quantities import RATED
-from deltadyn.recording.readers.csv import open_csv
-from deltadyn.recording.readers.formats import detect_format
-from deltadyn.recording.readers.matlab import open_matlab
-from deltadyn.recording.readers.parquet import open_parquet
-from deltadyn.recording.readers.ros import open_ros
-from deltadyn.recording.readers.table import Growing, Table
-from deltadyn.recording.readers.tdms import open_tdms
-from deltadyn.recording.readers.twincat import open_twincat
+from deltadyn.recording.readers import open_table
+from deltadyn.recording.readers.reader import CONVENTIONS as CONVENTIONS
+from deltadyn.recording.readers.reader import Growing, ReadOptions, Table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
 
-# Files in which channels have their own time columns: one clock for all of them.
-
+# One clock.
+#
+# A row of most files is an instant. TwinCAT and TDMS files have several clocks: every group of
+# channels has its own column of times t_c, and row k of another group is another instant. The
+# clock of q1 is the one to keep. Clocks with |t_c[k] - t_1[k]| below a thousandth of a step are the
+# same. A channel x of any other clock is refused, or taken at the times of q1,
+#
+#     x(t_1) = x_i + (x_{i+1} - x_i) (t_1 - t_i) / (t_{i+1} - t_i),   t_i <= t_1 < t_{i+1}
+#
+# where all clocks run: nothing is extrapolated.
 
 TOLERANCE = 1e-3  # of a time step, below which two clocks are the same
 
@@ -156,8 +159,6 @@ def _failure(
 # From the raw columns of a file to channels in SI units and deltadyn's convention.
 
 
-CONVENTIONS = ("controller", "deltadyn")
-SIDES = ("output", "motor")
 _ANGLES = ("q", "q_command", "qd", "qdd")
 _TORQUES = ("tau", "tau_command")
 
@@ -308,43 +309,24 @@ def _has_convention(robot: Robot) -> bool:
 
 
 CHUNK_ROWS = 200_000
-BAD_ROWS = ("raise", "skip")
 
 
 def read_recording(
     path: str | PathLike[str],
     robot: Robot | None = None,
-    *,
-    columns: ColumnMap | None = None,
-    format: str | None = None,
-    name: str | None = None,
-    payload: float | None = None,
-    torque_constant: npt.ArrayLike | None = None,
-    rated_torque: npt.ArrayLike | None = None,
-    torque_side: str = "output",
-    convention: str | None = None,
-    sample_time: float | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-    topic: str | None = None,
-    interpolate: bool = False,
-    bad_rows: str = "raise",
+    options: ReadOptions | None = None,
+    **keywords: Any,
 ) -> Recording:
     """A recording from a file: CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS.
 
-    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`; `columns` maps others:
-    name in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset, side}. With a
-    robot, angles and torques are taken in its controller's convention unless the file or
-    `convention="deltadyn"` says otherwise. Currents need `torque_constant` (N m/A); torques in
-    percent need `rated_torque` (N m); `torque_side="motor"` multiplies torques by the gear ratio.
-    `sample_time` (s) stands for a missing time column, `interpolate` puts channels of several
-    clocks on one, `bad_rows="skip"` leaves rows out that cannot be read and lists them.
-    """
-    options = _Options(
+    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`; others need a column
+    map. With a robot, angles and torques are taken in its controller's convention unless the file
+    or the options say otherwise. The fields of `ReadOptions` are `options`, or keywords:
+
         columns, format, name, payload, torque_constant, rated_torque, torque_side, convention,
-        sample_time, separator, decimal, topic, interpolate, bad_rows,
-    )  # fmt: skip
-    reading = _Reading.of(path, robot, options)
+        sample_time, separator, decimal, topic, interpolate, bad_rows
+    """
+    reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
     for chunk in reading.chunks(CHUNK_ROWS):
         whole.add(chunk, reading.table.progress())
@@ -356,22 +338,10 @@ def read_recording(
 def iter_recording(
     path: str | PathLike[str],
     robot: Robot | None = None,
+    options: ReadOptions | None = None,
     *,
     rows: int = CHUNK_ROWS,
-    columns: ColumnMap | None = None,
-    format: str | None = None,
-    name: str | None = None,
-    payload: float | None = None,
-    torque_constant: npt.ArrayLike | None = None,
-    rated_torque: npt.ArrayLike | None = None,
-    torque_side: str = "output",
-    convention: str | None = None,
-    sample_time: float | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-    topic: str | None = None,
-    interpolate: bool = False,
-    bad_rows: str = "raise",
+    **keywords: Any,
 ) -> Iterator[Recording]:
     """The same recording in pieces of `rows` samples: memory does not grow with the file.
 
@@ -380,45 +350,7 @@ def iter_recording(
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InputError("rows", rows, "a whole number of at least 1")
-    options = _Options(
-        columns, format, name, payload, torque_constant, rated_torque, torque_side, convention,
-        sample_time, separator, decimal, topic, interpolate, bad_rows,
-    )  # fmt: skip
-    reading = _Reading.of(path, robot, options)
-    return reading.pieces(rows)
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The keywords of a call, in its order."""
-
-    columns: ColumnMap | None
-    format: str | None
-    name: str | None
-    payload: float | None
-    torque_constant: npt.ArrayLike | None
-    rated_torque: npt.ArrayLike | None
-    torque_side: str
-    convention: str | None
-    sample_time: float | None
-    separator: str | None
-    decimal: str | None
-    topic: str | None
-    interpolate: bool
-    bad_rows: str
-
-    def check(self, robot: Robot | None) -> None:
-        """Refuse what is no choice."""
-        if robot is not None and not isinstance(robot, Robot):
-            raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
-        if self.torque_side not in SIDES:
-            raise UnknownNameError("torque_side", self.torque_side, SIDES)
-        if self.convention is not None and self.convention not in CONVENTIONS:
-            raise UnknownNameError("convention", self.convention, CONVENTIONS)
-        if self.bad_rows not in BAD_ROWS:
-            raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
-        if self.sample_time is not None and not self.sample_time > 0:
-            raise InputError("sample_time", self.sample_time, "above 0 s")
+    return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
 
 
 @dataclass
@@ -431,14 +363,17 @@ class _Reading:
     robot: Robot | None
     name: str
     payload: float | None
-    options: _Options
+    options: ReadOptions
     notes: list[str]
 
     @classmethod
-    def of(cls, path: str | PathLike[str], robot: Robot | None, options: _Options) -> _Reading:
+    def of(cls, path: str | PathLike[str], robot: Robot | None, options: ReadOptions) -> _Reading:
         """Look at the file's head: its format, its columns, what has to be converted."""
-        options.check(robot)
-        table = _open_table(path, options)
+        if robot is not None and not isinstance(robot, Robot):
+            raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
+        if not isinstance(path, str | PathLike):
+            raise InputError("path", path, "the path of a recording")
+        table = open_table(fspath(path), options)
         mapped, dropped = read_column_map(options.columns, table.columns, table.path)
         timed = any(column.is_time for column in table.columns) or options.sample_time is not None
         columns = assign(
@@ -497,7 +432,7 @@ class _Reading:
         label = self.table.labels.get("robot")
         provenance = Provenance(
             file=self.table.path,
-            sha256=self.table.checksum(),
+            sha256=None if self.table.checksum is None else self.table.checksum(),
             reader=self.table.reader,
             first_row=first_row,
             columns=self.columns.uses,
@@ -562,34 +497,6 @@ class _Reading:
                 f"{start + int(changed[0])}",
             )
         self.payload = first
-
-
-def _open_table(path: str | PathLike[str], options: _Options) -> Table:
-    if not isinstance(path, str | PathLike):
-        raise InputError("path", path, "the path of a recording")
-    shown = fspath(path)
-    kind = detect_format(shown, options.format)
-    skip = options.bad_rows == "skip"
-    if kind == "csv":
-        return open_csv(shown, separator=options.separator, decimal=options.decimal, skip=skip)
-    if kind == "twincat":
-        return open_twincat(shown, decimal=options.decimal, skip=skip)
-    checksum = _checksum(shown)
-    if kind in ("matlab", "matlab73"):
-        return open_matlab(shown, checksum, hdf5=kind == "matlab73")
-    if kind == "parquet":
-        return open_parquet(shown, checksum)
-    if kind == "tdms":
-        return open_tdms(shown, checksum, skip=skip)
-    return open_ros(shown, checksum, topic=options.topic)
-
-
-def _checksum(path: str) -> str | None:
-    """SHA-256 of a file; of a bag's folder none."""
-    if not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _per_axis(name: str, value: npt.ArrayLike | None, dof: int) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""Recordings made ready for a fit: rates, stretches without gaps, and the band of both sides."""
+"""Recordings made ready for a model: checked, with rates, in stretches without gaps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.fast_columns import joint_state
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.lowpass import EvenGrid, LowPass
+from deltadyn.recording.prepare.band import EvenGrid, LowPass, choose_band
 from deltadyn.recording.rates.bandwidth import choose_bandwidth
 from deltadyn.recording.rates.differentiate import differentiate
 from deltadyn.recording.rates.sampling import EVEN
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
-# What no fit can use: other axes, values that are not finite, rest, unordered times.
+# What no model can use: other axes, values that are not finite, rest, unordered times.
 
 
 FEWEST = 32  # samples of a recording
@@ -85,6 +85,14 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
             f"above its predecessor {t[row - 1]:g} s; `repair` sorts rows",
             where=f"{where}, row {first_row + row - (after is not None)}",
         )
+
+
+# Parts: stretches without gaps, cut to a size that fits into memory.
+#
+# A smoother of bandwidth fc forgets its start after some periods of fc. So a part is smoothed
+# together with 20 / fc seconds on each side of it, and neighbouring parts have the same rates where
+# they overlap: cutting changes no number. Parts share as many samples as the filter of the band
+# takes up, so that none is lost between them.
 
 
 Rates = Literal["auto", "measured", "kalman"]
@@ -180,8 +188,6 @@ def prepare(
         raise InputError(f"gap in {recording.name!r}", gap, allowed, where=where)
     only = parts[0]
     if band == "auto":
-        from deltadyn.recording.prepare.band import choose_band
-
         return only.with_band(choose_band(robot, [only]))
     return only.with_band(checked_band(band))
 

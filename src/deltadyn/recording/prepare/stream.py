@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import InputError
+from deltadyn.options import merged, names_of
 from deltadyn.recording.prepare.data import (
     CHUNK,
     SHORTEST,
@@ -28,7 +29,9 @@ from deltadyn.recording.prepare.data import (
     check_values,
     stretches,
 )
-from deltadyn.recording.read import iter_recording
+from deltadyn.recording.read import CHUNK_ROWS, iter_recording
+from deltadyn.recording.readers.reader import ReadOptions
+from deltadyn.recording.readers.reader import file_digest as file_digest
 from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 
@@ -111,19 +114,21 @@ class Streamed:
     """One log that is read piece by piece: `source` is a file, or chunks that follow each other.
 
     Chunks come as an iterable of recordings, or as a function that gives one. What can be iterated
-    once is read once: methods that read the samples again refuse it. `options` are those of
-    `iter_recording`; `payload` in kg stands for that of the log.
+    once is read once: methods that read the samples again refuse it. `options`, or its fields as
+    keywords, and `rows` are those of `iter_recording`; of these, chunks may have a `name` and a
+    `payload` (kg) alone.
     """
 
     def __init__(
         self,
         robot: Robot,
         source: FilePath | Chunks,
+        options: ReadOptions | None = None,
         *,
-        name: str | None = None,
-        payload: float | None = None,
-        **options: Any,
+        rows: int = CHUNK_ROWS,
+        **keywords: Any,
     ) -> None:
+        reading = merged(ReadOptions, options, keywords)
         self.robot = robot
         self._file: str | None = None
         self._live: Iterator[Recording] | None = None
@@ -131,13 +136,12 @@ class Streamed:
         if isinstance(source, str | PathLike):
             self._file = fspath(source)
             self._open: Callable[[], Iterable[Recording]] = partial(
-                iter_recording, source, robot, name=name, payload=payload, **options
+                iter_recording, source, robot, reading, rows=rows
             )
         else:
-            if options:
-                raise InputError("options", sorted(options), "none: chunks are recordings already")
+            _check_for_chunks(reading, rows)
             self._open = _opener(source)
-            given = {"name": name, "payload": payload}
+            given = {"name": reading.name, "payload": reading.payload}
             self._changes = {key: value for key, value in given.items() if value is not None}
         self._seen: DataSource | None = None
         self._live = self._pass()
@@ -260,6 +264,16 @@ class Streamed:
         return piece
 
 
+def _check_for_chunks(options: ReadOptions, rows: int) -> None:
+    """Refuse options that tell how a file is read."""
+    usual = ReadOptions()
+    names = [key for key in names_of(ReadOptions) if key not in ("name", "payload")]
+    changed = [key for key in names if getattr(options, key) is not getattr(usual, key)]
+    changed += ["rows"] if rows != CHUNK_ROWS else []
+    if changed:
+        raise InputError("options", sorted(changed), "none: chunks are recordings already")
+
+
 class _UsedUpError(Exception):
     """An iterator was to be read once more."""
 
@@ -313,9 +327,3 @@ def _in_one(pieces: list[Recording]) -> Recording:
 def row_bytes(recording: Recording) -> memoryview:
     """The rows of t, q and tau: they can be put into a checksum chunk by chunk."""
     return np.column_stack([recording.t, recording.q, recording.tau]).data
-
-
-def file_digest(path: FilePath) -> str:
-    """SHA-256 of a file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
