@@ -23,6 +23,165 @@ from deltadyn.options import merged, names_of
 from deltadyn.progress import Bar
 from deltadyn.robot import Robot
 
+POLISHED = 4  # searches that go on in the second round
+MOVED = 2  # of them also go on with numbers of periods between those of the first round
+FIRST_ROUND = 0.55  # of the time for the search
+RESERVE = 5.0  # s of the time limit for what follows the search, less where the limit is short
+
+
+class Round(NamedTuple):
+    """How finely a round of searches looks at a motion, and for how many iterations."""
+
+    per_harmonic: int  # samples of a period for each harmonic
+    least: int  # samples of a period in any case
+    sharpness: float  # of the limits
+    iterations: int
+
+    def samples(self, harmonics: int) -> int:
+        """Of a period."""
+        return max(self.per_harmonic * harmonics, self.least)
+
+
+COARSE = Round(16, 48, 80.0, 100)
+FINE_ROUND = Round(32, 96, 300.0, 300)
+
+
+def design_excitation(
+    robot: Robot,
+    duration: float = 10.0,
+    harmonics: int = 5,
+    design: Design | None = None,
+    search: SearchOptions | None = None,
+    **keywords: Any,
+) -> Excitation:
+    """The periodic motion that tells a model's parameters best, within all limits of the robot.
+
+    min over coefficients and base frequency of J - w ||qd|| [gnad2024] eqs. 8-11, with J one of
+    the criteria (see `excitation.criteria`) and w a weight on the root mean square of the rates as
+    shares of their limits. The motion has whole periods in `duration` (s) and ramps in and out
+    besides. Limits that the robot does not name are skipped, and the result says so. Parameters
+    that no such motion can tell raise `UnidentifiableError` before the search, or are left out with
+    unidentifiable="drop". The result is the same for the same seed, unless the time limit ends the
+    search early: `.status` says.
+
+    The fields of `Design` and `SearchOptions` are `design` and `search`, or keywords:
+
+        periods, criterion, velocity_weight, model, tied, friction, weights, noise_std,
+        noise_correlation, share, singularity_margin, highest_frequency, still, unidentifiable, rate
+        starts, seed, jobs, time_limit, screened, progress
+
+    With `screened`, the starts are the best of so many random motions (exact model alone), all
+    judged at once on JAX where it is installed, else on NumPy (see `screen_starts`): 4096 take
+    seconds.
+    """
+    began = time.time()
+    own = names_of(SearchOptions)
+    of_search = {name: value for name, value in keywords.items() if name in own}
+    of_design = {name: value for name, value in keywords.items() if name not in own}
+    request = Request(
+        robot,
+        duration,
+        harmonics,
+        merged(Design, design, of_design, besides=own),
+        merged(SearchOptions, search, of_search),
+    )
+    return _designed(request, began)
+
+
+def _designed(request: Request, began: float) -> Excitation:
+    """Two rounds of searches, and the result of the best one."""
+    search = request.search
+    deadline = began + search.time_limit - min(RESERVE, 0.4 * search.time_limit)
+    jobs = default_jobs() if search.jobs is None else search.jobs
+    text = f"excitation of {request.robot.name}"
+    with Workers(jobs) as workers, Bar(search.progress, text, unit="searches") as bar:
+        ready = prepared(request)  # while the workers start
+        half_time = began + FIRST_ROUND * (deadline - began)
+        tasks = _first_round(request, ready, half_time)
+        first = _run(workers, bar, text, tasks)
+        more = _second_round(request, ready, first, deadline)
+        second = _run(workers, bar, text, more)
+    best = min(second, key=lambda item: (item.value, item.periods, item.seed))
+    late = len(tasks + more) - sum(item.in_time for item in first + second)
+    return finished(request, ready, best, Searches(len(tasks + more), late, second), began)
+
+
+def _first_round(request: Request, ready: Prepared, deadline: float) -> list[Task]:
+    """Random starts for every number of periods, on coarse samples."""
+    middle = ready.ladder[len(ready.ladder) // 2]
+    screened = {periods: screened_starts(request, ready, periods) for periods in ready.ladder}
+    return [
+        Task(
+            ready.setting,
+            periods,
+            (request.search.seed, periods, start),
+            COARSE.samples(request.harmonics),
+            COARSE.sharpness,
+            COARSE.iterations,
+            deadline,
+            screened[periods][start].x if start < len(screened[periods]) else None,
+            needed=start == 0 and periods == middle,
+        )
+        for start in range(request.search.starts)
+        for periods in ready.ladder
+    ]
+
+
+def screened_starts(
+    request: Request, ready: Prepared, periods: int, backend: str = "auto"
+) -> list[Start]:
+    """The best of the random motions that are to be screened; none where none are."""
+    search = request.search
+    if not search.screened:
+        return []
+    samples = COARSE.samples(request.harmonics)
+    problem = Problem(ready.setting, periods, samples, COARSE.sharpness)
+    return best_starts(problem, search.screened, search.starts, search.seed, backend)
+
+
+def _second_round(
+    request: Request, ready: Prepared, found: list[Found], deadline: float
+) -> list[Task]:
+    """The best of the first round on finer samples, also with numbers of periods beside theirs."""
+    best = sorted(found, key=lambda item: (item.value, item.periods, item.seed))[:POLISHED]
+    starts = [(item.periods, item) for item in best]
+    if request.design.periods is None:
+        for item in best[:MOVED]:
+            starts += [(periods, item) for periods in _neighbours(item.periods, ready.ladder)]
+    return [
+        Task(
+            ready.setting,
+            periods,
+            item.seed,
+            FINE_ROUND.samples(request.harmonics),
+            FINE_ROUND.sharpness,
+            FINE_ROUND.iterations,
+            deadline,
+            item.x,
+            needed=place == 0,
+        )
+        for place, (periods, item) in enumerate(starts)
+    ]
+
+
+def _neighbours(periods: int, ladder: tuple[int, ...]) -> list[int]:
+    """Numbers of periods between one of the ladder and those next to it."""
+    place = ladder.index(periods)
+    near = ladder[max(place - 1, 0) : place + 2]
+    middles = {round(math.sqrt(periods * other)) for other in near}
+    return sorted(middles - set(ladder))
+
+
+def _run(workers: Workers, bar: Bar, text: str, tasks: list[Task]) -> list[Found]:
+    """Results of tasks in an order that does not depend on the machine."""
+    bar.expect(len(tasks))
+    results: list[Found] = []
+    for found in workers.run(tasks):
+        results.append(found)
+        bar.step(f"{text}, best {min(item.value for item in results):.3f}")
+    return sorted(results, key=lambda item: (item.periods, item.seed))
+
+
 # After the search: ramps, the check of all limits on fine samples, predictions, the result.
 
 
@@ -207,165 +366,6 @@ def _status(request: Request, searches: Searches, hurried: bool) -> str:
     if len(values) > 1:
         gap = f", the best two {100 * math.expm1(values[1] - values[0]):.2g} % apart"
     return f"All {searches.planned} searches were completed{gap}."
-
-
-POLISHED = 4  # searches that go on in the second round
-MOVED = 2  # of them also go on with numbers of periods between those of the first round
-FIRST_ROUND = 0.55  # of the time for the search
-RESERVE = 5.0  # s of the time limit for what follows the search, less where the limit is short
-
-
-class Round(NamedTuple):
-    """How finely a round of searches looks at a motion, and for how many iterations."""
-
-    per_harmonic: int  # samples of a period for each harmonic
-    least: int  # samples of a period in any case
-    sharpness: float  # of the limits
-    iterations: int
-
-    def samples(self, harmonics: int) -> int:
-        """Of a period."""
-        return max(self.per_harmonic * harmonics, self.least)
-
-
-COARSE = Round(16, 48, 80.0, 100)
-FINE_ROUND = Round(32, 96, 300.0, 300)
-
-
-def design_excitation(
-    robot: Robot,
-    duration: float = 10.0,
-    harmonics: int = 5,
-    design: Design | None = None,
-    search: SearchOptions | None = None,
-    **keywords: Any,
-) -> Excitation:
-    """The periodic motion that tells a model's parameters best, within all limits of the robot.
-
-    min over coefficients and base frequency of J - w ||qd|| [gnad2024] eqs. 8-11, with J one of
-    the criteria (see `excitation.criteria`) and w a weight on the root mean square of the rates as
-    shares of their limits. The motion has whole periods in `duration` (s) and ramps in and out
-    besides. Limits that the robot does not name are skipped, and the result says so. Parameters
-    that no such motion can tell raise `UnidentifiableError` before the search, or are left out with
-    unidentifiable="drop". The result is the same for the same seed, unless the time limit ends the
-    search early: `.status` says.
-
-    The fields of `Design` and `SearchOptions` are `design` and `search`, or keywords:
-
-        periods, criterion, velocity_weight, model, tied, friction, weights, noise_std,
-        noise_correlation, share, singularity_margin, highest_frequency, still, unidentifiable, rate
-        starts, seed, jobs, time_limit, screened, progress
-
-    With `screened`, the starts are the best of so many random motions (exact model alone), all
-    judged at once on JAX where it is installed, else on NumPy (see `screen_starts`): 4096 take
-    seconds.
-    """
-    began = time.time()
-    own = names_of(SearchOptions)
-    of_search = {name: value for name, value in keywords.items() if name in own}
-    of_design = {name: value for name, value in keywords.items() if name not in own}
-    request = Request(
-        robot,
-        duration,
-        harmonics,
-        merged(Design, design, of_design, besides=own),
-        merged(SearchOptions, search, of_search),
-    )
-    return _designed(request, began)
-
-
-def _designed(request: Request, began: float) -> Excitation:
-    """Two rounds of searches, and the result of the best one."""
-    search = request.search
-    deadline = began + search.time_limit - min(RESERVE, 0.4 * search.time_limit)
-    jobs = default_jobs() if search.jobs is None else search.jobs
-    text = f"excitation of {request.robot.name}"
-    with Workers(jobs) as workers, Bar(search.progress, text, unit="searches") as bar:
-        ready = prepared(request)  # while the workers start
-        half_time = began + FIRST_ROUND * (deadline - began)
-        tasks = _first_round(request, ready, half_time)
-        first = _run(workers, bar, text, tasks)
-        more = _second_round(request, ready, first, deadline)
-        second = _run(workers, bar, text, more)
-    best = min(second, key=lambda item: (item.value, item.periods, item.seed))
-    late = len(tasks + more) - sum(item.in_time for item in first + second)
-    return finished(request, ready, best, Searches(len(tasks + more), late, second), began)
-
-
-def _first_round(request: Request, ready: Prepared, deadline: float) -> list[Task]:
-    """Random starts for every number of periods, on coarse samples."""
-    middle = ready.ladder[len(ready.ladder) // 2]
-    screened = {periods: screened_starts(request, ready, periods) for periods in ready.ladder}
-    return [
-        Task(
-            ready.setting,
-            periods,
-            (request.search.seed, periods, start),
-            COARSE.samples(request.harmonics),
-            COARSE.sharpness,
-            COARSE.iterations,
-            deadline,
-            screened[periods][start].x if start < len(screened[periods]) else None,
-            needed=start == 0 and periods == middle,
-        )
-        for start in range(request.search.starts)
-        for periods in ready.ladder
-    ]
-
-
-def screened_starts(
-    request: Request, ready: Prepared, periods: int, backend: str = "auto"
-) -> list[Start]:
-    """The best of the random motions that are to be screened; none where none are."""
-    search = request.search
-    if not search.screened:
-        return []
-    samples = COARSE.samples(request.harmonics)
-    problem = Problem(ready.setting, periods, samples, COARSE.sharpness)
-    return best_starts(problem, search.screened, search.starts, search.seed, backend)
-
-
-def _second_round(
-    request: Request, ready: Prepared, found: list[Found], deadline: float
-) -> list[Task]:
-    """The best of the first round on finer samples, also with numbers of periods beside theirs."""
-    best = sorted(found, key=lambda item: (item.value, item.periods, item.seed))[:POLISHED]
-    starts = [(item.periods, item) for item in best]
-    if request.design.periods is None:
-        for item in best[:MOVED]:
-            starts += [(periods, item) for periods in _neighbours(item.periods, ready.ladder)]
-    return [
-        Task(
-            ready.setting,
-            periods,
-            item.seed,
-            FINE_ROUND.samples(request.harmonics),
-            FINE_ROUND.sharpness,
-            FINE_ROUND.iterations,
-            deadline,
-            item.x,
-            needed=place == 0,
-        )
-        for place, (periods, item) in enumerate(starts)
-    ]
-
-
-def _neighbours(periods: int, ladder: tuple[int, ...]) -> list[int]:
-    """Numbers of periods between one of the ladder and those next to it."""
-    place = ladder.index(periods)
-    near = ladder[max(place - 1, 0) : place + 2]
-    middles = {round(math.sqrt(periods * other)) for other in near}
-    return sorted(middles - set(ladder))
-
-
-def _run(workers: Workers, bar: Bar, text: str, tasks: list[Task]) -> list[Found]:
-    """Results of tasks in an order that does not depend on the machine."""
-    bar.expect(len(tasks))
-    results: list[Found] = []
-    for found in workers.run(tasks):
-        results.append(found)
-        bar.step(f"{text}, best {min(item.value for item in results):.3f}")
-    return sorted(results, key=lambda item: (item.periods, item.seed))
 
 
 # The best of thousands of random motions, for a look or for a search of your own.

@@ -473,11 +473,6 @@ def _whole(uses: Mapping[tuple[str, int | None], ColumnUse], name: str, dof: int
     return all((name, axis) in uses for axis in axes)
 
 
-def renamed(use: ColumnUse, column: Column, index: int) -> ColumnUse:
-    """The use of a map's text, bound to the column that it is for."""
-    return replace(use, name=column.name, index=index)
-
-
 # Column maps: what the columns of a foreign file are, as a dictionary or a YAML file.
 
 
@@ -485,7 +480,7 @@ def renamed(use: ColumnUse, column: Column, index: int) -> ColumnUse:
 ColumnMap = Mapping[Any, Any] | str | PathLike[str]
 
 KEYS = ("quantity", "axis", "unit", "scale", "sign", "offset", "side", "torque_constant")
-SIDES = ("motor", "output")
+SIDES = ("output", "motor")
 _MOST_BYTES = 1_000_000
 
 
@@ -577,7 +572,7 @@ def _use(key: Any, entry: Any, column: Column, index: int, path: str) -> ColumnU
         if use is None:
             allowed = "a name such as 'q1_deg', 'tau2_Nm' or 't_ms', a mapping, or None"
             raise InputError(f"column map entry {key!r}", entry, allowed)
-        return renamed(use, column, index)
+        return replace(use, name=column.name)
     if not isinstance(entry, Mapping):
         raise InputError(
             f"column map entry {key!r}", entry, "a name such as 'q1_deg', or a mapping"

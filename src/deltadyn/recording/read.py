@@ -29,285 +29,6 @@ from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
 
-# One clock.
-#
-# A row of most files is an instant. TwinCAT and TDMS files have several clocks: every group of
-# channels has its own column of times t_c, and row k of another group is another instant. The
-# clock of q1 is the one to keep. Clocks with |t_c[k] - t_1[k]| below a thousandth of a step are the
-# same. A channel x of any other clock is refused, or taken at the times of q1,
-#
-#     x(t_1) = x_i + (x_{i+1} - x_i) (t_1 - t_i) / (t_{i+1} - t_i),   t_i <= t_1 < t_{i+1}
-#
-# where all clocks run: nothing is extrapolated.
-
-TOLERANCE = 1e-3  # of a time step, below which two clocks are the same
-
-
-def time_use(columns: Sequence[Column], clock: int) -> ColumnUse:
-    """The use of a clock's time column."""
-    for index, column in enumerate(columns):
-        if column.is_time and column.clock == clock:
-            unit = units_of("t", None).unit(column.unit or "s")
-            return ColumnUse(column.name, index, "t", None, "s" if unit is None else unit.name)
-    raise LookupError(clock)
-
-
-def clocks_used(table: Table, columns: Assignment) -> list[int]:
-    """The clocks of the columns in use, that of q1 first."""
-    ordered = sorted(columns.uses, key=lambda use: (use.quantity != "q", use.axis or 0))
-    return list(dict.fromkeys(table.columns[use.index].clock for use in ordered))
-
-
-def one_clock(
-    table: Table, columns: Assignment, *, interpolate: bool
-) -> tuple[dict[int, FloatArray], list[str]]:
-    """All used columns on the clock of q1, by their index, and what was done.
-
-    Clocks that are the same are merged. Others are refused, or with `interpolate` their channels
-    are taken linearly at the times of q1's clock, as far as all clocks reach.
-    """
-    clocks = clocks_used(table, columns)
-    times = {clock: time_use(table.columns, clock) for clock in clocks}
-    used = sorted({use.index for use in (*columns.uses, *times.values())})
-    whole = np.concatenate(list(table.blocks(1_000_000, used)), axis=1)
-    raw = dict(zip(used, whole, strict=True))
-    stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
-    for clock, stamp in stamps.items():
-        if not len(stamp):
-            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
-    base = stamps[clocks[0]]
-    out = {times[clocks[0]].index: base}
-    different = [clock for clock in clocks if not _same(base, stamps[clock])]
-    if different and not interpolate:
-        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
-    low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
-    inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
-    for use in columns.uses:
-        clock = table.columns[use.index].clock
-        stamp = stamps[clock]
-        values = raw[use.index][: len(stamp)]
-        if clock in different:
-            values = np.interp(base, stamp, values)
-        out[use.index] = values[inside]
-    out[times[clocks[0]].index] = base[inside]
-    return out, _notes(table, columns, different, int((~inside).sum()))
-
-
-def without_tail(block: FloatArray, time_row: int) -> FloatArray:
-    """The rows up to the last time: a shorter group of channels ends with empty cells."""
-    empty = np.isnan(block).all(axis=0)
-    if not np.isnan(block[time_row, -1]) or not empty.any():
-        return block
-    filled = np.flatnonzero(~empty)
-    return block[:, : int(filled[-1]) + 1 if filled.size else 0]
-
-
-def trimmed(blocks: Iterator[FloatArray], time_row: int) -> Iterator[FloatArray]:
-    """Blocks without the empty rows at the end."""
-    for block in blocks:
-        kept = without_tail(block, time_row)
-        if kept.shape[1]:
-            yield kept
-
-
-def _finite(times: FloatArray) -> FloatArray:
-    """The times up to the last that is a number."""
-    known = np.flatnonzero(~np.isnan(times))
-    return times[: known[-1] + 1] if known.size else times[:0]
-
-
-def _same(one: FloatArray, two: FloatArray) -> bool:
-    if one is two:
-        return True
-    if one.size != two.size:
-        return False
-    step = float(np.median(np.diff(one))) if one.size > 1 else 0.0
-    return bool(np.abs(one - two).max(initial=0.0) <= TOLERANCE * abs(step))
-
-
-def _described(table: Table, columns: Assignment, stamps: dict[int, FloatArray]) -> str:
-    """Which channels each clock has, for a message."""
-    texts = []
-    for clock, stamp in stamps.items():
-        names = [u.target for u in columns.uses if table.columns[u.index].clock == clock]
-        step = f"{np.median(np.diff(stamp)):g}" if stamp.size > 1 else "?"
-        unit = time_use(table.columns, clock).unit
-        texts.append(f"{', '.join(names)}: {stamp.size} samples, every {step} {unit}")
-    return f"has channels on different clocks ({'; '.join(texts)})"
-
-
-def _notes(table: Table, columns: Assignment, different: list[int], cut: int) -> list[str]:
-    names = [use.target for use in columns.uses if table.columns[use.index].clock in different]
-    if not names:
-        return []
-    end = f"; {cut} rows outside all clocks left out" if cut else ""
-    return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
-
-
-def _failure(
-    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
-) -> RecordingFileError:
-    return RecordingFileError(
-        "time",
-        [stamps[clock].size for clock in clocks],
-        "one clock for all channels, or interpolate=True",
-        path=table.path,
-        problem=problem,
-    )
-
-
-# From the raw columns of a file to channels in SI units and deltadyn's convention.
-
-
-_ANGLES = ("q", "q_command", "qd", "qdd")
-_TORQUES = ("tau", "tau_command")
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What turns the numbers of a file into angles and torques of a robot.
-
-    `torque_constant` (N m/A) holds at the motor side; `rated_torque` (N m) at `torque_side`.
-    """
-
-    robot: Robot | None
-    dof: int
-    convention: str
-    torque_constant: tuple[float, ...] | None = None
-    rated_torque: tuple[float, ...] | None = None
-    torque_side: str = "output"
-
-    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
-        """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
-        out: dict[str, FloatArray] = {}
-        for name in dict.fromkeys(use.quantity for use in columns.uses):
-            uses = columns.of(name)
-            if name == "t":
-                continue
-            if uses[0].axis is None:
-                out[name] = self._value(uses[0], raw)
-                continue
-            array = np.empty((len(raw[uses[0].index]), self.dof))
-            for use in uses:
-                array[:, use.axis] = self._value(use, raw)
-            out[name] = array
-        if "tau" not in out:
-            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
-        self._to_own_convention(out)
-        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
-            out["p"][:, 3] = out["q"][:, 3]
-        return out
-
-    def notes(self, columns: Assignment) -> list[str]:
-        """What is converted, in words."""
-        notes = []
-        for use in columns.uses:
-            unit = units_of(use.quantity, use.axis).si.name
-            steps = []
-            if use.sign != 1 or use.scale != 1 or use.offset != 0:
-                steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
-            if use.unit != unit:
-                steps.append(f"{use.unit} to {unit}")
-            if self._side(use) == "motor":
-                steps.append("motor side to output side")
-            if steps:
-                notes.append(f"{use.target}: {', '.join(steps)}")
-        if not columns.of("tau"):
-            notes.append("tau: current * torque constant * gear ratio * sign")
-        robot = self.robot
-        if robot is not None and self.convention == "controller" and _has_convention(robot):
-            notes.append(
-                f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
-                f"offset {robot.controller.offset} rad"
-            )
-        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
-            notes.append("platform_psi: taken from q4")
-        return notes
-
-    def check(self, columns: Assignment) -> None:
-        """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
-        for use in columns.uses:
-            rated = use.quantity in _TORQUES and use.unit in RATED
-            if rated and self.rated_torque is None:
-                raise InputError(
-                    "rated_torque", None, f"N m, since column {use.name!r} is in {use.unit} of it"
-                )
-            if self._side(use) == "motor":
-                self._gear(use)
-        if columns.of("tau"):
-            return
-        for use in columns.of("current"):
-            self._gear(use)
-            if use.torque_constant is None and self.torque_constant is None:
-                raise InputError(
-                    "torque_constant",
-                    None,
-                    f"N m/A at the motor side, since column {use.name!r} is a current and there "
-                    "are no torque columns",
-                )
-
-    def time(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
-        """Times in s."""
-        return self._value(use, raw)
-
-    def _value(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
-        values = raw[use.index]
-        factor = use.sign * use.scale
-        if factor != 1.0:
-            values = values * factor
-        if use.offset:
-            values = values + use.offset
-        unit = units_of(use.quantity, use.axis).unit(use.unit)
-        if unit is None:
-            raise InputError(f"unit of {use.target}", use.unit, "a unit of that quantity")
-        values = unit.to_si(values)
-        if use.axis is None:
-            return values
-        if use.quantity in _TORQUES and use.unit in RATED and self.rated_torque is not None:
-            values = values * self.rated_torque[use.axis]
-        if self._side(use) == "motor":
-            gear = self._gear(use)
-            values = values / gear if use.quantity in _ANGLES else values * gear
-        return values
-
-    def _side(self, use: ColumnUse) -> str:
-        if use.side is not None:
-            return use.side
-        return self.torque_side if use.quantity in _TORQUES else "output"
-
-    def _gear(self, use: ColumnUse) -> float:
-        if self.robot is None:
-            raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
-        return float(self.robot.drives.gear_ratio[use.axis or 0])
-
-    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
-        tau = np.empty_like(current)
-        for use in uses:
-            axis = use.axis or 0
-            constant = use.torque_constant
-            if constant is None and self.torque_constant is not None:
-                constant = self.torque_constant[axis]
-            tau[:, axis] = current[:, axis] * ((constant or 0.0) * self._gear(use))
-        return tau
-
-    def _to_own_convention(self, out: dict[str, FloatArray]) -> None:
-        if self.robot is None or self.convention == "deltadyn" or not _has_convention(self.robot):
-            return
-        sign = np.asarray(self.robot.controller.sign)
-        for name in ("q", "q_command"):
-            if name in out:
-                out[name] = self.robot.from_controller(out[name])
-        for name in ("qd", "qdd", *_TORQUES):
-            if name in out:
-                out[name] = out[name] * sign
-
-
-def _has_convention(robot: Robot) -> bool:
-    """Whether the controller's angles differ from ours."""
-    controller = robot.controller
-    return any(sign != 1 for sign in controller.sign) or any(offset for offset in controller.offset)
-
-
 CHUNK_ROWS = 200_000
 
 
@@ -412,7 +133,7 @@ class _Reading:
                 step = self.options.sample_time or 0.0
                 channels["t"] = np.arange(start, start + count, dtype=np.float64) * step
             else:
-                channels["t"] = self.conversion.time(time, raw)
+                channels["t"] = self.conversion.value(time, raw)
             self._take_payload(channels, start)
             yield channels
             start += count
@@ -517,3 +238,273 @@ def _robot_note(table: Table, robot: Robot | None) -> list[str]:
     if robot is None or label is None or label == robot.name:
         return []
     return [f"the file names the robot {label!r}; it was read as {robot.name!r}"]
+
+
+# One clock.
+#
+# A row of most files is an instant. TwinCAT and TDMS files have several clocks: every group of
+# channels has its own column of times t_c, and row k of another group is another instant. The
+# clock of q1 is the one to keep. Clocks with |t_c[k] - t_1[k]| below a thousandth of a step are the
+# same. A channel x of any other clock is refused, or taken at the times of q1,
+#
+#     x(t_1) = x_i + (x_{i+1} - x_i) (t_1 - t_i) / (t_{i+1} - t_i),   t_i <= t_1 < t_{i+1}
+#
+# where all clocks run: nothing is extrapolated.
+
+TOLERANCE = 1e-3  # of a time step, below which two clocks are the same
+
+
+def time_use(columns: Sequence[Column], clock: int) -> ColumnUse:
+    """The use of a clock's time column."""
+    for index, column in enumerate(columns):
+        if column.is_time and column.clock == clock:
+            unit = units_of("t", None).unit(column.unit or "s")
+            return ColumnUse(column.name, index, "t", None, "s" if unit is None else unit.name)
+    raise LookupError(clock)
+
+
+def clocks_used(table: Table, columns: Assignment) -> list[int]:
+    """The clocks of the columns in use, that of q1 first."""
+    ordered = sorted(columns.uses, key=lambda use: (use.quantity != "q", use.axis or 0))
+    return list(dict.fromkeys(table.columns[use.index].clock for use in ordered))
+
+
+def one_clock(
+    table: Table, columns: Assignment, *, interpolate: bool
+) -> tuple[dict[int, FloatArray], list[str]]:
+    """All used columns on the clock of q1, by their index, and what was done.
+
+    Clocks that are the same are merged. Others are refused, or with `interpolate` their channels
+    are taken linearly at the times of q1's clock, as far as all clocks reach.
+    """
+    clocks = clocks_used(table, columns)
+    times = {clock: time_use(table.columns, clock) for clock in clocks}
+    used = sorted({use.index for use in (*columns.uses, *times.values())})
+    whole = np.concatenate(list(table.blocks(1_000_000, used)), axis=1)
+    raw = dict(zip(used, whole, strict=True))
+    stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
+    for clock, stamp in stamps.items():
+        if not len(stamp):
+            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
+    base = stamps[clocks[0]]
+    out = {times[clocks[0]].index: base}
+    different = [clock for clock in clocks if not _same(base, stamps[clock])]
+    if different and not interpolate:
+        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
+    low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
+    inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
+    for use in columns.uses:
+        clock = table.columns[use.index].clock
+        stamp = stamps[clock]
+        values = raw[use.index][: len(stamp)]
+        if clock in different:
+            values = np.interp(base, stamp, values)
+        out[use.index] = values[inside]
+    out[times[clocks[0]].index] = base[inside]
+    return out, _notes(table, columns, different, int((~inside).sum()))
+
+
+def trimmed(blocks: Iterator[FloatArray], time_row: int) -> Iterator[FloatArray]:
+    """Blocks up to the last time: a shorter group of channels ends with empty cells."""
+    for block in blocks:
+        if not np.isnan(block[time_row, -1]):
+            yield block
+            continue
+        filled = np.flatnonzero(~np.isnan(block).all(axis=0))
+        if filled.size:
+            yield block[:, : int(filled[-1]) + 1]
+
+
+def _finite(times: FloatArray) -> FloatArray:
+    """The times up to the last that is a number."""
+    known = np.flatnonzero(~np.isnan(times))
+    return times[: known[-1] + 1] if known.size else times[:0]
+
+
+def _same(one: FloatArray, two: FloatArray) -> bool:
+    if one is two:
+        return True
+    if one.size != two.size:
+        return False
+    step = float(np.median(np.diff(one))) if one.size > 1 else 0.0
+    return bool(np.abs(one - two).max(initial=0.0) <= TOLERANCE * abs(step))
+
+
+def _described(table: Table, columns: Assignment, stamps: dict[int, FloatArray]) -> str:
+    """Which channels each clock has, for a message."""
+    texts = []
+    for clock, stamp in stamps.items():
+        names = [u.target for u in columns.uses if table.columns[u.index].clock == clock]
+        step = f"{np.median(np.diff(stamp)):g}" if stamp.size > 1 else "?"
+        unit = time_use(table.columns, clock).unit
+        texts.append(f"{', '.join(names)}: {stamp.size} samples, every {step} {unit}")
+    return f"has channels on different clocks ({'; '.join(texts)})"
+
+
+def _notes(table: Table, columns: Assignment, different: list[int], cut: int) -> list[str]:
+    names = [use.target for use in columns.uses if table.columns[use.index].clock in different]
+    if not names:
+        return []
+    end = f"; {cut} rows outside all clocks left out" if cut else ""
+    return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
+
+
+def _failure(
+    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
+) -> RecordingFileError:
+    return RecordingFileError(
+        "time",
+        [stamps[clock].size for clock in clocks],
+        "one clock for all channels, or interpolate=True",
+        path=table.path,
+        problem=problem,
+    )
+
+
+# From the raw columns of a file to channels in SI units and deltadyn's convention.
+
+
+_ANGLES = ("q", "q_command", "qd", "qdd")
+_TORQUES = ("tau", "tau_command")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What turns the numbers of a file into angles and torques of a robot.
+
+    `torque_constant` (N m/A) holds at the motor side; `rated_torque` (N m) at `torque_side`.
+    """
+
+    robot: Robot | None
+    dof: int
+    convention: str
+    torque_constant: tuple[float, ...] | None = None
+    rated_torque: tuple[float, ...] | None = None
+    torque_side: str = "output"
+
+    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
+        """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
+        out: dict[str, FloatArray] = {}
+        for name in dict.fromkeys(use.quantity for use in columns.uses):
+            uses = columns.of(name)
+            if name == "t":
+                continue
+            if uses[0].axis is None:
+                out[name] = self.value(uses[0], raw)
+                continue
+            array = np.empty((len(raw[uses[0].index]), self.dof))
+            for use in uses:
+                array[:, use.axis] = self.value(use, raw)
+            out[name] = array
+        if "tau" not in out:
+            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
+        self._to_own_convention(out)
+        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
+            out["p"][:, 3] = out["q"][:, 3]
+        return out
+
+    def notes(self, columns: Assignment) -> list[str]:
+        """What is converted, in words."""
+        notes = []
+        for use in columns.uses:
+            unit = units_of(use.quantity, use.axis).si.name
+            steps = []
+            if use.sign != 1 or use.scale != 1 or use.offset != 0:
+                steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
+            if use.unit != unit:
+                steps.append(f"{use.unit} to {unit}")
+            if self._side(use) == "motor":
+                steps.append("motor side to output side")
+            if steps:
+                notes.append(f"{use.target}: {', '.join(steps)}")
+        if not columns.of("tau"):
+            notes.append("tau: current * torque constant * gear ratio * sign")
+        robot = self.robot
+        if robot is not None and self.convention == "controller" and _has_convention(robot):
+            notes.append(
+                f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
+                f"offset {robot.controller.offset} rad"
+            )
+        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
+            notes.append("platform_psi: taken from q4")
+        return notes
+
+    def check(self, columns: Assignment) -> None:
+        """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
+        for use in columns.uses:
+            rated = use.quantity in _TORQUES and use.unit in RATED
+            if rated and self.rated_torque is None:
+                raise InputError(
+                    "rated_torque", None, f"N m, since column {use.name!r} is in {use.unit} of it"
+                )
+            if self._side(use) == "motor":
+                self._gear(use)
+        if columns.of("tau"):
+            return
+        for use in columns.of("current"):
+            self._gear(use)
+            if use.torque_constant is None and self.torque_constant is None:
+                raise InputError(
+                    "torque_constant",
+                    None,
+                    f"N m/A at the motor side, since column {use.name!r} is a current and there "
+                    "are no torque columns",
+                )
+
+    def value(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
+        """The values of one column in SI, at the output side; signs and offsets are the file's."""
+        values = raw[use.index]
+        factor = use.sign * use.scale
+        if factor != 1.0:
+            values = values * factor
+        if use.offset:
+            values = values + use.offset
+        unit = units_of(use.quantity, use.axis).unit(use.unit)
+        if unit is None:
+            raise InputError(f"unit of {use.target}", use.unit, "a unit of that quantity")
+        values = unit.to_si(values)
+        if use.axis is None:
+            return values
+        if use.quantity in _TORQUES and use.unit in RATED and self.rated_torque is not None:
+            values = values * self.rated_torque[use.axis]
+        if self._side(use) == "motor":
+            gear = self._gear(use)
+            values = values / gear if use.quantity in _ANGLES else values * gear
+        return values
+
+    def _side(self, use: ColumnUse) -> str:
+        if use.side is not None:
+            return use.side
+        return self.torque_side if use.quantity in _TORQUES else "output"
+
+    def _gear(self, use: ColumnUse) -> float:
+        if self.robot is None:
+            raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
+        return float(self.robot.drives.gear_ratio[use.axis or 0])
+
+    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
+        tau = np.empty_like(current)
+        for use in uses:
+            axis = use.axis or 0
+            constant = use.torque_constant
+            if constant is None and self.torque_constant is not None:
+                constant = self.torque_constant[axis]
+            tau[:, axis] = current[:, axis] * ((constant or 0.0) * self._gear(use))
+        return tau
+
+    def _to_own_convention(self, out: dict[str, FloatArray]) -> None:
+        if self.robot is None or self.convention == "deltadyn" or not _has_convention(self.robot):
+            return
+        sign = np.asarray(self.robot.controller.sign)
+        for name in ("q", "q_command"):
+            if name in out:
+                out[name] = self.robot.from_controller(out[name])
+        for name in ("qd", "qdd", *_TORQUES):
+            if name in out:
+                out[name] = out[name] * sign
+
+
+def _has_convention(robot: Robot) -> bool:
+    """Whether the controller's angles differ from ours."""
+    controller = robot.controller
+    return any(sign != 1 for sign in controller.sign) or any(offset for offset in controller.offset)

@@ -13,6 +13,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.recording.checks.findings import GAP, Finding
+from deltadyn.recording.prepare.band import EvenGrid
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
@@ -120,27 +121,17 @@ def _chosen(recording: Recording, step: float, points: int) -> list[tuple[int, i
 def _piece(
     recording: Recording, start: int, stop: int, step: float, points: int
 ) -> tuple[FloatArray, ...]:
+    """Rows, q, qd, qdd and tau of one piece, at even steps."""
     from scipy.signal import savgol_filter  # takes longer than the rest of the import
 
-    row, q, tau = _even(recording, start, stop, step)
+    row = np.arange(start, stop, dtype=np.float64)
+    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
+    if np.ptp(np.diff(t)) > EVEN * step:  # the clock jitters
+        grid = EvenGrid.of(t, step)
+        row, q, tau = np.round(grid(row)), grid(q), grid(tau)
     rates = [savgol_filter(q, points, 3, deriv=order, delta=step, axis=0) for order in range(3)]
     inside = slice(points // 2, len(row) - points // 2)
     return (row[inside], *(x[inside] for x in rates), tau[inside])
-
-
-def _even(
-    recording: Recording, start: int, stop: int, step: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rows, angles and torques at even steps: interpolated where the clock jitters."""
-    row = np.arange(start, stop, dtype=np.float64)
-    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
-    if np.ptp(np.diff(t)) <= EVEN * step:
-        return row, q, tau
-    grid = np.arange(t[0], t[-1], step)
-    both = np.column_stack([row, q, tau])
-    even = np.stack([np.interp(grid, t, column) for column in both.T], axis=1)
-    dof = recording.dof
-    return np.round(even[:, 0]), even[:, 1 : 1 + dof], even[:, 1 + dof :]
 
 
 def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:

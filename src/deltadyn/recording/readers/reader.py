@@ -19,11 +19,10 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
-from deltadyn.recording.columns import Column, ColumnMap
+from deltadyn.recording.columns import SIDES, Column, ColumnMap
 from deltadyn.recording.readers.text import TextFile
 
 CONVENTIONS = ("controller", "deltadyn")
-SIDES = ("output", "motor")
 BAD_ROWS = ("raise", "skip")
 DECIMALS = (".", ",")
 
