@@ -33,7 +33,7 @@ from deltadyn.excitation import Excitation, Noise, Prediction, design_excitation
 from deltadyn.excitation.design import within_limits
 from deltadyn.excitation.parameters import predict
 from deltadyn.excitation.problem import FAR, Problem
-from deltadyn.excitation.request import Prepared, Request, prepared
+from deltadyn.excitation.request import Design, Prepared, Request, prepared
 from deltadyn.excitation.search import random_motion, touching
 from deltadyn.motion.fourier import FourierSeries
 
@@ -60,30 +60,15 @@ class Line:
 
 def request_of(design: Excitation) -> Request:
     """The request of a default design with the period that it chose."""
-    return Request(
-        robot=design.robot,
-        duration=design.duration,
-        harmonics=design.series.harmonics,
+    asked = Design(
         periods=design.periods,
         criterion=design.criterion,
-        velocity_weight=0.1,
         model=design.model,
-        tied=None,
-        friction=True,
-        weights=None,
-        noise_std=None,
         noise_correlation=design.noise.correlation,
         share=design.report.share,
-        singularity_margin=np.radians(10.0),
-        highest_frequency=10.0,
-        still=(),
-        unidentifiable="raise",
         rate=design.noise.rate,
-        starts=1,
-        seed=0,
-        jobs=1,
-        time_limit=60.0,
     )
+    return Request(design.robot, design.duration, design.series.harmonics, asked)
 
 
 def judge(request: Request, ready: Prepared, series: FourierSeries) -> Prediction:
@@ -96,7 +81,7 @@ def judge(request: Request, ready: Prepared, series: FourierSeries) -> Predictio
         ready.chosen,
         ready.weights,
         noise,
-        request.model,
+        request.design.model,
         request.equal,
     )
 

@@ -39,9 +39,9 @@ from deltadyn.simulation.controllers.feedforward import PDLaw
 from deltadyn.simulation.drive.drive import Drive
 from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.plant.compiled import robot_numbers
+from deltadyn.simulation.plant.ideal import start_on
 from deltadyn.simulation.plant.machine import build_machine, home_angles
 from deltadyn.simulation.plant.mjcf import mjcf
-from deltadyn.simulation.plant.ideal import start_on
 from deltadyn.simulation.presets import preset_by_name
 from deltadyn.simulation.simulate import Story, follow, make_plant
 

@@ -102,9 +102,9 @@ def test_tables_of_the_project_are_defaults(project: Path) -> None:
     ("text", "message"),
     [
         ("[identify", "project file is 'deltadyn.toml'; allowed: TOML"),
-        ("[identify]\nmethd = 'l1'", "option [identify] methd at deltadyn.toml is 'l1'"),
-        ("[idntify]\nmethod = 'l1'", "table at deltadyn.toml is 'idntify'"),
-        ("project = 3", "project at deltadyn.toml is 3; allowed: a table"),
+        ("[identify]\nmethd = 'l1'", "deltadyn.toml: option [identify] methd is 'l1'"),
+        ("[idntify]\nmethod = 'l1'", "deltadyn.toml: table is 'idntify'"),
+        ("project = 3", "deltadyn.toml: project is 3; allowed: a table"),
     ],
 )
 def test_a_wrong_project_file_is_named(project: Path, text: str, message: str) -> None:

@@ -37,10 +37,11 @@ class RobotError(InputError):
     """A robot description that no robot can have; `quantity` is the field's path."""
 
 
-class RobotFileError(RobotError):
-    """A robot file that cannot be read or written; `path` and `line` say where.
+class FileError(InputError):
+    """A file that is damaged, or cannot be read or written.
 
-    `problem` says what is wrong where the value alone does not show it.
+    `path`, `line` (from 1, in text files) and `column` say where; `problem` says what is wrong
+    where the value alone does not show it.
     """
 
     def __init__(
@@ -50,16 +51,29 @@ class RobotFileError(RobotError):
         allowed: str,
         *,
         path: str,
-        line: int | None = None,
         problem: str | None = None,
+        line: int | None = None,
+        column: str | None = None,
     ) -> None:
-        place = path if line is None else f"{path}, line {line}"
+        place = path
+        if line is not None:
+            place += f", line {line}"
+        if column is not None:
+            place += f", column {column!r}"
         super().__init__(quantity, value, allowed, where=place)
         self.path = path
         self.line = line
-        self.problem = problem
-        said = problem or f"is {_show(value)}"
-        self.args = (f"{place}: {quantity} {said}; allowed: {allowed}",)
+        self.column = column
+        self.problem = problem or f"is {_show(value)}"
+        self.args = (f"{place}: {quantity} {self.problem}; allowed: {allowed}",)
+
+
+class RobotFileError(FileError, RobotError):
+    """A robot file that cannot be read or written."""
+
+
+class RecordingFileError(FileError):
+    """A recording or a column map that cannot be read or written."""
 
 
 class UnknownNameError(InputError):
@@ -159,37 +173,7 @@ def _show(value: object) -> str:
     return repr(value)
 
 
-# Errors of recordings: a file that cannot be read, a library that is not installed.
-
-
-class RecordingFileError(InputError):
-    """A recording that cannot be read or written.
-
-    `path`, `line` (from 1, in text files) and `column` say where; `problem` says what is wrong.
-    """
-
-    def __init__(
-        self,
-        quantity: str,
-        value: object,
-        allowed: str,
-        *,
-        path: str,
-        problem: str,
-        line: int | None = None,
-        column: str | None = None,
-    ) -> None:
-        place = path
-        if line is not None:
-            place += f", line {line}"
-        if column is not None:
-            place += f", column {column!r}"
-        super().__init__(quantity, value, allowed, where=place)
-        self.path = path
-        self.line = line
-        self.column = column
-        self.problem = problem
-        self.args = (f"{place}: {quantity} {problem}; allowed: {allowed}",)
+# Libraries that are extras of deltadyn.
 
 
 class MissingExtraError(DeltadynError, ImportError):

@@ -25,6 +25,7 @@ MOVED = {
     "recording.bandwidth": "recording.rates.bandwidth",
     "recording.derivatives": "recording.rates.differentiate",
     "recording.findings": "recording.checks.findings",
+    "recording.periods": "recording.alignment",
     "recording.sampling": "recording.rates.sampling",
     "robot_bodies": "robot.bodies",
     "robot_file": "robot.file",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 import deltadyn as dd
 from deltadyn.excitation.problem import Problem
-from deltadyn.excitation.request import Prepared, Request, prepared
+from deltadyn.excitation.request import Design, Prepared, Request, prepared
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Effector
 from deltadyn.robot.settings import PassiveFriction
@@ -42,32 +40,11 @@ def with_all_friction(robot: Robot, smoothing: float | None) -> Robot:
     )
 
 
-def request(robot: Robot, **changes: Any) -> Request:
-    """The arguments of a small design, as `design_excitation` hands them on."""
-    arguments: dict[str, Any] = {
-        "duration": 4.0,
-        "harmonics": 3,
-        "periods": 3,
-        "criterion": "balanced",
-        "velocity_weight": 0.1,
-        "model": "exact",
-        "tied": None,
-        "friction": True,
-        "weights": None,
-        "noise_std": None,
-        "noise_correlation": 0.005,
-        "share": 0.9,
-        "singularity_margin": np.radians(10.0),
-        "highest_frequency": 10.0,
-        "still": (),
-        "unidentifiable": "raise",
-        "rate": 1000.0,
-        "starts": 1,
-        "seed": 0,
-        "jobs": 1,
-        "time_limit": 60.0,
-    }
-    return Request(robot=robot, **{**arguments, **changes})
+def request(
+    robot: Robot, duration: float = 4.0, harmonics: int = 3, periods: int = 3, **changes: Any
+) -> Request:
+    """A small design, as `design_excitation` hands it on."""
+    return Request(robot, duration, harmonics, Design(periods=periods, **changes))
 
 
 def problem(
@@ -76,5 +53,5 @@ def problem(
     """The search problem of a small design."""
     asked = request(robot, **changes)
     ready = prepared(asked)
-    assert asked.periods is not None
-    return Problem(ready.setting, asked.periods, samples, sharpness), ready
+    assert asked.design.periods is not None
+    return Problem(ready.setting, asked.design.periods, samples, sharpness), ready

@@ -290,6 +290,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"jobs": 0}, "jobs is 0; allowed: a whole number of at least 1"),
     ({"time_limit": 1.0}, "time_limit is 1; allowed: at least 5 s"),
     ({"progress": 1}, "progress is 1; allowed: True or False"),
+    ({"perods": 3}, "option is 'perods'; allowed: one of 'periods', .*'rate', .*'progress'"),
+    ({"design": {"periods": 3}}, "options is 'dict'; allowed: Design"),
     (
         {"robot": dd.load_robot("sipro-d3-1200").replace(limits=type(D3.limits)())},
         "limits of robot 'sipro-d3-1200' is None; allowed: one of rate, .* nothing else bounds",

@@ -13,7 +13,7 @@ from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.columns import has_axis_rows
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.lowpass import LowPass, decimated
+from deltadyn.recording.prepare.band import LowPass, decimated
 from deltadyn.robot import Robot
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deltadyn.errors import InputError
-from deltadyn.recording.prepare.lowpass import REJECTION, EvenGrid, LowPass
+from deltadyn.recording.prepare.band import REJECTION, EvenGrid, LowPass
 
 RATE = 2000.0
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deltadyn as dd
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError
 from deltadyn.motion import gate_move, read_motion
 from deltadyn.robot.settings import Controller
 
@@ -56,12 +56,13 @@ def test_platform_positions_in_millimetres(tmp_path: Path) -> None:
         ("q1_rad,q2_rad,q3_rad\n0,0,0\n", "t_s among them"),
         ("t_s,q1_rad,q2_rad\n0,0,0\n", "q3 among them"),
         ("t_s,a\n0,0\n", "positions x, y, z with their units"),
-        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,x,0\n", r"row at .*line 2 is .*; allowed: numbers"),
-        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,0\n", r"line 2 is 3; allowed: 4, as the header has"),
+        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,x,0\n", r"line 2: row is .*; allowed: numbers"),
+        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,0\n", r"line 2: cells is 3; allowed: 4, as the header has"),
     ],
 )
 def test_a_damaged_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "m.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(FileError, match=message) as caught:
         read_motion(path, ROBOT)
+    assert caught.value.path == str(path)

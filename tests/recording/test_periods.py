@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording import Recording
-from deltadyn.recording.periods import average_periods, find_period
+from deltadyn.recording.alignment import average_periods, find_period
 
 RATE = 1000.0
 

@@ -21,8 +21,8 @@ from tests.recording.recordings import (
     write,
 )
 
-from deltadyn.errors import InputError
-from deltadyn.recording import RecordingFileError, iter_recording, read_recording
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.recording import ReadOptions, RecordingFileError, iter_recording, read_recording
 from deltadyn.recording.columns import Column, recognised
 from deltadyn.robot import Robot
 
@@ -424,6 +424,22 @@ def test_a_bad_option_is_refused(tmp_path: Path, options: Any, message: str) -> 
         iter_recording(write(tmp_path / "a.csv"), rows=0)
     with pytest.raises(InputError, match="path is 7; allowed: the path of a recording"):
         read_recording(7)  # type: ignore[arg-type]
+
+
+def test_options_are_an_object_or_keywords(tmp_path: Path) -> None:
+    """With a keyword beside the object, the keyword counts."""
+    path = write(tmp_path / "a.csv")
+    options = ReadOptions(name="mine", payload=1.5)
+    first, second = read_recording(path, None, options), read_recording(path, name="mine")
+    assert (first.name, first.payload) == ("mine", 1.5)
+    assert (second.name, second.payload) == ("mine", None)
+    assert read_recording(path, options=options, name="other").name == "other"
+    (piece,) = iter_recording(path, None, options, rows=10**6)
+    assert (piece.name, piece.payload) == ("mine", 1.5)
+    with pytest.raises(UnknownNameError, match=r"option is 'seperator'; allowed: one of 'columns'"):
+        read_recording(path, seperator=";")
+    with pytest.raises(InputError, match=r"options is 'dict'; allowed: ReadOptions"):
+        read_recording(path, None, {"name": "mine"})  # type: ignore[arg-type]
 
 
 def test_a_separator_can_be_given(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deltadyn.arrays import FloatArray
-from deltadyn.recording.prepare.lowpass import LowPass
+from deltadyn.recording.prepare.band import LowPass
 from deltadyn.validation.metrics import whiteness
 from deltadyn.validation.spectrum import Spectrum, find_peaks
 

@@ -142,13 +142,13 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def reading_options(columns: str | None, read: Sequence[str]) -> dict[str, Any]:
     """The keywords of `read_recording` that `--columns` and `--read` name."""
-    import inspect
     import tomllib
 
     from deltadyn.errors import UnknownNameError
-    from deltadyn.recording import read_recording
+    from deltadyn.options import names_of
+    from deltadyn.recording import ReadOptions
 
-    known = tuple(inspect.signature(read_recording).parameters)[2:]
+    known = names_of(ReadOptions)
     options: dict[str, Any] = {} if columns is None else {"columns": columns}
     for text in read:
         key, equals, value = text.partition("=")

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 
 FILE = "deltadyn.toml"
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
@@ -35,10 +35,11 @@ def read_project(folder: Path | None = None) -> dict[str, Any] | None:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError("project file", str(path), f"TOML ({error})") from None
+        allowed = f"TOML ({error})"
+        raise FileError("project file", str(path), allowed, path=str(path)) from None
     for name, table in found.items():
         if not isinstance(table, dict):
-            raise InputError(name, table, "a table, as [project]", where=str(path))
+            raise FileError(name, table, "a table, as [project]", path=str(path))
     return found
 
 
@@ -51,7 +52,7 @@ def project_robot() -> str:
         )
     robot = found.get("project", {}).get("robot")
     if not isinstance(robot, str):
-        raise InputError("project.robot", robot, "a name or a path", where=FILE)
+        raise FileError("project.robot", robot, "a name or a path", path=FILE)
     return robot
 
 
@@ -68,7 +69,7 @@ def defaults(group: click.Group) -> dict[str, Any]:
         for key, value in found.get(name, {}).items():
             if key not in names:
                 known = ", ".join(sorted(names))
-                raise InputError(f"option [{name}] {key}", value, known, where=FILE)
+                raise FileError(f"option [{name}] {key}", value, known, path=FILE)
             table[names[key]] = value
         if "columns" in names and "columns" in project:
             table.setdefault("columns", project["columns"])
@@ -78,7 +79,7 @@ def defaults(group: click.Group) -> dict[str, Any]:
             chosen[name] = table
     for name in found:
         if name not in ("project", "reading", "runs", *group.commands):
-            raise InputError("table", name, "project, reading, runs or a command", where=FILE)
+            raise FileError("table", name, "project, reading, runs or a command", path=FILE)
     return chosen
 
 

@@ -3,15 +3,18 @@
 from deltadyn.excitation.criteria import CRITERIA
 from deltadyn.excitation.design import ScreenedStart, design_excitation, screen_starts
 from deltadyn.excitation.parameters import Noise, Prediction, UnidentifiableError, predict
+from deltadyn.excitation.request import Design, SearchOptions
 from deltadyn.excitation.result import Excitation, PredictedParameter
 
 __all__ = [
     "CRITERIA",
+    "Design",
     "Excitation",
     "Noise",
     "PredictedParameter",
     "Prediction",
     "ScreenedStart",
+    "SearchOptions",
     "UnidentifiableError",
     "design_excitation",
     "predict",

@@ -10,13 +10,12 @@ difference of 0.1 means 10 % of a standard deviation or of a condition number.
     "E"              -log(smallest eigenvalue of S M S) / 2: the worst relative combination
     "condition"      log cond(W Y D), with D scaling the columns to unit length
     "raw-condition"  log cond(W Y): half the log of the paper's index on W Y [gnad2024] eq. 9
-    "balanced"       "std" - 3 / cond(W Y D)
+    "balanced"       "std" + "condition" / 2
 
 S holds reference values of the parameters. "std", "D", "condition" and "balanced" do not depend on
 the units of the parameters. The deviations are what counts, so "balanced" follows them. Alone they
-tolerate columns that are nearly alike, where the rest gains enough. The reciprocal of the condition
-number, 1 for orthogonal columns and 0 for dependent ones, guards against that: 0.01 of it is worth
-3 % of the deviations.
+tolerate columns that are nearly alike, where the rest gains enough; half of the condition number
+guards against that.
 """
 
 from __future__ import annotations
@@ -134,7 +133,15 @@ def _eigen(M: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.maximum(values, _LEAST * values[-1]), vectors
 
 
-def _normalised(M: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+class _Normalised(NamedTuple):
     """Lengths of the columns, and the eigenvalues and -vectors of the scaled matrix."""
+
+    length: FloatArray
+    values: FloatArray
+    vectors: FloatArray
+
+
+def _normalised(M: FloatArray) -> _Normalised:
+    """M = diag(length) N diag(length), with the eigenvalues and -vectors of N."""
     length = np.sqrt(np.diag(M))
-    return length, *_eigen(M / np.outer(length, length))
+    return _Normalised(length, *_eigen(M / np.outer(length, length)))

@@ -215,6 +215,15 @@ def _column(values: tuple[float, ...]) -> FloatArray:
     return np.asarray(values, dtype=np.float64)[:, None, None]
 
 
+# The search problem. Its slopes come from complex steps,
+#
+#     dY/dx_i = Im Y(x + i h e_i) / h,   h = 1e-30
+#
+# No difference is taken, so nothing cancels however small h is. The directions e_i are the 3 dof
+# entries of x = (p, pd, pdd) at a sample. They are the axis D of every field (..., D, N); in each
+# of them the real part is the value itself.
+
+
 FAR = 25.0  # of a limit's square: five times what is allowed
 
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]

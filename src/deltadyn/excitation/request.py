@@ -1,11 +1,12 @@
-"""What a caller asks of the design, checked once."""
+"""What a caller asks of the design, checked once, and what follows from it before the search."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from deltadyn.motion.arguments import (
     check_share,
     is_real,
 )
+from deltadyn.motion.limits import SINGULARITY_MARGIN
 from deltadyn.robot import Robot
 
 COORDINATES = ("x", "y", "z", "psi")
@@ -49,104 +51,49 @@ LEAST_TIME = 5.0  # s: less does not even start the workers and check the result
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
-    """The arguments of `design_excitation`, with its meaning and units."""
+class Design:
+    """What a motion shall tell, and what it may be; every field may be left out."""
 
-    robot: Robot
-    duration: float
-    harmonics: int
-    periods: int | None
-    criterion: str
-    velocity_weight: float
-    model: str
-    tied: bool | None
-    friction: bool
-    weights: npt.ArrayLike | None
-    noise_std: npt.ArrayLike | None
-    noise_correlation: float
-    share: float
-    singularity_margin: float
-    highest_frequency: float
-    still: Sequence[str]
-    unidentifiable: str
-    rate: float
-    starts: int
-    seed: int
-    jobs: int
-    time_limit: float
-    screened: int = 0
+    #: Whole periods in the duration; left out, it is free up to `highest_frequency`.
+    periods: int | None = None
+    #: What makes a motion good, see `excitation.criteria`: "balanced", "std", "D", "A", "E",
+    #: "condition" or "raw-condition".
+    criterion: str = "balanced"
+    #: Of the root mean square of the rates, as shares of their limits, in the objective.
+    velocity_weight: float = 0.1
+    #: The model whose parameters are to be identified.
+    model: str = "exact"
+    #: Whether the limbs share their parameters; left out, they do where the robot's are equal.
+    tied: bool | None = None
+    #: Whether friction is to be identified.
+    friction: bool = True
+    #: Of the rows of the regressor, per axis, 1/(N m); left out, 1 / `noise_std`.
+    weights: npt.ArrayLike | None = None
+    #: Expected residual per axis, N m; left out, 0.5 % of the peak torque.
+    noise_std: npt.ArrayLike | None = None
+    #: Correlation time of the residual, s.
+    noise_correlation: float = 0.005
+    #: Of the limits on rates, accelerations, torques and forces that may be used.
+    share: float = 0.9
+    #: Least angle to singular poses, rad.
+    singularity_margin: float = SINGULARITY_MARGIN
+    #: Of the highest harmonic, Hz.
+    highest_frequency: float = 10.0
+    #: Coordinates that do not move: "x", "y", "z", "psi".
+    still: Sequence[str] = ()
+    #: "raise" where no such motion can tell a parameter, or "drop" it.
+    unidentifiable: Literal["raise", "drop"] = "raise"
+    #: Samples per second of the motion, Hz.
+    rate: float = 1000.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.robot, Robot):
-            raise InputError("robot", type(self.robot).__name__, "a Robot, from load_robot")
-        if all(getattr(self.robot.limits, name) is None for name in PACE_LIMITS):
-            allowed = f"one of {', '.join(PACE_LIMITS)} at least: nothing else bounds the pace"
-            raise InputError(f"limits of robot {self.robot.name!r}", None, allowed)
-        self._check_motion()
-        self._check_identification()
-        check_count("starts", self.starts, 1)
-        check_count("seed", self.seed, 0)
-        check_count("screened", self.screened, 0)
-        if self.screened and self.screened < self.starts:
-            raise InputError("screened", self.screened, f"0, or at least starts = {self.starts}")
-        if self.screened and self.model != "exact":
-            raise InputError("model", self.model, "'exact' where motions are screened")
-        check_count("jobs", self.jobs, 1)
-        if not is_real(self.time_limit) or self.time_limit < LEAST_TIME:
-            raise InputError("time_limit", self.time_limit, f"at least {LEAST_TIME:g} s")
-
-    @cached_property
-    def most_periods(self) -> int:
-        """The most whole periods whose highest harmonic keeps `highest_frequency`."""
-        return math.floor(self.highest_frequency * self.duration / self.harmonics + 1e-9)
-
-    @cached_property
-    def equal(self) -> bool:
-        """Whether the limbs share their parameters."""
-        return self.robot.equal_limbs if self.tied is None else bool(self.tied)
-
-    @cached_property
-    def still_axes(self) -> tuple[int, ...]:
-        """Coordinates that do not move, by number."""
-        return tuple(COORDINATES.index(name) for name in self.still)
-
-    def per_axis(self, name: str) -> FloatArray | None:
-        """`weights` or `noise_std` as (dof,); one number stands for all axes."""
-        value = getattr(self, name)
-        return None if value is None else _per_axis(name, value, self.robot.dof)
-
-    def _check_motion(self) -> None:
-        check_positive(
-            duration=self.duration, highest_frequency=self.highest_frequency, rate=self.rate
-        )
-        check_count("harmonics", self.harmonics, 1)
-        if self.most_periods < 1:
-            least = self.harmonics / self.duration
-            raise InputError(
-                "highest_frequency",
-                self.highest_frequency,
-                f"at least harmonics / duration = {least:g} Hz, for one period",
-            )
+        check_positive(highest_frequency=self.highest_frequency, rate=self.rate)
         if self.periods is not None:
             check_count("periods", self.periods, 1)
-            if self.periods > self.most_periods:
-                allowed = (
-                    f"at most {self.most_periods}, so that harmonic {self.harmonics} stays below "
-                    f"highest_frequency = {self.highest_frequency:g} Hz"
-                )
-                raise InputError("periods", self.periods, allowed)
         check_share(self.share)
         check_between("singularity_margin", self.singularity_margin, 0.0, 1.0, "rad")
-        names = COORDINATES[: self.robot.dof]
         if isinstance(self.still, str):
             raise InputError("still", self.still, "a list of coordinates, such as ['psi']")
-        for name in self.still:
-            if name not in names:
-                raise UnknownNameError("still", name, names)
-        if set(self.still) == set(names):
-            raise InputError("still", list(self.still), "at least one coordinate that moves")
-
-    def _check_identification(self) -> None:
         model_by_name(self.model)
         criterion_by_name(self.criterion)
         if not is_real(self.velocity_weight) or self.velocity_weight < 0:
@@ -154,14 +101,112 @@ class Request:
         check_flag("friction", self.friction)
         if self.tied is not None:
             check_flag("tied", self.tied)
-            if self.tied and not self.robot.equal_limbs:
-                raise InputError("tied", self.tied, "False: the limbs of this robot are not equal")
         if not is_real(self.noise_correlation) or self.noise_correlation < 0:
             raise InputError("noise_correlation", self.noise_correlation, "at least 0 s")
-        for name in ("weights", "noise_std"):
-            self.per_axis(name)
         if self.unidentifiable not in ("raise", "drop"):
             raise InputError("unidentifiable", self.unidentifiable, "'raise' or 'drop'")
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How long and how widely a motion is searched for; every field may be left out."""
+
+    #: Random motions per number of periods that are improved.
+    starts: int = 4
+    #: Of the random motions: the same seed gives the same result.
+    seed: int = 0
+    #: Processes; left out, one for each processor.
+    jobs: int | None = None
+    #: s after which the search ends with the best that it has.
+    time_limit: float = 60.0
+    #: Random motions of which the starts are the best ones; 0: the starts are random themselves.
+    screened: int = 0
+    #: Whether a bar on the standard error shows how far the search is.
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("starts", self.starts, 1)
+        check_count("seed", self.seed, 0)
+        check_count("screened", self.screened, 0)
+        if self.screened and self.screened < self.starts:
+            raise InputError("screened", self.screened, f"0, or at least starts = {self.starts}")
+        if self.jobs is not None:
+            check_count("jobs", self.jobs, 1)
+        if not is_real(self.time_limit) or self.time_limit < LEAST_TIME:
+            raise InputError("time_limit", self.time_limit, f"at least {LEAST_TIME:g} s")
+        check_flag("progress", self.progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """One call of `design_excitation`: a duration (s), and options that suit the robot."""
+
+    robot: Robot
+    duration: float
+    harmonics: int
+    design: Design = field(default_factory=Design)
+    search: SearchOptions = field(default_factory=SearchOptions)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            raise InputError("robot", type(self.robot).__name__, "a Robot, from load_robot")
+        if all(getattr(self.robot.limits, name) is None for name in PACE_LIMITS):
+            allowed = f"one of {', '.join(PACE_LIMITS)} at least: nothing else bounds the pace"
+            raise InputError(f"limits of robot {self.robot.name!r}", None, allowed)
+        self._check_periods()
+        self._check_axes()
+        if self.search.screened and self.design.model != "exact":
+            raise InputError("model", self.design.model, "'exact' where motions are screened")
+
+    @cached_property
+    def most_periods(self) -> int:
+        """The most whole periods whose highest harmonic keeps `highest_frequency`."""
+        highest = self.design.highest_frequency
+        return math.floor(highest * self.duration / self.harmonics + 1e-9)
+
+    @cached_property
+    def equal(self) -> bool:
+        """Whether the limbs share their parameters."""
+        tied = self.design.tied
+        return self.robot.equal_limbs if tied is None else bool(tied)
+
+    @cached_property
+    def still_axes(self) -> tuple[int, ...]:
+        """Coordinates that do not move, by number."""
+        return tuple(COORDINATES.index(name) for name in self.design.still)
+
+    def per_axis(self, name: Literal["weights", "noise_std"]) -> FloatArray | None:
+        """`weights` or `noise_std` as (dof,); one number stands for all axes."""
+        value = getattr(self.design, name)
+        return None if value is None else _per_axis(name, value, self.robot.dof)
+
+    def _check_periods(self) -> None:
+        check_positive(duration=self.duration)
+        check_count("harmonics", self.harmonics, 1)
+        highest, periods = self.design.highest_frequency, self.design.periods
+        if self.most_periods < 1:
+            least = self.harmonics / self.duration
+            allowed = f"at least harmonics / duration = {least:g} Hz, for one period"
+            raise InputError("highest_frequency", highest, allowed)
+        if periods is not None and periods > self.most_periods:
+            allowed = (
+                f"at most {self.most_periods}, so that harmonic {self.harmonics} stays below "
+                f"highest_frequency = {highest:g} Hz"
+            )
+            raise InputError("periods", periods, allowed)
+
+    def _check_axes(self) -> None:
+        names, still = COORDINATES[: self.robot.dof], self.design.still
+        for name in still:
+            if name not in names:
+                raise UnknownNameError("still", name, names)
+        if set(still) == set(names):
+            raise InputError("still", list(still), "at least one coordinate that moves")
+        if self.design.tied and not self.robot.equal_limbs:
+            allowed = "False: the limbs of this robot are not equal"
+            raise InputError("tied", self.design.tied, allowed)
+        self.per_axis("weights")
+        self.per_axis("noise_std")
 
 
 def _per_axis(name: str, value: npt.ArrayLike, dof: int) -> FloatArray:
@@ -205,12 +250,14 @@ class Prepared:
 
 def prepared(request: Request) -> Prepared:
     """Reference motions within the limits, and what follows from them."""
-    chosen = choose_parameters(request.robot, request.model, request.equal, request.friction)
+    chosen = choose_parameters(
+        request.robot, request.design.model, request.equal, request.design.friction
+    )
     ladder = period_ladder(request)
     setting = _first_setting(request, chosen)
     spread = sorted({ladder[0], ladder[len(ladder) // 2], ladder[-1]})
-    Y, peaks, forces = _reference(setting, spread)  # Y (N, dof, m)
-    peak = _torque_scale(request.robot, peaks)
+    reference = _reference(setting, spread)
+    Y, peak = reference.Y, _torque_scale(request.robot, reference.peaks)
     given = request.per_axis("noise_std")
     std = NOISE_SHARE * peak if given is None else given
     weights = request.per_axis("weights")
@@ -219,7 +266,7 @@ def prepared(request: Request) -> Prepared:
     share = Y[:, :, chosen.index] / peak[:, None]
     size = np.sqrt((share**2).sum(axis=1).mean(axis=0))  # (n,), torque share per unit
     limit = request.robot.limits.strut_force
-    struts = limit is not None and forces > STRUTS_MATTER * request.share * limit
+    struts = limit is not None and reference.force > STRUTS_MATTER * request.design.share * limit
     setting = replace(
         setting,
         chosen=chosen.index,
@@ -227,14 +274,14 @@ def prepared(request: Request) -> Prepared:
         weights=weights,
         rules=replace(setting.rules, struts=struts),
     )
-    noise = Noise(std, float(request.noise_correlation), float(request.rate))
+    noise = Noise(std, float(request.design.noise_correlation), float(request.design.rate))
     return Prepared(setting, chosen, noise, weights, ladder, text)
 
 
 def period_ladder(request: Request) -> tuple[int, ...]:
     """Numbers of periods for the first round: the one asked for, or a geometric row."""
-    if request.periods is not None:
-        return (request.periods,)
+    if request.design.periods is not None:
+        return (request.design.periods,)
     most = request.most_periods
     row = np.geomspace(max(most / SPAN, 1.0), most, LADDER)
     return tuple(sorted({round(value) for value in row}))
@@ -269,10 +316,11 @@ def region(robot: Robot, margin: float) -> tuple[FloatArray, FloatArray]:
 
 def _first_setting(request: Request, chosen: Chosen) -> Setting:
     """A setting that can tell feasible motions; weights and scales follow from these."""
-    centre, half = region(request.robot, request.singularity_margin)
+    design = request.design
+    centre, half = region(request.robot, design.singularity_margin)
     return Setting(
         robot=smoothed(request.robot),
-        model=request.model,
+        model=design.model,
         tied=request.equal,
         duration=float(request.duration),
         harmonics=int(request.harmonics),
@@ -280,17 +328,25 @@ def _first_setting(request: Request, chosen: Chosen) -> Setting:
         chosen=chosen.index,
         scale=np.ones(len(chosen.names)),
         weights=np.ones(request.robot.dof),
-        criterion=request.criterion,
-        velocity_weight=float(request.velocity_weight),
-        rules=Rules(float(request.share), float(request.singularity_margin), struts=False),
+        criterion=design.criterion,
+        velocity_weight=float(design.velocity_weight),
+        rules=Rules(float(design.share), float(design.singularity_margin), struts=False),
         centre=centre,
         half=half,
         still=request.still_axes,
     )
 
 
-def _reference(setting: Setting, periods: list[int]) -> tuple[FloatArray, FloatArray, float]:
-    """Y (N, dof, m) of random motions, their peak torques (dof,) and largest strut force (N).
+class _Reference(NamedTuple):
+    """Y (N, dof, m) of random motions, their peak torques (dof,) and largest strut force (N)."""
+
+    Y: FloatArray
+    peaks: FloatArray
+    force: float
+
+
+def _reference(setting: Setting, periods: list[int]) -> _Reference:
+    """Random motions within the limits.
 
     They do not depend on the seed, so neither do weights and predicted deviations.
     """
@@ -305,7 +361,7 @@ def _reference(setting: Setting, periods: list[int]) -> tuple[FloatArray, FloatA
             blocks.append(Y.transpose(2, 1, 0))
             peaks.append(np.abs(np.tensordot(setting.values, Y, axes=1)).max(axis=1))
             forces.append(float(np.real(strut_forces(setting.robot, pose)).max()))
-    return np.concatenate(blocks), np.max(peaks, axis=0), max(forces)
+    return _Reference(np.concatenate(blocks), np.max(peaks, axis=0), max(forces))
 
 
 def _torque_scale(robot: Robot, peaks: FloatArray) -> FloatArray:
@@ -324,6 +380,6 @@ def _identifiable(
     found = identifiability(chosen.names, stacked)
     if found.complete:
         return chosen, ""
-    if request.unidentifiable == "raise":
+    if request.design.unidentifiable == "raise":
         raise UnidentifiableError(found.no_influence, found.dependent)
     return chosen.kept(found.keep), unidentifiable_text(found.no_influence, found.dependent)

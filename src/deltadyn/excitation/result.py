@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,33 +31,6 @@ _SUFFIX = ("", "_s", "_s2")
 _DIGITS = 12  # significant digits: a step of 1e-12 of the range is below any encoder
 
 
-def write_csv(
-    path: str | PathLike[str],
-    robot: Robot,
-    motion: Motion,
-    *,
-    coordinates: Coordinates = "joints",
-    angle_unit: str = "rad",
-    length_unit: str = "m",
-    derivatives: bool = False,
-) -> None:
-    """Write time and positions, and with `derivatives` rates and accelerations, row by row.
-
-    Joint angles are the controller's own, sign * q + offset; psi is the same axis in both
-    coordinates. Every column's name ends in its unit: t_s, q1_deg, qd1_deg_s, x_mm, psi_rad.
-    """
-    names, columns = controller_columns(
-        robot, motion, coordinates, angle_unit, length_unit, derivatives
-    )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for row in columns:
-        writer.writerow([f"{value:.{_DIGITS}g}" for value in row])
-    with replacing(path) as file:
-        file.write(text.getvalue().encode("utf-8"))
-
-
 def controller_columns(
     robot: Robot,
     motion: Motion,
@@ -68,7 +39,11 @@ def controller_columns(
     length_unit: str,
     derivatives: bool,
 ) -> tuple[tuple[str, ...], FloatArray]:
-    """Names of the columns and their values (N, k)."""
+    """Names of the columns and their values (N, k): time, positions and, if wanted, derivatives.
+
+    Joint angles are the controller's own, sign * q + offset; psi is the same axis in both
+    coordinates. Every column's name ends in its unit: t_s, q1_deg, qd1_deg_s, x_mm, psi_rad.
+    """
     _check_choice("angle_unit", angle_unit, _ANGLES)
     _check_choice("length_unit", length_unit, _LENGTHS)
     _check_choice("coordinates", coordinates, ("joints", "platform"))
@@ -226,15 +201,12 @@ class Excitation:
         `angle_unit` "rad" or "deg", `length_unit` "m" or "mm"; the columns' names say the unit.
         """
         motion = self.motion if rate is None else self.sampled(rate)
-        write_csv(
-            path,
-            self.robot,
-            motion,
-            coordinates=coordinates,
-            angle_unit=angle_unit,
-            length_unit=length_unit,
-            derivatives=derivatives,
+        names, columns = controller_columns(
+            self.robot, motion, coordinates, angle_unit, length_unit, derivatives
         )
+        rows = [",".join(f"{value:.{_DIGITS}g}" for value in row) for row in columns]
+        with replacing(path) as file:
+            file.write("\n".join([",".join(names), *rows, ""]).encode("utf-8"))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON."""

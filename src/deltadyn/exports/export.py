@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
 from deltadyn.exports.common import fingerprint
 from deltadyn.robot import Robot
 
@@ -122,9 +122,8 @@ def _read_manifest(place: Path) -> dict[str, Any]:
         if not isinstance(records, dict) or not all("files" in row for row in records.values()):
             raise ValueError
     except (ValueError, TypeError):
-        raise InputError(
-            "record of earlier exports", str(path), "as written by export; move it away"
-        ) from None
+        allowed = "as written by export; move it away"
+        raise FileError("record of earlier exports", str(path), allowed, path=str(path)) from None
     return records
 
 

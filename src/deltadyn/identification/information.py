@@ -24,8 +24,7 @@ from deltadyn.backends.kernels import compiled_drive_columns, compiled_rows, dri
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.columns import axis_columns, has_axis_rows
 from deltadyn.dynamics.friction import drive_terms
-from deltadyn.dynamics.regressor import regressor
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 from deltadyn.files import replacing
 from deltadyn.identification.parametrisation import (
     Parametrisation,
@@ -34,8 +33,8 @@ from deltadyn.identification.parametrisation import (
     widest,
 )
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
-from deltadyn.recording.prepare.lowpass import decimated
 from deltadyn.robot import Robot
 
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.
@@ -212,9 +211,8 @@ def load_information(path: str | os.PathLike[str]) -> Information:
         )
         return Information(source, robot, names, recordings=recordings, **fields)
     except (ValueError, KeyError, TypeError, EOFError) as error:
-        raise InputError(
-            "information file", str(path), "a file that Information.save wrote"
-        ) from error
+        allowed = "a file that Information.save wrote"
+        raise FileError("information file", str(path), allowed, path=str(path)) from error
 
 
 class _Blocks(NamedTuple):

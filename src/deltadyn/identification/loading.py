@@ -12,9 +12,9 @@ from pathlib import Path
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.options import Preparation
-from deltadyn.progress import Tell, reading_bar
-from deltadyn.recording.checks.check import check_recording
-from deltadyn.recording.prepare.band import LONGEST, choose_band
+from deltadyn.progress import Bar
+from deltadyn.recording.checks import check_recording
+from deltadyn.recording.prepare.band import LONGEST, LowPass, choose_band
 from deltadyn.recording.prepare.data import (
     AT_REST,
     CHUNK,
@@ -25,7 +25,6 @@ from deltadyn.recording.prepare.data import (
     deferred_parts,
     prepared_parts,
 )
-from deltadyn.recording.prepare.lowpass import LowPass
 from deltadyn.recording.prepare.stream import FilePath, Streamed, file_digest, row_bytes
 from deltadyn.recording.recording import DataSource, Recording, concatenate, fingerprint
 from deltadyn.robot import Robot
@@ -123,8 +122,8 @@ class Loaded:
         kept = self._small()
         if kept is not None:
             return gather(self.robot, zip(self.names(), kept, strict=True), source)
-        with reading_bar(self._progress, self._seconds()) as tell:
-            parts = (self._parts(item, tell) for item in self.recordings)
+        with Bar(self._progress, "reading", self._seconds(), "s") as bar:
+            parts = (self._parts(item, bar) for item in self.recordings)
             return gather(self.robot, zip(self.names(), parts, strict=True), source)
 
     def _seconds(self) -> float | None:
@@ -141,7 +140,7 @@ class Loaded:
         return self._kept
 
     def _parts(
-        self, recording: Recording | Streamed, tell: Tell | None = None
+        self, recording: Recording | Streamed, bar: Bar | None = None
     ) -> Iterator[Callable[[], Prepared]]:
         """Functions that prepare a part each."""
         overlap = 0.0
@@ -158,7 +157,7 @@ class Loaded:
                 self.robot, recording, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
             )
         for make in parts:
-            yield partial(_in_band, make, self.band, overlap, tell)
+            yield partial(_in_band, make, self.band, overlap, bar)
 
     def _first_part(self, recording: Recording) -> Prepared:
         parts = prepared_parts(
@@ -264,9 +263,10 @@ def _head(recording: Recording | Streamed) -> Recording:
 
 
 def _in_band(
-    make: Callable[[], Prepared], band: float | None, overlap: float, tell: Tell | None
+    make: Callable[[], Prepared], band: float | None, overlap: float, bar: Bar | None
 ) -> Prepared:
     part = make().with_band(band)
-    if tell is not None:
-        tell(part.name, float(part.t[-1] - part.t[0]) - overlap)  # its neighbour has it, too
+    if bar is not None:
+        seconds = float(part.t[-1] - part.t[0]) - overlap  # its neighbour has it, too
+        bar.step(f"reading {part.name}", seconds)
     return part

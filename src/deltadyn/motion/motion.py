@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, Unreachable, as_samples, matching_samples
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.state import ARRAYS, State
 from deltadyn.robot import Robot
@@ -178,7 +178,7 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
     """
     names, table = _table(Path(path))
     if "t_s" not in names:
-        raise InputError("columns", names, "t_s among them, the time in s", where=str(path))
+        raise FileError("columns", names, "t_s among them, the time in s", path=str(path))
     t = table[:, names.index("t_s")]
     stems = (
         ("q1", "q2", "q3", "psi") if "q" in {name[0] for name in names} else ("x", "y", "z", "psi")
@@ -188,7 +188,7 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
     position = orders[0]
     if position is None:
         wanted = ", ".join(stems[: robot.dof])
-        raise InputError("columns", names, f"positions {wanted} with their units", where=str(path))
+        raise FileError("columns", names, f"positions {wanted} with their units", path=str(path))
     own = slice(0, robot.dof) if joints else slice(3, robot.dof)  # psi is a joint in both
     sign, offset = np.asarray(robot.controller.sign), np.asarray(robot.controller.offset)
     for order, values in enumerate(orders):
@@ -219,7 +219,8 @@ def _order(
         return None
     missing = [stem for stem in stems if stem not in found]
     if missing:
-        raise InputError("columns", names, f"{', '.join(missing)} among them", where=str(path))
+        allowed = f"{', '.join(missing)} among them"
+        raise FileError("columns", names, allowed, path=str(path))
     return np.stack([found[stem] for stem in stems], axis=-1)
 
 
@@ -229,21 +230,22 @@ def _table(path: Path) -> tuple[list[str], FloatArray]:
         rows = csv.reader(file)
         names = [name.strip() for name in next(rows, [])]
         if not names:
-            raise InputError("file", str(path), "a CSV file with a header")
+            raise FileError("file", str(path), "a CSV file with a header", path=str(path))
         values: list[list[float]] = []
         for row in rows:
             try:
                 numbers = [float(cell) for cell in row]
             except ValueError:
-                raise InputError(
-                    "row", row, "numbers", where=f"{path}, line {rows.line_num}"
-                ) from None
+                raise FileError("row", row, "numbers", path=str(path), line=rows.line_num) from None
             if len(numbers) != len(names):
-                place = f"{path}, line {rows.line_num}"
-                raise InputError(
-                    "cells", len(numbers), f"{len(names)}, as the header has", where=place
+                raise FileError(
+                    "cells",
+                    len(numbers),
+                    f"{len(names)}, as the header has",
+                    path=str(path),
+                    line=rows.line_num,
                 )
             values.append(numbers)
     if not values:
-        raise InputError("rows", 0, "at least one row of numbers", where=str(path))
+        raise FileError("rows", 0, "at least one row of numbers", path=str(path))
     return names, np.array(values)

@@ -1,18 +1,32 @@
 """Recordings: read, write, check and repair logs of a robot, and what to make of their signals."""
 
 from deltadyn.errors import MissingExtraError, RecordingFileError
-from deltadyn.recording.alignment import Aligned, Delay, estimate_delay, remove_delay
-from deltadyn.recording.checks.check import check_recording
+from deltadyn.recording.alignment import (
+    Aligned,
+    Delay,
+    Period,
+    PeriodAverage,
+    average_periods,
+    estimate_delay,
+    find_period,
+    remove_delay,
+)
+from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
-from deltadyn.recording.periods import Period, PeriodAverage, average_periods, find_period
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
 from deltadyn.recording.rates.differentiate import Derivatives, differentiate
 from deltadyn.recording.rates.fourier import FourierFit, fit_fourier
 from deltadyn.recording.read import iter_recording, read_recording
-from deltadyn.recording.recording import ColumnUse, Provenance, Recording, concatenate
+from deltadyn.recording.readers.reader import ReadOptions
+from deltadyn.recording.recording import (
+    ColumnUse,
+    Provenance,
+    Recording,
+    concatenate,
+    write_recording,
+)
 from deltadyn.recording.repair import repair
 from deltadyn.recording.segments import Move, Moves, find_moves
-from deltadyn.recording.write import write_recording
 
 __all__ = [
     "Aligned",
@@ -29,6 +43,7 @@ __all__ = [
     "Period",
     "PeriodAverage",
     "Provenance",
+    "ReadOptions",
     "Recording",
     "RecordingFileError",
     "average_periods",

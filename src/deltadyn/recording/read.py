@@ -2,349 +2,52 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
+from deltadyn.errors import InputError, RecordingFileError
+from deltadyn.options import merged
 from deltadyn.recording.columns import (
+    RATED,
     Assignment,
     Column,
-    ColumnMap,
     assign,
     read_column_map,
     units_of,
 )
-from deltadyn.recording.quantities import RATED
-from deltadyn.recording.readers.csv import open_csv
-from deltadyn.recording.readers.formats import detect_format
-from deltadyn.recording.readers.matlab import open_matlab
-from deltadyn.recording.readers.parquet import open_parquet
-from deltadyn.recording.readers.ros import open_ros
-from deltadyn.recording.readers.table import Growing, Table
-from deltadyn.recording.readers.tdms import open_tdms
-from deltadyn.recording.readers.twincat import open_twincat
+from deltadyn.recording.readers import open_table
+from deltadyn.recording.readers.reader import CONVENTIONS as CONVENTIONS
+from deltadyn.recording.readers.reader import Growing, ReadOptions, Table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
 
-# Files in which channels have their own time columns: one clock for all of them.
-
-
-TOLERANCE = 1e-3  # of a time step, below which two clocks are the same
-
-
-def time_use(columns: Sequence[Column], clock: int) -> ColumnUse:
-    """The use of a clock's time column."""
-    for index, column in enumerate(columns):
-        if column.is_time and column.clock == clock:
-            unit = units_of("t", None).unit(column.unit or "s")
-            return ColumnUse(column.name, index, "t", None, "s" if unit is None else unit.name)
-    raise LookupError(clock)
-
-
-def clocks_used(table: Table, columns: Assignment) -> list[int]:
-    """The clocks of the columns in use, that of q1 first."""
-    ordered = sorted(columns.uses, key=lambda use: (use.quantity != "q", use.axis or 0))
-    return list(dict.fromkeys(table.columns[use.index].clock for use in ordered))
-
-
-def one_clock(
-    table: Table, columns: Assignment, *, interpolate: bool
-) -> tuple[dict[int, FloatArray], list[str]]:
-    """All used columns on the clock of q1, by their index, and what was done.
-
-    Clocks that are the same are merged. Others are refused, or with `interpolate` their channels
-    are taken linearly at the times of q1's clock, as far as all clocks reach.
-    """
-    clocks = clocks_used(table, columns)
-    times = {clock: time_use(table.columns, clock) for clock in clocks}
-    used = sorted({use.index for use in (*columns.uses, *times.values())})
-    whole = np.concatenate(list(table.blocks(1_000_000, used)), axis=1)
-    raw = dict(zip(used, whole, strict=True))
-    stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
-    for clock, stamp in stamps.items():
-        if not len(stamp):
-            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
-    base = stamps[clocks[0]]
-    out = {times[clocks[0]].index: base}
-    different = [clock for clock in clocks if not _same(base, stamps[clock])]
-    if different and not interpolate:
-        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
-    low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
-    inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
-    for use in columns.uses:
-        clock = table.columns[use.index].clock
-        stamp = stamps[clock]
-        values = raw[use.index][: len(stamp)]
-        if clock in different:
-            values = np.interp(base, stamp, values)
-        out[use.index] = values[inside]
-    out[times[clocks[0]].index] = base[inside]
-    return out, _notes(table, columns, different, int((~inside).sum()))
-
-
-def without_tail(block: FloatArray, time_row: int) -> FloatArray:
-    """The rows up to the last time: a shorter group of channels ends with empty cells."""
-    empty = np.isnan(block).all(axis=0)
-    if not np.isnan(block[time_row, -1]) or not empty.any():
-        return block
-    filled = np.flatnonzero(~empty)
-    return block[:, : int(filled[-1]) + 1 if filled.size else 0]
-
-
-def trimmed(blocks: Iterator[FloatArray], time_row: int) -> Iterator[FloatArray]:
-    """Blocks without the empty rows at the end."""
-    for block in blocks:
-        kept = without_tail(block, time_row)
-        if kept.shape[1]:
-            yield kept
-
-
-def _finite(times: FloatArray) -> FloatArray:
-    """The times up to the last that is a number."""
-    known = np.flatnonzero(~np.isnan(times))
-    return times[: known[-1] + 1] if known.size else times[:0]
-
-
-def _same(one: FloatArray, two: FloatArray) -> bool:
-    if one is two:
-        return True
-    if one.size != two.size:
-        return False
-    step = float(np.median(np.diff(one))) if one.size > 1 else 0.0
-    return bool(np.abs(one - two).max(initial=0.0) <= TOLERANCE * abs(step))
-
-
-def _described(table: Table, columns: Assignment, stamps: dict[int, FloatArray]) -> str:
-    """Which channels each clock has, for a message."""
-    texts = []
-    for clock, stamp in stamps.items():
-        names = [u.target for u in columns.uses if table.columns[u.index].clock == clock]
-        step = f"{np.median(np.diff(stamp)):g}" if stamp.size > 1 else "?"
-        unit = time_use(table.columns, clock).unit
-        texts.append(f"{', '.join(names)}: {stamp.size} samples, every {step} {unit}")
-    return f"has channels on different clocks ({'; '.join(texts)})"
-
-
-def _notes(table: Table, columns: Assignment, different: list[int], cut: int) -> list[str]:
-    names = [use.target for use in columns.uses if table.columns[use.index].clock in different]
-    if not names:
-        return []
-    end = f"; {cut} rows outside all clocks left out" if cut else ""
-    return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
-
-
-def _failure(
-    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
-) -> RecordingFileError:
-    return RecordingFileError(
-        "time",
-        [stamps[clock].size for clock in clocks],
-        "one clock for all channels, or interpolate=True",
-        path=table.path,
-        problem=problem,
-    )
-
-
-# From the raw columns of a file to channels in SI units and deltadyn's convention.
-
-
-CONVENTIONS = ("controller", "deltadyn")
-SIDES = ("output", "motor")
-_ANGLES = ("q", "q_command", "qd", "qdd")
-_TORQUES = ("tau", "tau_command")
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What turns the numbers of a file into angles and torques of a robot.
-
-    `torque_constant` (N m/A) holds at the motor side; `rated_torque` (N m) at `torque_side`.
-    """
-
-    robot: Robot | None
-    dof: int
-    convention: str
-    torque_constant: tuple[float, ...] | None = None
-    rated_torque: tuple[float, ...] | None = None
-    torque_side: str = "output"
-
-    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
-        """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
-        out: dict[str, FloatArray] = {}
-        for name in dict.fromkeys(use.quantity for use in columns.uses):
-            uses = columns.of(name)
-            if name == "t":
-                continue
-            if uses[0].axis is None:
-                out[name] = self._value(uses[0], raw)
-                continue
-            array = np.empty((len(raw[uses[0].index]), self.dof))
-            for use in uses:
-                array[:, use.axis] = self._value(use, raw)
-            out[name] = array
-        if "tau" not in out:
-            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
-        self._to_own_convention(out)
-        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
-            out["p"][:, 3] = out["q"][:, 3]
-        return out
-
-    def notes(self, columns: Assignment) -> list[str]:
-        """What is converted, in words."""
-        notes = []
-        for use in columns.uses:
-            unit = units_of(use.quantity, use.axis).si.name
-            steps = []
-            if use.sign != 1 or use.scale != 1 or use.offset != 0:
-                steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
-            if use.unit != unit:
-                steps.append(f"{use.unit} to {unit}")
-            if self._side(use) == "motor":
-                steps.append("motor side to output side")
-            if steps:
-                notes.append(f"{use.target}: {', '.join(steps)}")
-        if not columns.of("tau"):
-            notes.append("tau: current * torque constant * gear ratio * sign")
-        robot = self.robot
-        if robot is not None and self.convention == "controller" and _has_convention(robot):
-            notes.append(
-                f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
-                f"offset {robot.controller.offset} rad"
-            )
-        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
-            notes.append("platform_psi: taken from q4")
-        return notes
-
-    def check(self, columns: Assignment) -> None:
-        """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
-        for use in columns.uses:
-            rated = use.quantity in _TORQUES and use.unit in RATED
-            if rated and self.rated_torque is None:
-                raise InputError(
-                    "rated_torque", None, f"N m, since column {use.name!r} is in {use.unit} of it"
-                )
-            if self._side(use) == "motor":
-                self._gear(use)
-        if columns.of("tau"):
-            return
-        for use in columns.of("current"):
-            self._gear(use)
-            if use.torque_constant is None and self.torque_constant is None:
-                raise InputError(
-                    "torque_constant",
-                    None,
-                    f"N m/A at the motor side, since column {use.name!r} is a current and there "
-                    "are no torque columns",
-                )
-
-    def time(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
-        """Times in s."""
-        return self._value(use, raw)
-
-    def _value(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
-        values = raw[use.index]
-        factor = use.sign * use.scale
-        if factor != 1.0:
-            values = values * factor
-        if use.offset:
-            values = values + use.offset
-        unit = units_of(use.quantity, use.axis).unit(use.unit)
-        if unit is None:
-            raise InputError(f"unit of {use.target}", use.unit, "a unit of that quantity")
-        values = unit.to_si(values)
-        if use.axis is None:
-            return values
-        if use.quantity in _TORQUES and use.unit in RATED and self.rated_torque is not None:
-            values = values * self.rated_torque[use.axis]
-        if self._side(use) == "motor":
-            gear = self._gear(use)
-            values = values / gear if use.quantity in _ANGLES else values * gear
-        return values
-
-    def _side(self, use: ColumnUse) -> str:
-        if use.side is not None:
-            return use.side
-        return self.torque_side if use.quantity in _TORQUES else "output"
-
-    def _gear(self, use: ColumnUse) -> float:
-        if self.robot is None:
-            raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
-        return float(self.robot.drives.gear_ratio[use.axis or 0])
-
-    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
-        tau = np.empty_like(current)
-        for use in uses:
-            axis = use.axis or 0
-            constant = use.torque_constant
-            if constant is None and self.torque_constant is not None:
-                constant = self.torque_constant[axis]
-            tau[:, axis] = current[:, axis] * ((constant or 0.0) * self._gear(use))
-        return tau
-
-    def _to_own_convention(self, out: dict[str, FloatArray]) -> None:
-        if self.robot is None or self.convention == "deltadyn" or not _has_convention(self.robot):
-            return
-        sign = np.asarray(self.robot.controller.sign)
-        for name in ("q", "q_command"):
-            if name in out:
-                out[name] = self.robot.from_controller(out[name])
-        for name in ("qd", "qdd", *_TORQUES):
-            if name in out:
-                out[name] = out[name] * sign
-
-
-def _has_convention(robot: Robot) -> bool:
-    """Whether the controller's angles differ from ours."""
-    controller = robot.controller
-    return any(sign != 1 for sign in controller.sign) or any(offset for offset in controller.offset)
-
-
 CHUNK_ROWS = 200_000
-BAD_ROWS = ("raise", "skip")
 
 
 def read_recording(
     path: str | PathLike[str],
     robot: Robot | None = None,
-    *,
-    columns: ColumnMap | None = None,
-    format: str | None = None,
-    name: str | None = None,
-    payload: float | None = None,
-    torque_constant: npt.ArrayLike | None = None,
-    rated_torque: npt.ArrayLike | None = None,
-    torque_side: str = "output",
-    convention: str | None = None,
-    sample_time: float | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-    topic: str | None = None,
-    interpolate: bool = False,
-    bad_rows: str = "raise",
+    options: ReadOptions | None = None,
+    **keywords: Any,
 ) -> Recording:
     """A recording from a file: CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS.
 
-    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`; `columns` maps others:
-    name in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset, side}. With a
-    robot, angles and torques are taken in its controller's convention unless the file or
-    `convention="deltadyn"` says otherwise. Currents need `torque_constant` (N m/A); torques in
-    percent need `rated_torque` (N m); `torque_side="motor"` multiplies torques by the gear ratio.
-    `sample_time` (s) stands for a missing time column, `interpolate` puts channels of several
-    clocks on one, `bad_rows="skip"` leaves rows out that cannot be read and lists them.
-    """
-    options = _Options(
+    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`; others need a column
+    map. With a robot, angles and torques are taken in its controller's convention unless the file
+    or the options say otherwise. The fields of `ReadOptions` are `options`, or keywords:
+
         columns, format, name, payload, torque_constant, rated_torque, torque_side, convention,
-        sample_time, separator, decimal, topic, interpolate, bad_rows,
-    )  # fmt: skip
-    reading = _Reading.of(path, robot, options)
+        sample_time, separator, decimal, topic, interpolate, bad_rows
+    """
+    reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
     for chunk in reading.chunks(CHUNK_ROWS):
         whole.add(chunk, reading.table.progress())
@@ -356,22 +59,10 @@ def read_recording(
 def iter_recording(
     path: str | PathLike[str],
     robot: Robot | None = None,
+    options: ReadOptions | None = None,
     *,
     rows: int = CHUNK_ROWS,
-    columns: ColumnMap | None = None,
-    format: str | None = None,
-    name: str | None = None,
-    payload: float | None = None,
-    torque_constant: npt.ArrayLike | None = None,
-    rated_torque: npt.ArrayLike | None = None,
-    torque_side: str = "output",
-    convention: str | None = None,
-    sample_time: float | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-    topic: str | None = None,
-    interpolate: bool = False,
-    bad_rows: str = "raise",
+    **keywords: Any,
 ) -> Iterator[Recording]:
     """The same recording in pieces of `rows` samples: memory does not grow with the file.
 
@@ -380,45 +71,7 @@ def iter_recording(
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InputError("rows", rows, "a whole number of at least 1")
-    options = _Options(
-        columns, format, name, payload, torque_constant, rated_torque, torque_side, convention,
-        sample_time, separator, decimal, topic, interpolate, bad_rows,
-    )  # fmt: skip
-    reading = _Reading.of(path, robot, options)
-    return reading.pieces(rows)
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The keywords of a call, in its order."""
-
-    columns: ColumnMap | None
-    format: str | None
-    name: str | None
-    payload: float | None
-    torque_constant: npt.ArrayLike | None
-    rated_torque: npt.ArrayLike | None
-    torque_side: str
-    convention: str | None
-    sample_time: float | None
-    separator: str | None
-    decimal: str | None
-    topic: str | None
-    interpolate: bool
-    bad_rows: str
-
-    def check(self, robot: Robot | None) -> None:
-        """Refuse what is no choice."""
-        if robot is not None and not isinstance(robot, Robot):
-            raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
-        if self.torque_side not in SIDES:
-            raise UnknownNameError("torque_side", self.torque_side, SIDES)
-        if self.convention is not None and self.convention not in CONVENTIONS:
-            raise UnknownNameError("convention", self.convention, CONVENTIONS)
-        if self.bad_rows not in BAD_ROWS:
-            raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
-        if self.sample_time is not None and not self.sample_time > 0:
-            raise InputError("sample_time", self.sample_time, "above 0 s")
+    return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
 
 
 @dataclass
@@ -431,14 +84,17 @@ class _Reading:
     robot: Robot | None
     name: str
     payload: float | None
-    options: _Options
+    options: ReadOptions
     notes: list[str]
 
     @classmethod
-    def of(cls, path: str | PathLike[str], robot: Robot | None, options: _Options) -> _Reading:
+    def of(cls, path: str | PathLike[str], robot: Robot | None, options: ReadOptions) -> _Reading:
         """Look at the file's head: its format, its columns, what has to be converted."""
-        options.check(robot)
-        table = _open_table(path, options)
+        if robot is not None and not isinstance(robot, Robot):
+            raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
+        if not isinstance(path, str | PathLike):
+            raise InputError("path", path, "the path of a recording")
+        table = open_table(fspath(path), options)
         mapped, dropped = read_column_map(options.columns, table.columns, table.path)
         timed = any(column.is_time for column in table.columns) or options.sample_time is not None
         columns = assign(
@@ -477,7 +133,7 @@ class _Reading:
                 step = self.options.sample_time or 0.0
                 channels["t"] = np.arange(start, start + count, dtype=np.float64) * step
             else:
-                channels["t"] = self.conversion.time(time, raw)
+                channels["t"] = self.conversion.value(time, raw)
             self._take_payload(channels, start)
             yield channels
             start += count
@@ -497,7 +153,7 @@ class _Reading:
         label = self.table.labels.get("robot")
         provenance = Provenance(
             file=self.table.path,
-            sha256=self.table.checksum(),
+            sha256=None if self.table.checksum is None else self.table.checksum(),
             reader=self.table.reader,
             first_row=first_row,
             columns=self.columns.uses,
@@ -564,34 +220,6 @@ class _Reading:
         self.payload = first
 
 
-def _open_table(path: str | PathLike[str], options: _Options) -> Table:
-    if not isinstance(path, str | PathLike):
-        raise InputError("path", path, "the path of a recording")
-    shown = fspath(path)
-    kind = detect_format(shown, options.format)
-    skip = options.bad_rows == "skip"
-    if kind == "csv":
-        return open_csv(shown, separator=options.separator, decimal=options.decimal, skip=skip)
-    if kind == "twincat":
-        return open_twincat(shown, decimal=options.decimal, skip=skip)
-    checksum = _checksum(shown)
-    if kind in ("matlab", "matlab73"):
-        return open_matlab(shown, checksum, hdf5=kind == "matlab73")
-    if kind == "parquet":
-        return open_parquet(shown, checksum)
-    if kind == "tdms":
-        return open_tdms(shown, checksum, skip=skip)
-    return open_ros(shown, checksum, topic=options.topic)
-
-
-def _checksum(path: str) -> str | None:
-    """SHA-256 of a file; of a bag's folder none."""
-    if not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _per_axis(name: str, value: npt.ArrayLike | None, dof: int) -> tuple[float, ...] | None:
     return None if value is None else each(name, value, dof)
 
@@ -610,3 +238,273 @@ def _robot_note(table: Table, robot: Robot | None) -> list[str]:
     if robot is None or label is None or label == robot.name:
         return []
     return [f"the file names the robot {label!r}; it was read as {robot.name!r}"]
+
+
+# One clock.
+#
+# A row of most files is an instant. TwinCAT and TDMS files have several clocks: every group of
+# channels has its own column of times t_c, and row k of another group is another instant. The
+# clock of q1 is the one to keep. Clocks with |t_c[k] - t_1[k]| below a thousandth of a step are the
+# same. A channel x of any other clock is refused, or taken at the times of q1,
+#
+#     x(t_1) = x_i + (x_{i+1} - x_i) (t_1 - t_i) / (t_{i+1} - t_i),   t_i <= t_1 < t_{i+1}
+#
+# where all clocks run: nothing is extrapolated.
+
+TOLERANCE = 1e-3  # of a time step, below which two clocks are the same
+
+
+def time_use(columns: Sequence[Column], clock: int) -> ColumnUse:
+    """The use of a clock's time column."""
+    for index, column in enumerate(columns):
+        if column.is_time and column.clock == clock:
+            unit = units_of("t", None).unit(column.unit or "s")
+            return ColumnUse(column.name, index, "t", None, "s" if unit is None else unit.name)
+    raise LookupError(clock)
+
+
+def clocks_used(table: Table, columns: Assignment) -> list[int]:
+    """The clocks of the columns in use, that of q1 first."""
+    ordered = sorted(columns.uses, key=lambda use: (use.quantity != "q", use.axis or 0))
+    return list(dict.fromkeys(table.columns[use.index].clock for use in ordered))
+
+
+def one_clock(
+    table: Table, columns: Assignment, *, interpolate: bool
+) -> tuple[dict[int, FloatArray], list[str]]:
+    """All used columns on the clock of q1, by their index, and what was done.
+
+    Clocks that are the same are merged. Others are refused, or with `interpolate` their channels
+    are taken linearly at the times of q1's clock, as far as all clocks reach.
+    """
+    clocks = clocks_used(table, columns)
+    times = {clock: time_use(table.columns, clock) for clock in clocks}
+    used = sorted({use.index for use in (*columns.uses, *times.values())})
+    whole = np.concatenate(list(table.blocks(1_000_000, used)), axis=1)
+    raw = dict(zip(used, whole, strict=True))
+    stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
+    for clock, stamp in stamps.items():
+        if not len(stamp):
+            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
+    base = stamps[clocks[0]]
+    out = {times[clocks[0]].index: base}
+    different = [clock for clock in clocks if not _same(base, stamps[clock])]
+    if different and not interpolate:
+        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
+    low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
+    inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
+    for use in columns.uses:
+        clock = table.columns[use.index].clock
+        stamp = stamps[clock]
+        values = raw[use.index][: len(stamp)]
+        if clock in different:
+            values = np.interp(base, stamp, values)
+        out[use.index] = values[inside]
+    out[times[clocks[0]].index] = base[inside]
+    return out, _notes(table, columns, different, int((~inside).sum()))
+
+
+def trimmed(blocks: Iterator[FloatArray], time_row: int) -> Iterator[FloatArray]:
+    """Blocks up to the last time: a shorter group of channels ends with empty cells."""
+    for block in blocks:
+        if not np.isnan(block[time_row, -1]):
+            yield block
+            continue
+        filled = np.flatnonzero(~np.isnan(block).all(axis=0))
+        if filled.size:
+            yield block[:, : int(filled[-1]) + 1]
+
+
+def _finite(times: FloatArray) -> FloatArray:
+    """The times up to the last that is a number."""
+    known = np.flatnonzero(~np.isnan(times))
+    return times[: known[-1] + 1] if known.size else times[:0]
+
+
+def _same(one: FloatArray, two: FloatArray) -> bool:
+    if one is two:
+        return True
+    if one.size != two.size:
+        return False
+    step = float(np.median(np.diff(one))) if one.size > 1 else 0.0
+    return bool(np.abs(one - two).max(initial=0.0) <= TOLERANCE * abs(step))
+
+
+def _described(table: Table, columns: Assignment, stamps: dict[int, FloatArray]) -> str:
+    """Which channels each clock has, for a message."""
+    texts = []
+    for clock, stamp in stamps.items():
+        names = [u.target for u in columns.uses if table.columns[u.index].clock == clock]
+        step = f"{np.median(np.diff(stamp)):g}" if stamp.size > 1 else "?"
+        unit = time_use(table.columns, clock).unit
+        texts.append(f"{', '.join(names)}: {stamp.size} samples, every {step} {unit}")
+    return f"has channels on different clocks ({'; '.join(texts)})"
+
+
+def _notes(table: Table, columns: Assignment, different: list[int], cut: int) -> list[str]:
+    names = [use.target for use in columns.uses if table.columns[use.index].clock in different]
+    if not names:
+        return []
+    end = f"; {cut} rows outside all clocks left out" if cut else ""
+    return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
+
+
+def _failure(
+    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
+) -> RecordingFileError:
+    return RecordingFileError(
+        "time",
+        [stamps[clock].size for clock in clocks],
+        "one clock for all channels, or interpolate=True",
+        path=table.path,
+        problem=problem,
+    )
+
+
+# From the raw columns of a file to channels in SI units and deltadyn's convention.
+
+
+_ANGLES = ("q", "q_command", "qd", "qdd")
+_TORQUES = ("tau", "tau_command")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What turns the numbers of a file into angles and torques of a robot.
+
+    `torque_constant` (N m/A) holds at the motor side; `rated_torque` (N m) at `torque_side`.
+    """
+
+    robot: Robot | None
+    dof: int
+    convention: str
+    torque_constant: tuple[float, ...] | None = None
+    rated_torque: tuple[float, ...] | None = None
+    torque_side: str = "output"
+
+    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
+        """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
+        out: dict[str, FloatArray] = {}
+        for name in dict.fromkeys(use.quantity for use in columns.uses):
+            uses = columns.of(name)
+            if name == "t":
+                continue
+            if uses[0].axis is None:
+                out[name] = self.value(uses[0], raw)
+                continue
+            array = np.empty((len(raw[uses[0].index]), self.dof))
+            for use in uses:
+                array[:, use.axis] = self.value(use, raw)
+            out[name] = array
+        if "tau" not in out:
+            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
+        self._to_own_convention(out)
+        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
+            out["p"][:, 3] = out["q"][:, 3]
+        return out
+
+    def notes(self, columns: Assignment) -> list[str]:
+        """What is converted, in words."""
+        notes = []
+        for use in columns.uses:
+            unit = units_of(use.quantity, use.axis).si.name
+            steps = []
+            if use.sign != 1 or use.scale != 1 or use.offset != 0:
+                steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
+            if use.unit != unit:
+                steps.append(f"{use.unit} to {unit}")
+            if self._side(use) == "motor":
+                steps.append("motor side to output side")
+            if steps:
+                notes.append(f"{use.target}: {', '.join(steps)}")
+        if not columns.of("tau"):
+            notes.append("tau: current * torque constant * gear ratio * sign")
+        robot = self.robot
+        if robot is not None and self.convention == "controller" and _has_convention(robot):
+            notes.append(
+                f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
+                f"offset {robot.controller.offset} rad"
+            )
+        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
+            notes.append("platform_psi: taken from q4")
+        return notes
+
+    def check(self, columns: Assignment) -> None:
+        """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
+        for use in columns.uses:
+            rated = use.quantity in _TORQUES and use.unit in RATED
+            if rated and self.rated_torque is None:
+                raise InputError(
+                    "rated_torque", None, f"N m, since column {use.name!r} is in {use.unit} of it"
+                )
+            if self._side(use) == "motor":
+                self._gear(use)
+        if columns.of("tau"):
+            return
+        for use in columns.of("current"):
+            self._gear(use)
+            if use.torque_constant is None and self.torque_constant is None:
+                raise InputError(
+                    "torque_constant",
+                    None,
+                    f"N m/A at the motor side, since column {use.name!r} is a current and there "
+                    "are no torque columns",
+                )
+
+    def value(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
+        """The values of one column in SI, at the output side; signs and offsets are the file's."""
+        values = raw[use.index]
+        factor = use.sign * use.scale
+        if factor != 1.0:
+            values = values * factor
+        if use.offset:
+            values = values + use.offset
+        unit = units_of(use.quantity, use.axis).unit(use.unit)
+        if unit is None:
+            raise InputError(f"unit of {use.target}", use.unit, "a unit of that quantity")
+        values = unit.to_si(values)
+        if use.axis is None:
+            return values
+        if use.quantity in _TORQUES and use.unit in RATED and self.rated_torque is not None:
+            values = values * self.rated_torque[use.axis]
+        if self._side(use) == "motor":
+            gear = self._gear(use)
+            values = values / gear if use.quantity in _ANGLES else values * gear
+        return values
+
+    def _side(self, use: ColumnUse) -> str:
+        if use.side is not None:
+            return use.side
+        return self.torque_side if use.quantity in _TORQUES else "output"
+
+    def _gear(self, use: ColumnUse) -> float:
+        if self.robot is None:
+            raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
+        return float(self.robot.drives.gear_ratio[use.axis or 0])
+
+    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
+        tau = np.empty_like(current)
+        for use in uses:
+            axis = use.axis or 0
+            constant = use.torque_constant
+            if constant is None and self.torque_constant is not None:
+                constant = self.torque_constant[axis]
+            tau[:, axis] = current[:, axis] * ((constant or 0.0) * self._gear(use))
+        return tau
+
+    def _to_own_convention(self, out: dict[str, FloatArray]) -> None:
+        if self.robot is None or self.convention == "deltadyn" or not _has_convention(self.robot):
+            return
+        sign = np.asarray(self.robot.controller.sign)
+        for name in ("q", "q_command"):
+            if name in out:
+                out[name] = self.robot.from_controller(out[name])
+        for name in ("qd", "qdd", *_TORQUES):
+            if name in out:
+                out[name] = out[name] * sign
+
+
+def _has_convention(robot: Robot) -> bool:
+    """Whether the controller's angles differ from ours."""
+    controller = robot.controller
+    return any(sign != 1 for sign in controller.sign) or any(offset for offset in controller.offset)

@@ -1,25 +1,40 @@
-"""A recording: what was measured on a robot over time, and where it came from."""
+"""A recording: what was measured on a robot over time, where it came from, and its file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from itertools import pairwise
-from os import PathLike
-from typing import Any, Self
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
+from deltadyn.errors import InputError, RecordingFileError, UnknownNameError, extra_module
+from deltadyn.files import replacing
 
 #: Channels with one column per axis, and those with one column.
 AXIS_CHANNELS = ("q", "tau", "current", "q_command", "qd", "qdd", "tau_command", "p")
 SINGLE_CHANNELS = ("t", "temperature")
 CHANNELS = ("t", *AXIS_CHANNELS, "temperature")
+
+UNITS = {
+    "t": "s",
+    "q": "rad",
+    "tau": "N m",
+    "current": "A",
+    "q_command": "rad",
+    "qd": "rad/s",
+    "qdd": "rad/s^2",
+    "tau_command": "N m",
+    "p": "m",
+    "temperature": "degC",
+}
 
 
 @dataclass(frozen=True)
@@ -209,28 +224,12 @@ class Recording:
             columns = array[:, None] if array.ndim == 1 else array
             for axis in range(columns.shape[1]):
                 label = channel_name(name, None if array.ndim == 1 else axis)
-                lines.append(_range_line(label, UNITS[name], columns[:, axis]))
+                lines.append(_range_line(label, unit_of(name, axis), columns[:, axis]))
         return "\n".join(lines) + "\n" + self.provenance.text()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a CSV or a Parquet file; `read_recording` gives back equal arrays."""
-        from deltadyn.recording.write import write_recording  # it needs this class
-
         write_recording(self, path)
-
-
-UNITS = {
-    "t": "s",
-    "q": "rad",
-    "tau": "N m",
-    "current": "A",
-    "q_command": "rad",
-    "qd": "rad/s",
-    "qdd": "rad/s^2",
-    "tau_command": "N m",
-    "p": "m",
-    "temperature": "degC",
-}
 
 
 def concatenate(recordings: Sequence[Recording], name: str | None = None) -> Recording:
@@ -284,6 +283,11 @@ def channel_name(quantity: str, axis: int | None) -> str:
         return ("x", "y", "z", "platform_psi")[axis]
     word, _, rest = quantity.partition("_")
     return f"{word}{axis + 1}" + (f"_{rest}" if rest else "")
+
+
+def unit_of(quantity: str, axis: int | None) -> str:
+    """The unit of a column of a channel; psi of a pose is an angle."""
+    return "rad" if quantity == "p" and axis == 3 else UNITS[quantity]
 
 
 def _channel(name: str, value: object) -> FloatArray:
@@ -343,3 +347,92 @@ def fingerprint(recording: Recording) -> str:
     for array in (recording.t, recording.q, recording.tau):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+# Files: CSV with all digits, or Parquet with units in the metadata.
+
+
+FORMATS = ("csv", "parquet")
+_ROWS = 20_000  # of text in memory at a time
+
+
+def write_recording(
+    recording: Recording, path: str | PathLike[str], *, format: str | None = None
+) -> None:
+    """Write a CSV or Parquet file, by `format` or by the path's ending; CSV where in doubt.
+
+    The file is written whole or left as it was. Reading it gives back equal arrays, name, robot
+    and payload; the provenance is not kept.
+    """
+    shown = fspath(path)
+    if format is not None and format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    kind = format or ("parquet" if Path(shown).suffix in (".parquet", ".pq") else "csv")
+    columns = list(_columns(recording))
+    try:
+        with replacing(shown) as file:
+            if kind == "parquet":
+                _write_parquet(recording, columns, file)
+            else:
+                _write_csv(recording, columns, file)
+    except OSError as error:
+        raise RecordingFileError(
+            "file",
+            shown,
+            "a path in a folder that can be written",
+            path=shown,
+            problem=f"cannot be written: {error.strerror or error}",
+        ) from error
+
+
+class _Column(NamedTuple):
+    """A column of a file under its default name, in its unit."""
+
+    name: str
+    unit: str
+    values: FloatArray
+
+
+def _columns(recording: Recording) -> Iterator[_Column]:
+    """Every column of a recording, t_s first: t_s, q1_rad, tau1_Nm, ..."""
+    for name, array in recording.channels().items():
+        for axis in [None] if array.ndim == 1 else range(array.shape[1]):
+            unit = unit_of(name, axis).replace(" ", "")
+            label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
+            suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
+            values = array if axis is None else array[:, axis]
+            yield _Column(f"{label}_{suffix}", unit, values)
+
+
+def _labels(recording: Recording) -> dict[str, str]:
+    """What a file says about itself; angles and torques are in deltadyn's convention."""
+    labels = {"convention": "deltadyn", "name": " ".join(recording.name.split())}
+    if recording.robot is not None:
+        labels["robot"] = recording.robot
+    if recording.payload is not None:
+        labels["payload_kg"] = repr(float(recording.payload))
+    return {key: text for key, text in labels.items() if text}
+
+
+def _write_csv(recording: Recording, columns: list[_Column], file: IO[bytes]) -> None:
+    lines = [f"# {key}: {text}" for key, text in _labels(recording).items()]
+    header = ",".join(column.name for column in columns)
+    file.write(("\n".join([*lines, header]) + "\n").encode("utf-8"))
+    line = ",".join(["%r"] * len(columns))
+    for start in range(0, len(recording), _ROWS):
+        part = [column.values[start : start + _ROWS].tolist() for column in columns]
+        rows = "\n".join(line % row for row in zip(*part, strict=True))
+        file.write((rows + "\n").encode("ascii"))
+
+
+def _write_parquet(recording: Recording, columns: list[_Column], file: IO[bytes]) -> None:
+    pyarrow: Any = extra_module("pyarrow", "a Parquet file", "parquet")
+    parquet: Any = extra_module("pyarrow.parquet", "a Parquet file", "parquet")
+    fields = [
+        pyarrow.field(column.name, pyarrow.float64(), metadata={"unit": column.unit})
+        for column in columns
+    ]
+    labels = {f"deltadyn.{key}": text for key, text in _labels(recording).items()}
+    schema = pyarrow.schema(fields, metadata=labels)
+    arrays = [pyarrow.array(np.ascontiguousarray(column.values)) for column in columns]
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), file)

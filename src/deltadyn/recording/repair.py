@@ -9,8 +9,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.recording.checks.findings import KINDS, Findings, as_rows, ranges_where, rows_text
-from deltadyn.recording.checks.time import GAP
+from deltadyn.recording.checks.findings import GAP, KINDS, Findings, ranges_where, rows_text
 from deltadyn.recording.recording import Recording, channel_name
 
 MOST_MISSING = 5  # samples in a row that may be interpolated
@@ -64,7 +63,7 @@ def _deduplicated(recording: Recording, findings: Findings, most: int) -> Record
     keep = np.concatenate([[True], np.diff(recording.t) != 0])
     dropped = ranges_where(~keep)
     count = int((~keep).sum())
-    text = f"{count} rows dropped that repeat a time: {rows_text(as_rows(dropped), len(dropped))}"
+    text = f"{count} rows dropped that repeat a time: {rows_text(dropped)}"
     return _rows(recording, np.flatnonzero(keep), text)
 
 
@@ -97,10 +96,9 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
                 continue
             known = np.isfinite(column)
             column[bad] = np.interp(rows[bad], rows[known], column[known])
-            ranges = ranges_where(bad)
             provenance = provenance.with_repair(
                 f"{channel_name(name, None if array.ndim == 1 else axis)} interpolated at "
-                f"{int(bad.sum())} samples: {rows_text(as_rows(ranges), len(ranges))}"
+                f"{int(bad.sum())} samples: {rows_text(ranges_where(bad))}"
             )
             changes[name] = columns.reshape(array.shape)
     return recording.replace(provenance=provenance, **changes)
@@ -133,7 +131,7 @@ def _without_gaps(recording: Recording, findings: Findings, most: int) -> Record
         name: _interpolated(new, old, array) for name, array in recording.channels().items()
     }
     added = ranges_where(~np.isin(np.arange(len(new)), old))
-    text = f"{count} missing samples interpolated: {rows_text(as_rows(added), len(added))}"
+    text = f"{count} missing samples interpolated: {rows_text(added)}"
     return recording.replace(provenance=recording.provenance.with_repair(text), **values)
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
+from deltadyn.recording.checks.findings import ranges_where
 from deltadyn.recording.rates.differentiate import differentiate
 from deltadyn.recording.rates.sampling import REAL, Samples, Times, real_array, samples
 
@@ -101,11 +102,12 @@ def find_moves(
         rates, noise = given.x, np.zeros(signal.channels)
     speed = np.abs(rates)
     limit, source = _threshold(speed, noise, threshold)
-    runs = _runs(_closed(np.any(speed > limit, axis=1), round(min_rest / signal.dt)))
+    moving = _closed(np.any(speed > limit, axis=1), round(min_rest / signal.dt))
+    runs = [slice(int(start), int(stop)) for start, stop in ranges_where(moving)]
     reach = np.maximum(limit, MOVE * speed.max(axis=0))
-    real = [run for run in runs if np.any(speed[run[0] : run[1] + 1] > reach)]
-    long = [run for run in real if signal.t[run[1]] - signal.t[run[0]] >= min_duration]
-    moves = tuple(_move(signal, speed, run) for run in long)
+    real = [rows for rows in runs if np.any(speed[rows] > reach)]
+    long = [rows for rows in real if np.ptp(signal.t[rows]) >= min_duration]
+    moves = tuple(_move(signal, speed, rows) for rows in long)
     status = _status(signal, moves, limit, source, len(real) - len(long))
     return Moves(moves, limit, status)
 
@@ -125,22 +127,14 @@ def _threshold(
 def _closed(moving: BoolArray, gap: int) -> BoolArray:
     """The same with rests of up to `gap` samples between two moves filled in."""
     filled = moving.copy()
-    for first, last in _runs(~moving):
-        if first > 0 and last < len(moving) - 1 and last - first + 1 <= gap:
-            filled[first : last + 1] = True
+    for start, stop in ranges_where(~moving):
+        if start > 0 and stop < len(moving) and stop - start <= gap:
+            filled[start:stop] = True
     return filled
 
 
-def _runs(flags: BoolArray) -> list[tuple[int, int]]:
-    """First and last row of every run of True."""
-    edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
-    firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
-    return [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]
-
-
-def _move(signal: Samples, speed: FloatArray, run: tuple[int, int]) -> Move:
-    first, last = run
-    rows = slice(first, last + 1)
+def _move(signal: Samples, speed: FloatArray, rows: slice) -> Move:
+    first, last = rows.start, rows.stop - 1
     middle = (speed[rows][1:] + speed[rows][:-1]) / 2
     distance = np.sum(middle * np.diff(signal.t[rows])[:, None], axis=0)
     return Move(

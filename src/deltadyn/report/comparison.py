@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.doors import write_page
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 from deltadyn.identification.fit import Fit
 from deltadyn.report.html import (
     Section,
@@ -219,9 +219,10 @@ def _record(item: object, number: int) -> tuple[Mapping[str, Any], str]:
         found = json.loads(path.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         allowed = f"a JSON file as a fit or a report writes it ({error})"
-        raise InputError("file", str(path), allowed) from None
+        raise FileError("file", str(path), allowed, path=str(path)) from None
     if not isinstance(found, dict):
-        raise InputError("file", str(path), "a JSON file as a fit or a report writes it")
+        allowed = "a JSON file as a fit or a report writes it"
+        raise FileError("file", str(path), allowed, path=str(path))
     return found, str(path)
 
 

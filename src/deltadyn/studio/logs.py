@@ -13,7 +13,7 @@ from pathlib import Path
 from deltadyn.errors import DeltadynError, UnknownNameError
 from deltadyn.exports.export import TARGETS, export
 from deltadyn.identification.methods.registry import METHODS
-from deltadyn.recording.checks.check import check_recording
+from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Findings
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study, study

@@ -13,9 +13,8 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.band import choose_band
+from deltadyn.recording.prepare.band import LowPass, choose_band
 from deltadyn.recording.prepare.data import AT_REST, Prepared, Rates, checked_band, prepared_parts
-from deltadyn.recording.prepare.lowpass import LowPass
 from deltadyn.recording.recording import Recording, fingerprint
 from deltadyn.robot import Robot
 from deltadyn.validation.segments import Course, Mask, segment_masks

@@ -1,1 +1,125 @@
-"""Checks of a recording: time, signals, the robot, homing."""
+"""Check a recording: report what is wrong with it, and repair nothing.
+
+A check is one function of a `Subject` that yields findings, and one row of `CHECKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from deltadyn.errors import InputError
+from deltadyn.recording.checks import robot as with_robot
+from deltadyn.recording.checks import signal
+from deltadyn.recording.checks.findings import KINDS, Finding, Findings
+from deltadyn.recording.checks.subject import Subject
+from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
+
+# What must hold before a check is worth a look: None where it holds, else the sentence for
+# `Findings.skipped`, which is empty where nothing needs to be said.
+
+
+Need = Callable[[Subject], str | None]
+
+
+def _samples(subject: Subject) -> str | None:
+    return None if len(subject.recording) else ""
+
+
+def _unwrapped(subject: Subject) -> str | None:
+    return "" if subject.has("encoder wrap") else None
+
+
+def _stretch(subject: Subject) -> str | None:
+    if subject.stretch is not None:
+        return None
+    return "units, signs and axes: no stretch of regular, finite samples is long enough"
+
+
+def _robot(subject: Subject) -> str | None:
+    if subject.robot is None:
+        return "closure, limits, signs and axes: no robot was given"
+    if subject.has("encoder wrap"):
+        return "units, signs and axes: undo the encoder's wraps first"
+    return None
+
+
+def _angles(subject: Subject) -> str | None:
+    return "" if subject.has("angle unit") else None
+
+
+#: Findings after which torques are not compared with the model's: they would only follow.
+_SPOILERS = frozenset(["time unit", "angle unit", "open loop", "encoder wrap", "jump", "rate unit"])
+
+
+def _unspoiled(subject: Subject) -> str | None:
+    spoiled = sorted({item.kind for item in subject.found} & _SPOILERS)
+    if spoiled:
+        return f"signs and axes of the torques: correct {', '.join(spoiled)} first"
+    closed = np.isfinite(subject.model).all(axis=1).mean() >= with_robot.CLOSED
+    return None if closed else "signs and axes of the torques: the loop does not close"
+
+
+def _torques(subject: Subject) -> str | None:
+    kinds = ("swapped axes", "torque sign", "torque unit")
+    wrong = any(
+        item.kind in kinds and (item.channel or "").startswith("tau") for item in subject.found
+    )
+    return "" if wrong or subject.has("angle sign") else None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check, and what must hold before it is made."""
+
+    look: Callable[[Subject], Iterator[Finding]]
+    needs: tuple[Need, ...] = ()
+
+
+_WITH_ROBOT = (_samples, _stretch, _robot)
+
+#: Every check in the order in which they are made: later ones look at what was found before.
+CHECKS = (
+    Check(signal.check_finite),
+    Check(signal.check_time),
+    Check(signal.check_jumps, (_samples,)),
+    Check(signal.check_frozen, (_samples,)),
+    Check(signal.check_saturated, (_samples,)),
+    Check(signal.check_copied, (_samples,)),
+    Check(with_robot.check_range, (_samples, _unwrapped)),
+    Check(with_robot.check_rates, (_samples, _stretch)),
+    Check(with_robot.check_closure, (*_WITH_ROBOT, _angles)),
+    Check(with_robot.check_pose, (*_WITH_ROBOT, _angles)),
+    Check(with_robot.check_readings, (*_WITH_ROBOT, _angles)),
+    Check(with_robot.check_torques, (*_WITH_ROBOT, _unspoiled)),
+    Check(with_robot.check_homing, (*_WITH_ROBOT, _unspoiled, _torques)),
+)
+
+
+def check_recording(recording: Recording, robot: Robot | None = None) -> Findings:
+    """What is wrong with a recording; with the robot also its units, signs and axes.
+
+    Nothing is changed. Model checks use the exact model with the robot's own parameters, so a
+    missing payload or friction does not disturb them: they look at correlation, not at size.
+    """
+    if not isinstance(recording, Recording):
+        raise InputError("recording", type(recording).__name__, "a Recording")
+    if robot is not None and robot.dof != recording.dof:
+        raise InputError(
+            "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"
+        )
+    subject = Subject(recording, robot)
+    skipped: list[str] = []
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinite values are findings
+        for check in CHECKS:
+            reasons = (need(subject) for need in check.needs)
+            reason = next((text for text in reasons if text is not None), None)
+            if reason is None:
+                subject.found += check.look(subject)
+            elif reason and reason not in skipped:
+                skipped.append(reason)
+    found = sorted(subject.found, key=lambda item: KINDS.index(item.kind))
+    return Findings(recording.name, tuple(found), tuple(skipped))

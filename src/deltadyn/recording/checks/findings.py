@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 SEVERITIES = ("error", "warning", "info")
 MOST_RANGES = 1000  # kept in a finding; its count tells of all
+GAP = 1.5  # time steps: from here on a sample is missing
 
 #: Every kind of finding, in the order in which they are looked for.
 KINDS = (
@@ -113,18 +114,19 @@ def ranges_where(mask: BoolArray) -> npt.NDArray[np.intp]:
     return edges.reshape(-1, 2)
 
 
-def as_rows(ranges: npt.NDArray[np.intp]) -> Ranges:
-    """Ranges as plain numbers, at most `MOST_RANGES` of them."""
-    return tuple((int(start), int(stop)) for start, stop in ranges[:MOST_RANGES])
+def located(ranges: npt.NDArray[np.intp], finding: Finding) -> Finding:
+    """A finding about these ranges of rows (k, 2), at most `MOST_RANGES` of them."""
+    rows = tuple((int(start), int(stop)) for start, stop in ranges[:MOST_RANGES])
+    return replace(finding, rows=rows, count=len(ranges))
 
 
-def rows_text(rows: Ranges, count: int | None = None) -> str:
-    """Ranges of rows for a sentence: "row 12", "rows 12 to 18 and 3 more places"."""
-    if not rows:
+def rows_text(ranges: npt.NDArray[np.intp]) -> str:
+    """Ranges of rows (k, 2) for a sentence: "row 12", "rows 12 to 18 and 3 more places"."""
+    if not len(ranges):
         return "no rows"
-    start, stop = rows[0]
+    start, stop = ranges[0]
     text = f"row {start}" if stop - start == 1 else f"rows {start} to {stop - 1}"
-    others = (len(rows) if count is None else count) - 1
+    others = len(ranges) - 1
     if others > 0:
         text += f" and {others} more place{'s' if others > 1 else ''}"
     return text

@@ -1,21 +1,26 @@
-"""Checks against the robot: closure of the loop, limits, units, signs and order of the axes."""
+"""Checks against the robot: closure of the loop, limits, units, signs, order of axes, homing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import inverse_dynamics
+from deltadyn.dynamics import regressor
+from deltadyn.errors import UnreachableError
 from deltadyn.kinematics import State, forward_kinematics
-from deltadyn.recording.checks.findings import Finding, as_rows, ranges_where, rows_text
-from deltadyn.recording.checks.stretch import Stretch
+from deltadyn.recording.checks.findings import Finding, located, ranges_where, rows_text
+from deltadyn.recording.checks.subject import Stretch, Subject, model_torque
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.robot import Robot
+
+# Units, signs and order: what the model of the robot says about angles and torques.
+
 
 TURN = 2 * math.pi
 LARGEST_ANGLE = 3.5  # rad; an arm cannot turn further than half a turn
@@ -37,14 +42,9 @@ _READINGS = (
 )
 
 
-def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-    """The exact model's torque (n, dof) of the robot; NaN where the loop does not close."""
-    state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
-    return np.asarray(inverse_dynamics(robot, state))
-
-
-def check_closure(recording: Recording, robot: Robot) -> Iterator[Finding]:
+def check_closure(subject: Subject) -> Iterator[Finding]:
     """Angles at which no platform position closes the loop."""
+    recording, robot = subject.recording, subject.machine
     finite = np.asarray(np.isfinite(recording.q).all(axis=1))
     stride = max(1, len(recording) // 200_000)
     q = recording.q[::stride]
@@ -54,22 +54,21 @@ def check_closure(recording: Recording, robot: Robot) -> Iterator[Finding]:
         return
     share = float(open_rows.mean())
     ranges = ranges_where(open_rows) * stride
-    rows = as_rows(ranges)
-    yield Finding(
+    found = Finding(
         "open loop",
         "error",
         "q",
         f"At {100 * share:.3g} % of the samples no platform position closes the loop, "
-        f"{rows_text(rows, len(ranges))}.",
+        f"{rows_text(ranges)}.",
         "Check unit, sign, offset and order of the angles, and the robot's lengths.",
-        rows,
-        len(ranges),
-        share,
+        value=share,
     )
+    yield located(ranges, found)
 
 
-def check_range(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+def check_range(subject: Subject) -> Iterator[Finding]:
     """Arm angles beyond half a turn are degrees; then the robot's own limits."""
+    recording, robot = subject.recording, subject.robot
     size = np.abs(recording.q[:, :3])
     beyond = (size > LARGEST_ANGLE).any(axis=1)
     if beyond.mean() > 0.01:
@@ -85,8 +84,9 @@ def check_range(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
         yield from _angle_limits(recording, robot)
 
 
-def check_rates(recording: Recording, stretch: Stretch) -> Iterator[Finding]:
+def check_rates(subject: Subject) -> Iterator[Finding]:
     """Measured rates against the derivative of the angles: unit, sign, and the unit of time."""
+    recording, stretch = subject.recording, subject.smooth
     if recording.qd is None:
         return
     measured = recording.qd[stretch.row]
@@ -117,8 +117,9 @@ def check_rates(recording: Recording, stretch: Stretch) -> Iterator[Finding]:
     )
 
 
-def check_readings(stretch: Stretch, robot: Robot) -> Iterator[Finding]:
+def check_readings(subject: Subject) -> Iterator[Finding]:
     """Other readings of the angles that explain the torques where the recording's does not."""
+    stretch, robot = subject.smooth, subject.machine
     own = _unexplained(stretch, robot, 1.0)
     if own < EXPLAINED:
         return
@@ -137,29 +138,30 @@ def check_readings(stretch: Stretch, robot: Robot) -> Iterator[Finding]:
     )
 
 
-def check_torques(stretch: Stretch, robot: Robot, model: FloatArray) -> Iterator[Finding]:
+def check_torques(subject: Subject) -> Iterator[Finding]:
     """Order, sign and unit of the torques, by correlation with the exact model's."""
-    good = np.isfinite(model).all(axis=1)
+    good = np.isfinite(subject.model).all(axis=1)
     if good.mean() < CLOSED or good.sum() < 50:
         return
-    tau, model = stretch.tau[good], model[good]
-    order, alone, better = _best_order(tau, model)
-    if better > max(GOOD, alone + BETTER):
-        told = ", ".join(f"tau{i + 1} is that of axis {j + 1}" for i, j in enumerate(order))
+    tau, model = subject.smooth.tau[good], subject.model[good]
+    best = _best_order(tau, model)
+    if best.correlation > max(GOOD, best.own + BETTER):
+        told = ", ".join(f"tau{i + 1} is that of axis {j + 1}" for i, j in enumerate(best.order))
         yield Finding(
             "swapped axes",
             "error",
             "tau",
-            f"The torques fit the angles in another order ({told}): correlation {better:.2f} "
-            f"instead of {alone:.2f}.",
+            f"The torques fit the angles in another order ({told}): correlation "
+            f"{best.correlation:.2f} instead of {best.own:.2f}.",
             "Correct the axes of the torque or of the angle columns in a column map.",
         )
         return
-    yield from _signs_and_units(tau, model, robot)
+    yield from _signs_and_units(tau, model, subject.machine)
 
 
-def check_pose(recording: Recording, robot: Robot) -> Iterator[Finding]:
+def check_pose(subject: Subject) -> Iterator[Finding]:
     """A measured pose against the forward kinematics of the angles."""
+    recording, robot = subject.recording, subject.machine
     if recording.p is None:
         return
     stride = max(1, len(recording) // 5000)
@@ -206,17 +208,15 @@ def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
         if not outside.any():
             continue
         ranges = ranges_where(outside)
-        rows = as_rows(ranges)
-        yield Finding(
+        found = Finding(
             "limits",
             "warning",
             channel_name("q", axis),
             f"{int(outside.sum())} angles are outside {math.degrees(low):.4g} to "
-            f"{math.degrees(high):.4g} deg, {rows_text(rows, len(ranges))}.",
+            f"{math.degrees(high):.4g} deg, {rows_text(ranges)}.",
             "Check unit, sign and offset of the angle, or the limits in the robot file.",
-            rows,
-            len(ranges),
         )
+        yield located(ranges, found)
 
 
 def _signs_and_units(tau: FloatArray, model: FloatArray, robot: Robot) -> Iterator[Finding]:
@@ -283,14 +283,22 @@ def _unexplained(stretch: Stretch, robot: Robot, factor: float) -> float:
     return float(np.mean([1 - _cosine(x, y) ** 2 for x, y in pairs]))
 
 
-def _best_order(tau: FloatArray, model: FloatArray) -> tuple[tuple[int, ...], float, float]:
-    """The order of the arms with the best correlation, that of the own order, and the best."""
+class _Order(NamedTuple):
+    """The order of the arms with the best correlation, that correlation, and the own order's."""
+
+    order: tuple[int, ...]
+    correlation: float
+    own: float
+
+
+def _best_order(tau: FloatArray, model: FloatArray) -> _Order:
+    """The order in which the torques fit the model's best."""
     table = np.array(
         [[abs(_correlation(model[:, j], tau[:, i])) for j in range(3)] for i in range(3)]
     )
     scores = {order: float(table[range(3), order].mean()) for order in permutations(range(3))}
     best = max(scores, key=lambda order: scores[order])
-    return best, scores[0, 1, 2], scores[best]
+    return _Order(best, scores[best], scores[0, 1, 2])
 
 
 def _pose_error(robot: Robot, q: FloatArray, p: FloatArray) -> float:
@@ -323,3 +331,110 @@ def _correlation(x: FloatArray, y: FloatArray) -> float:
 def _cosine(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale > 0 else 0.0
+
+
+# Homing: offsets of the angles that no parameter of the model can explain.
+
+
+HOMING_SAMPLES = 600
+HOMING_STEPS = 4
+ANGLE_STEP = 1e-3  # rad, of the differences
+LEAST_OFFSET = math.radians(1.0)  # smaller offsets are not told apart from an imperfect model
+LARGEST_OFFSET = math.radians(25.0)
+REMOVED = 0.5  # share of the squared residual that the offsets must remove
+RANK = 1e-10  # eigenvalues below this share of the largest are zero
+NOTICEABLE = 0.01  # residual without offsets, as a share of the torque
+
+
+def check_homing(subject: Subject) -> Iterator[Finding]:
+    """Offsets of the arm angles by Gauss-Newton steps, beside all linear parameters and friction.
+
+    The residual is that of tau = Y(q + offset) parameters + friction; what other masses, inertias
+    or friction would explain is never called an offset.
+    """
+    stretch, robot = subject.smooth, subject.machine
+    stride = max(1, len(stretch.row) // HOMING_SAMPLES)
+    q, qd, qdd, tau = (
+        array[::stride] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
+    )
+    offset = np.zeros(3)
+    before = residual = math.inf
+    for number in range(HOMING_STEPS):
+        shifted = q.copy()
+        shifted[:, :3] += offset
+        fitted = _step(robot, shifted, qd, qdd, tau)
+        if fitted is None:
+            return
+        residual = fitted.residual
+        if number == 0:
+            before = fitted.without
+            if before < NOTICEABLE * math.sqrt(float(np.mean(tau**2))):
+                return
+        offset = offset + fitted.change
+        if not np.abs(offset).max() < LARGEST_OFFSET:
+            return
+    if residual**2 > (1 - REMOVED) * before**2 or np.abs(offset).max() < LEAST_OFFSET:
+        return
+    axis = int(np.abs(offset).argmax())
+    told = ", ".join(f"q{i + 1} {math.degrees(x):+.2f} deg" for i, x in enumerate(offset))
+    yield Finding(
+        "homing",
+        "info",
+        channel_name("q", axis),
+        f"Offsets of the angles ({told}) would lower the residual torque from {before:.3g} to "
+        f"{residual:.3g} N m whatever the masses and the friction are.",
+        "Check the homing of the axes, or correct the offsets in the controller section of the "
+        "robot file.",
+        value=float(offset[axis]),
+    )
+
+
+class _Step(NamedTuple):
+    """RMS of the arms' residual (N m) without and with offsets, and those of a linear step."""
+
+    without: float
+    residual: float
+    change: FloatArray  # (3,) in rad
+
+
+def _step(
+    robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, tau: FloatArray
+) -> _Step | None:
+    """One Gauss-Newton step of the offsets; None where the loop does not close."""
+    try:
+        state = State.from_joints(robot, q, qd, qdd)
+    except UnreachableError:  # another check reports loops that do not close
+        return None
+    Y = np.asarray(regressor(robot, state).Y)  # (n, dof, k)
+    count = len(q)
+    friction = np.zeros((count, robot.dof, 3 * robot.dof))
+    for axis in range(robot.dof):
+        for place, column in enumerate((qd[:, axis], np.sign(qd[:, axis]), np.ones(count))):
+            friction[:, axis, 3 * axis + place] = column
+    slopes = np.empty((count, robot.dof, 3))
+    for axis in range(3):
+        moved = np.zeros(robot.dof)
+        moved[axis] = ANGLE_STEP
+        up, down = (model_torque(robot, q + sign * moved, qd, qdd) for sign in (1, -1))
+        slopes[:, :, axis] = (up - down) / (2 * ANGLE_STEP)
+    if not np.isfinite(slopes).all():
+        return None
+    plain = np.concatenate([Y, friction], axis=2)[:, :3].reshape(3 * count, -1)
+    full = np.concatenate([plain, slopes[:, :3].reshape(3 * count, 3)], axis=1)
+    target = tau[:, :3].reshape(-1)
+    without, _ = _least_squares(plain, target)
+    residual, solution = _least_squares(full, target)
+    return _Step(without, residual, solution[-3:])
+
+
+def _least_squares(a: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
+    """RMS residual and solution, by the normal equations: a hint needs no more digits."""
+    scale = np.linalg.norm(a, axis=0)
+    scale[scale == 0] = 1.0
+    scaled = a / scale
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = values > RANK * values[-1]
+    basis = vectors[:, kept]
+    x = basis @ ((basis.T @ (scaled.T @ b)) / values[kept])
+    rest = b - scaled @ x
+    return math.sqrt(float(np.mean(rest**2))), x / scale

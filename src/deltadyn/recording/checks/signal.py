@@ -1,4 +1,4 @@
-"""Checks of single channels: wraps and jumps, frozen values, flat tops, copied commands."""
+"""Checks of the channels alone: the clock, then the signals one by one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,160 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
-from deltadyn.recording.checks.findings import Finding, as_rows, ranges_where, rows_text
-from deltadyn.recording.checks.time import GAP
+from deltadyn.recording.checks.findings import (
+    GAP,
+    Finding,
+    located,
+    ranges_where,
+    rows_text,
+)
+from deltadyn.recording.checks.subject import Subject
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.robot import Robot
+
+# The clock: order and spacing of the times, rate and length.
+
+
+JITTER = 0.05  # of the time step, standard deviation
+LOWEST_RATE = 100.0  # Hz; the dynamics of a Delta robot reach some tens of hertz
+SLOWEST_STEP = 0.2  # s; no drive is logged so slowly: milliseconds taken as seconds
+FASTEST_STEP = 2e-5  # s; no drive is logged so fast: seconds taken as milliseconds
+LEAST_SAMPLES = 200
+LEAST_DURATION = 1.0  # s
+
+
+def check_finite(subject: Subject) -> Iterator[Finding]:
+    """Values that are NaN or infinite, channel by channel."""
+    recording = subject.recording
+    for name, array in recording.channels().items():
+        columns = array[:, None] if array.ndim == 1 else array
+        for axis in range(columns.shape[1]):
+            bad = ~np.isfinite(columns[:, axis])
+            if not bad.any():
+                continue
+            channel = channel_name(name, None if array.ndim == 1 else axis)
+            ranges = ranges_where(bad)
+            count = int(bad.sum())
+            found = Finding(
+                "not finite",
+                "error",
+                channel,
+                f"{count} of {len(recording)} values are NaN or infinite, {rows_text(ranges)}.",
+                "Cut these rows out, or interpolate short stretches with "
+                "repair(kinds=['not finite']).",
+            )
+            yield located(ranges, found)
+
+
+def check_time(subject: Subject) -> Iterator[Finding]:
+    """The order and spacing of the times."""
+    recording = subject.recording
+    t = recording.t
+    usual = recording.sample_time
+    wrong_unit = usual > SLOWEST_STEP or 0 < usual < FASTEST_STEP
+    if not wrong_unit:
+        yield from _length(recording)
+    if len(t) < 2:
+        return
+    steps = np.diff(t)
+    yield from _repeated(steps, "duplicate time")
+    yield from _repeated(steps, "decreasing time")
+    if not usual > 0:
+        return
+    yield from _rate(usual, wrong_unit)
+    yield from _gaps(t, usual)
+    normal = steps[(steps > 0) & (steps <= GAP * usual)]
+    if normal.size > 2 and float(normal.std()) > JITTER * usual:
+        spread = float(normal.std()) / usual
+        yield Finding(
+            "jitter",
+            "warning",
+            "t",
+            f"The time step varies by {100 * spread:.3g} % (standard deviation) around "
+            f"{1e3 * usual:.6g} ms.",
+            "Log with the drive's own clock; derivatives of positions suffer from it.",
+            value=spread,
+        )
+
+
+def _repeated(steps: FloatArray, kind: str) -> Iterator[Finding]:
+    same = kind == "duplicate time"
+    at = np.flatnonzero(steps == 0 if same else steps < 0)
+    if not at.size:
+        return
+    ranges = np.stack([at + 1, at + 2], axis=1)
+    what = "equal their predecessor" if same else "are below their predecessor"
+    repair = "drop repeated rows" if same else "sort the rows"
+    found = Finding(
+        kind,
+        "error",
+        "t",
+        f"{at.size} times {what}, {rows_text(ranges)}.",
+        f"Look for restarts or merged files; repair(kinds=[{kind!r}]) would {repair}.",
+    )
+    yield located(ranges, found)
+
+
+def _gaps(t: FloatArray, usual: float) -> Iterator[Finding]:
+    order = np.argsort(t, kind="stable") if (np.diff(t) < 0).any() else np.arange(len(t))
+    steps = np.diff(t[order])
+    at = np.flatnonzero((steps > GAP * usual) & np.isfinite(steps))
+    if not at.size:
+        return
+    missing = float(np.round(steps[at] / usual - 1).sum())
+    longest = float(steps[at].max())
+    ranges = np.stack([order[at], order[at] + 2], axis=1)
+    found = Finding(
+        "gap",
+        "warning",
+        "t",
+        f"{at.size} gaps with some {missing:.0f} missing samples, the longest {longest:.4g} s, "
+        f"{rows_text(ranges)}.",
+        "Split the recording there; repair(kinds=['gap']) interpolates gaps of a few samples.",
+        value=longest,
+    )
+    yield located(ranges, found)
+
+
+def _rate(usual: float, wrong_unit: bool) -> Iterator[Finding]:
+    if wrong_unit:
+        guess = "milliseconds taken as seconds" if usual > 1e-2 else "seconds taken as milliseconds"
+        yield Finding(
+            "time unit",
+            "error",
+            "t",
+            f"The time step is {usual:.6g} s: {guess}?",
+            "Name the unit in the header (t_ms) or in a column map.",
+            value=usual,
+        )
+    elif usual > 1 / LOWEST_RATE:
+        yield Finding(
+            "low rate",
+            "warning",
+            "t",
+            f"The rate is {1 / usual:.4g} Hz.",
+            f"Log with at least {LOWEST_RATE:g} Hz, better 1 kHz: accelerations are lost below.",
+            value=1 / usual,
+        )
+
+
+def _length(recording: Recording) -> Iterator[Finding]:
+    count, duration = len(recording), recording.duration
+    if count >= LEAST_SAMPLES and not duration < LEAST_DURATION:
+        return
+    yield Finding(
+        "too short",
+        "error" if count < 2 else "warning",
+        None,
+        f"{count} samples over {duration:.4g} s.",
+        f"Record at least {LEAST_SAMPLES} samples and {LEAST_DURATION:g} s; "
+        "identification wants some 10 s.",
+        value=duration,
+    )
+
+
+# The signals: wraps and jumps, frozen values, flat tops, copied commands.
+
 
 TURN = 2 * math.pi
 JUMP = 0.1  # rad in one step, beyond what the steps around it would allow
@@ -25,8 +175,9 @@ OVERSHOOT = 0.02  # of a channel's range, cut off at a flat top
 AT_LIMIT = 0.999
 
 
-def check_jumps(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+def check_jumps(subject: Subject) -> Iterator[Finding]:
     """Steps in the angles that no motion makes: by a whole turn of the encoder, or by any."""
+    recording, robot = subject.recording, subject.robot
     if len(recording) < 4:
         return
     steady = _steady_steps(recording)
@@ -36,33 +187,30 @@ def check_jumps(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
         if not at.size:
             continue
         channel = channel_name("q", axis)
-        rows = as_rows(np.stack([at + 1, at + 2], axis=1))
-        where = rows_text(rows, at.size)
+        ranges = np.stack([at + 1, at + 2], axis=1)
+        where = rows_text(ranges)
         period = wrap_period(q, at, robot, axis)
         if period is not None:
-            yield Finding(
+            found = Finding(
                 "encoder wrap",
                 "error",
                 channel,
                 f"The angle jumps by {math.degrees(period):.4g} deg, a turn of the encoder, "
                 f"{where}.",
                 "repair(kinds=['encoder wrap']) undoes it.",
-                rows,
-                int(at.size),
-                period,
+                value=period,
             )
-            continue
-        step = float(np.diff(q)[at[0]])
-        yield Finding(
-            "jump",
-            "error",
-            channel,
-            f"The angle jumps by {math.degrees(step):.4g} deg in one sample, {where}.",
-            "Split the recording there: the axis was homed again, or samples are missing.",
-            rows,
-            int(at.size),
-            step,
-        )
+        else:
+            step = float(np.diff(q)[at[0]])
+            found = Finding(
+                "jump",
+                "error",
+                channel,
+                f"The angle jumps by {math.degrees(step):.4g} deg in one sample, {where}.",
+                "Split the recording there: the axis was homed again, or samples are missing.",
+                value=step,
+            )
+        yield located(ranges, found)
 
 
 def jumps(q: FloatArray, steady: BoolArray, least: float = JUMP) -> npt.NDArray[np.intp]:
@@ -98,8 +246,9 @@ def wrap_period(
     return None
 
 
-def check_frozen(recording: Recording) -> Iterator[Finding]:
+def check_frozen(subject: Subject) -> Iterator[Finding]:
     """Channels that keep one value while the other axes move."""
+    recording = subject.recording
     least = max(FROZEN_SAMPLES, _samples(recording, FROZEN_TIME))
     arms = recording.q[:, :3]
     for name in ("q", "tau"):
@@ -110,22 +259,22 @@ def check_frozen(recording: Recording) -> Iterator[Finding]:
             frozen = [run for run in runs if _stuck(array[:, axis], others, run, least)]
             if not frozen:
                 continue
-            rows = as_rows(np.array(frozen))
+            ranges = np.array(frozen)
             longest = max(stop - start for start, stop in frozen)
-            yield Finding(
+            found = Finding(
                 "frozen",
                 "error",
                 channel_name(name, axis),
-                f"The value does not change while the robot moves, {rows_text(rows)}; the longest "
-                f"stretch has {longest} samples.",
+                f"The value does not change while the robot moves, {rows_text(ranges)}; the "
+                f"longest stretch has {longest} samples.",
                 "Check the cable or the mapping of the variable; leave these rows out.",
-                rows,
-                len(frozen),
             )
+            yield located(ranges, found)
 
 
-def check_saturated(recording: Recording, robot: Robot | None) -> Iterator[Finding]:
+def check_saturated(subject: Subject) -> Iterator[Finding]:
     """Torques that stay at the limit of the drive, or whose peaks are cut off."""
+    recording, robot = subject.recording, subject.robot
     peaks = None if robot is None else robot.limits.torque_peak
     for axis in range(recording.dof):
         tau = recording.tau[:, axis]
@@ -144,8 +293,9 @@ def check_saturated(recording: Recording, robot: Robot | None) -> Iterator[Findi
             yield _saturated(channel, f"cut off at {level:.6g} N m", np.array(cut))
 
 
-def check_copied(recording: Recording) -> Iterator[Finding]:
+def check_copied(subject: Subject) -> Iterator[Finding]:
     """Measured channels that are the command, digit by digit."""
+    recording = subject.recording
     for name in ("q", "tau"):
         command = getattr(recording, f"{name}_command")
         measured = getattr(recording, name)
@@ -220,17 +370,15 @@ def _moved(others: FloatArray, run: tuple[int, int]) -> bool:
 
 
 def _saturated(channel: str, what: str, ranges: npt.NDArray[np.intp]) -> Finding:
-    rows = as_rows(ranges)
     share = int((ranges[:, 1] - ranges[:, 0]).sum())
-    return Finding(
+    found = Finding(
         "saturated",
         "warning",
         channel,
-        f"{share} samples are {what}, {rows_text(rows, len(ranges))}.",
+        f"{share} samples are {what}, {rows_text(ranges)}.",
         "Leave these rows out, or record a slower motion: the true torque is not known there.",
-        rows,
-        len(ranges),
     )
+    return located(ranges, found)
 
 
 def _steady_steps(recording: Recording) -> BoolArray:

@@ -1,4 +1,4 @@
-"""Recordings made ready for a fit: rates, stretches without gaps, and the band of both sides."""
+"""Recordings made ready for a model: checked, with rates, in stretches without gaps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.lowpass import EvenGrid, LowPass
+from deltadyn.recording.prepare.band import EvenGrid, LowPass, choose_band
 from deltadyn.recording.rates.bandwidth import choose_bandwidth
 from deltadyn.recording.rates.differentiate import differentiate
 from deltadyn.recording.rates.sampling import EVEN
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
-# What no fit can use: other axes, values that are not finite, rest, unordered times.
+# What no model can use: other axes, values that are not finite, rest, unordered times.
 
 
 FEWEST = 32  # samples of a recording
@@ -84,6 +84,14 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
             f"above its predecessor {t[row - 1]:g} s; `repair` sorts rows",
             where=f"{where}, row {first_row + row - (after is not None)}",
         )
+
+
+# Parts: stretches without gaps, cut to a size that fits into memory.
+#
+# A smoother of bandwidth fc forgets its start after some periods of fc. So a part is smoothed
+# together with 20 / fc seconds on each side of it, and neighbouring parts have the same rates where
+# they overlap: cutting changes no number. Parts share as many samples as the filter of the band
+# takes up, so that none is lost between them.
 
 
 Rates = Literal["auto", "measured", "kalman"]
@@ -179,8 +187,6 @@ def prepare(
         raise InputError(f"gap in {recording.name!r}", gap, allowed, where=where)
     only = parts[0]
     if band == "auto":
-        from deltadyn.recording.prepare.band import choose_band
-
         return only.with_band(choose_band(robot, [only]))
     return only.with_band(checked_band(band))
 
@@ -215,15 +221,8 @@ def deferred_parts(
 ) -> Iterator[Callable[[], Prepared]]:
     """The same as functions that prepare a part each, so that threads can call them."""
     check_usable(robot, recording)
-    cutting = Cutting.of(robot, recording, rates, bandwidth, size, overlap)
-    for start, stop in stretches(recording.t, cutting.step):
-        if stop - start < SHORTEST:
-            continue
-        low = start
-        while low < stop:
-            high = cutting.end(low, stop)
-            yield partial(cutting.part, robot, recording, (low, high), (start, stop))
-            low = stop if high == stop else high - cutting.shared
+    window = Window(robot, Cutting.of(robot, recording, rates, bandwidth, size, overlap))
+    yield from window.finish(recording)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +300,75 @@ class Cutting:
         return Prepared(
             recording.name, t, state, tau, 1 / self.step, self.extra, grid, None, hz, noise
         )
+
+
+class Window:
+    """Rows of a log as they are cut into parts: those that were read and are still needed.
+
+    The parts do not depend on the pieces in which the rows come.
+    """
+
+    def __init__(self, robot: Robot, cutting: Cutting) -> None:
+        self._robot = robot
+        self._cutting = cutting
+        self._rows: Recording | None = None
+        self._waiting: list[Recording] = []  # pieces that make no part yet
+        self._stop = 0  # of all rows, with those that wait
+        self._start = 0  # of the stretch, or of as much of it as is still here
+        self._low = 0  # of the next part
+        self._fresh = True  # no part of this stretch was cut
+
+    def add(self, piece: Recording) -> Iterator[Callable[[], Prepared]]:
+        """The parts that are complete with one more piece."""
+        self._waiting.append(piece)
+        self._stop += len(piece)
+        if self._stop - self._low >= self._cutting.reach:
+            yield from self._parts(last=False)
+
+    def finish(self, *last: Recording) -> Iterator[Callable[[], Prepared]]:
+        """The parts that the end of the log completes, with the last pieces."""
+        self._waiting += last
+        yield from self._parts(last=True)
+
+    def _parts(self, last: bool) -> Iterator[Callable[[], Prepared]]:
+        rows, cutting = self._moved(), self._cutting
+        for _, stop in stretches(rows.t, cutting.step):
+            if stop <= self._low:
+                continue
+            ends = last or stop < len(rows)  # whether the stretch ends here
+            if ends and self._fresh and stop - self._start < SHORTEST:
+                self._next_stretch(stop)
+                continue
+            while self._low < stop and (ends or len(rows) - self._low >= cutting.reach):
+                high = cutting.end(self._low, stop)
+                part = (self._low, high)
+                yield partial(cutting.part, self._robot, rows, part, (self._start, stop))
+                self._fresh = False
+                self._low = stop if high == stop else high - cutting.shared
+            if ends:
+                self._next_stretch(stop)
+
+    def _next_stretch(self, start: int) -> None:
+        self._start = self._low = start
+        self._fresh = True
+
+    def _moved(self) -> Recording:
+        """The rows with the pieces that waited, without those that no part needs any more."""
+        pieces = [*([] if self._rows is None else [self._rows]), *self._waiting]
+        first = max(self._start, self._low - self._cutting.settle)
+        self._start = max(self._start - first, 0)
+        self._low -= first
+        self._stop -= first
+        self._waiting = []
+        if len(pieces) == 1 and not first:
+            self._rows = pieces[0]
+        else:
+            values: dict[str, Any] = {
+                name: np.concatenate([getattr(piece, name) for piece in pieces])[first:]
+                for name in pieces[0].channels()
+            }
+            self._rows = pieces[0].replace(**values)
+        return self._rows
 
 
 def checked_band(band: Any) -> float | None:

@@ -17,88 +17,22 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import InputError
+from deltadyn.options import merged, names_of
 from deltadyn.recording.prepare.data import (
     CHUNK,
-    SHORTEST,
     Cutting,
     Prepared,
     Rates,
+    Window,
     check_axes,
     check_usable,
     check_values,
-    stretches,
 )
-from deltadyn.recording.read import iter_recording
+from deltadyn.recording.read import CHUNK_ROWS, iter_recording
+from deltadyn.recording.readers.reader import ReadOptions
+from deltadyn.recording.readers.reader import file_digest as file_digest
 from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
-
-# Parts of a log that comes in pieces: the same as those of the log in one piece.
-
-
-class Window:
-    """The rows that are read and still needed, as they are cut into parts."""
-
-    def __init__(self, robot: Robot, cutting: Cutting) -> None:
-        self._robot = robot
-        self._cutting = cutting
-        self._rows: Recording | None = None
-        self._waiting: list[Recording] = []  # pieces that make no part yet
-        self._stop = 0  # of all rows, with those that wait
-        self._start = 0  # of the stretch, or of as much of it as is still here
-        self._low = 0  # of the next part
-        self._fresh = True  # no part of this stretch was cut
-
-    def add(self, piece: Recording) -> Iterator[Callable[[], Prepared]]:
-        """The parts that are complete with one more piece."""
-        self._waiting.append(piece)
-        self._stop += len(piece)
-        if self._stop - self._low >= self._cutting.reach:
-            yield from self._parts(last=False)
-
-    def finish(self) -> Iterator[Callable[[], Prepared]]:
-        """The parts that the end of the log completes."""
-        yield from self._parts(last=True)
-
-    def _parts(self, last: bool) -> Iterator[Callable[[], Prepared]]:
-        rows, cutting = self._moved(), self._cutting
-        for _, stop in stretches(rows.t, cutting.step):
-            if stop <= self._low:
-                continue
-            ends = last or stop < len(rows)  # whether the stretch ends here
-            if ends and self._fresh and stop - self._start < SHORTEST:
-                self._next_stretch(stop)
-                continue
-            while self._low < stop and (ends or len(rows) - self._low >= cutting.reach):
-                high = cutting.end(self._low, stop)
-                part = (self._low, high)
-                yield partial(cutting.part, self._robot, rows, part, (self._start, stop))
-                self._fresh = False
-                self._low = stop if high == stop else high - cutting.shared
-            if ends:
-                self._next_stretch(stop)
-
-    def _next_stretch(self, start: int) -> None:
-        self._start = self._low = start
-        self._fresh = True
-
-    def _moved(self) -> Recording:
-        """The rows with the pieces that waited, without those that no part needs any more."""
-        pieces = [*([] if self._rows is None else [self._rows]), *self._waiting]
-        first = max(self._start, self._low - self._cutting.settle)
-        self._start = max(self._start - first, 0)
-        self._low -= first
-        self._stop -= first
-        self._waiting = []
-        if len(pieces) == 1 and not first:
-            self._rows = pieces[0]
-        else:
-            values: dict[str, Any] = {
-                name: np.concatenate([getattr(piece, name) for piece in pieces])[first:]
-                for name in pieces[0].channels()
-            }
-            self._rows = pieces[0].replace(**values)
-        return self._rows
-
 
 HEAD = 400_000  # samples that are kept: some minutes
 NEEDED = ("q", "tau", "qd", "qdd")  # channels that a fit reads, beside t
@@ -111,19 +45,21 @@ class Streamed:
     """One log that is read piece by piece: `source` is a file, or chunks that follow each other.
 
     Chunks come as an iterable of recordings, or as a function that gives one. What can be iterated
-    once is read once: methods that read the samples again refuse it. `options` are those of
-    `iter_recording`; `payload` in kg stands for that of the log.
+    once is read once: methods that read the samples again refuse it. `options`, or its fields as
+    keywords, and `rows` are those of `iter_recording`; of these, chunks may have a `name` and a
+    `payload` (kg) alone.
     """
 
     def __init__(
         self,
         robot: Robot,
         source: FilePath | Chunks,
+        options: ReadOptions | None = None,
         *,
-        name: str | None = None,
-        payload: float | None = None,
-        **options: Any,
+        rows: int = CHUNK_ROWS,
+        **keywords: Any,
     ) -> None:
+        reading = merged(ReadOptions, options, keywords)
         self.robot = robot
         self._file: str | None = None
         self._live: Iterator[Recording] | None = None
@@ -131,13 +67,12 @@ class Streamed:
         if isinstance(source, str | PathLike):
             self._file = fspath(source)
             self._open: Callable[[], Iterable[Recording]] = partial(
-                iter_recording, source, robot, name=name, payload=payload, **options
+                iter_recording, source, robot, reading, rows=rows
             )
         else:
-            if options:
-                raise InputError("options", sorted(options), "none: chunks are recordings already")
+            _check_for_chunks(reading, rows)
             self._open = _opener(source)
-            given = {"name": name, "payload": payload}
+            given = {"name": reading.name, "payload": reading.payload}
             self._changes = {key: value for key, value in given.items() if value is not None}
         self._seen: DataSource | None = None
         self._live = self._pass()
@@ -260,6 +195,16 @@ class Streamed:
         return piece
 
 
+def _check_for_chunks(options: ReadOptions, rows: int) -> None:
+    """Refuse options that tell how a file is read."""
+    usual = ReadOptions()
+    names = [key for key in names_of(ReadOptions) if key not in ("name", "payload")]
+    changed = [key for key in names if getattr(options, key) is not getattr(usual, key)]
+    changed += ["rows"] if rows != CHUNK_ROWS else []
+    if changed:
+        raise InputError("options", sorted(changed), "none: chunks are recordings already")
+
+
 class _UsedUpError(Exception):
     """An iterator was to be read once more."""
 
@@ -313,9 +258,3 @@ def _in_one(pieces: list[Recording]) -> Recording:
 def row_bytes(recording: Recording) -> memoryview:
     """The rows of t, q and tau: they can be put into a checksum chunk by chunk."""
     return np.column_stack([recording.t, recording.q, recording.tau]).data
-
-
-def file_digest(path: FilePath) -> str:
-    """SHA-256 of a file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,9 +1,15 @@
 """The bandwidth of a smoother from the data alone, by one of two criteria.
 
-"acceleration" minimises the expected squared error of the acceleration. With the periodogram P of
-the second differences, the noise spectrum S and the gain H of the smoother, all at a frequency,
+"acceleration" minimises the expected squared error of the acceleration. Let X be the spectrum of
+the true second differences, P the periodogram of the measured ones, S the spectrum of the noise on
+x, u = 2 - 2 cos(w dt) the gain of second differences and H that of the smoother, at a frequency w.
+The smoother errs by (1 - H) of the motion and passes H of the noise,
 
-    sum (1 - H)^2 P + 2 H S u^2,   u = 2 - 2 cos(w dt)                        (an unbiased risk)
+    error = (1 - H)^2 X + H^2 S u^2
+
+X is not known, but P is X + S u^2 in the mean. Put in, and but for a constant,
+
+    sum over w of (1 - H)^2 P + 2 H S u^2                                     (an unbiased risk)
 
 "likelihood" maximises the likelihood of the innovations of the constant-jerk model. The motion of a
 robot is no random walk of jerk: smooth motions are given too much bandwidth, and vibration beside
@@ -28,7 +34,15 @@ from deltadyn.recording.rates.constant_jerk import (
     likelihood_uneven,
     smooth_uneven,
 )
-from deltadyn.recording.rates.sampling import Samples, Times, listed, samples
+from deltadyn.recording.rates.sampling import (
+    RateOptions,
+    Samples,
+    Times,
+    listed,
+    noise_level,
+    per_channel,
+    samples,
+)
 
 # The spectrum of the measurement noise below a motion, white or not.
 #
@@ -152,6 +166,23 @@ def choose_bandwidth(
     return bandwidth_of(samples(t, x, FEWEST), criterion)
 
 
+def chosen_bandwidth(signal: Samples, options: RateOptions) -> Bandwidth:
+    """The bandwidth that the options give, with the noise of the samples, or that of the data."""
+    if options.bandwidth is None:
+        return bandwidth_of(signal, options.criterion)
+    if options.criterion is not None:
+        raise InputError("criterion", options.criterion, "left out where the bandwidth is given")
+    highest = HIGHEST * signal.rate
+    hz = per_channel(options.bandwidth, signal.channels, "bandwidth", 0.0, highest)
+    if signal.places is not None:
+        noise = noise_level(signal.filled().x)
+    else:
+        R = likelihood_uneven(signal.t, signal.x, hz, signal.dt)[1]
+        noise = np.sqrt(np.diagonal(R))
+    status = f"bandwidth {listed(hz, 'Hz')} as given, noise {listed(noise, '')}"
+    return Bandwidth(hz, hz, noise, noise, "given", status)
+
+
 def bandwidth_of(signal: Samples, criterion: str | None) -> Bandwidth:
     """The same for checked samples; the criterion left out is "acceleration"."""
     criterion = criterion or "acceleration"
@@ -248,6 +279,11 @@ def undithered(x: FloatArray, noise: FloatArray) -> BoolArray:
         on_grid = bool(np.all(np.abs(ratios - whole) < 0.01)) and len(np.unique(whole)) > 1
         rough[channel] = on_grid and noise[channel] < DITHER * quantum
     return rough
+
+
+# Both criteria are functions of the step h = 2 pi fc dt alone. The likelihood comes first: it needs
+# no noise spectrum, and above 1.5 of its bandwidth there is noise alone, from which the floor S of
+# the second criterion is fitted.
 
 
 def _most_likely(signal: Samples) -> tuple[FloatArray, FloatArray]:

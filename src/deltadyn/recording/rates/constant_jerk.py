@@ -159,11 +159,17 @@ def noise_gains(h: float, dt: float) -> FloatArray:
 #
 # The filter starts in its settled covariance with an unknown mean b, which generalised least
 # squares finds afterwards. That is the same as knowing nothing about the start, and makes the
-# filter time-invariant from the first sample on: two complex first-order recursions forward, two
-# backward.
+# filter time-invariant from the first sample on:
 #
 #     forward    x_{k+1} = L x_k + K y_k,  e_k = y_k - H x_k            b: min sum (e_k - H L^k b)^2
 #     backward   r_{k-1} = L^T r_k + H^T e_k / S,  smoothed x_k + P r_{k-1}      [falezza2022]
+#
+# With L = V diag(z) V^-1 the states x = V m are modes m that do not act on each other,
+#
+#     m_{k+1} = z m_k + (V^-1 K) y_k,
+#
+# one first-order recursion each. The four poles are two conjugate pairs, and so are the modes: two
+# complex recursions forward and two backward are all, and x = 2 Re(V m) of one mode of each pair.
 
 
 PIECE = 16384  # samples whose temporaries stay in the cache
@@ -319,8 +325,13 @@ def _missing(full: FloatArray, missing: BoolArray, steps: FloatArray) -> FloatAr
 
 # The constant-jerk Kalman smoother of unevenly spaced samples: the same model, step by step.
 #
-# Samples may be missing or jittered. The unknown start is carried as four more columns, each the
-# response to one state at the start, and found afterwards by generalised least squares.
+# Samples may be missing or jittered. The filter is linear in its start b, so what it makes of data
+# and start is x_k = x_k^y + X_k b: the four columns X_k, each the response to one state at the
+# start, go through the filter beside the data. The innovations e_k^y + E_k b then tell b,
+#
+#     b = -(sum E_k^T E_k / S_k)^-1 sum E_k^T e_k^y / S_k
+#
+# by generalised least squares, and nothing has to be assumed about the start.
 
 
 BLOCK = 512  # steps whose transitions are formed at once

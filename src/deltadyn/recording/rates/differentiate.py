@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.recording.rates.central import central
+from deltadyn.options import names_of
+from deltadyn.recording.rates.differences import central, zero_phase
 from deltadyn.recording.rates.fourier import fourier
 from deltadyn.recording.rates.kalman import kalman
-from deltadyn.recording.rates.sampling import Estimate, Samples, Times, samples
+from deltadyn.recording.rates.sampling import Estimate, RateOptions, Samples, Times, samples
 from deltadyn.recording.rates.spline import spline
-from deltadyn.recording.rates.zero_phase import zero_phase
 
-#: The methods, and the options that each of them takes.
-OPTIONS = {
-    "kalman": ("bandwidth", "criterion"),
-    "zero-phase": ("bandwidth", "criterion"),
-    "spline": ("bandwidth",),
-    "fourier": ("period", "harmonics"),
-    "central": (),
+
+@dataclass(frozen=True)
+class Method:
+    """One method: its function, the options that it takes, and the samples that it needs."""
+
+    estimate: Callable[[Samples, RateOptions], Estimate]
+    options: tuple[str, ...]
+    fewest: int
+
+
+#: A method is a file with its function, and a row here.
+BY_NAME = {
+    "kalman": Method(kalman, ("bandwidth", "criterion"), 5),
+    "zero-phase": Method(zero_phase, ("bandwidth", "criterion"), 8),
+    "spline": Method(spline, ("bandwidth",), 5),
+    "fourier": Method(fourier, ("period", "harmonics"), 8),
+    "central": Method(central, (), 3),
 }
-METHODS = tuple(OPTIONS)
+METHODS = tuple(BY_NAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,20 +75,19 @@ def differentiate(
     one each, is found from the data where it is left out: by the `criterion` "acceleration" or
     "likelihood".
     """
-    if not isinstance(method, str) or method not in OPTIONS:
+    if not isinstance(method, str) or method not in BY_NAME:
         raise UnknownNameError("method", method, METHODS)
-    given = {
-        "bandwidth": bandwidth,
-        "criterion": criterion,
-        "period": period,
-        "harmonics": harmonics,
-    }
-    for name, value in given.items():
-        if value is not None and name not in OPTIONS[method]:
-            takes = " and ".join(OPTIONS[method]) or "no option"
+    chosen, options = BY_NAME[method], RateOptions(bandwidth, criterion, period, harmonics)
+    for name in names_of(RateOptions):
+        value = getattr(options, name)
+        if value is not None and name not in chosen.options:
+            takes = " and ".join(chosen.options) or "no option"
             raise InputError(name, value, f"left out: method {method!r} takes {takes}")
     signal = samples(t, x, 2)
-    estimate = _estimate(signal, method, bandwidth, criterion, period, harmonics)
+    if len(signal) < chosen.fewest:
+        allowed = f"at least {chosen.fewest} for method {method!r}"
+        raise InputError("samples of x", len(signal), allowed)
+    estimate = chosen.estimate(signal, options)
     return Derivatives(
         signal.t.copy(),
         signal.like_given(estimate.x),
@@ -89,22 +99,3 @@ def differentiate(
         estimate.std,
         f"{method}: {estimate.status}",
     )
-
-
-def _estimate(
-    signal: Samples,
-    method: str,
-    bandwidth: npt.ArrayLike | None,
-    criterion: str | None,
-    period: float | None,
-    harmonics: int | None,
-) -> Estimate:
-    if method == "kalman":
-        return kalman(signal, bandwidth, criterion)
-    if method == "zero-phase":
-        return zero_phase(signal, bandwidth, criterion)
-    if method == "spline":
-        return spline(signal, bandwidth)
-    if method == "fourier":
-        return fourier(signal, period, harmonics)
-    return central(signal)

@@ -9,8 +9,16 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.recording.periods import find_period
-from deltadyn.recording.rates.sampling import Estimate, Samples, Times, listed, positive, samples
+from deltadyn.recording.alignment import find_period
+from deltadyn.recording.rates.sampling import (
+    Estimate,
+    RateOptions,
+    Samples,
+    Times,
+    listed,
+    positive,
+    samples,
+)
 
 FEWEST = 8
 MOST = 60  # harmonics tried where none are given
@@ -90,11 +98,9 @@ def fourier_of(signal: Samples, period: float | None, harmonics: int | None) -> 
     return _fitted(signal, seconds, count)
 
 
-def fourier(signal: Samples, period: float | None, harmonics: int | None) -> Estimate:
+def fourier(signal: Samples, options: RateOptions) -> Estimate:
     """Derivatives of the fitted series: noise shrinks by (2 H + 1) / N, vibration is left out."""
-    if len(signal) < FEWEST:
-        raise InputError("samples of x", len(signal), f"at least {FEWEST} for method 'fourier'")
-    fit = fourier_of(signal, period, harmonics)
+    fit = fourier_of(signal, options.period, options.harmonics)
     x, xd, xdd = (fit(signal.t, order) for order in range(3))
     w = 2 * np.pi / fit.period * np.arange(1, fit.harmonics + 1)
     gains = [np.sqrt(2 * np.sum(w ** (2 * order)) / len(signal)) for order in range(3)]

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
-from deltadyn.recording.rates.bandwidth import Bandwidth, bandwidth_of
+from deltadyn.recording.rates.bandwidth import chosen_bandwidth
 from deltadyn.recording.rates.constant_jerk import (
-    HIGHEST,
-    STATES,
-    likelihood_uneven,
     noise_gains,
     smooth_even,
     smooth_gaps,
     smooth_uneven,
 )
-from deltadyn.recording.rates.sampling import Estimate, Samples, listed, noise_level, per_channel
+from deltadyn.recording.rates.sampling import Estimate, RateOptions, Samples
 
-FEWEST = STATES + 1
 END_ALONE, END_BLENDED = 0.5, 1.0  # periods of fc from an end of the record
 
 
-def kalman(signal: Samples, bandwidth: npt.ArrayLike | None, criterion: str | None) -> Estimate:
+def kalman(signal: Samples, options: RateOptions) -> Estimate:
     """Smooth by the constant-jerk model; q / R = (2 pi fc)^8 dt [falezza2022].
 
     With the bandwidth from the data, the ends are smoothed with their own, wider one.
     """
-    if len(signal) < FEWEST:
-        raise InputError("samples of x", len(signal), f"at least {FEWEST} for method 'kalman'")
-    if bandwidth is None:
-        chosen = bandwidth_of(signal, criterion)
-    else:
-        chosen = _given(signal, bandwidth, criterion)
+    chosen = chosen_bandwidth(signal, options)
     smoothed = _smooth(signal, chosen.hz)
     if np.any(chosen.end_hz > chosen.hz):
         share = _end_share(signal, chosen.hz)
@@ -52,19 +41,6 @@ def _smooth(signal: Samples, hz: FloatArray) -> FloatArray:
         return smooth_uneven(signal.t, signal.x, hz, signal.dt)
     smoothed: FloatArray = fast / signal.dt ** np.arange(3)[:, None, None]
     return smoothed
-
-
-def _given(signal: Samples, value: npt.ArrayLike, criterion: str | None) -> Bandwidth:
-    if criterion is not None:
-        raise InputError("criterion", criterion, "left out where the bandwidth is given")
-    hz = per_channel(value, signal.channels, "bandwidth", 0.0, HIGHEST * signal.rate)
-    if signal.places is not None:
-        noise = noise_level(signal.filled().x)
-    else:
-        R = likelihood_uneven(signal.t, signal.x, hz, signal.dt)[1]
-        noise = np.sqrt(np.diagonal(R))
-    status = f"bandwidth {listed(hz, 'Hz')} as given, noise {listed(noise, '')}"
-    return Bandwidth(hz, hz, noise, noise, "given", status)
 
 
 def _end_share(signal: Samples, hz: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
@@ -192,10 +193,20 @@ def _check_increasing(t: FloatArray) -> None:
         raise InputError("t", float(t[row]), allowed, where=f"row {row}")
 
 
-# What every method of differentiation hands back.
+# What every method of differentiation takes and hands back.
 
 
 DIFFERENCE_GAIN = 70.0  # white noise of variance 1 has this variance in its fourth differences
+
+
+@dataclass(frozen=True, eq=False)
+class RateOptions:
+    """Options of the methods of differentiation; each method takes some of them."""
+
+    bandwidth: npt.ArrayLike | None = None  # Hz, for all channels or one each; None: from the data
+    criterion: str | None = None  # by which the bandwidth is found
+    period: float | None = None  # s; None: it is found
+    harmonics: int | None = None  # of a periodic motion; None: as many as the data tell
 
 
 class Estimate(NamedTuple):
@@ -220,6 +231,15 @@ def noise_level(x: FloatArray) -> FloatArray:
     fourth = np.diff(x, 4, axis=0)
     level: FloatArray = np.sqrt(np.mean(fourth**2, axis=0) / DIFFERENCE_GAIN)
     return level
+
+
+def noise_through(response: Callable[[FloatArray], Sequence[FloatArray]]) -> FloatArray:
+    """Standard deviations (3,) that white noise of 1 leaves behind filters of x, xd and xdd.
+
+    sqrt(mean of |H(angle)|^2 over 0 < angle = w dt < pi), of the gains that `response` gives.
+    """
+    angle = np.pi * np.arange(0.5, 8192) / 8192
+    return np.array([np.sqrt(np.mean(gain**2)) for gain in response(angle)])
 
 
 def listed(values: FloatArray, unit: str, digits: int = 3) -> str:

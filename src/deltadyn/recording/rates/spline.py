@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.rates.bandwidth import FEWEST as FEWEST_FOR_SPECTRUM
 from deltadyn.recording.rates.bandwidth import Spectrum
 from deltadyn.recording.rates.constant_jerk import LARGEST_STEP
-from deltadyn.recording.rates.sampling import Estimate, Samples, listed, noise_level, per_channel
+from deltadyn.recording.rates.sampling import (
+    Estimate,
+    RateOptions,
+    Samples,
+    listed,
+    noise_level,
+    noise_through,
+    per_channel,
+)
 
-FEWEST = 5
 
-
-def spline(signal: Samples, bandwidth: npt.ArrayLike | None) -> Estimate:
+def spline(signal: Samples, options: RateOptions) -> Estimate:
     """Minimise sum (y_k - s(t_k))^2 + weight * integral of s''^2, a zero-phase filter of order 2.
 
         gain 1 / (1 + (f / fc)^4),   weight = 1 / (dt (2 pi fc)^4)
@@ -25,14 +30,12 @@ def spline(signal: Samples, bandwidth: npt.ArrayLike | None) -> Estimate:
     """
     from scipy.interpolate import make_smoothing_spline  # takes longer than the rest of the import
 
-    if len(signal) < FEWEST:
-        raise InputError("samples of x", len(signal), f"at least {FEWEST} for method 'spline'")
     highest = LARGEST_STEP / (2 * np.pi) * signal.rate
-    if bandwidth is None:
+    if options.bandwidth is None:
         steps = _cross_validated(signal.filled())
         source = "by cross validation"
     else:
-        hz = per_channel(bandwidth, signal.channels, "bandwidth", 0.0, highest)
+        hz = per_channel(options.bandwidth, signal.channels, "bandwidth", 0.0, highest)
         steps = 2 * np.pi * signal.dt * hz
         source = "as given"
     parts = np.empty((3, *signal.x.shape))
@@ -73,8 +76,10 @@ def _cross_validated(signal: Samples) -> FloatArray:
 
 def _noise_gains(h: float, dt: float) -> FloatArray:
     """Standard deviations (3,) that white noise of 1 leaves in x, xd, xdd."""
-    angle = np.pi * np.arange(0.5, 8192) / 8192
-    u = 2 - 2 * np.cos(angle)
-    gain = h**4 / (u**2 + h**4 * (1 - u / 6))
-    responses = (gain * (1 - u / 6), gain * np.sin(angle) / dt, gain * u / dt**2)
-    return np.array([np.sqrt(np.mean(response**2)) for response in responses])
+
+    def response(angle: FloatArray) -> list[FloatArray]:
+        u = 2 - 2 * np.cos(angle)
+        gain = h**4 / (u**2 + h**4 * (1 - u / 6))
+        return [gain * (1 - u / 6), gain * np.sin(angle) / dt, gain * u / dt**2]
+
+    return noise_through(response)

@@ -8,10 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import RecordingFileError, UnknownNameError
-from deltadyn.recording.columns import Column, quietly_recognised
-from deltadyn.recording.quantities import QUANTITIES
-from deltadyn.recording.readers.table import Table, regrouped
+from deltadyn.errors import RecordingFileError
+from deltadyn.recording.columns import QUANTITIES, Column, quietly_recognised
+from deltadyn.recording.readers.reader import (
+    Head,
+    Reader,
+    ReadOptions,
+    Table,
+    damaged,
+    regrouped,
+)
 from deltadyn.recording.readers.text import (
     COMMENTS,
     CarefulParser,
@@ -44,22 +50,19 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def open_csv(
-    path: str,
-    *,
-    separator: str | None = None,
-    decimal: str | None = None,
-    skip: bool = False,
-) -> Table:
+def open_csv(head: Head, options: ReadOptions) -> Table:
     """The table of a CSV file; only its head is read now."""
-    if decimal not in (None, ".", ","):
-        raise UnknownNameError("decimal", decimal, (".", ","))
+    path = head.path
     file = TextFile(path)
-    text, whole = file.head()
-    layout = find_layout(text, whole, path, separator=separator, decimal=decimal)
+    layout = find_layout(head.text, path, options.separator, options.decimal)
     columns = tuple(Column(*pair) for pair in zip(layout.names, layout.units, strict=True))
     dialect = Dialect(
-        path, layout.names, {}, layout.separator, layout.decimal, layout.stamps, skip=skip
+        path,
+        layout.names,
+        separator=layout.separator,
+        decimal=layout.decimal,
+        stamps=layout.stamps,
+        skip=options.skip,
     )
     return text_table(file, dialect, columns, layout.first_line, layout.labels, layout.notes)
 
@@ -102,9 +105,7 @@ def text_table(
     )
 
 
-def find_layout(
-    text: str, whole: bool, path: str, *, separator: str | None, decimal: str | None
-) -> Layout:
+def find_layout(text: str, path: str, separator: str | None, decimal: str | None) -> Layout:
     """Header, separator and decimal mark from the first lines of a file."""
     lines = text.split("\n")
     if not text.strip():
@@ -333,4 +334,7 @@ def _stamps(names: Sequence[str], cells: Sequence[str]) -> tuple[int, ...]:
 
 def _no_data(path: str, problem: str) -> RecordingFileError:
     allowed = "a header line such as t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm, then rows"
-    return RecordingFileError("file", None, allowed, path=path, problem=problem)
+    return damaged(path, problem, allowed)
+
+
+READER = Reader("csv", lambda head: True, open_csv)

@@ -12,22 +12,34 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import RecordingFileError, extra_module
+from deltadyn.errors import extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.table import Table, blocks_of
+from deltadyn.recording.readers.reader import (
+    Head,
+    Reader,
+    ReadOptions,
+    Table,
+    blocks_of,
+    damaged,
+    unreadable,
+)
 
 _WIDEST = 64  # columns of a matrix; what is wider is no log
+_VERSION_5 = (b"MATLAB 5.0",)
+_VERSION_73 = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
+_ALLOWED = "a MATLAB file with vectors such as t_s and matrices such as q_rad (N, 3), tau_Nm"
 
 
-def open_matlab(path: str, checksum: str | None, *, hdf5: bool) -> Table:
+def open_matlab(head: Head, options: ReadOptions) -> Table:
     """The table of a MATLAB file."""
+    path, hdf5 = head.path, head.start.startswith(_VERSION_73)
     arrays = dict(_from_hdf5(path) if hdf5 else _from_version_5(path))
     labels = {
         name: str(value) for name, value in arrays.items() if name in ("name", "robot", "units")
     }
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
     if not numbers:
-        raise _failure(path, "holds no numeric arrays")
+        raise damaged(path, "holds no numeric arrays", _ALLOWED)
     length = _length(numbers)
     columns: list[Column] = []
     values: list[FloatArray] = []
@@ -40,14 +52,7 @@ def open_matlab(path: str, checksum: str | None, *, hdf5: bool) -> Table:
             values.append(column)
     reader = "matlab 7.3" if hdf5 else "matlab 5"
     labels.pop("units", None)
-    return Table(
-        path,
-        reader,
-        tuple(columns),
-        blocks_of(values),
-        labels=labels,
-        checksum=lambda: checksum,
-    )
+    return Table(path, reader, tuple(columns), blocks_of(values), labels=labels)
 
 
 def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
@@ -56,7 +61,7 @@ def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
     try:
         content = loadmat(path, squeeze_me=True, struct_as_record=False)
     except Exception as error:  # scipy raises many kinds for a damaged file
-        raise _failure(path, f"cannot be read: {_first_line(error)}") from error
+        raise damaged(path, unreadable(error), _ALLOWED) from error
     for name, value in content.items():
         if not name.startswith("__"):
             yield from _flattened(name, value)
@@ -82,7 +87,7 @@ def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
         with h5py.File(path, "r") as file:
             found = list(_groups(h5py, "", file))
     except Exception as error:  # h5py raises many kinds for a damaged file
-        raise _failure(path, f"cannot be read: {_first_line(error)}") from error
+        raise damaged(path, unreadable(error), _ALLOWED) from error
     yield from found
 
 
@@ -119,10 +124,4 @@ def _columns_of(array: FloatArray, length: int) -> list[FloatArray] | None:
     return None
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).split("\n")[0]
-
-
-def _failure(path: str, problem: str) -> RecordingFileError:
-    allowed = "a MATLAB file with vectors such as t_s and matrices such as q_rad (N, 3), tau_Nm"
-    return RecordingFileError("file", None, allowed, path=path, problem=problem)
+READER = Reader("matlab", lambda head: head.start.startswith(_VERSION_5 + _VERSION_73), open_matlab)

@@ -10,20 +10,30 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.table import Table, regrouped
+from deltadyn.recording.readers.reader import (
+    Head,
+    Reader,
+    ReadOptions,
+    Table,
+    damaged,
+    regrouped,
+    unreadable,
+)
 
 LABEL = "deltadyn."  # before the keys of our own in the schema's metadata
 WHAT = "a Parquet file"
+ALLOWED = "a complete Parquet file"
 
 
-def open_parquet(path: str, checksum: str | None) -> Table:
+def open_parquet(head: Head, options: ReadOptions) -> Table:
     """The table of a Parquet file; rows are read in batches."""
+    path = head.path
     pyarrow: Any = extra_module("pyarrow", WHAT, "parquet")
     parquet: Any = extra_module("pyarrow.parquet", WHAT, "parquet")
     try:
         schema = parquet.read_schema(path)
     except (pyarrow.ArrowException, OSError) as error:
-        raise _failure(path, f"cannot be read: {str(error).splitlines()[0]}") from error
+        raise damaged(path, unreadable(error), ALLOWED) from error
     columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
     labels = {
         key.decode().removeprefix(LABEL): value.decode()
@@ -42,8 +52,7 @@ def open_parquet(path: str, checksum: str | None) -> Table:
                     taken[0] += batch.num_rows
                     yield _block(pyarrow, batch, names, path)
             except (pyarrow.ArrowException, OSError) as error:
-                problem = f"cannot be read: {str(error).splitlines()[0]}"
-                raise _failure(path, problem) from error
+                raise damaged(path, unreadable(error), ALLOWED) from error
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         yield from regrouped(batches(rows, used), rows)
@@ -54,7 +63,6 @@ def open_parquet(path: str, checksum: str | None) -> Table:
         columns,
         blocks,
         labels=labels,
-        checksum=lambda: checksum,
         progress=lambda: taken[0] / taken[1],
     )
 
@@ -83,5 +91,4 @@ def _metadata(field: Any, *keys: str) -> str | None:
     return next((found[key.encode()].decode() for key in keys if key.encode() in found), None)
 
 
-def _failure(path: str, problem: str) -> RecordingFileError:
-    return RecordingFileError("file", None, "a complete Parquet file", path=path, problem=problem)
+READER = Reader("parquet", lambda head: head.start.startswith(b"PAR1"), open_parquet)

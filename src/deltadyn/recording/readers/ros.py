@@ -12,19 +12,34 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.table import Table
+from deltadyn.recording.readers.reader import (
+    Head,
+    Reader,
+    ReadOptions,
+    Table,
+    damaged,
+    unreadable,
+)
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
+_MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
-def open_ros(path: str, checksum: str | None, *, topic: str | None = None) -> Table:
+def is_ros(head: Head) -> bool:
+    """Whether a file or a folder is a bag."""
+    if Path(head.path).is_dir():
+        return (Path(head.path) / "metadata.yaml").is_file()
+    return head.start.startswith(_MAGIC)
+
+
+def open_ros(head: Head, options: ReadOptions) -> Table:
     """The table of a bag's joint states, timed by their headers.
 
     Joints keep their names: "joint_1.position" is q1; others need a column map.
     """
-    messages = _Messages(path, topic)
+    messages = _Messages(head.path, options.topic)
     names, fields = messages.contents()
     columns = [Column("t", "s", 0, True)]
     for field in fields:
@@ -33,14 +48,8 @@ def open_ros(path: str, checksum: str | None, *, topic: str | None = None) -> Ta
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         return messages.blocks(names, fields, rows, used)
 
-    return Table(
-        path,
-        "ros",
-        tuple(columns),
-        blocks,
-        notes=lambda: tuple(messages.notes),
-        checksum=lambda: checksum,
-    )
+    notes = messages.notes
+    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: tuple(notes))
 
 
 class _Messages:
@@ -140,11 +149,11 @@ class _Messages:
             self.notes.append(text)
 
     def _unreadable(self, error: Exception) -> RecordingFileError:
-        return self._failure(f"cannot be read: {(str(error) or repr(error)).splitlines()[0]}")
+        return self._failure(unreadable(error))
 
     def _failure(self, problem: str) -> RecordingFileError:
         allowed = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
-        return RecordingFileError("file", None, allowed, path=self.path, problem=problem)
+        return damaged(self.path, problem, allowed)
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:
@@ -155,3 +164,6 @@ def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence
             index = place.get(name)
             if index is not None:
                 row[1 + number * len(place) + index] = value
+
+
+READER = Reader("ros", is_ros, open_ros)

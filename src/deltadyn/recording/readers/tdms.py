@@ -10,26 +10,36 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column, quietly_recognised
-from deltadyn.recording.readers.table import Table, blocks_of
+from deltadyn.recording.readers.reader import (
+    Head,
+    Reader,
+    ReadOptions,
+    Table,
+    blocks_of,
+    damaged,
+    unreadable,
+)
 
 _UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
 _LONGEST = 200  # characters of a note
 _STEP, _START = "wf_increment", "wf_start_offset"
+_ALLOWED = "a complete TDMS file with channels, or bad_rows='skip'"
 
 
-def open_tdms(path: str, checksum: str | None, *, skip: bool = False) -> Table:
+def open_tdms(head: Head, options: ReadOptions) -> Table:
     """The table of a TDMS file; a channel without a time channel in its group has its own clock.
 
-    A file that is cut off is refused, or with `skip` read as far as it goes.
+    A file that is cut off is refused, or with bad_rows="skip" read as far as it goes.
     """
+    path = head.path
     nptdms: Any = extra_module("nptdms", "a TDMS file", "tdms")
     columns: list[Column] = []
     values: list[FloatArray] = []
     clocks: dict[tuple[float, float, int], int] = {}
     try:
         file, notes = _read(nptdms, path)
-        if notes and not skip:
-            raise _failure(path, f"is damaged: {notes[0]}")
+        if notes and not options.skip:
+            raise damaged(path, f"is damaged: {notes[0]}", _ALLOWED)
         groups = file.groups()
         named = [_time_channel(group) is not None for group in groups]
         for group in groups:
@@ -45,10 +55,9 @@ def open_tdms(path: str, checksum: str | None, *, skip: bool = False) -> Table:
     except RecordingFileError:
         raise
     except Exception as error:  # nptdms raises many kinds for a damaged file
-        problem = f"cannot be read: {str(error).splitlines()[0] if str(error) else error!r}"
-        raise _failure(path, problem) from error
+        raise damaged(path, unreadable(error), _ALLOWED) from error
     if not columns:
-        raise _failure(path, "holds no channels with numbers")
+        raise damaged(path, "holds no channels with numbers", _ALLOWED)
     return Table(
         path,
         "tdms",
@@ -56,7 +65,6 @@ def open_tdms(path: str, checksum: str | None, *, skip: bool = False) -> Table:
         blocks_of(values),
         max(len(clocks), 1),
         notes=lambda: notes,
-        checksum=lambda: checksum,
     )
 
 
@@ -137,6 +145,4 @@ def _numbers(data: Any) -> FloatArray:
     return np.asarray(data, dtype=np.float64)
 
 
-def _failure(path: str, problem: str) -> RecordingFileError:
-    allowed = "a complete TDMS file with channels, or bad_rows='skip'"
-    return RecordingFileError("file", None, allowed, path=path, problem=problem)
+READER = Reader("tdms", lambda head: head.start.startswith(b"TDSm"), open_tdms)

@@ -1,9 +1,4 @@
-"""Lines of plain numbers to an array at more than a million rows a second.
-
-The numbers are read by scipy's Matrix Market reader, which is compiled, exact and uses all cores;
-but it stops at the first character that does not belong to a number. So every character is looked
-at before: what is not certainly a rectangle of plain numbers is left to the careful parser.
-"""
+"""Text files: a stream of lines, and two parsers of them, a careful and a fast one."""
 
 from __future__ import annotations
 
@@ -61,15 +56,15 @@ class TextFile:
         """What the file is encoded in, as far as a byte order mark says it."""
         return self.bom[1] if self.bom else "utf-8"
 
-    def head(self) -> tuple[str, bool]:
-        """The first lines as text, and whether they are the whole file."""
+    def head(self) -> str:
+        """The first lines as text."""
         data = b""
         for piece in self.pieces(HEAD_BYTES):
             data += piece
             if len(data) >= HEAD_BYTES:
                 cut = data.rfind(b"\n") + 1
-                return decoded(data[:cut] if cut else data), False
-        return decoded(data), True
+                return decoded(data[:cut] if cut else data)
+        return decoded(data)
 
     def pieces(self, size: int = CHUNK_BYTES) -> Iterator[bytes]:
         """The text in UTF-8 without byte order mark, some `size` bytes at a time."""
@@ -338,6 +333,27 @@ def nanoseconds(text: str) -> int | None:
             return None
         days = int(date.astype(np.int64))
     return (days * 86_400 + clock) * 1_000_000_000 + int(part)
+
+
+# Lines of plain numbers to an array at more than a million rows a second.
+#
+# The numbers are read by scipy's Matrix Market reader, which is compiled, exact and uses all cores;
+# but it stops at the first character that does not belong to a number. So every character is looked
+# at before: what is not certainly a rectangle of plain numbers is left to the careful parser.
+#
+# A cell is a number if it reads  [sign] digits [. digits] [e [sign] digits].  No automaton has to
+# run over the text for that. Every byte gets a kind, 0 to 7, by one table; digits are dropped, and
+# what is left are marks: points, signs, exponents, separators, line ends. In a number it depends on
+# two neighbouring marks alone whether they may follow each other, and on whether digits stand
+# between them. So each pair of neighbours becomes one code,
+#
+#     code = 64 [side by side] + 8 kind before + kind after,    0 <= code < 128
+#
+# and a table of 128 truth values says which codes are forbidden: "1.2.3" has a point after a point,
+# "1-2" a sign apart from what is before it, "," "," two separators side by side. A sign behind an
+# exponent has a kind of its own, because after it other marks may follow than after a sign in
+# front. All of it is array arithmetic on the marks, two or three a number. At last separators and
+# line ends must come as a rectangle: `count` cells in every line.
 
 
 _DIGIT, _POINT, _SIGN, _EXPONENT, _NEXT, _END, _OTHER, _POWER_SIGN = range(8)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers.csv import decimal_mark, text_table
-from deltadyn.recording.readers.table import Table
+from deltadyn.recording.readers.reader import Head, Reader, ReadOptions, Table, damaged
 from deltadyn.recording.readers.text import Dialect, TextFile, is_number, split_line
 
 _SEPARATORS = "\t;,|: "
@@ -42,11 +42,11 @@ def is_twincat(text: str) -> bool:
     return any(line.startswith(_MARKS) for line in lines)
 
 
-def open_twincat(path: str, *, decimal: str | None = None, skip: bool = False) -> Table:
+def open_twincat(head: Head, options: ReadOptions) -> Table:
     """The table of a TwinCAT Scope export; every group of channels is a clock."""
+    path = head.path
     file = TextFile(path)
-    text, _ = file.head()
-    header = _header(text, path)
+    header = _header(head.text, path)
     key = next((word for word in _KEYS if word in header.rows), "Name")
     names = header.rows["Name"]
     marks = header.rows[key]
@@ -68,11 +68,11 @@ def open_twincat(path: str, *, decimal: str | None = None, skip: bool = False) -
         path,
         tuple(column.name for column in columns),
         separator=header.separator,
-        decimal=decimal or decimal_mark(header.sample, header.separator),
+        decimal=options.decimal or decimal_mark(header.sample, header.separator),
         stamps=tuple(times) if ticks else (),
         ticks=ticks,
         short_lines=True,
-        skip=skip,
+        skip=options.skip,
         end_mark="EOF",
     )
     notes = (*_general_notes(header, ticks), *_scale_notes(header, columns))
@@ -101,9 +101,7 @@ def _header(text: str, path: str) -> Header:
             sample = tuple(item for item in lines[number - 1 :] if item.strip())[:_SAMPLE]
             return Header(rows, general, separator, number, sample)
         rows[cells[0]] = [cell.strip() for cell in cells]
-    raise RecordingFileError(
-        "file", None, "a TwinCAT Scope export with rows", path=path, problem="has no rows of data"
-    )
+    raise damaged(path, "has no rows of data", "a TwinCAT Scope export with rows")
 
 
 def _columns(header: Header, marks: Sequence[str], key: str) -> tuple[Column, ...]:
@@ -147,4 +145,7 @@ def _unreadable(path: str, problem: str) -> RecordingFileError:
         "an export with tabs or semicolons and with time columns (Timelines: 'All' or "
         "'For each sampletime')"
     )
-    return RecordingFileError("file", None, allowed, path=path, problem=problem)
+    return damaged(path, problem, allowed)
+
+
+READER = Reader("twincat", lambda head: is_twincat(head.text), open_twincat)

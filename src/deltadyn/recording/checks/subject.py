@@ -1,16 +1,21 @@
-"""Stretches of a recording on which models can be evaluated: smooth, with rates."""
+"""What is checked: a recording, its robot, and stretches on which models can be evaluated."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.recording.checks.time import GAP
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import State
+from deltadyn.recording.checks.findings import GAP, Finding
+from deltadyn.recording.prepare.band import EvenGrid
 from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
 
 WINDOW = 0.02  # s over which a cubic is fitted for the rates
 LEAST_POINTS = 7
@@ -18,6 +23,43 @@ EVEN = 0.02  # of a time step: below, the clock is taken as even
 PIECES = 12
 PIECE_ROWS = 4000
 MOST_SAMPLES = 3000
+
+
+@dataclass(eq=False)
+class Subject:
+    """A recording with its robot, and what the checks before have found."""
+
+    recording: Recording
+    robot: Robot | None
+    found: list[Finding] = field(default_factory=list)
+
+    def has(self, *kinds: str) -> bool:
+        """Whether something of these kinds was found."""
+        return any(item.kind in kinds for item in self.found)
+
+    @property
+    def machine(self) -> Robot:
+        """The robot, for checks that are made with one only."""
+        if self.robot is None:
+            raise LookupError("robot")
+        return self.robot
+
+    @cached_property
+    def stretch(self) -> Stretch | None:
+        """Smooth samples with rates; None where no piece of the recording is long enough."""
+        return smooth_stretch(self.recording)
+
+    @property
+    def smooth(self) -> Stretch:
+        """The stretch, for checks that are made with one only."""
+        if self.stretch is None:
+            raise LookupError("stretch")
+        return self.stretch
+
+    @cached_property
+    def model(self) -> FloatArray:
+        """The model's torque (n, dof) along the stretch; NaN where the loop does not close."""
+        return model_torque(self.machine, self.smooth.q, self.smooth.qd, self.smooth.qdd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,24 +121,20 @@ def _chosen(recording: Recording, step: float, points: int) -> list[tuple[int, i
 def _piece(
     recording: Recording, start: int, stop: int, step: float, points: int
 ) -> tuple[FloatArray, ...]:
+    """Rows, q, qd, qdd and tau of one piece, at even steps."""
     from scipy.signal import savgol_filter  # takes longer than the rest of the import
 
-    row, q, tau = _even(recording, start, stop, step)
+    row = np.arange(start, stop, dtype=np.float64)
+    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
+    if np.ptp(np.diff(t)) > EVEN * step:  # the clock jitters
+        grid = EvenGrid.of(t, step)
+        row, q, tau = np.round(grid(row)), grid(q), grid(tau)
     rates = [savgol_filter(q, points, 3, deriv=order, delta=step, axis=0) for order in range(3)]
     inside = slice(points // 2, len(row) - points // 2)
     return (row[inside], *(x[inside] for x in rates), tau[inside])
 
 
-def _even(
-    recording: Recording, start: int, stop: int, step: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rows, angles and torques at even steps: interpolated where the clock jitters."""
-    row = np.arange(start, stop, dtype=np.float64)
-    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
-    if np.ptp(np.diff(t)) <= EVEN * step:
-        return row, q, tau
-    grid = np.arange(t[0], t[-1], step)
-    both = np.column_stack([row, q, tau])
-    even = np.stack([np.interp(grid, t, column) for column in both.T], axis=1)
-    dof = recording.dof
-    return np.round(even[:, 0]), even[:, 1 : 1 + dof], even[:, 1 + dof :]
+def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """The exact model's torque (n, dof) of the robot; NaN where the loop does not close."""
+    state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
+    return np.asarray(inverse_dynamics(robot, state))
