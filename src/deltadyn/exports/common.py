@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from importlib.resources import files
+from string import Template
 
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
@@ -50,3 +52,13 @@ def provenance(robot: Robot, what: str) -> list[str]:
 def commented(lines: Iterable[str], first: str, each: str, last: str) -> str:
     """Lines as a comment of a language."""
     return "\n".join([first, *(f"{each}{line}".rstrip() for line in lines), last])
+
+
+def template(target: str, name: str) -> str:
+    """The text of a template of a target."""
+    return (files("deltadyn.exports") / "templates" / target / name).read_text("utf-8")
+
+
+def filled(target: str, name: str, words: Mapping[str, object]) -> str:
+    """A template whose `$words` are replaced; a word that is missing raises."""
+    return Template(template(target, name)).substitute(words)

@@ -20,7 +20,7 @@ from pathlib import Path
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.exports.common import commented, number, provenance
+from deltadyn.exports.common import commented, number, provenance, template
 from deltadyn.exports.fmu.variables import Variable
 from deltadyn.robot import Robot
 
@@ -74,8 +74,7 @@ def safe(text: str) -> str:
 
 
 def _shared(robot: Robot, name: str) -> str:
-    text = (resources("deltadyn.exports") / "templates" / "fmu" / name).read_text("utf-8")
-    return comment(robot, f"{name}: part of a functional mock-up unit") + text
+    return comment(robot, f"{name}: part of a functional mock-up unit") + template("fmu", name)
 
 
 def _kernels(robot: Robot, model: str) -> str:

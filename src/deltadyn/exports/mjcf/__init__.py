@@ -4,19 +4,51 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
 
-from deltadyn.errors import DeltadynError, InputError
-from deltadyn.exports.common import identifier, provenance
-from deltadyn.exports.mjcf.check import acceleration_error
-from deltadyn.exports.mjcf.readme import readme
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.errors import DeltadynError, InputError, extra_module
+from deltadyn.exports.common import filled, identifier, provenance
+from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.exports.mjcf.tree import add_look, model_tree
+from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import Friction
+from deltadyn.simulation.plant.mjcf import DRIVEN
 
 TIMESTEP = 5e-4  # s
 LONGEST = 2e-3  # s: measured up to here, 5e-6 rad after 1 s of simulation
 SHORTEST = 1e-6  # s
 ALLOWED = 2e-3  # of the acceleration
+RATE = 3.0  # rad/s, where the robot file has no limit
+ACCELERATION = 100.0  # rad/s^2, likewise
+NEAR_HOME = 0.3  # rad around home, where there is no workspace
+SPINDLE_JOINTS = """\
+| `psi` | driven: effector about z up |
+| `fork`, `cross` | lower universal joint of the telescope |
+| `slide` | distance between the telescope's joints |
+"""
+RIGID = """\
+This robot has bodies given by ten parameters. They are in the model as they are, so
+the reference is the model 'rigid'; 'exact' takes thin rods instead.
+"""
+
+
+@dataclass(frozen=True)
+class AccelerationError:
+    """|qdd of MuJoCo - qdd| / |qdd| over random states, without friction."""
+
+    states: int
+    largest: float
+    median: float
+    reference: str  # the model's name
 
 
 def files(robot: Robot, *, timestep: float = TIMESTEP) -> dict[str, str]:
@@ -32,7 +64,7 @@ def files(robot: Robot, *, timestep: float = TIMESTEP) -> dict[str, str]:
             "light for MuJoCo's soft constraints; a payload or the effector's mass helps"
         )
     written = xml_text(robot, step)
-    return {"README-mjcf.md": readme(robot, name, step, error, left_out(robot)), name: written}
+    return {"README-mjcf.md": _readme(robot, name, step, error), name: written}
 
 
 def xml_text(robot: Robot, timestep: float = TIMESTEP) -> str:
@@ -88,3 +120,116 @@ def _check_mass(robot: Robot) -> None:
         for side, rod in (("upper", robot.spindle.upper), ("lower", robot.spindle.lower)):
             if rod.mass <= 0:
                 raise InputError(f"spindle.{side}.mass", rod.mass, "above 0 kg for target 'mjcf'")
+
+
+def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:
+    """How to load the model, what is in it, how accurate it is."""
+    signs = zip(robot.axis_names(), robot.controller.sign, robot.controller.offset, strict=True)
+    words = {
+        "robot": robot.name,
+        "quoted": repr(robot.name),
+        "provenance": "\n".join(
+            provenance(robot, "MuJoCo model of a Delta robot with closed loops")
+        ),
+        "file": file,
+        "zeros": ", ".join(["0.0"] * robot.dof),
+        "telescope": "" if robot.spindle is None else " and at the top of the telescope",
+        "spindle_joints": "" if robot.spindle is None else SPINDLE_JOINTS,
+        "point": ", ".join(_somewhere(robot)),
+        "timestep": f"{timestep:g}",
+        "measured": _measured(error),
+        "rigid": RIGID if reference_model(robot) == "rigid" else "",
+        "signs": "\n".join(f"| {axis} | {s:+g} | {offset:.9g} |" for axis, s, offset in signs),
+        "left_out": "".join(f"- Not in the model: {item}.\n" for item in left_out(robot)),
+    }
+    return filled("mjcf", "README.md", words)
+
+
+def _somewhere(robot: Robot) -> list[str]:
+    space = robot.limits.workspace
+    z = -0.8 if space is None else (space.z_min + space.z_max) / 2
+    return ["0.1", "0.0", f"{z:g}", "0.0"][: robot.dof]
+
+
+def _measured(error: AccelerationError | None) -> str:
+    if error is None:
+        return "Not measured at this export: mujoco is not installed."
+    return (
+        f"Measured at this export over {error.states} random states and torques without "
+        f"friction, against the model '{error.reference}': largest error of the acceleration "
+        f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %."
+    )
+
+
+# How far MuJoCo's acceleration is from that of the model it was made from.
+
+
+def reference_model(robot: Robot) -> str:
+    """The model whose bodies the export has: 'rigid' where a body has ten parameters."""
+    tens = [strut.ten for strut in robot.struts]
+    if robot.spindle is not None:
+        tens += [robot.spindle.upper.ten, robot.spindle.lower.ten]
+    return "exact" if all(ten is None for ten in tens) else "rigid"
+
+
+def acceleration_error(
+    robot: Robot, timestep: float, states: int = 200, seed: int = 1
+) -> AccelerationError:
+    """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
+    engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
+    bare = robot.replace(friction=Friction())
+    root = model_tree(bare, timestep)
+    model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
+    q, qd, qdd = _random_states(bare, states, seed)
+    name = reference_model(robot)
+    motion = Motion.from_joints(bare, np.arange(states, dtype=float), q, qd, qdd)
+    tau = inverse_dynamics(bare, motion, model=name)
+    got = np.array(
+        [_acceleration(engine, model, bare, *row) for row in zip(q, qd, tau, strict=True)]
+    )
+    error = np.linalg.norm(got - qdd, axis=1) / np.linalg.norm(qdd, axis=1)
+    return AccelerationError(states, float(error.max()), float(np.median(error)), name)
+
+
+def _acceleration(
+    engine: ModuleType, model: Any, robot: Robot, q: FloatArray, qd: FloatArray, tau: FloatArray
+) -> FloatArray:
+    data: Any = engine.MjData(model)
+    values = joint_values(robot, q, qd)
+    for i in range(model.njnt):  # turns and slides: one coordinate and one rate per joint
+        data.qpos[i], data.qvel[i] = values[model.joint(i).name]
+    driven = [model.joint(name).id for name in DRIVEN[: robot.dof]]
+    data.qfrc_applied[driven] = tau
+    engine.mj_forward(model, data)
+    return np.array(data.qacc[driven])
+
+
+def _random_states(
+    robot: Robot, count: int, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, qd, qdd (count, dof) within the workspace and the limits."""
+    rng, dof, limits = np.random.default_rng(seed), robot.dof, robot.limits
+    rate = RATE if limits.rate is None else np.minimum(limits.rate, RATE)
+    most = ACCELERATION if limits.acceleration is None else np.asarray(limits.acceleration)
+    qd, qdd = (rng.uniform(-1, 1, (count, dof)) * scale for scale in (rate, most))
+    space = limits.workspace
+    if space is None:
+        return home_angles(robot) + rng.uniform(-NEAR_HOME, NEAR_HOME, (count, dof)), qd, qdd
+    found = np.empty((0, dof))
+    while len(found) < count:
+        radius, turn = space.radius * np.sqrt(rng.uniform(size=count)), rng.uniform(0, 6.28, count)
+        p = np.stack(
+            [
+                radius * np.cos(turn),
+                radius * np.sin(turn),
+                rng.uniform(space.z_min, space.z_max, count),
+                rng.uniform(-3, 3, count),
+            ],
+            axis=-1,
+        )
+        q = inverse_kinematics(robot, p[:, :dof], unreachable="nan")
+        kept = q[np.isfinite(q).all(axis=1)]
+        if not len(kept):
+            raise InputError("limits.workspace", str(space), "one that the robot reaches")
+        found = np.concatenate([found, kept])
+    return found[:count], qd, qdd

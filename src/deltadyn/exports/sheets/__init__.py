@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltadyn.errors import DeltadynError
-from deltadyn.exports.sheets.br import b_and_r
-from deltadyn.exports.sheets.codesys import codesys
+from deltadyn.exports.common import filled
 from deltadyn.exports.sheets.common import UNVERIFIED, NotExpressibleError, Sheet, head
-from deltadyn.exports.sheets.linuxcnc import linuxcnc
-from deltadyn.exports.sheets.twincat import twincat
+from deltadyn.exports.sheets.controllers import b_and_r, codesys, linuxcnc, twincat
 from deltadyn.robot import Robot
 
 README = "README-sheets.md"
@@ -38,61 +36,17 @@ def files(robot: Robot, *, linear_units: str = "mm") -> dict[str, str]:
 
 
 def _readme(robot: Robot, sheets: dict[str, Sheet], refused: dict[str, str]) -> str:
-    lines = [
-        f"# {robot.name}: parameter sheets",
-        "",
-        "<!--",
-        *head(robot, "parameter sheets for delta transformations"),
-        "-->",
-        "",
-        "Each sheet holds the parameters of one controller's own delta transformation, how each",
-        "number follows from the robot file, how the controller's frame lies in ours, and three",
-        "points with the angles that the controller must show there.",
-        "",
-        "| controller | file | what |",
-        "|---|---|---|",
-        *(f"| {title} | `{sheet.name}` | {sheet.summary} |" for title, sheet in sheets.items()),
-        "",
-    ]
+    rows = [f"| {title} | `{sheet.name}` | {sheet.summary} |" for title, sheet in sheets.items()]
+    left_out = ""
     if refused:
-        lines += ["Left out, because the transformation cannot express this robot:", ""]
-        lines += [f"- {title}: {reason}." for title, reason in refused.items()] + [""]
-    return "\n".join([*lines, *_explanation()]) + "\n"
-
-
-def _explanation() -> list[str]:
-    return [
-        "## Our frame",
-        "",
-        "Origin in the middle of the base, in the plane of the shoulder axes; z up, the platform",
-        "at negative z; arm i at its azimuth, counted from x towards y seen from above; arm angle",
-        "0 = horizontal and outward, positive downward; the platform point is the middle of the",
-        "platform in the plane of its joints. Radii are to the joint centres.",
-        "",
-        "## How the controllers differ",
-        "",
-        "| controller | origin | first arm | order | angle 0 | positive |",
-        "|---|---|---|---|---|---|",
-        "| here | plane of the shoulders | azimuth[0] | by azimuth | horizontal, outward | down |",
-        "| LinuxCNC | plane of the shoulders | -90 deg | counter-clockwise | the same | down |",
-        "| CODESYS | platform with horizontal arms | 180 deg | counter-clockwise (*) | horizontal "
-        "| down (*) |",
-        "| TwinCAT | plane of the shoulders (*) | 0 deg (*) | counter-clockwise (*) "
-        "| horizontal (*) | down (*) |",
-        "| B&R | plane of the shoulders | azimuth[0] (*) | by Angle | horizontal (*) | down (*) |",
-        "",
-        f"(*) {UNVERIFIED}, which shows it in a picture that could not be",
-        "read, or does not say it. The sheet's check points decide: put the angles in, compare the",
-        "point, before a drive is enabled.",
-        "",
-        "## Signs and offsets",
-        "",
-        "The angles of a sheet are those of the transformation. A drive whose own angle counts",
-        "otherwise (`controller` in the robot file: drive angle = sign * q + offset) needs its",
-        "scaling set accordingly; each sheet repeats sign and offset per axis.",
-        "",
-        "## Limits",
-        "",
-        "Sheets hold geometry; only TwinCAT's page has masses. Equal limbs 120 deg apart are",
-        "needed but for B&R. A tool or gripper offset is not in them: add it in the controller.",
-    ]
+        items = "\n".join(f"- {title}: {reason}." for title, reason in refused.items())
+        left_out = "Left out, because the transformation cannot express this robot:\n\n" + items
+        left_out += "\n\n"
+    words = {
+        "robot": robot.name,
+        "head": "\n".join(head(robot, "parameter sheets for delta transformations")),
+        "sheets": "\n".join(rows),
+        "refused": left_out,
+        "unverified": UNVERIFIED,
+    }
+    return filled("sheets", "README.md", words)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.resources import files as resources
-from string import Template
 
 from deltadyn.errors import InputError
-from deltadyn.exports.common import provenance
+from deltadyn.exports.common import filled, provenance
 from deltadyn.exports.payload_numbers import PayloadNumbers, payload_numbers
 from deltadyn.exports.structured_text.blocks import (
     SHORT,
@@ -84,25 +82,25 @@ def _checked(name: str) -> str:
 def _readme(
     robot: Robot, own: str, numbers: PayloadNumbers, blocks: Sequence[FunctionBlock]
 ) -> str:
-    place = resources("deltadyn.exports") / "templates" / "structured_text" / "README.md"
     names = {name: f"FB_{own}_{name}" for name in ("Feedforward", "PayloadEstimator")}
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
-    return Template(place.read_text("utf-8")).substitute(
-        names,
-        robot=robot.name,
-        own=own,
-        provenance="\n".join(f"    {line}" for line in provenance(robot, "Function blocks")),
-        blocks="\n".join(_row(block) for block in blocks),
-        tables="\n\n".join(_variables(block) for block in blocks),
-        psi=", Psi := Psi" if robot.dof == 4 else "",
-        rest=_rest_of_call(robot),
-        angles=", ".join(f"Q{i} := Actual{i}" for i in range(1, robot.dof + 1)),
-        torques=", ".join(f"Tau{i} := Torque{i}" for i in range(1, robot.dof + 1)),
-        rate=f"{numbers.rate:g}",
-        milliseconds=f"{1e3 / numbers.rate:g}",
-        step=numbers.step,
-        payload=f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
-    )
+    words = {
+        **names,
+        "robot": robot.name,
+        "own": own,
+        "provenance": "\n".join(f"    {line}" for line in provenance(robot, "Function blocks")),
+        "blocks": "\n".join(_row(block) for block in blocks),
+        "tables": "\n\n".join(_variables(block) for block in blocks),
+        "psi": ", Psi := Psi" if robot.dof == 4 else "",
+        "rest": _rest_of_call(robot),
+        "angles": ", ".join(f"Q{i} := Actual{i}" for i in range(1, robot.dof + 1)),
+        "torques": ", ".join(f"Tau{i} := Torque{i}" for i in range(1, robot.dof + 1)),
+        "rate": f"{numbers.rate:g}",
+        "milliseconds": f"{1e3 / numbers.rate:g}",
+        "step": numbers.step,
+        "payload": f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
+    }
+    return filled("structured_text", "README.md", words)
 
 
 def _rest_of_call(robot: Robot) -> str:

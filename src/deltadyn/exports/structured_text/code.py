@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 
 from deltadyn.errors import DeltadynError
+from deltadyn.exports.common import template
 
 # Straight-line code as steps: read from the generated Structured Text, made for one robot.
 #
@@ -100,8 +100,7 @@ PATTERNS = [
 @lru_cache(maxsize=32)
 def generated(name: str) -> tuple[Step, ...]:
     """The steps of a generated body."""
-    place = files("deltadyn.exports") / "templates" / "structured_text"
-    text = (place / f"generated_{name}.st").read_text("utf-8")
+    text = template("structured_text", f"generated_{name}.st")
     body = text[text.rindex("END_VAR") + len("END_VAR") :].strip().splitlines()[:-1]
     return tuple(_read(line) for line in body)
 

@@ -7,10 +7,10 @@ The body is the text `payload_estimator.st` with the numbers of an estimator in 
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from string import Template
 
 from deltadyn.errors import InputError
+from deltadyn.exports.common import template
 from deltadyn.exports.payload_numbers import PayloadNumbers
 from deltadyn.exports.structured_text.blocks import (
     FASTEST,
@@ -112,8 +112,7 @@ def _model(robot: Robot) -> FunctionBlock:
 
 
 def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> FunctionBlock:
-    place = files("deltadyn.exports") / "templates" / "structured_text" / "payload_estimator.st"
-    text = _expanded(place.read_text("utf-8"))
+    text = _expanded(template("structured_text", "payload_estimator.st"))
     lists = {name: "\n".join(own) for name, own in _lists(robot, numbers).items()}
     filled = _expanded(text, lists, "$")
     lines = Template(filled).substitute(_values(robot, numbers)).rstrip().splitlines()
