@@ -245,7 +245,7 @@ def test_identified_arms_are_nearer_to_the_right_values() -> None:
 
 def test_all_signs_are_needed_in_the_simplified_model() -> None:
     variants = {row.variant: row for row in audit().papers[1].variants if row.model == "M_s"}
-    part, mended = variants["r and l1 mended alone"], variants["mended"]
+    part, mended = variants["r and l1 corrected alone"], variants["corrected"]
     assert part.against_mended.rms_Nm > 20
     assert mended.against_mended.peak_Nm < ROUNDING
     # half-half is not exact: its assumption costs more than any rounding

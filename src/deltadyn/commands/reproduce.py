@@ -30,7 +30,7 @@ def reproduce() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 @guarded
 def audit(out: str | None, as_json: bool) -> None:
-    """Each paper's equations as printed, mended and exact, and what each slip costs in N m."""
+    """Each paper's equations as printed, corrected and exact, and what each slip costs in N m."""
     from deltadyn.reproduce.audit import audit as run_audit
 
     _shown(run_audit(), out, as_json)

@@ -16,74 +16,72 @@ from typing import Any
 
 from deltadyn.files import write_whole
 from deltadyn.report.html import Section, figure_html, table_html, write_sections
-from deltadyn.reproduce.audit.operations import KINDS, TABLE_6, Count, operation_counts
-from deltadyn.reproduce.audit.records import Audit, AuditItem, Cost, PaperAudit, number, phrase
-from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
+from deltadyn.reproduce.audit.operations import TABLE_6, Count, operation_counts
+from deltadyn.reproduce.audit.records import (
+    Audit,
+    AuditItem,
+    Cost,
+    Figure,
+    PaperAudit,
+    number,
+    phrase,
+)
+from deltadyn.reproduce.ladder import ladder, pick_and_place, random_states
+from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
 HEAD = """\
 # The audit
 
-deltadyn makes five papers real. Their equations contain slips: signs, misplaced factors, missing \
-terms. This page shows each of them as it is printed and as it is right, and what it costs in \
-torque. The numbers are computed by the library. To make the page again:
+The equations of the five papers contain slips: signs, misplaced factors, missing terms. This page \
+gives each as printed and as it is right, and its cost in torque, computed by the library. To \
+make the page again:
 
 ```
 python -m deltadyn.reproduce.audit docs/audit.md
 ```
 
-`deltadyn reproduce audit --out audit.html` writes it to open offline, with the costs drawn. In \
-Python, `deltadyn.reproduce.audit()` gives the same as a value: print it, or take its `as_dict()`.
+`deltadyn reproduce audit --out audit.html` writes an offline page with the costs drawn; \
+`deltadyn.reproduce.audit()` gives the same in Python (`print`, `as_dict()`).
 
-How to read the tables:
-
-- A paper's model exists in several states of repair: **as printed**, in part mended, **mended**, \
-and beside them the **exact** model of the same robot.
-- A slip's cost compares the mended model that has this slip alone with the mended model. The last \
-two columns compare it with the exact model.
-- Errors are over the three arms and all samples of one pick-and-place move, in N m. A star marks \
-equations that can be evaluated at a part of the samples only; the error is over these.
-- The names in capitals are the items' keys. Those of a torque equation are switches: the modules \
-in `deltadyn.reproduce.audit` take a set of them.
-- The texts that we worked from are machine-read. Where a symbol cannot be read for sure, the item \
-says so or is left out.
+- The first table of a paper compares its model **as printed** and **corrected** with the \
+corrected and with the **exact** model. A slip's cost compares the corrected model that has this \
+slip alone with the corrected model.
+- Errors are in N m over the three arms and all samples of one gate move. A star marks equations \
+that can be evaluated at a part of the samples only; the error is over these.
+- Names in capitals are keys. Those of a torque equation are switches: the modules in \
+`deltadyn.reproduce.audit` take a set of them.
+- We worked from machine-read texts. Where a symbol cannot be read for sure, the item says so or \
+is left out.
 """
 
 INTRODUCTIONS = {
     "kim2022": """\
 ## kim2022
 
-The paper has two models of one robot. Eqs. 1-2 use Lagrange multipliers and the manufacturer's \
-data, eqs. 3-29 use virtual work and eleven parameters that a swarm identifies. Both put half of \
-each strut pair at its ends. Both state that z points up and then let gravity act along +z; they \
-hold with z down. Friction enters the torque with a minus, which lets a fit return a friction that \
-drives the robot. The library's models `"euler-lagrange"` and `"virtual-work"` are the mended \
-ones. The length of the struts is not in the paper: ours is an assumption.
+Eqs. 1-2 use Lagrange multipliers, eqs. 3-29 virtual work; both put half of each strut pair at its \
+ends and hold with z down, not up as stated. Corrected, they are `"euler-lagrange"` and \
+`"virtual-work"`; the strut length is our assumption, and friction has the sizes of eq. 36.
 """,
     "falezza2020, falezza2022": """\
 ## falezza2020 and falezza2022
 
-Both papers build on one simplified model, M_KH in 2020 and M_s in 2022: uniform arms, half of the \
-struts' mass at each end. Its matrices do not follow from the constraint that the papers state. \
-The complete model M_f of 2022 takes rods and a generic arm. Its energies are differentiated here \
-to rounding, so that the long printed derivatives need not be transcribed. As printed it cannot be \
-evaluated on the whole move, because the arc cosine of one passive angle gets arguments beyond 1. \
-With every slip mended, M_f is the exact model: the library's `"exact"`.
+The simplified model (M_KH in 2020, M_s in 2022) has uniform arms and half of the struts' mass at \
+each end; its matrices do not follow from the stated constraint. The complete model M_f of 2022 \
+takes rods and a generic arm: its energies are differentiated here to rounding, and corrected it \
+is `"exact"`.
 """,
     "telescopic2022": """\
 ## telescopic2022
 
-The paper adds a telescopic rod to a Delta robot and maps the rod's own Lagrangian dynamics to the \
-drives. The library's `"projected-rod"` keeps the paper's energy by projected angles, which is its \
-idea, with the rest mended; `"exact"` needs no such angles. The mass of the platform is not in the \
-paper: ours is an assumption.
+The paper maps the Lagrangian dynamics of a telescopic rod to the drives. `"projected-rod"` keeps \
+its energy by projected angles and corrects the rest; the platform's mass is our assumption.
 """,
     "gnad2024": """\
 ## gnad2024
 
-The paper's model is right: every body has ten inertial parameters and the torque is linear in \
-them. This is the library's `"rigid"`. What slips is the printed map from the Cholesky factor and \
-the labels of a table, and one identified value is consistent by the criterion without being \
+The model is right: it is the library's `"rigid"`. The slips are in the printed map from the \
+Cholesky factor and in the labels of a table, and one identified value is consistent but not \
 plausible.
 """,
 }
@@ -91,23 +89,23 @@ plausible.
 LADDER = """\
 ## The ladder of models
 
-Each model of the library against the exact one, without friction, on the pick-and-place move and \
-at 5000 seeded random states: platform points uniform in the workspace cylinder of the robot file, \
-velocities uniform in a ball of 3 m/s, accelerations uniform in a ball of 60 m/s^2 (on the 4-DOF \
-robot psi over a turn, up to 20 rad/s and 200 rad/s^2). Figures are in N m; "arms" takes the three \
-arms together. With rho1 = rho2 = 1 `gray-box` is `half-half`, and so is `projected-rod` on a \
-robot without a spindle.
+Each model against the exact one, without friction, in N m over the three arms: on the \
+pick-and-place move and at 5000 seeded random states (platform points uniform in the workspace \
+cylinder, velocities in a ball of 3 m/s, accelerations in a ball of 60 m/s^2; psi over a turn, up \
+to 20 rad/s and 200 rad/s^2). Models with the same figures share a row; `gray-box` has \
+rho1 = rho2 = 1.
 """
 
 COUNTS = """\
 ## Operations
 
-Scalar operations of one evaluation, counted by running the library's own functions on numbers \
-that count. Robot constants are known numbers, so operations between them are free, and so are \
-additions of 0 and multiplications by 0 or 1. "Total" counts the code as it is written, "shared" \
-counts equal subexpressions once. The arms of sipro-d3-1200 stand at 0, 120 and 240 degrees. \
-Below are the counts that falezza2022 gives for its own code.
+Scalar operations of one evaluation, counted by running the library's functions on numbers that \
+count. Operations between robot constants, additions of 0 and multiplications by 0 or 1 are free. \
+"Shared" counts equal subexpressions once. The arms of sipro-d3-1200 are at 0, 120 and 240 degrees.
 """
+
+#: Kinds of operations that share a column.
+COLUMNS = (("add", "sub"), ("mul",), ("div",), ("sqrt", "sin", "cos"))
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ def write_audit(found: Audit, path: str | os.PathLike[str]) -> Path:
         blocks += [_html(block) if isinstance(block, str) else block.html for block in part[1:]]
         sections.append(Section(re.sub("[^a-z0-9]+", "-", title.lower()), title, tuple(blocks)))
     title, _, lead = HEAD.removeprefix("# ").partition("\n")
-    subtitle = "The equations of five papers: as printed, mended, exact"
+    subtitle = "The equations of five papers: as printed, corrected, exact"
     return write_sections(path, title, subtitle, [_html(lead)], sections)
 
 
@@ -164,27 +162,19 @@ def _parts(found: Audit) -> Iterator[list[Block]]:
     three, four = load_robot("sipro-d3-1200"), load_robot("telescopic-delta")
     for paper in found.papers:
         yield _paper(paper)
-    ladders = [
-        ladder(robot, motion, name=name)
-        for robot in (three, four)
-        for name, motion in (
-            ("pick-and-place move", pick_and_place(robot)),
-            ("random states", random_states(robot)),
-        )
-    ]
-    yield [LADDER, *(block for item in ladders for block in _ladder(item))]
+    ladders = [block for robot in (three, four) for block in _ladder(robot)]
+    yield [LADDER, *ladders]
     yield [COUNTS, counts_table(operation_counts(three, four))]
 
 
 def _paper(paper: PaperAudit) -> list[Block]:
     scene = paper.scene
     setting = (
-        f"The robot is `{scene.robot}` on {scene.move}, with up to {number(scene.acceleration)} "
-        f"m/s^2 and a torque of {number(scene.torque_rms_Nm)} N m RMS and "
-        f"{number(scene.torque_peak_Nm)} N m at its peak.\n"
+        f"`{scene.robot}`, {scene.move}: up to {number(scene.acceleration)} m/s^2, torque "
+        f"{number(scene.torque_rms_Nm)} N m RMS, {number(scene.torque_peak_Nm)} N m peak.\n"
     )
     variants = _rows(
-        ("model", "state", "RMS from mended", "peak", "RMS from exact", "peak"),
+        ("model", "state", "RMS from corrected", "peak", "RMS from exact", "peak"),
         (
             (row.model, row.variant, *_cells(row.against_mended), *_cells(row.against_exact))
             for row in paper.variants
@@ -192,7 +182,7 @@ def _paper(paper: PaperAudit) -> list[Block]:
         words=2,
     )
     slips = _rows(
-        ("slip", "where", "printed", "right", "RMS", "peak", "RMS from exact", "peak"),
+        ("slip", "where", "printed", "right", "RMS", "peak"),
         (
             (
                 f"`{item.key}`",
@@ -200,7 +190,6 @@ def _paper(paper: PaperAudit) -> list[Block]:
                 phrase(item.printed),
                 phrase(item.right),
                 *_cells(item.cost),
-                *_cells(item.against_exact),
             )
             for item in paper.items
             if item.cost is not None
@@ -212,8 +201,7 @@ def _paper(paper: PaperAudit) -> list[Block]:
     others = [item for item in paper.items if item.cost is None]
     if others:
         parts += ["What has no torque of its own:\n", _other_slips(others, scene.paper)]
-    parts += ["Figures that belong to them:\n", _figures(paper.items)]
-    parts += ["How they were found, where it is not the slip alone:\n", _hows(paper.items)]
+    parts += ["Figures (printed / right) and how they were found:\n", _figures(paper.items)]
     return parts
 
 
@@ -225,22 +213,35 @@ def _other_slips(items: Iterable[AuditItem], paper: str) -> Rows:
     return _rows(("slip", "where", "printed", "right"), rows, words=4)
 
 
-def _figures(items: Iterable[AuditItem]) -> Rows:
-    rows = (
-        (f"`{item.key}`", fig.name, fig.unit, number(fig.printed), number(fig.right))
-        for item in items
-        for fig in item.figures
-    )
-    return _rows(("slip", "figure", "unit", "printed", "right"), rows, words=3)
-
-
-def _hows(items: Iterable[AuditItem]) -> str:
-    lines = [
-        f"- `{item.key}`: {item.how}."
-        for item in items
-        if not item.how.endswith("with this slip alone")
-    ]
+def _figures(items: Iterable[AuditItem]) -> str:
+    """A line per slip that has figures or was not found by the slip alone."""
+    lines = []
+    for item in items:
+        parts = list(_figure_texts(item.figures))
+        if not item.how.endswith("with this slip alone"):
+            parts.append(item.how)
+        if parts:
+            lines.append(f"- `{item.key}`: {'; '.join(parts)}.")
     return "\n".join(lines) + "\n"
+
+
+def _figure_texts(figures: Sequence[Figure]) -> Iterator[str]:
+    """Name, printed / right and unit; a smallest and a largest figure become a range."""
+    largest = {fig.name: fig for fig in figures}
+    for fig in figures:
+        name, _, kind = fig.name.rpartition(", ")
+        other = largest.get(f"{name}, largest")
+        if other is None or kind not in ("smallest", "largest"):
+            yield f"{fig.name} {number(fig.printed)} / {number(fig.right)} {fig.unit}".rstrip()
+        elif kind == "smallest":
+            pairs = ((fig.printed, other.printed), (fig.right, other.right))
+            yield f"{name} {' / '.join(_range(*pair) for pair in pairs)} {fig.unit}".rstrip()
+        elif f"{name}, smallest" not in largest:
+            yield f"{fig.name} {number(fig.printed)} / {number(fig.right)} {fig.unit}".rstrip()
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "-" if low is None else f"{number(low)} to {number(high)}"
 
 
 def _where(item: AuditItem, paper: str) -> str:
@@ -259,22 +260,23 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], words: int) ->
     return Rows(head, tuple(rows), words)
 
 
-def _ladder(item: Ladder) -> tuple[Block, Block]:
-    axes = tuple(f"axis {axis + 1}" for axis in range(len(item.torque_rms)))
-    torque = (item.torque_rms_arms, *item.torque_rms)
-    rows = [("RMS torque", "", "-", *(number(value) for value in torque))]
-    rows += [
-        (
-            f"`{rung.model}`",
-            rung.source,
-            number(rung.peak_arms),
-            *(number(value) for value in (rung.rms_arms, *rung.rms)),
-        )
-        for rung in item.rungs
-    ]
-    title = f"### {item.robot}, {item.motion}, {item.samples} samples\n"
-    table = _rows(("model", "source", "peak", "RMS, arms", *axes), rows, words=2)
-    return title, table
+def _ladder(robot: Robot) -> tuple[Block, Block]:
+    """A robot's ladder on the move and at random states; models with equal figures share a row."""
+    ladders = (ladder(robot, pick_and_place(robot)), ladder(robot, random_states(robot)))
+    spindle = ("axis 4",) if robot.dof == 4 else ()
+    head = ("move, RMS", "peak", *spindle, "random, RMS", "peak", *spindle)
+    torque = [_ladder_cells(item.torque_rms_arms, None, item.torque_rms) for item in ladders]
+    models: dict[tuple[str, ...], list[str]] = {}
+    for rungs in zip(*(item.rungs for item in ladders), strict=True):
+        cells = [_ladder_cells(rung.rms_arms, rung.peak_arms, rung.rms) for rung in rungs]
+        models.setdefault((*cells[0], *cells[1]), []).append(f"`{rungs[0].model}`")
+    rows = [("RMS torque", *torque[0], *torque[1])]
+    rows += [(", ".join(names), *cells) for cells, names in models.items()]
+    return f"### {robot.name}\n", _rows(("model", *head), rows, words=1)
+
+
+def _ladder_cells(rms: float, peak: float | None, axes: Sequence[float]) -> tuple[str, ...]:
+    return (number(rms), number(peak), *(number(value) for value in axes[3:]))
 
 
 def counts_table(counts: Sequence[Count]) -> Rows:
@@ -282,12 +284,12 @@ def counts_table(counts: Sequence[Count]) -> Rows:
     rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
     rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
     return _rows(
-        ("computation", "from", "+", "-", "x", "/", "sqrt", "sin", "cos", "total", "shared"),
+        ("computation", "from", "+, -", "x", "/", "sqrt, sin, cos", "total", "shared"),
         (
             (
                 name,
                 inputs,
-                *(str(getattr(count, kind)) for kind in KINDS),
+                *(str(sum(getattr(count, kind) for kind in kinds)) for kinds in COLUMNS),
                 number(count.total),
                 shared,
             )
@@ -302,7 +304,7 @@ def _cost_html(paper: PaperAudit) -> str:
     return figure_html(
         "What each slip costs alone",
         cost_figure(paper),
-        "RMS error of torque on the move, against the mended model, on a logarithmic axis. The "
+        "RMS error of torque on the move, against the corrected model, on a logarithmic axis. The "
         "dashed line is the RMS torque itself. A slip without a bar has no torque of its own.",
     )
 

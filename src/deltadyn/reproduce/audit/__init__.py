@@ -1,4 +1,4 @@
-"""The audit: the papers' equations as printed, mended and exact, and what each slip costs."""
+"""The audit: the papers' equations as printed, corrected and exact, and what each slip costs."""
 
 from functools import cache
 

@@ -7,7 +7,7 @@ tau = I thetadd + v - 2 K lambda.
 M_f: [falezza2022] section 3, from its energies (9)-(18) and eqs. 29-30. The long formulas (19)-(28)
 are not transcribed: the energies are differentiated to rounding. Every one of them is a square of
 the rate of a coordinate y(q), so the force on a coordinate is sum w dy/dq_k y'' + dV/dq_k. With all
-slips mended M_f is the exact model of a robot with uniform rods.
+slips corrected M_f is the exact model of a robot with uniform rods.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
 BOTH = "falezza2020, falezza2022"
-HOW = "the mended model with this slip alone"
+HOW = "the corrected model with this slip alone"
 PAYLOAD = 3.8  # kg, as in [falezza2020] section 6
 TORQUE_NOISE = 1.0  # N m, standard deviation in the demonstration of eq. 11
 FORGETTING = 0.99  # the paper gives no value
 
 COMPLETE = "falezza2022"
-HOW_COMPLETE = "the mended M_f with this slip alone"
+HOW_COMPLETE = "the corrected M_f with this slip alone"
 # Mean errors (N m) of M_f and M_s in tables 3-5: trajectories Y1, Y2, Y3, joints 1, 2, 3.
 MEAN_M_F = ((0.63, -2.99, -3.77), (2.41, -1.43, -2.18), (1.46, -3.69, -1.76))
 MEAN_M_S = ((10.17, 5.74, 4.85), (12.13, 7.25, 6.02), (11.01, 4.93, 7.36))
@@ -199,17 +199,17 @@ def arm_angles(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> Fl
 
 
 def simplified_variants(stage: Stage) -> tuple[ModelVariant, ...]:
-    """M_s as printed in both papers, in part mended, and mended."""
+    """M_s as printed in both papers, in part corrected, and corrected."""
     robot, motion = stage.robot, stage.motion
-    mended = simplified_torque(robot, motion)
+    corrected = simplified_torque(robot, motion)
     states = {
         "as printed in falezza2022": ALL_SIMPLE,
         "as printed in falezza2020": ALL_SIMPLE - {SimpleSlip.PLATFORM_GRAVITY},
-        "r and l1 mended alone": LEFT_WITHOUT_RADIUS_AND_LENGTH,
-        "mended": frozenset(),
+        "r and l1 corrected alone": LEFT_WITHOUT_RADIUS_AND_LENGTH,
+        "corrected": frozenset(),
     }
     return tuple(
-        variant(BOTH, "M_s", name, simplified_torque(robot, motion, slips), mended, stage.exact)
+        variant(BOTH, "M_s", name, simplified_torque(robot, motion, slips), corrected, stage.exact)
         for name, slips in states.items()
     )
 
@@ -238,7 +238,7 @@ def _angle_items(stage: Stage) -> list[AuditItem]:
     def torque(slips: frozenset[AngleSlip]) -> FloatArray:
         return simplified_torque(robot, motion, angles=arm_angles(robot, motion, slips))
 
-    how = "M_s mended, at the arm angles that the slip gives (rates as they are)"
+    how = "corrected M_s at the arm angles of the slip, with the right rates"
     items = slip_items(AngleSlip, torque, stage.exact, how)
     out = []
     for slip, item in zip(AngleSlip, items, strict=True):
@@ -250,7 +250,7 @@ def _angle_items(stage: Stage) -> list[AuditItem]:
 
 
 def _part_item(stage: Stage) -> AuditItem:
-    """What is left where only the signs of r and the terms with l1 are mended."""
+    """What is left where only the signs of r and the terms with l1 are corrected."""
     robot, left = stage.robot, LEFT_WITHOUT_RADIUS_AND_LENGTH
     torque = simplified_torque(robot, stage.motion, left)
     states = random_states(robot)
@@ -259,9 +259,9 @@ def _part_item(stage: Stage) -> AuditItem:
         "PART_MENDED",
         BOTH,
         "4-5",
-        "A partial repair: r and l1 mended, which makes A right, the rest as printed",
-        "the signs of z in k_ii, of the arm's weight and of g count as much",
-        "the three slips that are left, together; beside it at 5000 random states",
+        "Only r and l1 corrected, which makes A right",
+        "also the signs of z in k_ii, of the arm's weight and of g",
+        "the three remaining slips together",
         Cost.of(torque, simplified_torque(robot, stage.motion)),
         Cost.of(torque, stage.exact),
         (
@@ -274,19 +274,19 @@ def _part_item(stage: Stage) -> AuditItem:
 def _one_rod_item(stage: Stage) -> AuditItem:
     """M_KH counts one rod as m2, M_s the pair: what it costs to take the one for the other."""
     robot, motion = stage.robot, stage.motion
-    mended = simplified_torque(robot, motion)
+    corrected = simplified_torque(robot, motion)
     mistaken = simplified_torque(robot, motion, strut_mass=2 * numbers(robot).m2)
-    same = np.abs(mended - inverse_dynamics(robot, motion, "half-half", friction=False)).max()
+    same = np.abs(corrected - inverse_dynamics(robot, motion, "half-half", friction=False)).max()
     return AuditItem(
         "ONE_ROD",
         BOTH,
         "4-5",
         "M_KH has m0 + 3 m2 and m1/3 + m2, M_s has m0 + 3 m2/2 and m1/3 + m2/2",
         "one model: m2 is one rod in 2020 and the pair in 2022",
-        "the pair's mass entered into the equations of 2020",
-        Cost.of(mistaken, mended),
+        "the pair's mass in the equations of 2020",
+        Cost.of(mistaken, corrected),
         Cost.of(mistaken, stage.exact),
-        (Figure("mended M_s from the half-half model, peak", None, float(same), "N m"),),
+        (Figure("corrected M_s from half-half, peak", None, float(same), "N m"),),
     )
 
 
@@ -327,8 +327,8 @@ def _recursion_item(stage: Stage) -> AuditItem:
         "A minus before the gain; a 3x3 matrix for one mass; the gain of step k + 1 on the data of "
         "step k",
         "a plus, one mass, gain and data of the same step",
-        f"{PAYLOAD} kg at the end of the move with torque noise of {TORQUE_NOISE:g} N m and "
-        f"forgetting {FORGETTING}; steps are matched throughout",
+        f"{PAYLOAD} kg at the end of the move, torque noise of {TORQUE_NOISE:g} N m, "
+        f"forgetting {FORGETTING}, steps matched",
         figures=(
             Figure("largest entry of the estimate", float(np.abs(wild).max()), one, "kg"),
             Figure("largest entry off the diagonal, plus sign", beside, 0.0, "kg"),
@@ -354,7 +354,7 @@ def _pairing_item(stage: Stage) -> AuditItem:
         "4.2",
         "The columns are [rate, sign], their coefficients [f_c, f_v]",
         "[f_v, f_c]",
-        "the friction of abb-irb360-6-1600 fitted and entered into eq. 8 under these names",
+        "the friction of abb-irb360-6-1600 under these names in eq. 8",
         Cost.of(swapped, right),
         Cost.of(swapped, right),
     )
@@ -367,13 +367,13 @@ class CompleteSlip(Slip):
     """Slips of section 3: the first seven in the energies, the rest in their derivatives."""
 
     CONSTRAINT = Note(
-        COMPLETE, "29", "A and K as in eqs. 4-5, with the same slips", "A and K as mended there"
+        COMPLETE, "29", "A and K as in eqs. 4-5, with the same slips", "A and K as corrected there"
     )
     ANGLES = Note(
         COMPLETE,
         "12",
-        "Passive angles as arc cosines of products of projections that are not unit vectors, "
-        "for all arms on one plane, and without a sign.",
+        "Passive angles as arc cosines of projections that are not unit vectors, on one plane for "
+        "all arms, without a sign.",
         "Swing and sway of the strut in the arm's own axes.",
     )
     ANGLE_HEIGHT = Note(
@@ -515,20 +515,20 @@ def complete_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) 
 
 
 def complete_variants(stage: Stage) -> tuple[ModelVariant, ...]:
-    """M_f as its energies and as its printed derivatives have it, in part mended, and mended."""
-    mended = complete_torque(stage.robot, stage.motion)
+    """M_f by its energies and by its printed derivatives, in part corrected, and corrected."""
+    corrected = complete_torque(stage.robot, stage.motion)
     printed = (IN_ENERGIES | IN_DERIVATIVES) - {CompleteSlip.HEIGHT}  # dV/dtheta has the right sign
     states = {
         "energies as printed": IN_ENERGIES,
         "energies and eqs. 19 and dV as printed": printed,
-        "energies, A, K and the height in n_i mended": IN_ENERGIES - SINGULAR,
-        "energies, these and the angles mended": IN_ENERGIES - SINGULAR - {CompleteSlip.ANGLES},
-        "mended": frozenset[CompleteSlip](),
+        "energies, A, K and the height in n_i corrected": IN_ENERGIES - SINGULAR,
+        "energies, these and the angles corrected": IN_ENERGIES - SINGULAR - {CompleteSlip.ANGLES},
+        "corrected": frozenset[CompleteSlip](),
     }
     out = []
     for name, slips in states.items():
         torque = complete_torque(stage.robot, stage.motion, slips)
-        out.append(variant(COMPLETE, "M_f", name, torque, mended, stage.exact))
+        out.append(variant(COMPLETE, "M_f", name, torque, corrected, stage.exact))
     return tuple(out)
 
 
@@ -548,7 +548,7 @@ def complete_items(stage: Stage) -> list[AuditItem]:
 
 
 def _angle_figures(stage: Stage) -> tuple[Figure, ...]:
-    """How far the angles of eq. 12, with the height in n_i mended, are from swing and sway."""
+    """How far the angles of eq. 12, with the height in n_i corrected, are from swing and sway."""
     robot, motion = stage.robot, stage.motion
     par, right = numbers(robot), strut_angles(robot, motion)
     found = np.array(
@@ -578,7 +578,7 @@ def _angle_height_item(stage: Stage) -> AuditItem:
     slips = frozenset({CompleteSlip.ANGLES, CompleteSlip.ANGLE_HEIGHT})
     torque = complete_torque(stage.robot, stage.motion, slips)
     cost, slip = Cost.of(torque, stage.exact), CompleteSlip.ANGLE_HEIGHT
-    how = "the mended M_f with eq. 12 as printed, where its arc cosines exist"
+    how = "M_f with eq. 12 as printed, where its arc cosines exist"
     share = Figure("samples at which the angles exist", cost.share, 1.0, "of all")
     return slip_item(slip, how, cost, cost, (share,))
 
@@ -596,9 +596,9 @@ def _mean_item(stage: Stage) -> AuditItem:
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
     rows = (
-        ("mean shift in tables 3-5 and of the exact model on the move", published, shift),
-        ("mean shift on the move with HEIGHT alone", slipped[0], None),
-        ("mean shift on the move with all but CONSTRAINT, ANGLE_HEIGHT", slipped[1], None),
+        ("mean shift in tables 3-5 / exact on the move", published, shift),
+        ("with HEIGHT alone", slipped[0], None),
+        ("with all but CONSTRAINT, ANGLE_HEIGHT", slipped[1], None),
     )
     figures = [
         Figure(f"{name}, {kind}", float(choose(first)), _chosen(choose, second), "N m")
@@ -610,10 +610,9 @@ def _mean_item(stage: Stage) -> AuditItem:
         COMPLETE,
         "tables 3-5",
         "M_f shifts the mean torque of every joint against M_s",
-        "right rods shift nothing at rest, for half of their weight is at each end, and a right "
-        "arm little; the weight with the wrong sign (HEIGHT) shifts by nearly as much as the "
-        "tables",
-        "torque of M_f less that of M_s, mean per joint; at rest at 5000 points of the workspace",
+        "right rods shift nothing at rest and a right arm little; the wrong sign of the weight "
+        "(HEIGHT) shifts nearly as much as the tables",
+        "torque of M_f less that of M_s, mean per joint; at rest at 5000 points",
         figures=(
             *figures,
             Figure("change at rest, largest", None, float(np.abs(static).max()), "N m"),
@@ -634,7 +633,7 @@ def _compact_item(stage: Stage) -> AuditItem:
         "remark 1",
         "The complete model has no form B(q) qdd + C(q, qd) qd + g(q) in the actuated joints.",
         "It has: a thin rod's energy needs the velocities of its ends, no passive angle.",
-        "M qdd + C qd + g of the exact model against its torque",
+        "M qdd + C qd + g of the exact model from its torque",
         figures=(Figure("largest difference", None, float(np.abs(rest).max()), "N m"),),
     )
 

@@ -129,14 +129,14 @@ def audit_gnad2024() -> PaperAudit:
             "table I",
             "The arm's first moment as m c_y, the telescope's as m c_x.",
             "m c_x and m c_z, as its section VI says: the moments labelled so do not enter.",
-            "the moments read by their labels, that is without effect",
+            "the moments read by their labels, so without effect",
             Cost.of(part(unread), full),
             Cost.of(part(unread), scenery.exact),
         ),
     )
     variants = (
         variant(PAPER, "rigid, table I", "as printed", part(unread), full, scenery.exact),
-        variant(PAPER, "rigid, table I", "mended", full, full, scenery.exact),
+        variant(PAPER, "rigid, table I", "corrected", full, full, scenery.exact),
     )
     return PaperAudit(scenery.scene, variants, items)
 
@@ -160,8 +160,8 @@ def _map_item(
         "Nine entries can be read: Theta_zz is missing and Theta_yy has s12^2 for s23^2.",
         "Theta_yy: s13^2 + s23^2 + e^(2 d1) + e^(2 d3); Theta_zz: s12^2 + e^(2 d1) + e^(2 d2). "
         "Without products of inertia (eq. 16) Theta_yy is right.",
-        f"U^T U in numbers; the strut of table I in a frame turned by {TURN_DEG:g} deg about x and "
-        f"y; cost is that of Theta_yy; {RANDOM_BODIES} random bodies",
+        f"the strut of table I in a frame turned by {TURN_DEG:g} deg about x and y; cost is that "
+        f"of Theta_yy; {RANDOM_BODIES} random bodies",
         Cost.of(yy, full),
         Cost.of(yy, scenery.exact),
         (
@@ -203,10 +203,9 @@ def _gyration_item(scenery: Stage, slim: FloatArray, full: FloatArray) -> AuditI
         "table I",
         "Theta_xx of the strut and Theta_zz of the telescope's lower part as identified: "
         "consistent by the paper's criterion.",
-        "A thin strut has next to nothing, and no mass of the telescope's tube is nearer to its "
-        "axis than its bore: bound a body by its hull, not by consistency alone.",
-        "radius of gyration about the strut's axis; cost is the torque of Theta_xx beyond that of "
-        "the tube in 'RG geom'",
+        "A thin strut has next to nothing, and no mass of a tube is nearer to its axis than its "
+        "bore: bound a body by its hull.",
+        "cost is the torque of Theta_xx beyond that of the tube in 'RG geom'",
         Cost.of(full, slim),
         Cost.of(full, scenery.exact),
         (

@@ -4,11 +4,11 @@ With them a Lagrangian is differentiated to rounding: for T = 1/2 sum w (dy/dt)^
 y(q) with constant weights, the force on q_k is sum w dy/dq_k y'' (Lagrange's equations).
 """
 
-# Why not differences of values: the audit says that the mended M_f is the exact model to 1e-10 N m
-# and that M_f as printed errs by 15,425 N m RMS, near where an arc cosine leaves its domain. Fourth
-# order differences with steps of 0.1 to 3 ms leave 3e-10 to 2e-7 and give 105 to 15,377. Complex
-# steps have no arc tangent of two numbers in NumPy and give first derivatives alone. CasADi and JAX
-# would do it and are no core dependencies, while `deltadyn reproduce audit` is in the wheel.
+# Why not differences of values: the audit says that the corrected M_f is the exact model to 1e-10
+# N m and that M_f as printed errs by 15,425 N m RMS, near where an arc cosine leaves its domain.
+# Fourth order differences with steps of 0.1 to 3 ms leave 3e-10 to 2e-7 and give 105 to 15,377.
+# Complex steps have no arc tangent of two numbers in NumPy and give first derivatives alone. CasADi
+# and JAX would do it and are no core dependencies; `deltadyn reproduce audit` is in the wheel.
 
 from __future__ import annotations
 

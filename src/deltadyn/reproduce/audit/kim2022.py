@@ -31,7 +31,7 @@ from deltadyn.reproduce.ladder import random_states
 from deltadyn.robot import Robot
 
 PAPER = "kim2022"
-HOW = "the mended model with this slip alone"
+HOW = "the corrected model with this slip alone"
 
 # Identified values of eq. 36.
 PLATFORM_MASS, ARM_GRAVITY_TORQUE = 4.3963, 5.3480  # kg, N m
@@ -154,7 +154,7 @@ def audit_kim2022() -> PaperAudit:
     lagrange_items[1] = replace(lagrange_items[1], figures=(_arm_figure(robot),))
     items = [
         *lagrange_items,
-        *slip_items(WorkSlip, work, rubbed, HOW + ", with the sizes of eq. 36 as friction"),
+        *slip_items(WorkSlip, work, rubbed, HOW),
         _values_item(robot),
         _energy_item(scenery),
         _regression_item(robot),
@@ -169,14 +169,14 @@ def _variants(
 ) -> tuple[ModelVariant, ...]:
     robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
     out = []
-    mended = lagrange_torque(robot, motion)
-    for name, ones in (("as printed", frozenset(LagrangeSlip)), ("mended", frozenset())):
+    corrected = lagrange_torque(robot, motion)
+    for name, ones in (("as printed", frozenset(LagrangeSlip)), ("corrected", frozenset())):
         torque = lagrange_torque(robot, motion, ones)
-        out.append(variant(PAPER, "Euler-Lagrange (1)-(2)", name, torque, mended, exact))
-    mended = work_torque(robot, motion, frozenset(), friction)
-    for name, slips in (("as printed", frozenset(WorkSlip)), ("mended", frozenset())):
+        out.append(variant(PAPER, "Euler-Lagrange (1)-(2)", name, torque, corrected, exact))
+    corrected = work_torque(robot, motion, frozenset(), friction)
+    for name, slips in (("as printed", frozenset(WorkSlip)), ("corrected", frozenset())):
         torque = work_torque(robot, motion, slips, friction)
-        out.append(variant(PAPER, "virtual work (3)-(25)", name, torque, mended, rubbed))
+        out.append(variant(PAPER, "virtual work (3)-(25)", name, torque, corrected, rubbed))
     return tuple(out)
 
 
@@ -199,9 +199,8 @@ def _values_item(robot: Robot) -> AuditItem:
         PAPER,
         "5, 7 and 36",
         "I_A = m_A L1^2 and T_g = m_A g L1, called approximate.",
-        "Inertia and weight of the arm with its COM and the rotor; the paper's own identified T_g "
-        "and mean inertia are nearer to these.",
-        "table 1 of the paper; identified: "
+        "With the arm's COM and the rotor; the paper's identified values are nearer to these.",
+        "from table 1; identified: "
         f"I {min(ARM_INERTIA):g} to {max(ARM_INERTIA):g} kg m^2, T_g {ARM_GRAVITY_TORQUE:g} N m",
         figures=(
             Figure("I_A", equivalent * L1**2, inertia, "kg m^2"),
@@ -225,7 +224,7 @@ def _energy_item(scenery: Stage) -> AuditItem:
         "22 and 36",
         "Positive viscous and negative Coulomb coefficients under a minus sign.",
         "Both positive under a plus: as identified, viscous friction feeds energy in.",
-        "power of the friction terms of eq. 36 on the move; positive is lost by the drives",
+        "by eq. 36 on the move; positive is lost by the drives",
         figures=(
             Figure("work of the viscous term", work[0], -work[0], "J"),
             Figure("work of the Coulomb term", work[1], work[1], "J"),
@@ -274,12 +273,10 @@ def _regression_item(robot: Robot) -> AuditItem:
         "MULTIPLIERS_AS_CONSTANTS",
         PAPER,
         "37-38",
-        "The multipliers, which vary with time, are parameters of a linear regression, friction "
-        "is left out, and theta_5 lacks g: its least-squares fits are handicapped by their model.",
-        "The same least squares on the 11 columns of eqs. 26-30.",
-        "both fitted to torques of the exact model with friction at 2000 random states of "
-        f"{whole:.3g} N m RMS; cost is what eqs. 37-38 leave, the other figure what the 11 "
-        "columns leave",
+        "Multipliers, which vary with time, as parameters of a linear regression without friction; "
+        "theta_5 lacks g.",
+        "Least squares on the 11 columns of eqs. 26-30.",
+        f"fitted to the exact model with friction at 2000 random states of {whole:.3g} N m RMS",
         left[0],
         left[0],
         (
@@ -302,7 +299,7 @@ def _fitness_item(scenery: Stage) -> AuditItem:
         PAPER,
         "41",
         "The error is divided by the range of the predicted torque.",
-        "By the range of the measured torque: else a model that predicts too much is rewarded.",
+        "By that of the measured torque: else predicting too much is rewarded.",
         "joint 1, a prediction of twice the torque",
         figures=(
             Figure(
@@ -321,8 +318,8 @@ def _voltage_item(scenery: Stage) -> AuditItem:
         "VOLTAGE_SQUARED",
         PAPER,
         "section 2",
-        "The measured torque is the square of the voltage, which has no sign.",
-        "A servo drive's torque follows its current, with its sign.",
+        "The torque is the square of the voltage, which has no sign.",
+        "It follows the current, with its sign.",
         "share of the move in which the drives' torque is negative",
         figures=(Figure("samples and joints without a real voltage", negative, 0.0, "of all"),),
     )

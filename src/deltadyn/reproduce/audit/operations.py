@@ -190,7 +190,7 @@ def exact_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
 
 
 def simplified_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
-    """[falezza2022] eqs. 4-5, mended, from p, pdd, theta, thetadd."""
+    """[falezza2022] eqs. 4-5, corrected, from p, pdd, theta, thetadd."""
     free = Tape(shared=True)
     c, s, _, qdd = _arms(free, robot, *_inputs(free, state))
     theta = [tape.variable(math.atan2(s[i].value, c[i].value)) for i in range(3)]

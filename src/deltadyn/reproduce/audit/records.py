@@ -97,7 +97,7 @@ class AuditItem:
 
 @dataclass(frozen=True)
 class ModelVariant:
-    """A model of a paper in one state of repair, against its mended form and the exact model."""
+    """A model of a paper in one state of repair, against its corrected form and the exact model."""
 
     paper: str
     model: str
@@ -196,11 +196,11 @@ def slip_items(
     how: str,
 ) -> list[AuditItem]:
     """One item per slip: the model with that slip alone against itself without it, and exact."""
-    mended = torque(frozenset())
+    corrected = torque(frozenset())
     items = []
     for slip in slips:
         alone = torque(frozenset({slip}))
-        items.append(slip_item(slip, how, Cost.of(alone, mended), Cost.of(alone, exact)))
+        items.append(slip_item(slip, how, Cost.of(alone, corrected), Cost.of(alone, exact)))
     return items
 
 
@@ -214,10 +214,10 @@ def slip_item(
 
 
 def variant(
-    paper: str, model: str, name: str, torque: FloatArray, mended: FloatArray, exact: FloatArray
+    paper: str, model: str, name: str, torque: FloatArray, corrected: FloatArray, exact: FloatArray
 ) -> ModelVariant:
     """A model in one state of repair, compared."""
-    return ModelVariant(paper, model, name, Cost.of(torque, mended), Cost.of(torque, exact))
+    return ModelVariant(paper, model, name, Cost.of(torque, corrected), Cost.of(torque, exact))
 
 
 def number(value: float | None) -> str:

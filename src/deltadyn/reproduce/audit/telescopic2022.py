@@ -39,7 +39,7 @@ from deltadyn.reproduce.audit.records import (
 from deltadyn.robot import Robot
 
 PAPER = "telescopic2022"
-HOW = "the mended model with this slip alone"
+HOW = "the corrected model with this slip alone"
 
 # Table 2 and the arm of the experiment (table 1).
 ARM_MASS, ROD_MASS, LEG_INERTIA, ARM_LENGTH = 0.524, 0.433, 0.0886, 0.385  # kg, kg, kg m^2, m
@@ -81,8 +81,7 @@ class RodSlip(Slip):
     LEG_GRAVITY = Note(
         PAPER,
         "38-41",
-        "The legs' and the platform's weight along +z, in a frame where the platform works at "
-        "z = -0.8 m; the equations hold with z down.",
+        "The legs' and the platform's weight along +z, though the platform works at z = -0.8 m.",
         "Along -z.",
     )
     LEG_ANGLE = Note(
@@ -191,7 +190,7 @@ def audit_telescopic2022() -> PaperAudit:
     def torque(slips: frozenset[RodSlip]) -> FloatArray:
         return whole_torque(robot, motion, slips)
 
-    mended, everything = torque(frozenset()), frozenset(RodSlip)
+    corrected, everything = torque(frozenset()), frozenset(RodSlip)
     in_rods = frozenset(
         {
             RodSlip.PARALLEL_AXIS,
@@ -204,10 +203,10 @@ def audit_telescopic2022() -> PaperAudit:
         "as printed": everything - {RodSlip.LEG_ANGLE},  # with the angle of eqs. 6-14
         "rods as printed": in_rods,
         "rods, projected rates alone": frozenset({RodSlip.PROJECTED_RATES}),
-        "mended": frozenset[RodSlip](),
+        "corrected": frozenset[RodSlip](),
     }
     variants = tuple(
-        variant(PAPER, "legs and rods (40)", name, torque(slips), mended, exact)
+        variant(PAPER, "legs and rods (40)", name, torque(slips), corrected, exact)
         for name, slips in states.items()
     )
     items = slip_items(RodSlip, torque, exact, HOW)
@@ -281,9 +280,8 @@ def _polar_item() -> AuditItem:
         PAPER,
         "20, J_t1",
         "l sin(theta) sin(phi) in the last column.",
-        "-l sin(theta) sin(phi), as in eq. 19: as printed the matrix is also singular at "
-        "phi = 45 deg, where the rod is not.",
-        "determinants; the paper goes on with its other coordinates, so no torque is affected",
+        "-l sin(theta) sin(phi), as in eq. 19: as printed it is also singular at phi = 45 deg.",
+        "the paper goes on with other coordinates, so no torque is affected",
         figures=(
             Figure("determinant over the right one, phi = 30 deg", float(ratio[0]), 1.0, ""),
             Figure("at phi = 45 deg", float(np.round(ratio[1], 12)), 1.0, ""),
@@ -301,7 +299,7 @@ def _friction_item(scenery: Stage) -> AuditItem:
         "42 and table 2",
         "f_c on the rate and f_v on its sign.",
         "f_v on the rate and f_c on its sign, if table 2 means what the names say.",
-        "friction with the values of table 2, by eq. 42 and by the names",
+        "with the values of table 2",
         Cost.of(swapped, right),
         Cost.of(swapped, right),
     )
@@ -314,8 +312,8 @@ def _rotor_item() -> AuditItem:
         PAPER,
         "36 and table 2",
         "Identified masses and I_u do not fit together: the rotor's inertia is negative.",
-        "A rotor's inertia is above 0: bound the fit. (The rods' identified masses are those of "
-        "the simulation to the last digit.)",
+        "Bound the fit above 0. (The rods' identified masses are those of the simulation to the "
+        "last digit.)",
         "I_m = I_u - m_a a^2/3 - m_b a^2 with tables 1 and 2",
         figures=(Figure("rotor inertia", LEG_INERTIA - arm, None, "kg m^2"),),
     )
@@ -334,8 +332,8 @@ def _legs_item(scenery: Stage) -> AuditItem:
         "35-37",
         "The lower arms' mass in their joints: half of the pair at each end.",
         "Rods: a third at each end and a sixth between the ends' velocities.",
-        "the model with all slips mended; this is its assumption, not a slip",
+        "the corrected model: this is its assumption, not a slip",
         cost,
         cost,
-        (Figure("mended with eqs. 27-28, from model 'projected-rod'", None, same, "N m"),),
+        (Figure("corrected with eqs. 27-28, from 'projected-rod'", None, same, "N m"),),
     )
