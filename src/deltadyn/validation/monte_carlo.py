@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.components import FrictionTerms, friction_terms
+from deltadyn.backends.components import FrictionTerms, friction_terms, packed_torque
 from deltadyn.backends.packed import packed_parameters, packing
-from deltadyn.backends.packed_model import packed_torque
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
