@@ -23,13 +23,12 @@ from benchmarks.gpu_parts import (
     states,
     worst,
 )
-from deltadyn.backends.packed import packed_parameters
-from deltadyn.backends.packed_model import (
+from deltadyn.backends.components import (
     packed_acceleration,
-    packed_joint_torque,
     packed_torque,
     torque_components,
 )
+from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -153,7 +152,7 @@ def forward_rows(dof: int, count: int) -> list[Row]:
     robot = load_robot(ROBOTS[dof])
     par = jnp.asarray(packed_parameters(robot))
     q, qd, qdd = joint_states(robot, count)
-    tau = jax.jit(partial(packed_joint_torque, friction=False))(par, q, qd, qdd)
+    tau = jax.jit(partial(packed_torque, friction=False))(par, q=q, qd=qd, qdd=qdd)
     function = jax.jit(partial(packed_acceleration, friction=False))
     given = (par, q, qd, tau)
     numbers = packed_parameters(robot)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.components import packed_torque
 from deltadyn.backends.packed import packed_parameters
-from deltadyn.backends.packed_model import packed_torque
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion.motion import Motion

@@ -55,10 +55,44 @@ def kinematics_models() -> list[Model]:
     three = tuple((name, 3) for name in ("p", "pd", "pdd"))
     joints = tuple((name, 3) for name in ("q", "qd", "qdd"))
     return [
+        *(model for dof in (3, 4) for model in _state_rows(dof)),
         Model("inverse_kinematics", three[:1], ARMS, _inverse_kinematics),
         Model("forward_kinematics", joints[:1], three[:1], _forward_kinematics, angles=(0, 3)),
         Model("platform_state", three, (*ARMS, ("qd", 3), ("qdd", 3)), _platform_state),
         Model("joint_state", joints, (*ARMS, *three), _joint_state, angles=(0, 3)),
+    ]
+
+
+def _state_rows(dof: int) -> list[Model]:
+    """A whole state in one row: the inputs of `state_torque`, with an external force of zero.
+
+    Of one sample all is then in one array, of which nothing but the array itself has to be made.
+    """
+    row, nothing = (("state", 6 + 6 * dof),), (0.0,) * dof
+
+    def of_platform(par: Symbols, groups: Groups) -> list[Any]:
+        p, pd, pdd = groups
+        c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
+        return [*c, *s, *qd, *qdd, *p, *pd, *pdd, *nothing]
+
+    def of_joints(par: Symbols, groups: Groups) -> list[Any]:
+        q, qd, qdd, cos, sin = groups
+        c, s = cos[:3], sin[:3]
+        p = (*point(Namespace(), par, c, s), *q[3:])
+        return [
+            *c,
+            *s,
+            *qd,
+            *qdd,
+            *p,
+            *(x for r in platform_rates(par, c, s, p, qd, qdd) for x in r),
+            *nothing,
+        ]
+
+    platform, joints = groups_of(dof, "p", "pd", "pdd"), groups_of(dof, "q", "qd", "qdd")
+    return [
+        Model(f"platform_row_{dof}", platform, row, of_platform),
+        Model(f"joint_row_{dof}", joints, row, of_joints, angles=(0, dof)),
     ]
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 #: Old name and new name, both below `deltadyn`: what documentation and examples of 0.1 import.
 MOVED = {
+    "backends.packed_model": "backends.components",
     "catalogue": "robot.catalogue",
     "identification.band": "recording.prepare.band",
     "identification.data": "recording.prepare.data",

@@ -64,6 +64,8 @@ def _ways(
     """How an object comes apart, and how it is put together again, without its constructor."""
 
     def flatten(value: Any) -> Any:
+        for name in getattr(value, "__dataclass_fields__", ()):
+            getattr(value, name)  # made now where it was left for later
         children = tuple(vars(value).get(name) for name in arrays)
         return children, tuple(getattr(value, name) for name in fixed)
 

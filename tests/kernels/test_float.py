@@ -95,6 +95,8 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
         "inverse_kinematics": platform[:1],
         "forward_kinematics": joints[:1],
         "platform_state": platform,
+        "platform_row": platform,
+        "joint_row": joints,
         "joint_state": joints,
         "state_torque": [*arms, *joints[1:], *platform, wrench],
         "platform_torque": platform,

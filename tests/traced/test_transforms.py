@@ -12,14 +12,14 @@ from tests.traced.cases import circle, close, jax, jnp, rubbing
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.layout import COUNT, PLACES
-from deltadyn.backends.packed import packed_places, packing
-from deltadyn.backends.packed_model import (
+from deltadyn.backends.components import (
     packed_acceleration,
     packed_joint_torque,
     packed_torque,
     torque_components,
 )
+from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.packed import packed_places, packing
 from deltadyn.dynamics import FrictionTerms, packed_parameters
 from deltadyn.errors import InputError
 
@@ -32,6 +32,47 @@ def differences(function: Any, x: FloatArray, step: float) -> FloatArray:
     moves = step * np.eye(x.size).reshape(x.size, *x.shape)
     both = [(function(x + move), function(x - move)) for move in moves]
     return np.array([(a - b) / (2 * step) for a, b in both]).reshape(x.shape)
+
+
+def joint_torque(par: Any, q: Any, qd: Any, qdd: Any) -> Any:
+    """Torques of a joint motion."""
+    return packed_torque(par, q=q, qd=qd, qdd=qdd)
+
+
+def test_the_old_name_warns_and_gives_the_same() -> None:
+    robot = make_robot(3, True)
+    state, par = make_states(robot, 5), packed_parameters(robot)
+    motion = (state.q, state.qd, state.qdd)
+    with pytest.warns(DeprecationWarning, match="packed_joint_torque is packed_torque"):
+        old = packed_joint_torque(par, *motion)
+    np.testing.assert_array_equal(old, joint_torque(par, *motion))
+
+
+def test_a_motion_is_of_the_platform_or_of_the_joints() -> None:
+    robot = make_robot(3, True)
+    state, par = make_states(robot, 5), packed_parameters(robot)
+    with pytest.raises(InputError, match="p, pd, pdd or q, qd, qdd"):
+        packed_torque(par, state.p, state.pd, state.pdd, q=state.q)
+    with pytest.raises(InputError, match="p, pd, pdd or q, qd, qdd"):
+        packed_torque(par, state.p, state.pd)
+
+
+def test_a_torque_alone_needs_no_rows_of_a_state() -> None:
+    """The state's other arrays are not made: no more work than for components alone."""
+    robot = make_robot(3, True)
+    state = make_states(robot, 64)
+
+    def torque(p: Any, pd: Any, pdd: Any) -> Any:
+        return dd.inverse_dynamics(robot, dd.State.from_platform(robot, p, pd, pdd))
+
+    def lean(p: Any, pd: Any, pdd: Any) -> Any:
+        parts = (tuple(x[:, k] for k in range(3)) for x in (p, pd, pdd))
+        return torque_components(tuple(packed_parameters(robot).tolist()), *parts)
+
+    motion = [jnp(x) for x in (state.p, state.pd, state.pdd)]
+    work = [jax().jit(way).lower(*motion).compile().cost_analysis() for way in (torque, lean)]
+    assert work[0]["flops"] < 1.5 * work[1]["flops"]  # the rest puts axes side by side
+    close(jax().jit(torque)(*motion), dd.inverse_dynamics(robot, state))
 
 
 def test_jit_takes_and_returns_states() -> None:
@@ -119,10 +160,10 @@ def test_vmap_over_robots() -> None:
     motion = (state.q[0], state.qd[0], state.qdd[0])
     par = np.stack([packed_parameters(robot) for robot in robots])
     known = [dd.inverse_dynamics(r, dd.State.from_joints(r, *motion)) for r in robots]
-    ours = jax().vmap(packed_joint_torque, in_axes=(0, None, None, None))(jnp(par), *motion)
+    ours = jax().vmap(joint_torque, in_axes=(0, None, None, None))(jnp(par), *motion)
     close(ours, np.stack(known))
-    close(packed_joint_torque(jnp(par), *motion), np.stack(known))
-    np.testing.assert_allclose(packed_joint_torque(par, *motion), np.stack(known), rtol=1e-11)
+    close(joint_torque(jnp(par), *motion), np.stack(known))
+    np.testing.assert_allclose(joint_torque(par, *motion), np.stack(known), rtol=1e-11)
     back = packed_acceleration(jnp(par), *motion[:2], ours)
     close(back, np.tile(motion[2], (4, 1)), 1e-11)
 

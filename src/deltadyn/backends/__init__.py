@@ -4,14 +4,20 @@ The extension is optional. Where it is not built, or DELTADYN_KERNELS=off is in 
 the callers of this module take their NumPy path, which gives the same results.
 """
 
-from deltadyn.backends.direct import (
+from deltadyn.backends.loader import (
+    SWITCH,
+    available,
     equations_of_motion,
+    fits,
     forward_dynamics,
     inverse_dynamics_joints,
     inverse_dynamics_platform,
     payload_torque,
+    run,
+    status,
+    switched_off,
+    threads,
 )
-from deltadyn.backends.loader import SWITCH, available, fits, run, status, switched_off, threads
 from deltadyn.backends.loader import _loaded as _loaded
 
 __all__ = [

@@ -45,6 +45,38 @@ Modes = tuple[int, int, int]
 OUT: Modes = (1, 1, 1)
 
 
+class StateParts(NamedTuple):
+    """A state under a trace: components (N,) of every quantity, put side by side when asked for.
+
+    What is computed from the state reads the components. Arrays (N, dof) in between would be made
+    in full, row by row, although nobody looks at them.
+    """
+
+    cos_q: tuple[Array, ...]
+    sin_q: tuple[Array, ...]
+    qd: tuple[Array, ...]
+    qdd: tuple[Array, ...]
+    p: tuple[Array, ...]
+    pd: tuple[Array, ...]
+    pdd: tuple[Array, ...]
+
+    def array(self, name: str) -> Array:
+        """One quantity (N, dof) or (N, 3)."""
+        return joined(getattr(self, name))[0]
+
+
+def platform_parts(
+    robot: Robot, p: Array, pd: Array | None, pdd: Array | None, modes: Modes
+) -> tuple[StateParts, dict[str, Any]]:
+    """The components of a platform motion under a trace, and the fields that are known at once."""
+    dtype = common_float(p, pd, pdd)
+    points, single = rows(p, robot.dof, "p", dtype=dtype)
+    given = points, _rates(pd, points, "pd"), _rates(pdd, points, "pdd")
+    c, s, qd, qdd = _platform_groups(split(_par(robot, dtype, modes)), *map(split, given))
+    known = dict(zip(("p", "pd", "pdd"), given, strict=True), single=single)
+    return StateParts(c, s, qd, qdd, *map(split, given)), known
+
+
 def inverse_kinematics(robot: Robot, p: Array, modes: Modes) -> FloatArray:
     """q (N, dof) or (dof,) of platform positions p, in rad."""
     points, single = rows(p, robot.dof, "p")
@@ -166,10 +198,14 @@ def _jacobian_rate(par: Array, p: Array, pd: Array) -> Array:
 
 
 def _from_platform(par: Array, p: Array, pd: Array, pdd: Array) -> tuple[Array, ...]:
-    motion = (split(x) for x in (p, pd, pdd))
-    c, s, qd, qdd = platform_state(jax_numpy(), split(par), *motion)
+    return joined(*_platform_groups(split(par), *(split(x) for x in (p, pd, pdd))))
+
+
+def _platform_groups(par: Any, p: Any, pd: Any, pdd: Any) -> tuple[tuple[Array, ...], ...]:
+    """c, s, qd, qdd as components, NaN in whole rows where they do not exist."""
+    c, s, qd, qdd = platform_state(jax_numpy(), par, p, pd, pdd)
     lost, still = _missing(c), _endless((*qd, *qdd))
-    return joined(_blank(lost, c), _blank(lost, s), _blank(still, qd), _blank(still, qdd))
+    return _blank(lost, c), _blank(lost, s), _blank(still, qd), _blank(still, qdd)
 
 
 def _from_joints(par: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
@@ -223,10 +259,10 @@ def check_passive(robot: Robot) -> None:
 def inverse_dynamics(robot: Robot, state: State, external: Array, friction: bool) -> FloatArray:
     """Drive torques (N, dof) or (dof,), in N m."""
     terms = _terms(robot, friction)
-    dtype = common_float(*_arrays(state), external)
+    motion, dtype = _motion(state, external)
     tau = jitted(_torque, ("terms", "pushed"))(
         _numbers(robot, dtype),
-        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        *motion,
         _wrench(robot, external, len(state), dtype),
         terms=terms,
         pushed=external is not None,
@@ -238,10 +274,10 @@ def equations_of_motion(robot: Robot, state: State) -> Terms:
     """M, C, c, g and f along a motion."""
     terms = _terms(robot, True)
     assert terms is not None
-    dtype = common_float(*_arrays(state))
+    motion, dtype = _motion(state)
     arrays = jitted(_equations, ("terms",))(
         _numbers(robot, dtype),
-        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        *motion,
         terms=terms,
     )
     return Terms(*(restore(array, state.single) for array in arrays))
@@ -249,10 +285,10 @@ def equations_of_motion(robot: Robot, state: State) -> Terms:
 
 def inertial_columns(robot: Robot, state: State, tied: bool, com_offset: bool) -> Array:
     """Y (N, dof, n) of the inertial base parameters, in the order of `exact_columns`."""
-    dtype = common_float(*_arrays(state))
+    motion, dtype = _motion(state)
     return jitted(_columns, ("tied", "sine"))(
         _numbers(robot, dtype),
-        *(floats(x, "the motion", dtype) for x in _arrays(state)),
+        *motion,
         tied=tied,
         sine=com_offset,
     )
@@ -285,8 +321,20 @@ def _numbers(robot: Robot, dtype: Any) -> Array:
     return np.asarray(packed_parameters(robot), dtype=dtype)
 
 
-def _arrays(state: State) -> tuple[Array, ...]:
-    return tuple(getattr(state, name) for name in ("cos_q", "sin_q", *Pose._fields[2:]))
+def _motion(state: State, *others: Array) -> tuple[list[Array], Any]:
+    """cos_q, sin_q, qd, qdd, p, pd, pdd as arrays, or as components under a trace; their type."""
+    if isinstance(state.source, StateParts):
+        dtype = common_float(*state.source.p, *others)
+        groups = [tuple(part.astype(dtype) for part in group) for group in state.source]
+        return groups, dtype
+    arrays = [getattr(state, name) for name in StateParts._fields]
+    dtype = common_float(*arrays, *others)
+    return [floats(array, "the motion", dtype) for array in arrays], dtype
+
+
+def _parts(group: Any) -> Any:
+    """The components of an array, or the components that were given."""
+    return group if isinstance(group, tuple) else split(group)
 
 
 def _terms(robot: Robot, friction: bool) -> FrictionTerms | None:
@@ -311,7 +359,7 @@ def _wrench(robot: Robot, value: Array, count: int, dtype: Any) -> Array:
 
 
 def _torque(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
-    *motion, external = (split(array) for array in arrays)
+    *motion, external = (_parts(array) for array in arrays)
     push = external if pushed else ()
     return joined(components.torque(jax_numpy(), split(par), Pose(*motion), terms, push))[0]
 
@@ -324,7 +372,7 @@ def _acceleration(par: Array, *arrays: Array, terms: FrictionTerms | None, pushe
 
 def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array, ...]:
     jnp = jax_numpy()
-    pose = Pose(*(split(array) for array in arrays))
+    pose = Pose(*(_parts(array) for array in arrays))
     found = components.terms_of(jnp, split(par), pose)
     bare = components.torque(jnp, split(par), pose, None)
     whole = components.torque(jnp, split(par), pose, terms)
@@ -334,13 +382,14 @@ def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array,
     *rows, g, f = joined(*M, *C, found.g, loss)
     dof = len(pose.p)
     mass, coupling = jnp.stack(rows[:dof], axis=-2), jnp.stack(rows[dof:], axis=-2)
-    return mass, coupling, jnp.einsum("nij,nj->ni", coupling, arrays[2]), g, f
+    speed = joined(pose.qd)[0]
+    return mass, coupling, jnp.einsum("nij,nj->ni", coupling, speed), g, f
 
 
 def _columns(par: Array, *arrays: Array, tied: bool, sine: bool) -> Array:
     """Y (N, dof, n) of the inertial parameters."""
     jnp = jax_numpy()
-    pose = Pose(*(split(array) for array in arrays))
+    pose = Pose(*(_parts(array) for array in arrays))
     J = jacobian_columns(split(par), pose.c, pose.s, pose.p)
     known = components.parameters_of(split(par), len(pose.p))
     columns = inertial_columns_of(jnp, known, J, *pose, tied=tied, sine=sine)

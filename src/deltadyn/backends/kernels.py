@@ -15,6 +15,7 @@ from deltadyn.backends import packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.generated.table import ROWS
 from deltadyn.backends.loader import fill as fill_kernel
+from deltadyn.backends.loader import run_row
 from deltadyn.dynamics.friction import (
     BACKWARD,
     COULOMB,
@@ -27,11 +28,26 @@ from deltadyn.dynamics.friction import (
     through_gear,
 )
 from deltadyn.dynamics.parameters import ExactParameters
-from deltadyn.kinematics.state import State
+from deltadyn.kinematics.state import NOTHING, State, StateRow
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 
 IntArray = npt.NDArray[np.int32]
+
+
+_TORQUE = {dof: f"state_torque_{dof}" for dof in (3, 4)}
+_FORWARD = {dof: f"forward_{dof}" for dof in (3, 4)}
+
+
+def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
+    """Torques (dof,) of a state that is one row; None where another way has to be taken."""
+    if type(source) is not StateRow or robot.friction.passive or not kernels_available():
+        return None
+    tau = np.empty(source.dof)
+    par = packed.packed_parameters(robot)
+    run_row(_TORQUE[source.dof], par, friction, source.row, tau)
+    return tau
 
 
 def compiled_torque(
@@ -99,13 +115,15 @@ def compiled_columns(
     Y is (N, dof, n), with zeros where the columns of passive joints go. None where the kernels
     cannot answer: they are not in use or the state is not made of doubles.
     """
-    motion, dof = _motion(state), robot.dof
-    if not kernels_available() or not kernels_fit(*motion):
+    source, dof = state.source, robot.dof
+    one = type(source) is StateRow
+    motion = (source.row,) if one else _motion(state)
+    if not kernels_available() or not (one or kernels_fit(*motion)):
         return None
     par = packed.packed_parameters(robot)
     terms = _term_names(robot) if friction else ()
     width = count + dof * len(terms) + (2 * len(robot.friction.passive) if friction else 0)
-    Y = np.zeros((len(state), dof * width))
+    Y = np.zeros((1 if one else len(state), dof * width))
     fill_kernel(f"rows_{dof}", par, _row_places(dof, tied, com_offset, width), motion, Y)
     if friction:
         places = _drive_places(dof, terms, count, width)
@@ -146,7 +164,11 @@ def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
 def _fill_friction(
     robot: Robot, state: State, par: FloatArray, places: IntArray, out: FloatArray
 ) -> None:
-    tau = np.zeros(robot.dof)  # looked at by the gear's loss alone
+    tau = NOTHING[robot.dof]  # looked at by the gear's loss alone
+    if type(state.source) is StateRow and robot.friction.load is None:
+        qd = state.source.row[:, 6:]  # and qdd behind it
+        fill_kernel(f"friction_columns_{robot.dof}", par, places, [qd], out)
+        return
     if robot.friction.load is not None:
         tau = np.empty((len(state), robot.dof))
         run_kernel(f"state_torque_{robot.dof}", par, (*_motion(state), np.zeros(robot.dof)), [tau])
@@ -156,6 +178,7 @@ def _fill_friction(
     fill_kernel(f"friction_columns_{robot.dof}", par, places, inputs, out)
 
 
+@remembered
 def _term_names(robot: Robot) -> tuple[str, ...]:
     return tuple(term.name for term in drive_terms(robot.friction))
 
@@ -226,6 +249,22 @@ def compiled_terms(
     M, C, g = (np.empty((len(state), width)) for width in (dof * dof, dof * dof, dof))
     run_kernel(f"terms_{dof}", packed.packed_numbers(robot, numbers), motion, (M, C, g))
     return M.reshape(-1, dof, dof), C.reshape(-1, dof, dof), g
+
+
+def row_accelerations(
+    robot: Robot, q: object, qd: object, tau: object, friction: bool
+) -> FloatArray | None:
+    """qdd (dof,) of one sample in arrays of NumPy; None where the long way has to be taken."""
+    if type(q) is not np.ndarray or q.ndim != 1 or not accelerations_compiled(robot, friction):
+        return None
+    dof = robot.dof
+    qdd = np.empty(dof)
+    par = packed.packed_parameters(robot)
+    try:
+        bad = run_row(_FORWARD[dof], par, friction, q, qd, tau, NOTHING[dof], qdd)
+    except (TypeError, ValueError):
+        return None
+    return None if bad else qdd
 
 
 def accelerations_compiled(robot: Robot, friction: bool) -> bool:

@@ -6,7 +6,6 @@ the motion; `xp` is NumPy or `jax.numpy`. Nothing raises: what does not exist is
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from deltadyn.backends.layout import KINEMATIC, PLACES
 from deltadyn.kinematics import limbs as closed_forms
 from deltadyn.kinematics.limbs import Limb, limbs, platform_point
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 
 # The robot's geometry as the compiled kernels read it.
 
 
-@lru_cache(maxsize=64)
+@remembered
 def packed_limbs(
     robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
 ) -> FloatArray:

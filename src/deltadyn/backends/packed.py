@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import lru_cache
 
 import numpy as np
 
@@ -14,11 +13,12 @@ from deltadyn.backends.limbs import packed_limbs
 from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 
 FRICTION = ("viscous", "coulomb", "stribeck", "stribeck_velocity", "offset", "load")
 
 
-@lru_cache(maxsize=64)
+@remembered
 def packed_parameters(
     robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
 ) -> FloatArray:

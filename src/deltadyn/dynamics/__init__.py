@@ -21,24 +21,24 @@ from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 
 if TYPE_CHECKING:
-    from deltadyn.backends.components import FrictionTerms
-    from deltadyn.backends.packed import packed_parameters, packing
-    from deltadyn.backends.packed_model import (
+    from deltadyn.backends.components import (
+        FrictionTerms,
         packed_acceleration,
         packed_joint_torque,
         packed_torque,
         torque_components,
     )
+    from deltadyn.backends.packed import packed_parameters, packing
 
 # Loaded when first used: backends are written with the names of this folder.
 _OF_BACKENDS = {
     "FrictionTerms": "components",
-    "packed_acceleration": "packed_model",
-    "packed_joint_torque": "packed_model",
+    "packed_acceleration": "components",
+    "packed_joint_torque": "components",
     "packed_parameters": "packed",
-    "packed_torque": "packed_model",
+    "packed_torque": "components",
     "packing": "packed",
-    "torque_components": "packed_model",
+    "torque_components": "components",
 }
 
 __all__ = [

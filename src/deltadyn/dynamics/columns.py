@@ -8,7 +8,6 @@ plain number 0.0, so that callers can leave it out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +34,9 @@ from deltadyn.dynamics.parameters import (
 )
 from deltadyn.kinematics.limbs import jacobian_columns, rods_of
 from deltadyn.kinematics.platform import telescope, telescope_acceleration, telescope_rate, turned
-from deltadyn.kinematics.state import State
+from deltadyn.kinematics.state import State, StateRow
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, dot
 from deltadyn.tracing import on_jax
 
@@ -82,9 +82,8 @@ def inertial_columns(
         elbows.append((x, y, z + g))
         own["m_x"].append(limb.along_slope(1.0, c, s, pdd))
         own["A"].append(qdd[i])
-        by_G, by_G_s = limb.gravity_columns(c, s, g)
-        own["G"].append(by_G)
-        own["G_s"].append(by_G_s)
+        own["G"].append(limb.gravity(c, s, g, 0.0))
+        own["G_s"].append(limb.gravity(c, s, 0.0, g))
     found = [to_joints((pdd[0], pdd[1], pdd[2] + g))]
     groups = ([0, 1, 2],) if tied else ([0], [1], [2])
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
@@ -174,7 +173,7 @@ class Labels(NamedTuple):
     sine: bool
 
 
-@lru_cache(maxsize=64)
+@remembered
 def labels_of(robot: Robot, tied: bool, com_offset: bool | None, friction: bool) -> Labels:
     """The labels of the exact model's columns, inertial and of friction."""
     par = exact_parameters(robot)
@@ -203,7 +202,7 @@ def exact_columns(
     """
     labels = labels_of(robot, tied, com_offset, friction)
     names, units, values = labels.names, labels.units, labels.values.copy()
-    if on_jax(state.p):
+    if not isinstance(state.source, StateRow) and on_jax(state.p):
         Y = _traced(robot, state, tied, labels, friction)
         return Columns(Y, names, units, values)
     found = kernels.compiled_columns(

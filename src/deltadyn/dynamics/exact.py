@@ -48,9 +48,8 @@ def inverse_dynamics(
         c, s, m_x = cos_q[i], sin_q[i], par.m_x[i]
         elbow = limb.elbow_force(m_x, c, s, qd[i], qdd[i])
         force = [force[k] + elbow[k] for k in range(3)]
-        by_G, by_G_s = limb.gravity_columns(c, s, g)
         own = par.A[i] * qdd[i] + limb.along_slope(m_x, c, s, pdd)
-        tau.append(own + par.G[i] * by_G + par.G_s[i] * by_G_s)
+        tau.append(own + limb.gravity(c, s, g * par.G[i], g * par.G_s[i]))
     if external:
         force = [force[k] - external[k] for k in range(3)]
     if par.spindle is not None:

@@ -45,6 +45,10 @@ def forward_dynamics(
     At rest (qd = 0) sharp Coulomb friction is zero here: sticking is for a simulator to decide.
     """
     check_robot(robot)
+    if model == "exact" and external_force is None and unreachable in ("raise", "nan"):
+        quick = kernels.row_accelerations(robot, q, qd, tau, friction)
+        if quick is not None:
+            return quick
     if on_jax(q, qd, tau, external_force):
         return _on_jax(robot, q, qd, tau, model, external_force, friction, unreachable)
     if model == "exact":

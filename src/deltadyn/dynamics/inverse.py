@@ -12,7 +12,7 @@ from deltadyn.backends import kernels
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
-from deltadyn.kinematics.state import State
+from deltadyn.kinematics.state import State, StateRow
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax, pytree
 
@@ -46,6 +46,10 @@ def inverse_dynamics(
     a fourth value on the 4-DOF robot. `friction=False` leaves all friction out.
     """
     check_state(robot, motion)
+    if model == "exact" and external_force is None:
+        quick = kernels.row_torque(robot, motion.source, friction)
+        if quick is not None:
+            return quick
     if on_jax(motion.p, external_force):
         from deltadyn.backends import jax as traced
 
@@ -113,6 +117,8 @@ def check_state(robot: Robot, motion: object) -> None:
     if not isinstance(motion, State):
         allowed = "a Motion or a State, made by from_platform or from_joints"
         raise InputError("motion", type(motion).__name__, allowed)
+    if isinstance(motion.source, StateRow) and motion.source.dof == robot.dof:
+        return
     if motion.p.ndim != 2:
         allowed = "2, samples and coordinates; map over more of them with jax.vmap"
         raise InputError("dimensions of the motion", motion.p.ndim, allowed)

@@ -12,6 +12,7 @@ from typing import Any
 
 from deltadyn.kinematics.limbs import Limb, limbs
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 
 Three = tuple[Any, Any, Any]
 
@@ -63,6 +64,7 @@ def strut_masses(robot: Robot) -> tuple[StrutMasses, StrutMasses, StrutMasses]:
     return first, second, third
 
 
+@remembered
 def exact_parameters(robot: Robot) -> ExactParameters:
     """The exact model's parameters of a robot: its base parameters as numbers."""
     struts = strut_masses(robot)

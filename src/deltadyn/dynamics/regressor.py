@@ -13,7 +13,7 @@ from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.lumped import join
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
-from deltadyn.kinematics.state import State
+from deltadyn.kinematics.state import State, StateRow
 from deltadyn.robot import Robot
 from deltadyn.tracing import floats, on_jax, pytree
 
@@ -50,7 +50,7 @@ def regressor(
     """
     check_state(robot, motion)
     chosen = model_by_name(model)
-    jax = on_jax(motion.p)
+    jax = not isinstance(motion.source, StateRow) and on_jax(motion.p)
     if jax:
         from deltadyn.backends.jax import check_model
 

@@ -129,9 +129,9 @@ class RotaryArm(NamedTuple):
         lever = mass * self.l1
         return -s * (lever * hdd) - c * (lever * add[2])
 
-    def gravity_columns(self, c: Component, s: Component, g: Any) -> tuple[Component, Component]:
-        """What gravity asks of the drive per unit of G and of G_s: -g c and -g s (m/s^2)."""
-        return -g * c, -g * s
+    def gravity(self, c: Component, s: Component, weight: Any, across: Any) -> Component:
+        """What gravity asks of the drive (N m): first moments times g, along and off the arm."""
+        return -weight * c - across * s
 
 
 #: One limb: its actuation with the length of its strut.

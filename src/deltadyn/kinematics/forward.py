@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ from deltadyn.arrays import (
 from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
+from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.limbs import limbs, platform_point
 from deltadyn.robot import Robot
@@ -35,6 +38,10 @@ def forward_kinematics(
     `platform` chooses the assembly mode: "below" the elbows' plane, or "above". Angles at which
     the loop does not close raise `UnreachableError`, or give NaN rows with unreachable="nan".
     """
+    if platform == "below" and type(q) is np.ndarray and q.ndim == 1:
+        found = _one_sample(robot, q)
+        if found is not None and unreachable in ("raise", "nan"):
+            return found
     check_unreachable(unreachable)
     if on_jax(q):
         from deltadyn.backends import jax as traced
@@ -56,6 +63,17 @@ def forward_kinematics(
         raise_if_open(angles, missing)
     p[missing] = np.nan
     return restore(p, single)
+
+
+def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
+    """p (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
+    try:
+        p, par, arms = q.copy(), packed.packed_limbs(robot), q[:3]
+        if q.size != robot.dof or run_row("forward_kinematics", par, False, arms, p[:3]):
+            return None
+    except (AttributeError, TypeError, ValueError, InputError):
+        return None
+    return p if q.size == 3 or math.isfinite(p[3]) else None
 
 
 def platform_points(robot: Robot, c: FloatArray, s: FloatArray, side: int) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from deltadyn.arrays import (
 from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
+from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics import limbs as closed_forms
 from deltadyn.kinematics.limbs import limbs
@@ -41,6 +43,10 @@ def inverse_kinematics(
     `elbows` is "out" or "in" for all arms or one of them per arm: the eight assembly modes.
     Points out of reach raise `UnreachableError`, or give NaN rows with unreachable="nan".
     """
+    if elbows == "out" and type(p) is np.ndarray and p.ndim == 1:
+        found = _one_sample(robot, p)
+        if found is not None and unreachable in ("raise", "nan"):
+            return found
     check_unreachable(unreachable)
     if on_jax(p):
         from deltadyn.backends import jax as traced
@@ -57,6 +63,23 @@ def inverse_kinematics(
     q[:, :3] = np.arctan2(s, c)
     q[np.isnan(c).any(axis=1)] = np.nan
     return restore(q, single)
+
+
+def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
+    """q (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
+    try:
+        arm = np.empty(6)
+        point = p[:3] if p.size == 4 else p
+        par = packed.packed_limbs(robot)
+        if p.size != robot.dof or run_row(
+            "inverse_kinematics", par, False, point, arm[:3], arm[3:]
+        ):
+            return None
+        q = p.copy()
+        np.arctan2(arm[3:], arm[:3], out=q[:3])
+    except (AttributeError, TypeError, ValueError, InputError):
+        return None
+    return q if p.size == 3 or math.isfinite(q[3]) else None
 
 
 def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,23 @@ from deltadyn.arrays import (
 from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
-from deltadyn.errors import UnreachableError
+from deltadyn.backends.loader import run_row
+from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.forward import platform_points, platform_side, raise_if_open
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_rates, rods_of
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax, pytree, register_pytrees
+from deltadyn.tracing import traced as is_traced
 
 #: What a state holds; its angles are among them where they were given or asked for.
-ARRAYS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd", "q")
+FIELDS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd")
+ARRAYS = (*FIELDS, "q")
+ROW_ORDER = ("cos_q", "sin_q", "qd", "qdd", "p", "pd", "pdd")
+ROW_KERNELS = {
+    (name, dof): f"{name}_{dof}" for name in ("platform_row", "joint_row") for dof in (3, 4)
+}
+NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
 
 
 @pytree(ARRAYS, ("single",))
@@ -55,6 +63,14 @@ class State:
     def __post_init__(self) -> None:
         register_pytrees()
 
+    def __getattr__(self, name: str) -> Any:
+        """An array that was not asked for yet, where the state was built without them."""
+        source = self.__dict__.get("_source")
+        if source is None or name not in FIELDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = self.__dict__[name] = source.array(name)
+        return found
+
     @cached_property
     def q(self) -> FloatArray:
         """Joint angles (N, dof) in rad."""
@@ -70,6 +86,11 @@ class State:
     def __len__(self) -> int:
         return int(self.p.shape[0])
 
+    @property
+    def source(self) -> Any:
+        """Where arrays come from that were not asked for yet: a `StateRow`, parts, or None."""
+        return self.__dict__.get("_source")
+
     @classmethod
     def from_platform(
         cls,
@@ -82,11 +103,20 @@ class State:
         unreachable: Unreachable = "raise",
     ) -> Self:
         """The state of platform positions, at rest where no rates are given."""
+        if elbows == "out" and unreachable == "raise":
+            found: Self | None = _one_sample(cls, "platform_row", robot, p, pd, pdd)
+            if found is not None:
+                return found
         check_unreachable(unreachable)
         nan = unreachable == "nan"
         if on_jax(p, pd, pdd):
             from deltadyn.backends import jax as traced
 
+            if is_traced(p, pd, pdd) and cls is State:
+                parts, known = traced.platform_parts(robot, p, pd, pdd, elbow_signs(elbows))
+                state = object.__new__(cls)
+                state.__dict__.update(_source=parts, **known)
+                return state
             motion, single = traced.platform_motion(robot, p, pd, pdd, elbow_signs(elbows))
             if not nan and not traced.sound(*motion):  # raises, with the reason
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
@@ -120,6 +150,11 @@ class State:
         unreachable: Unreachable = "raise",
     ) -> Self:
         """The state of joint angles, at rest where no rates are given."""
+        if platform == "below" and unreachable == "raise":
+            found: Self | None = _one_sample(cls, "joint_row", robot, q, qd, qdd)
+            if found is not None:
+                found.__dict__["q"] = np.array(q, ndmin=2)
+                return found
         check_unreachable(unreachable)
         nan = unreachable == "nan"
         if on_jax(q, qd, qdd):
@@ -149,6 +184,42 @@ class State:
         state = cls(p, pd, pdd, c, s, speed, acceleration, single)
         state.__dict__["q"] = angles
         return state
+
+
+# One sample goes a short way: the kernel checks its arrays and puts the whole state into one row,
+# from which further kernels read. Whatever it refuses, and what does not come out finite, goes the
+# long way, which says what is wrong.
+
+
+class StateRow(NamedTuple):
+    """One sample (1, 6 + 6 dof): cos_q, sin_q, qd, qdd, p, pd, pdd, and an external force of 0."""
+
+    row: FloatArray
+    dof: int
+
+    def array(self, name: str) -> FloatArray:
+        """One quantity (1, dof) or (1, 3)."""
+        k, dof = ROW_ORDER.index(name), self.dof
+        start = 3 * k if k < 2 else 6 + (k - 2) * dof
+        return self.row[:, start : start + (3 if k < 2 else dof)]
+
+
+def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) -> Any:
+    """The state of one sample in arrays of NumPy; None where it has to go the long way."""
+    if type(x) is not np.ndarray or x.ndim != 1 or cls is not State:
+        return None
+    try:
+        dof = robot.dof
+        row = np.empty((1, 6 + 6 * dof))
+        nothing = NOTHING[dof]
+        xd, xdd = nothing if xd is None else xd, nothing if xdd is None else xdd
+        if run_row(ROW_KERNELS[name, dof], packed.packed_limbs(robot), False, x, xd, xdd, row):
+            return None
+    except (AttributeError, TypeError, ValueError, InputError):
+        return None
+    state = object.__new__(State)
+    state.__dict__.update(_source=StateRow(row, dof), single=True)
+    return state
 
 
 class _Joints(NamedTuple):

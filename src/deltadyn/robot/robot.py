@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
 from os import PathLike
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,30 @@ from deltadyn.robot.settings import (
 from deltadyn.robot.write import save_robot
 
 STANDARD_GRAVITY = 9.81  # m/s^2
+
+Rest = ParamSpec("Rest")
+Found = TypeVar("Found")
+
+
+def remembered(
+    function: Callable[Concatenate[Robot, Rest], Found],
+) -> Callable[Concatenate[Robot, Rest], Found]:
+    """Keep what a function of a robot gives on the robot itself, which never changes.
+
+    Unlike a cache by value it needs no hash of all the robot's numbers at every call.
+    """
+
+    @wraps(function)
+    def recall(robot: Robot, /, *rest: Rest.args, **named: Rest.kwargs) -> Found:
+        key = (function, rest, *named.items()) if rest or named else function
+        memory: dict[Any, Any] = robot.__dict__["_memory"]
+        try:
+            found: Found = memory[key]
+        except KeyError:
+            found = memory[key] = function(robot, *rest, **named)
+        return found
+
+    return recall
 
 
 @dataclass(frozen=True)
@@ -76,6 +101,7 @@ class Robot:
             path = "strut" if self.equal_limbs else f"struts[{i}]"
             strut.check(path, self.geometry.strut_length[i])
         self._check_spindle_friction()
+        object.__setattr__(self, "_memory", {})  # what `remembered` functions found
 
     def __hash__(self) -> int:
         return hash((self.name, self.geometry, self.arms, self.struts, self.payload, self.gravity))
@@ -92,7 +118,7 @@ class Robot:
         """Degrees of freedom: 3, or 4 with a spindle."""
         return 3 if self.spindle is None else 4
 
-    @property
+    @cached_property
     def equal_limbs(self) -> bool:
         """Whether the three limbs have the same bodies, lengths and rotors."""
         g = self.geometry

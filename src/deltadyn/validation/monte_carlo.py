@@ -29,10 +29,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.components import FrictionTerms, directions, friction_terms
+from deltadyn.backends.components import (
+    FrictionTerms,
+    directions,
+    friction_terms,
+    packed_torque,
+)
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.backends.packed import LIMB, packed_parameters, packing
-from deltadyn.backends.packed_model import packed_torque
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError

@@ -4,7 +4,7 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "5f7ed8f793d5d078"
+#define DELTADYN_DIGEST "4ce7d4d3039da003"
 
 enum {
     PAR_LIMB = 0,
@@ -37,6 +37,10 @@ enum {
 /* name, parameters, first and count of angles and of rates, dof of the torque,
  * whole rows, widths of inputs and outputs */
 #define DELTADYN_KERNELS(X) \
+    X(platform_row_3, 19, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_3, 19, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(platform_row_4, 19, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(joint_row_4, 19, 0, 4, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
     X(inverse_kinematics, 19, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
     X(forward_kinematics, 19, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
     X(platform_state, 19, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \

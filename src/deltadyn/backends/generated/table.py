@@ -5,9 +5,13 @@
 
 """Names of the compiled kernels, in the order of their numbers."""
 
-DIGEST = "5f7ed8f793d5d078"
+DIGEST = "4ce7d4d3039da003"
 
 KERNELS = (
+    "platform_row_3",
+    "joint_row_3",
+    "platform_row_4",
+    "joint_row_4",
     "inverse_kinematics",
     "forward_kinematics",
     "platform_state",

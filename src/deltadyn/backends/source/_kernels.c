@@ -2,7 +2,8 @@
  * fill(number, friction, par, places, *inputs, output), which lays columns out in one array.
  *
  * Arrays come through the buffer protocol, as (N, width) or one row (width,) of doubles with any
- * strides; a row of inputs serves all N samples. The torques of a motion can be had in floats, too:
+ * strides; a row of inputs serves all N samples, and one array may hold all inputs side by side.
+ * The torques of a motion can be had in floats, too:
  * then all arrays but `par` are floats. The interpreter's lock is released for more than one block.
  * Limited API: one build serves Python 3.11 and later.
  */
@@ -45,25 +46,59 @@ static int read_table(
     return 0;
 }
 
-/* Tables of all arrays; the outputs say how many rows there are. */
-static int read_tables(
-    const kernel *k, const Py_buffer *views, char kind, table *tables, Py_ssize_t *rows)
+/* Rows of an array against those found so far. */
+static int same_rows(int place, Py_ssize_t own, Py_ssize_t *rows)
 {
-    const int arrays = k->inputs + k->outputs;
-    *rows = -1;
-    for (int a = arrays - 1; a >= 0; a--) {
-        Py_ssize_t own;
-        if (read_table(&views[a], kind, k->width[a], a, &tables[a], &own))
-            return -1;
-        if (a >= k->inputs)
-            own = own < 0 ? 1 : own;
-        if (*rows < 0)
-            *rows = own;
-        if (own >= 0 && own != *rows) {
-            PyErr_Format(PyExc_ValueError, "array %d has %zd rows, not %zd", a, own, *rows);
-            return -1;
-        }
+    if (*rows < 0)
+        *rows = own;
+    if (own >= 0 && own != *rows) {
+        PyErr_Format(PyExc_ValueError, "array %d has %zd rows, not %zd", place, own, *rows);
+        return -1;
     }
+    return 0;
+}
+
+/* All inputs side by side in one array, which may have more columns behind them. */
+static int split_inputs(const kernel *k, const Py_buffer *view, char kind, table *tables,
+    Py_ssize_t *rows)
+{
+    const int last = view->ndim - 1, given = last < 0 ? 0 : (int)view->shape[last];
+    int first = 0;
+    table whole;
+    Py_ssize_t own;
+    for (int a = 0; a < k->inputs; a++)
+        first += k->width[a];
+    if (read_table(view, kind, given < first ? first : given, 0, &whole, &own)
+        || same_rows(0, own, rows))
+        return -1;
+    for (int a = k->inputs - 1; a >= 0; a--) {
+        first -= k->width[a];
+        tables[a] = whole;
+        tables[a].data = whole.data + first * whole.hop;
+        tables[a].width = k->width[a];
+    }
+    return 0;
+}
+
+/* Tables of all arrays; the outputs say how many rows there are. `joined`: one array of inputs. */
+static int read_tables(const kernel *k, const Py_buffer *views, int joined, char kind,
+    table *tables, Py_ssize_t *rows)
+{
+    const int inputs = joined ? 1 : k->inputs;
+    Py_ssize_t own;
+    *rows = -1;
+    for (int a = k->outputs - 1; a >= 0; a--) {
+        table *t = &tables[k->inputs + a];
+        if (read_table(&views[inputs + a], kind, k->width[k->inputs + a], inputs + a, t, &own)
+            || same_rows(inputs + a, own < 0 ? 1 : own, rows))
+            return -1;
+    }
+    if (joined)
+        return split_inputs(k, &views[0], kind, tables, rows);
+    for (int a = inputs - 1; a >= 0; a--)
+        if (read_table(&views[a], kind, k->width[a], a, &tables[a], &own)
+            || same_rows(a, own, rows))
+            return -1;
     return 0;
 }
 
@@ -93,9 +128,10 @@ static Py_ssize_t run_kind(
     return run_all(k, friction, par, tables, rows, NULL);
 }
 
-/* The kernel of the first argument; `before` arguments come ahead of the arrays. */
-static const kernel *kernel_of(
-    PyObject *const *arguments, Py_ssize_t given, int before, int *friction, int one_output)
+/* The kernel of the first argument; `before` arguments come ahead of the arrays. `joined` tells
+ * whether all inputs are in one array. */
+static const kernel *kernel_of(PyObject *const *arguments, Py_ssize_t given, int before,
+    int *friction, int one_output, int *joined)
 {
     const long number = given > 2 ? PyLong_AsLong(arguments[0]) : -1;
     *friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
@@ -108,8 +144,9 @@ static const kernel *kernel_of(
         return NULL;
     }
     const kernel *k = &KERNELS[number];
-    const int arrays = k->inputs + (one_output ? 1 : k->outputs);
-    if (given != before + arrays) {
+    const int outputs = one_output ? 1 : k->outputs, arrays = k->inputs + outputs;
+    *joined = k->inputs > 1 && given == before + 1 + outputs;
+    if (!*joined && given != before + arrays) {
         PyErr_Format(
             PyExc_ValueError, "%s takes %d arrays, not %zd", k->name, arrays, given - before);
         return NULL;
@@ -123,20 +160,20 @@ static PyObject *run(PyObject *module, PyObject *const *arguments, Py_ssize_t gi
     table tables[MAX_ARRAYS];
     double par[PAR_COUNT] = { 0 };
     Py_ssize_t rows = 0, bad = 0;
-    int taken = 0, failed = 1, friction;
+    int taken = 0, failed = 1, friction, joined;
     char kind;
     (void)module;
-    const kernel *k = kernel_of(arguments, given, 3, &friction, 0);
+    const kernel *k = kernel_of(arguments, given, 3, &friction, 0, &joined);
     if (!k)
         return NULL;
-    const int arrays = k->inputs + k->outputs;
-    for (; taken < arrays + 1; taken++) {
-        const int flags = taken > k->inputs ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+    const int inputs = joined ? 1 : k->inputs;
+    for (; taken < inputs + k->outputs + 1; taken++) {
+        const int flags = taken > inputs ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
         if (PyObject_GetBuffer(arguments[2 + taken], &views[taken], flags))
             goto done;
     }
     kind = kind_of(&views[1]) == 'f' ? 'f' : 'd';
-    if (read_parameters(&views[0], k, par) || read_tables(k, views + 1, kind, tables, &rows))
+    if (read_parameters(&views[0], k, par) || read_tables(k, views + 1, joined, kind, tables, &rows))
         goto done;
     if (rows > BLOCK) {
         Py_BEGIN_ALLOW_THREADS
@@ -185,12 +222,12 @@ static PyObject *fill_places(PyObject *module, PyObject *const *arguments, Py_ss
     double par[PAR_COUNT] = { 0 };
     int places[MAX_OUTPUTS];
     Py_ssize_t rows = 0, bad = 0;
-    int taken = 0, failed = 1, friction;
+    int taken = 0, failed = 1, friction, joined;
     (void)module;
-    const kernel *k = kernel_of(arguments, given, 4, &friction, 1);
+    const kernel *k = kernel_of(arguments, given, 4, &friction, 1, &joined);
     if (!k)
         return NULL;
-    const int last = k->inputs + 2; /* par, places, the inputs, the output */
+    const int last = (joined ? 1 : k->inputs) + 2; /* par, places, the inputs, the output */
     for (; taken < last + 1; taken++) {
         const int flags = taken == last ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
         if (PyObject_GetBuffer(arguments[2 + taken], &views[taken], flags))
@@ -199,7 +236,7 @@ static PyObject *fill_places(PyObject *module, PyObject *const *arguments, Py_ss
     kernel own = *k;
     own.outputs = 1;
     own.width[own.inputs] = views[last].ndim > 0 ? (int)views[last].shape[views[last].ndim - 1] : 0;
-    if (read_parameters(&views[0], k, par) || read_tables(&own, views + 2, 'd', tables, &rows)
+    if (read_parameters(&views[0], k, par) || read_tables(&own, views + 2, joined, 'd', tables, &rows)
         || read_places(&views[1], k, own.width[own.inputs], places))
         goto done;
     failed = 0;
