@@ -2,7 +2,7 @@
 
 import threading
 
-from deltadyn.studio.jobs import CancelledError, Job, Tell
+from deltadyn.studio.logs import CancelledError, Job, Tell
 
 
 class Listener:

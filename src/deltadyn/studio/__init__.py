@@ -5,7 +5,6 @@ Everything that thinks (`drawing`, `pose`, `volumes`, `motions`, `editing`, `upl
 viser, which the extra `deltadyn[studio]` installs.
 """
 
-from deltadyn.studio.session import Session
-from deltadyn.studio.uploads import Upload
+from deltadyn.studio.session import Session, Upload
 
 __all__ = ["Session", "Upload"]
