@@ -315,15 +315,15 @@ class Window:
         self.motion_tab.refresh()
         self.pose_changed()
 
-    def pose_changed(self, *, grip: bool = True) -> None:
-        """Move the robot to the session's pose and refresh the numbers."""
+    def pose_changed(self, *, grip: bool = True, held: Any = None) -> None:
+        """Move the robot to the session's pose and refresh the numbers, not the slider `held`."""
         session = self.session
         self.scene.move(session.pose.p)
         if self.ghost.robot is not None:
             self._move_ghost()
         if grip and self._grip is not None:
             self._grip.position = session.pose.p[:3]
-        self.pose_tab.refresh()
+        self.pose_tab.refresh(held)
 
     def set_before(self, visible: bool) -> None:
         """Show or hide the robot before the changes."""

@@ -57,13 +57,15 @@ class PoseTab:
         for k, slider in enumerate(self._joints):
             slider.on_update(self.window.guarded(self._turned(k)))
 
-    def refresh(self) -> None:
-        """Show the session's pose."""
+    def refresh(self, held: Any = None) -> None:
+        """Show the session's pose; a slider that is `held` may be ahead of it and stays."""
         pose = self.window.session.pose
         for k, slider in enumerate(self._platform):
-            _set(slider, math.degrees(pose.p[3]) if k == 3 else 1e3 * float(pose.p[k]))
+            if slider is not held:
+                _set(slider, math.degrees(pose.p[3]) if k == 3 else 1e3 * float(pose.p[k]))
         for k, slider in enumerate(self._joints):
-            _set(slider, math.degrees(pose.q[k]))
+            if slider is not held:
+                _set(slider, math.degrees(pose.q[k]))
         head = ("axis", "angle deg", "to limit deg", "rate", "holding N m", "of peak")
         struts = ("strut", "force N (tension +)", "ball joint deg", "left deg")
         self._table.content = (
@@ -95,27 +97,29 @@ class PoseTab:
 
     def _moved(self, axis: int) -> Any:
         def act(_event: Any) -> None:
-            value = self._platform[axis].value
-            target = math.radians(value) if axis == 3 else 1e-3 * value
-            self._try(lambda: self.window.session.move_axis(axis, target))
+            slider = self._platform[axis]
+            target = math.radians(slider.value) if axis == 3 else 1e-3 * slider.value
+            self._try(lambda: self.window.session.move_axis(axis, target), slider)
 
         return act
 
     def _turned(self, axis: int) -> Any:
         def act(_event: Any) -> None:
-            target = math.radians(self._joints[axis].value)
-            self._try(lambda: self.window.session.turn_joint(axis, target))
+            slider = self._joints[axis]
+            target = math.radians(slider.value)
+            self._try(lambda: self.window.session.turn_joint(axis, target), slider)
 
         return act
 
-    def _try(self, move: Any) -> None:
+    def _try(self, move: Any, slider: Any) -> None:
         self.window.motion_tab.pause()
         try:
             move()
             self.window.say("")
         except OutOfReachError as error:
             self.window.complain(error)
-        self.window.pose_changed()
+            slider = None  # it goes back
+        self.window.pose_changed(held=slider)
 
 
 def _set(slider: Any, value: float) -> None:
