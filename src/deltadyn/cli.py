@@ -8,17 +8,15 @@ import click
 
 from deltadyn.commands.bench import bench
 from deltadyn.commands.common import WRONG_CALL
-from deltadyn.commands.demo import demo, robots
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import identify, validate
 from deltadyn.commands.fleet import fleet
-from deltadyn.commands.motion import excite, simulate
+from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
 from deltadyn.commands.report import report
 from deltadyn.commands.reproduce import reproduce
-from deltadyn.commands.sizing import sizing
-from deltadyn.commands.start import completion, init, repeat
+from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio
 from deltadyn.errors import DeltadynError
 
@@ -30,7 +28,9 @@ class _InOrder(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="deltadyn")
 @click.pass_context
 def main(context: click.Context) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from deltadyn.report.picture import torque_page
 from deltadyn.report.study import Study, study
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
 from deltadyn.robot import Robot
-from deltadyn.simulation import PD, PDFeedforward, simulate
+from deltadyn.simulation import PD, PDFeedforward, Run, simulate
 from deltadyn.simulation.controllers.feedforward import Controller
 from deltadyn.sizing import MotionLoads, motion_loads
 
@@ -191,17 +190,20 @@ class _Bench:
     seed: int
 
     def run(
-        self, motion: Motion, number: int, law: Controller | None = None, **options: Any
-    ) -> Any:
+        self,
+        motion: Motion,
+        number: int,
+        law: Controller | None = None,
+        payload: Sequence[tuple[float, float]] = (),
+    ) -> Run:
         own = PDFeedforward(self.robot) if law is None else law
         seed = self.seed + number
         return simulate(
-            self.robot, motion, own, preset="industrial", rate=RATE, seed=seed, **options
+            self.robot, motion, own, preset="industrial", rate=RATE, seed=seed, payload=payload
         )
 
     def recording(self, motion: Motion, number: int) -> Recording:
-        found: Recording = self.run(motion, number).recording
-        return found
+        return self.run(motion, number).recording
 
     def picks(self, fit: Fit, plan: PickPlan) -> tuple[PickLog, Recording]:
         """Picks with the gripper's own signal, and the log that they are from."""

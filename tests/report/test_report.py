@@ -260,9 +260,10 @@ def test_fits_that_are_there_already(tmp_path: Path) -> None:
     assert "Comparison of methods: one method was run." in page.text
 
 
-def test_a_fit_writes_the_sections_that_it_knows(tmp_path: Path) -> None:
+def test_the_page_of_a_fit_is_the_report_of_a_study_that_has_only_the_fit(tmp_path: Path) -> None:
     fit = whole_study().fit
-    page = Page(fit.report(tmp_path / "fit.html").read_text("utf-8"))
+    path = fit.report(tmp_path / "fit.html")
+    page = Page(path.read_text("utf-8"))
     keys = [
         "training",
         "parameters",
@@ -275,8 +276,21 @@ def test_a_fit_writes_the_sections_that_it_knows(tmp_path: Path) -> None:
     ]
     assert page.links == [f"#{key}" for key in keys]
     assert page.fetched == []
+    assert page.headings[1][1].endswith("Verdict: cannot tell")
     assert "Not judged on other data" in page.text
     assert page.table("parameters", "Robot file").column("parameter") == list(fit.names)
+    assert [item.name for item in tmp_path.iterdir()] == ["fit.html"]  # no numbers beside it
+    whole = study_of(fit.nominal, {"convex": fit}, seed=7)
+    again = Page(whole.report(tmp_path / "study").read_text("utf-8"))
+    assert (page.title, page.headings) == (again.title, again.headings)
+    assert [table.rows for table in page.tables] == [table.rows for table in again.tables]
+    assert (tmp_path / "study.json").is_file()
+
+
+def test_a_fit_that_has_not_converged_is_not_to_be_trusted(tmp_path: Path) -> None:
+    fit = replace(whole_study().fit, converged=False)
+    page = Page(fit.report(tmp_path / "fit.html").read_text("utf-8"))
+    assert page.headings[1][1].endswith("Verdict: not to be trusted")
 
 
 @pytest.mark.parametrize(

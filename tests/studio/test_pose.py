@@ -10,7 +10,7 @@ from deltadyn.dynamics import energy
 from deltadyn.kinematics import State
 from deltadyn.studio.drawing import home
 from deltadyn.studio.editing import edited
-from deltadyn.studio.pose import (
+from deltadyn.studio.motions import (
     OutOfReachError,
     axis_rows,
     pose_at,

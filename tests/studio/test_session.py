@@ -11,9 +11,9 @@ import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot.file import robot_from_text
 from deltadyn.robot.write import robot_text
-from deltadyn.studio.jobs import CancelledError
 from deltadyn.studio.logs import (
     STUDIO_METHODS,
+    CancelledError,
     checked,
     export_archive,
     file_stem,
@@ -21,10 +21,8 @@ from deltadyn.studio.logs import (
     identify_log,
     report_files,
 )
-from deltadyn.studio.motions import FROM_LOG, UPLOADED
-from deltadyn.studio.pose import OutOfReachError
-from deltadyn.studio.session import Session
-from deltadyn.studio.uploads import Upload, UploadError
+from deltadyn.studio.motions import FROM_LOG, UPLOADED, OutOfReachError
+from deltadyn.studio.session import Session, Upload, UploadError
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.studio.cases import log_bytes, simulated
 
 import deltadyn as dd
 from deltadyn.robot.write import robot_text
-from deltadyn.studio.uploads import (
+from deltadyn.studio.session import (
     MEGABYTE,
     Upload,
     UploadError,

@@ -11,7 +11,7 @@ import pytest
 from tests.simulation.factory import excitation, strokes
 
 import deltadyn as dd
-from deltadyn.backends.packed_model import packed_torque
+from deltadyn.backends.components import packed_torque
 from deltadyn.errors import InputError
 from deltadyn.identification import Fit
 from deltadyn.simulation import PD, PDFeedforward

@@ -100,9 +100,27 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 def show(result: Any, as_json: bool, **more: Any) -> None:
     """Print a result as text, or its `as_dict()` and what else belongs to it as JSON."""
     if as_json:
-        click.echo(json.dumps({**result.as_dict(), **more}, indent=2, allow_nan=False))
+        echo_json({**result.as_dict(), **more})
     else:
         click.echo(str(result))
+
+
+def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> None:
+    """Print a result and write its page where one is asked for."""
+    page = {} if out is None else {"page": str(result.page(out))}
+    show(result, as_json, **page, **more)
+    if out is not None and not as_json:
+        click.echo(f"\n{written(out)}")
+
+
+def echo_json(record: Any) -> None:
+    """Print a record; NaN has no place in it."""
+    click.echo(json.dumps(record, indent=2, allow_nan=False))
+
+
+def written(page: object) -> str:
+    """The line that names a page."""
+    return f"written: {page} (open it in a browser)"
 
 
 def robot_of(name: str) -> Robot:
@@ -122,8 +140,40 @@ def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]
     return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
 
 
-#: The argument ROBOT of a command.
+# Arguments and options that several commands have.
+
 robot_argument = click.argument("name", metavar="ROBOT", shell_complete=complete_robot)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+page_option = click.option("--out", default=None, help="HTML page to write.")
+method_option = click.option("--method", default="convex", help="How to fit; see the docs.")
+model_option = click.option(
+    "--model", default=None, help="What to fit: exact, rigid, virtual-work, ..."
+)
+carried_option = click.option(
+    "--payload", type=float, default=None, help="What the robot carried, in kg."
+)
+stribeck_option = click.option(
+    "--stribeck", is_flag=True, help="Add Stribeck friction to every drive."
+)
+held_out_option = click.option(
+    "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
+)
+
+
+def seed_option(what: str = "methods that draw numbers") -> Callable[..., Any]:
+    """The option `--seed`."""
+    return click.option("--seed", default=0, help=f"Seed of {what}.")
+
+
+def robot_option(default: str, text: str) -> Callable[..., Any]:
+    """The option `--robot` of commands that work without a robot of one's own."""
+    return click.option(
+        "--robot",
+        "name",
+        default=default,
+        help=text,
+        shell_complete=complete_robot,
+    )
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from deltadyn.commands.common import guarded, robot_argument, robot_of, show
+from deltadyn.commands.common import guarded, json_option, robot_argument, robot_of, show
 
 
 @click.command(epilog="Example: deltadyn export mine.yaml c --out controller --precision float")
@@ -24,7 +24,7 @@ from deltadyn.commands.common import guarded, robot_argument, robot_of, show
 @click.option("--fmi", default=None, help="Version of the standard, 2.0 or 3.0 (target fmu).")
 @click.option("--no-binary", is_flag=True, help="Sources alone (target fmu).")
 @click.option("--force", is_flag=True, help="Replace files that an export did not write.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@json_option
 @guarded
 def export(
     name: str,

@@ -11,11 +11,15 @@ import click
 from deltadyn.commands.common import (
     ANSWER_NO,
     guarded,
+    json_option,
     log_options,
+    method_option,
+    page_option,
     reading_options,
     robot_argument,
     robot_of,
-    show,
+    seed_option,
+    show_with_page,
 )
 from deltadyn.errors import InputError
 
@@ -25,13 +29,13 @@ HIDDEN = (".", "_")
 @click.command(epilog="Example: deltadyn fleet sipro-d3-1200 logs/ --out fleet.html")
 @robot_argument
 @click.argument("folder")
-@click.option("--method", default="convex", show_default=True, help="How to fit; see the docs.")
-@click.option("--workers", default=1, show_default=True, help="Processes that read logs.")
+@method_option
+@click.option("--workers", default=1, help="Processes that read logs.")
 @log_options
-@click.option("--out", default=None, help="HTML page to write.")
+@page_option
 @click.option("--save", default=None, metavar="FOLDER", help="Folder for every robot's file.")
-@click.option("--seed", default=0, show_default=True, help="Seed of methods that draw numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@seed_option()
+@json_option
 @guarded
 def fleet(
     name: str,
@@ -54,12 +58,8 @@ def fleet(
     robot = robot_of(name)
     logs = _logs(Path(folder), reading_options(columns, read))
     found = run(robot, logs, method, workers=workers, seed=seed)
-    more: dict[str, Any] = {} if out is None else {"page": str(found.page(out))}
-    if save is not None:
-        more["files"] = [str(path) for path in found.save(save)]
-    show(found, as_json, **more)
-    if out is not None and not as_json:
-        click.echo(f"\nwritten: {out} (open it in a browser)")
+    files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
+    show_with_page(found, out, as_json, **files)
     if found.outliers:
         sys.exit(ANSWER_NO)
 

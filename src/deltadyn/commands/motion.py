@@ -1,15 +1,25 @@
-"""`deltadyn excite` and `deltadyn simulate`."""
+"""Motions: `deltadyn excite` designs, `simulate` runs, and `sizing` loads the robot with them."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded, robot_argument, robot_of
+from deltadyn.commands.common import (
+    ANSWER_NO,
+    echo_json,
+    guarded,
+    json_option,
+    robot_argument,
+    robot_of,
+    seed_option,
+    show,
+    written,
+)
+from deltadyn.errors import DeltadynError, InputError
 
 if TYPE_CHECKING:
     from deltadyn.motion import Motion
@@ -18,26 +28,23 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: deltadyn excite sipro-d3-1200 --duration 10 --out excite.csv")
 @robot_argument
-@click.option("--duration", default=10.0, show_default=True, help="Length of the motion in s.")
-@click.option("--harmonics", default=5, show_default=True, help="Harmonics of the Fourier series.")
-@click.option("--criterion", default="balanced", show_default=True, help="What to optimise.")
-@click.option("--share", default=0.9, show_default=True, help="Share of the robot's limits to use.")
-@click.option("--out", default="excite.csv", show_default=True, help="CSV file for the controller.")
-@click.option("--rate", default=1000.0, show_default=True, help="Rows per second of the file.")
+@click.option("--duration", default=10.0, help="Length of the motion in s.")
+@click.option("--harmonics", default=5, help="Harmonics of the Fourier series.")
+@click.option("--criterion", default="balanced", help="What to optimise.")
+@click.option("--share", default=0.9, help="Share of the robot's limits to use.")
+@click.option("--out", default="excite.csv", help="CSV file for the controller.")
+@click.option("--rate", default=1000.0, help="Rows per second of the file.")
 @click.option(
     "--coordinates",
     type=click.Choice(["joints", "platform"]),
     default="joints",
-    show_default=True,
     help="Coordinates of the file; joint angles in the controller's own signs and offsets.",
 )
 @click.option("--degrees", is_flag=True, help="Angles in degrees instead of rad.")
-@click.option(
-    "--screened", default=0, show_default=True, help="Random motions to choose the starts from."
-)
-@click.option("--time-limit", default=60.0, show_default=True, help="Longest search in s.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the random starts.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--screened", default=0, help="Random motions to choose the starts from.")
+@click.option("--time-limit", default=60.0, help="Longest search in s.")
+@seed_option("the random starts")
+@json_option
 @guarded
 def excite(
     name: str,
@@ -69,11 +76,9 @@ def excite(
         progress=not as_json,
     )
     found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
-    if as_json:
-        click.echo(json.dumps({**found.as_dict(), "file": out}, indent=2))
-        return
-    click.echo(str(found))
-    click.echo(f"\nwritten: {out}")
+    show(found, as_json, file=out)
+    if not as_json:
+        click.echo(f"\nwritten: {out}")
 
 
 MOTIONS = ("adept", "y1", "y2", "y3", "gate")
@@ -87,21 +92,18 @@ MOTIONS = ("adept", "y1", "y2", "y3", "gate")
     "--motion",
     "motion_name",
     default="adept",
-    show_default=True,
     help=f"One of {', '.join(MOTIONS)}, or a CSV file as `deltadyn excite` writes it.",
 )
-@click.option("--preset", default="industrial", show_default=True, help="ideal, lab or industrial.")
-@click.option("--plant", default="ideal", show_default=True, help="ideal or mujoco.")
+@click.option("--preset", default="industrial", help="ideal, lab or industrial.")
+@click.option("--plant", default="ideal", help="ideal or mujoco.")
 @click.option("--controller", type=click.Choice(["feedforward", "pd"]), default="feedforward")
-@click.option("--payload", default=0.0, show_default=True, help="What the robot carries, in kg.")
-@click.option("--rate", default=2000.0, show_default=True, help="The drive's rate in Hz.")
-@click.option(
-    "--out", default="log.csv", show_default=True, help="The recording, .csv or .parquet."
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of noise and faults.")
+@click.option("--payload", default=0.0, help="What the robot carries, in kg.")
+@click.option("--rate", default=2000.0, help="The drive's rate in Hz.")
+@click.option("--out", default="log.csv", help="The recording, .csv or .parquet.")
+@seed_option("noise and faults")
 @click.option("--loads", is_flag=True, help="Print torques, powers, forces and limits of the run.")
 @click.option("--loads-page", default=None, help="HTML page with the loads to write.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@json_option
 @guarded
 def simulate(
     name: str,
@@ -153,7 +155,7 @@ def simulate(
             "loads": None if found is None else found.as_dict(),
             "loads_page": page,
         }
-        click.echo(json.dumps(record, indent=2))
+        echo_json(record)
     else:
         click.echo(str(run))
         if loads and found is not None:
@@ -178,3 +180,55 @@ def _motion(robot: Robot, name: str) -> Motion:
     }
     chosen = scenarios.get(name)
     return motion.read_motion(name, robot) if chosen is None else chosen(robot)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """Numbers between commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(option, text, "numbers with commas between them") from None
+
+
+@click.command(
+    epilog="Example: deltadyn sizing sipro-d3-1200 --payloads 0,2,4 --cycles 60,90,120 "
+    "--out sizing.html"
+)
+@robot_argument
+@click.option("--payloads", default=None, help="kg, with commas; default: 0, half, full payload.")
+@click.option("--cycles", default="60,90,120", help="Per minute, with commas.")
+@click.option("--share", default=1.0, help="Share of the robot's limits to use.")
+@click.option("--out", default=None, help="HTML page with heat maps to write.")
+@json_option
+@guarded
+def sizing(
+    name: str, payloads: str | None, cycles: str, share: float, out: str | None, as_json: bool
+) -> None:
+    """Torque, speed, power and limits of the Adept cycle; exit status 1 where no case may run."""
+    from deltadyn.sizing import cycle_rates, sizing_table
+
+    robot = robot_of(name)
+    if payloads is None:
+        most = robot.limits.payload
+        masses = [0.0] if most is None else [0.0, most / 2, most]
+    else:
+        masses = _numbers("--payloads", payloads)
+    table = sizing_table(robot, masses, _numbers("--cycles", cycles), share=share)
+    able = [mass for mass in masses if robot.limits.payload is None or mass <= robot.limits.payload]
+    rates, reason = None, "no payload is within the robot's limit"
+    if able:
+        try:
+            rates = cycle_rates(robot, able, share=share)
+        except DeltadynError as error:  # a robot without limits has no fastest cycle
+            reason = str(error)
+    page = None if out is None else str(table.page(out))
+    if as_json:
+        record = {**table.as_dict(), "rates": None, "page": page}
+        record |= {"rates_missing": reason} if rates is None else {"rates": rates.as_dict()}
+        echo_json(record)
+    else:
+        click.echo(f"{table}\n\n{rates or f'no fastest cycle: {reason}'}")
+        if page is not None:
+            click.echo(f"\n{written(page)}")
+    if not table.feasible.any():
+        sys.exit(ANSWER_NO)

@@ -11,12 +11,14 @@ import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    echo_json,
     guarded,
     log_options,
     read_logs,
     reading_options,
     robot_argument,
     robot_of,
+    written,
 )
 from deltadyn.errors import InputError
 
@@ -135,9 +137,9 @@ def _show_logs(
                 place = place.with_name(f"{place.stem}-{number}{place.suffix}")
             page = str(found.page(place))
         records.append({"log": path, **found.as_dict(), "page": page})
-        texts.append(str(found) + (f"\nwritten: {page} (open it in a browser)" if page else ""))
+        texts.append(str(found) + (f"\n{written(page)}" if page else ""))
     if as_json:
-        click.echo(json.dumps({"robot": robot.name, "logs": records}, indent=2, allow_nan=False))
+        echo_json({"robot": robot.name, "logs": records})
     else:
         click.echo("\n\n".join(texts))
     if not any(record["picks"] for record in records):

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    carried_option,
     complete_robot,
+    echo_json,
     guarded,
+    held_out_option,
+    json_option,
     log_options,
+    model_option,
     read_logs,
     reading_options,
     robot_of,
+    seed_option,
+    show,
+    stribeck_option,
+    written,
 )
 from deltadyn.errors import InputError
+
+if TYPE_CHECKING:
+    from deltadyn.recording import Recording
 
 
 @click.command(
@@ -26,23 +37,18 @@ from deltadyn.errors import InputError
 )
 @click.argument("name", metavar="ROBOT", required=False, shell_complete=complete_robot)
 @click.argument("logs", nargs=-1, metavar="LOG...")
-@click.option("--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log.")
-@click.option(
-    "--methods",
-    default="convex,base,l1",
-    show_default=True,
-    help="With commas; the first one is judged.",
-)
-@click.option("--model", default=None, help="What to fit: exact, rigid, virtual-work, ...")
-@click.option("--payload", type=float, default=None, help="What the robot carried, in kg.")
+@held_out_option
+@click.option("--methods", default="convex,base,l1", help="With commas; the first one is judged.")
+@model_option
+@carried_option
 @click.option("--payload-log", default=None, metavar="LOG", help="Log to cut into picks.")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for their noise.")
 @log_options
-@click.option("--stribeck", is_flag=True, help="Add Stribeck friction to every drive.")
+@stribeck_option
 @click.option("--compare", is_flag=True, help="Records of fits or reports (JSON) side by side.")
-@click.option("--out", default="report.html", show_default=True, help="Page to write.")
-@click.option("--seed", default=0, show_default=True, help="Seed of methods that draw numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--out", default="report.html", help="Page to write.")
+@seed_option()
+@json_option
 @guarded
 def report(
     name: str | None,
@@ -78,31 +84,27 @@ def report(
     from deltadyn.report import study
 
     robot, options = robot_of(name), reading_options(columns, read)
-    several = {
-        "payload_log": payload_log,
-        "empty": empty,
-    }
-    single: dict[str, Any] = {
-        key: None if path is None else read_logs(robot, [path], None, options)[0]
-        for key, path in several.items()
-    }
+
+    def one(path: str | None) -> Recording | None:
+        return None if path is None else read_logs(robot, [path], None, options)[0]
+
     found = study(
         robot,
         read_logs(robot, logs, payload, options),
         held_out=read_logs(robot, held_out, payload, options),
         methods=[part.strip() for part in methods.split(",") if part.strip()],
+        payload_log=one(payload_log),
+        empty=one(empty),
         seed=seed,
         tell=None if as_json else lambda text: click.echo(f"{text} ...", err=True),
         model=model,
         stribeck=stribeck,
-        **single,
     )
     page = found.report(out)
     verdict = found.verdict
     files_written = {"page": str(page), "numbers": str(page.with_suffix(".json"))}
     if as_json:
-        record = {"robot": robot.name, "verdict": verdict.as_dict(), "files": files_written}
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
+        echo_json({"robot": robot.name, "verdict": verdict.as_dict(), "files": files_written})
     else:
         click.echo(f"verdict: {verdict.grade}")
         for text in (*verdict.reasons, *verdict.notes):
@@ -121,10 +123,9 @@ def _compare(files: list[str], fitted: dict[str, Any], out: str, as_json: bool) 
             raise InputError(option, value, "left out with --compare")
     found = compare_fits(files)
     page = found.page(out)
-    if as_json:
-        click.echo(json.dumps({**found.as_dict(), "page": str(page)}, indent=2, allow_nan=False))
-    else:
-        click.echo(f"{found}\n\nwritten: {page} (open it in a browser)")
+    show(found, as_json, page=str(page))
+    if not as_json:
+        click.echo(f"\n{written(page)}")
 
 
 def _refuse_json(names: tuple[str, ...]) -> None:

@@ -15,11 +15,9 @@ BREATH = 0.5  # s
 
 @click.command(epilog="Example: deltadyn studio abb-irb360-6-1600 --port 8081")
 @click.argument("name", metavar="[ROBOT]", default=DEFAULT, shell_complete=complete_robot)
-@click.option("--port", default=8080, show_default=True, help="Where to listen; 0: any free port.")
+@click.option("--port", default=8080, help="Where to listen; 0: any free port.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser window.")
-@click.option(
-    "--max-upload", default=200.0, show_default=True, metavar="MB", help="Largest file to take."
-)
+@click.option("--max-upload", default=200.0, metavar="MB", help="Largest file to take.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON for machines.")
 @guarded
 def studio(name: str, port: int, no_browser: bool, max_upload: float, as_json: bool) -> None:

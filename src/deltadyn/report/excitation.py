@@ -9,7 +9,16 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
-from deltadyn.report.html import Section, cell, figure_html, paragraphs, percent, wide_table
+from deltadyn.report.html import (
+    Columns,
+    Section,
+    cell,
+    figure_html,
+    paragraphs,
+    percent,
+    table_of,
+    wide_table,
+)
 from deltadyn.report.plots import COLOURS, LEFT, Curve, draw, finished, panels
 from deltadyn.robot import Robot
 
@@ -74,19 +83,9 @@ def _designed(fit: Fit, excitation: Excitation) -> list[str]:
         )
     ]
     columns = ("condition number", "a random motion", "the design", "the data of the fit")
-    told = [
-        (
-            row["name"],
-            cell(row["predicted"]),
-            cell(row["achieved"]),
-            cell(row["ratio"]),
-            row["unit"],
-        )
-        for row in deviations(fit, excitation)
-    ]
+    told = deviations(fit, excitation)
     std = ", ".join(f"{value:.3g}" for value in excitation.noise.std)
     caption = f"Standard deviations; the design assumed a residual of {std} N m per axis"
-    heads = ("parameter", "predicted", "achieved", "achieved / predicted", "unit")
     bound = [
         f"{limit.name}{f' of axis {limit.axis}' if limit.axis else ''} ({percent(limit.use)})"
         for limit in excitation.binding
@@ -99,8 +98,17 @@ def _designed(fit: Fit, excitation: Excitation) -> list[str]:
             f"{excitation.status}{binding}"
         ),
         wide_table(columns, rows, caption="Condition numbers"),
-        wide_table(heads, told, caption=caption) if told else "",
+        table_of(told, _DEVIATIONS, caption) if told else "",
     ]
+
+
+_DEVIATIONS: Columns = {
+    "parameter": lambda row: row["name"],
+    "predicted": lambda row: cell(row["predicted"]),
+    "achieved": lambda row: cell(row["achieved"]),
+    "achieved / predicted": lambda row: cell(row["ratio"]),
+    "unit": lambda row: row["unit"],
+}
 
 
 def _paths(robot: Robot, path: FloatArray) -> Any:

@@ -11,7 +11,16 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.fit import Fit
-from deltadyn.report.html import Section, cell, figure_html, list_html, paragraphs, wide_table
+from deltadyn.report.html import (
+    Columns,
+    Section,
+    cell,
+    figure_html,
+    list_html,
+    paragraphs,
+    table_of,
+    wide_table,
+)
 from deltadyn.report.plots import (
     FITTED,
     LEFT,
@@ -113,34 +122,11 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
 def parameter_section(fit: Fit) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
     rows = parameter_rows(fit)
-    shown = [
-        (
-            row["name"],
-            f"{row['before']:.4g}",
-            f"{row['value']:.4g}",
-            cell(row["low"], 4),
-            cell(row["high"], 4),
-            "-" if row["change"] is None else f"{100 * row['change']:+.3g} %",
-            "inside" if row["before_inside"] else "outside",
-            row["unit"],
-        )
-        for row in rows
-    ]
-    columns = (
-        "parameter",
-        "robot file",
-        "identified",
-        "95 % from",
-        "to",
-        "change",
-        "robot file is",
-        "unit",
-    )
     held = [f"{name}: the data cannot tell it." for name in fit.held]
     caption = "Robot file, identified value and its 95 % interval"
     blocks = [
         f"<p class=note>{escape(fit.uncertainty.status)}</p>",
-        wide_table(columns, shown, caption=caption, long=len(shown) > 30),
+        table_of(rows, _PARAMETERS, caption),
         figure_html("Change against the robot file", parameter_figure({"fit": rows}), _CHANGE),
         list_html("Held at the robot file's values", held, level=3),
     ]
@@ -152,6 +138,16 @@ def parameter_section(fit: Fit) -> Section:
     return Section("parameters", "Parameters", tuple(blocks), numbers)
 
 
+_PARAMETERS: Columns = {
+    "parameter": lambda row: row["name"],
+    "robot file": lambda row: f"{row['before']:.4g}",
+    "identified": lambda row: f"{row['value']:.4g}",
+    "95 % from": lambda row: cell(row["low"], 4),
+    "to": lambda row: cell(row["high"], 4),
+    "change": lambda row: "-" if row["change"] is None else f"{100 * row['change']:+.3g} %",
+    "robot file is": lambda row: "inside" if row["before_inside"] else "outside",
+    "unit": lambda row: row["unit"],
+}
 _CHANGE = (
     "Each parameter with its 95 % interval, in which the autocorrelation of the residuals is "
     "counted. Parameters that are 0 in the robot file are shown with their value. Where a few "
@@ -241,33 +237,12 @@ def correlation_figure(names: Sequence[str], r: FloatArray) -> Any:
 def consistency_section(fit: Fit) -> Section:
     """Whether the bodies can exist, one row each, and the proof of the optimum."""
     found = fit.consistency
-    rows = [
-        (
-            body.name,
-            f"{body.mass:.4g}",
-            "-" if body.com is None else ", ".join(f"{x:.3g}" for x in body.com),
-            ", ".join(f"{x:.3g}" for x in body.principal),
-            f"{body.eigenvalues[0]:.2g}",
-            "yes" if body.consistent else "no",
-            {True: "yes", False: "no", None: "-"}[body.inside],
-        )
-        for body in found.bodies
-    ]
-    columns = (
-        "body",
-        "mass (kg)",
-        "COM (m)",
-        "principal inertias (kg m^2)",
-        "smallest eigenvalue",
-        "can exist",
-        "inside its hull",
-    )
     head = "All bodies can exist." if found.consistent else "Not all bodies can exist."
     trouble = [body.sentence for body in found.bodies if not body.consistent]
     blocks = [
         paragraphs(head),
         list_html("What is wrong", [*trouble, *found.findings], level=3),
-        wide_table(columns, rows, caption="Bodies of the identified robot") if rows else "",
+        table_of(found.bodies, _BODIES, "Bodies of the identified robot") if found.bodies else "",
     ]
     if fit.certificate is not None:
         blocks.append(f"<h3>Certificate</h3>{paragraphs(fit.certificate.sentence)}")
@@ -279,6 +254,17 @@ def consistency_section(fit: Fit) -> Section:
         "certificate": None if fit.certificate is None else vars(fit.certificate),
     }
     return Section("consistency", "Consistency", tuple(blocks), numbers)
+
+
+_BODIES: Columns = {
+    "body": lambda body: body.name,
+    "mass (kg)": lambda body: f"{body.mass:.4g}",
+    "COM (m)": lambda body: "-" if body.com is None else ", ".join(f"{x:.3g}" for x in body.com),
+    "principal inertias (kg m^2)": lambda body: ", ".join(f"{x:.3g}" for x in body.principal),
+    "smallest eigenvalue": lambda body: f"{body.eigenvalues[0]:.2g}",
+    "can exist": lambda body: "yes" if body.consistent else "no",
+    "inside its hull": lambda body: {True: "yes", False: "no", None: "-"}[body.inside],
+}
 
 
 def identifiability_section(fit: Fit) -> Section:

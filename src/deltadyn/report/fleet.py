@@ -10,9 +10,11 @@ import numpy as np
 
 from deltadyn.fleet.fleet import FEWEST, Fleet
 from deltadyn.report.html import (
+    Columns,
     Section,
     cells,
     figure_html,
+    table_of,
     verdict_html,
     wide_table,
     write_sections,
@@ -44,23 +46,21 @@ _CAPTION = (
 
 
 def _parameters(found: Fleet) -> Section:
-    columns = ("parameter", "mean", "std of it", "between robots", "p of equal robots", "unit")
-    rows = [
-        (
-            item.name,
-            f"{item.mean:.4g}",
-            f"{item.mean_std:.2g}",
-            f"{item.between:.2g}",
-            f"{item.p_value:.2g}",
-            item.unit,
-        )
-        for item in found.spreads
-    ]
     blocks = (
         figure_html("Parameters, robot by robot", _figure(found), _CAPTION),
-        wide_table(columns, rows, caption="Parameters of the fleet", long=len(rows) > 30),
+        table_of(found.spreads, _SPREAD, "Parameters of the fleet"),
     )
     return Section("parameters", "Parameters", blocks)
+
+
+_SPREAD: Columns = {
+    "parameter": lambda item: item.name,
+    "mean": lambda item: f"{item.mean:.4g}",
+    "std of it": lambda item: f"{item.mean_std:.2g}",
+    "between robots": lambda item: f"{item.between:.2g}",
+    "p of equal robots": lambda item: f"{item.p_value:.2g}",
+    "unit": lambda item: item.unit,
+}
 
 
 def _figure(found: Fleet) -> Any:

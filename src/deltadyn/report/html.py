@@ -6,9 +6,10 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,98 +17,8 @@ import numpy as np
 
 from deltadyn.files import write_whole
 
-STYLE = """\
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1300px; margin: 2em auto;
-  padding: 0 1em; }
-table { border-collapse: collapse; margin: 0.4em 0 0.6em; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.15em 0.9em 0.15em 0; border-bottom: 1px solid #ddd; text-align: left; }
-.n { text-align: right; }
-.note, figcaption { color: #555; max-width: 60em; }
-.no { color: #b00020; font-weight: bold; }
-pre { background: #f5f6f8; padding: 1em; white-space: pre-wrap; line-height: 1.35; }
-figure { margin: 1.5em 0; }
-:focus-visible { outline: 3px solid #0b57a4; outline-offset: 2px; }
-@media print {
-  body { margin: 0; max-width: none; font-size: 10pt; }
-  .modebar-container { display: none !important; }
-  figure, table { break-inside: avoid; }
-  h1, h2, h3 { break-after: avoid; }
-}"""
-
-#: What a page with sections has on top: contents at the side, a verdict in colour and in words.
-SECTIONS_STYLE = """\
-body { max-width: 1480px; }
-a { color: #0b57a4; }
-h1 { margin: 0 0 0.1em; line-height: 1.2; }
-h2 { border-bottom: 2px solid #d5dae0; padding-bottom: 0.2em; margin: 1.8em 0 0.6em; }
-h3 { margin: 1.2em 0 0.3em; font-size: 1.05em; }
-p, li { max-width: 60em; }
-thead th { vertical-align: bottom; border-bottom: 2px solid #b9c0c8; }
-.table { overflow-x: auto; }
-.caption { margin: 1.2em 0 0.2em; }
-.layout { display: grid; grid-template-columns: 14em minmax(0, 1fr); gap: 2.5em; }
-nav { position: sticky; top: 1em; align-self: start; margin-top: 1.8em; }
-nav ol { margin: 0.4em 0; padding-left: 1.6em; }
-nav li { padding: 0.12em 0; }
-.verdict { border: 1px solid; border-left-width: 10px; border-radius: 4px; padding: 0.5em 1.2em;
-  margin: 1em 0; }
-.verdict h2 { border: 0; margin: 0.3em 0; }
-.verdict.good { background: #e7f5ea; border-color: #1e7d34; color: #12461f; }
-.verdict.care { background: #fff4d6; border-color: #a36a00; color: #4f3500; }
-.verdict.bad { background: #fde9ea; border-color: #b00020; color: #71000f; }
-.verdict.unknown { background: #eef1f5; border-color: #5b6675; color: #24303f; }
-.controls { display: flex; gap: 0.8em; align-items: center; max-width: 60em; }
-.controls input { flex: 1; }
-button { font: inherit; min-width: 5em; padding: 0.25em 0.8em; border: 1px solid #5b6675;
-  border-radius: 4px; background: #f5f6f8; color: #222; }
-.print-only { display: none; }
-.print-only svg { max-width: 100%; height: auto; }
-@media (max-width: 1050px) {
-  .layout { display: block; }
-  nav { position: static; margin-top: 1em; }
-  nav ol { columns: 15em; column-gap: 2em; }
-}
-@media print {
-  @page { margin: 14mm 12mm; }
-  nav, .screen-only { display: none !important; }
-  .layout { display: block; }
-  .print-only { display: block; }
-  .table { overflow: visible; }
-  .tabled { break-inside: avoid; }
-  .tabled:has(table.long) { break-inside: auto; }
-  .caption { break-after: avoid; }
-  table { font-size: 8.5pt; }
-  th, td { padding-right: 0.6em; overflow-wrap: break-word; }
-  table.long { break-inside: auto; }
-  tr { break-inside: avoid; }
-  .verdict { break-inside: avoid; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-}"""
-
-#: Figures are set to the size of the paper before a page is printed, and back after it.
-PRINTING = """\
-(function () {
-  var paper = { width: 690, height: 880 }, kept = new Map();
-  function each(act) {
-    document.querySelectorAll(".js-plotly-plot").forEach(function (plot) {
-      if (!plot.closest(".screen-only")) act(plot);
-    });
-  }
-  window.addEventListener("beforeprint", function () {
-    each(function (plot) {
-      var size = { width: plot._fullLayout.width, height: plot._fullLayout.height };
-      kept.set(plot, size);
-      Plotly.relayout(plot, { width: Math.min(paper.width, size.width),
-        height: Math.min(paper.height, size.height) });
-    });
-  });
-  window.addEventListener("afterprint", function () {
-    each(function (plot) {
-      var size = kept.get(plot);
-      if (size) Plotly.relayout(plot, size).then(function () { plot.layout.autosize = true;
-        delete plot.layout.width; });
-    });
-  });
-})();"""
+Columns = Mapping[str, Callable[[Any], str]]  # of a table: the name, and what it shows of an item
+LONG = 30  # rows of a table that may break between two sheets of paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +40,7 @@ class Section:
 def write_page(path: str | os.PathLike[str], title: str, blocks: Iterable[str]) -> Path:
     """Write a page of HTML blocks under a heading; a page is there as a whole or not at all."""
     body = [f"<h1>{escape(title)}</h1>", *blocks]
-    return write_whole(path, _document(title, STYLE, [], body))
+    return write_whole(path, _document(title, [], body))
 
 
 def write_sections(
@@ -154,8 +65,7 @@ def write_sections(
         *(section.html for section in sections),
         "</main></div>",
     ]
-    scripts = [get_plotlyjs(), PRINTING]
-    return write_whole(path, _document(title, STYLE + "\n" + SECTIONS_STYLE, scripts, body))
+    return write_whole(path, _document(title, [get_plotlyjs(), asset("print.js")], body))
 
 
 def write_numbers(page: Path, record: Mapping[str, Any]) -> Path:
@@ -170,12 +80,17 @@ def page_path(path: str | os.PathLike[str]) -> Path:
     return given if given.suffix == ".html" else given.with_name(given.name + ".html")
 
 
-def _document(title: str, style: str, scripts: Sequence[str], body: Sequence[str]) -> str:
+def asset(name: str) -> str:
+    """The text of a style or script that stands beside this file."""
+    return (files("deltadyn.report") / name).read_text("utf-8")
+
+
+def _document(title: str, scripts: Sequence[str], body: Sequence[str]) -> str:
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{style}</style>",
+            f"<title>{escape(title)}</title><style>{asset('page.css')}</style>",
             *(f"<script>{script}</script>" for script in scripts),
             "</head><body>",
             *body,
@@ -273,12 +188,12 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; cells that read as numbers are set to the right."""
     cells = [list(row) for row in rows]
     head = "".join(
-        f"<th scope=col{' class=n' if _all_numeric(cells, place) else ''}>{escape(name)}</th>"
+        f"<th scope=col{' class=n' if _allis_number(cells, place) else ''}>{escape(name)}</th>"
         for place, name in enumerate(columns)
     )
     body = "".join(
         "<tr>"
-        + "".join(f"<td{' class=n' if _numeric(c) else ''}>{escape(c)}</td>" for c in row)
+        + "".join(f"<td{' class=n' if is_number(c) else ''}>{escape(c)}</td>" for c in row)
         + "</tr>"
         for row in cells
     )
@@ -297,29 +212,31 @@ def wide_table(
     return f"<div class=tabled>{above}<div class=table>{text}</div></div>"
 
 
+def table_of(items: Iterable[Any], columns: Columns, caption: str) -> str:
+    """A row per item; a column's name goes with what it shows of an item."""
+    rows = [[show(item) for show in columns.values()] for item in items]
+    return wide_table(list(columns), rows, caption=caption, long=len(rows) > LONG)
+
+
 def list_html(title: str, texts: Sequence[str], *, level: int = 2) -> str:
     """A heading with sentences below it; nothing where there are none."""
     if not texts:
         return ""
-    return f"<h{level}>{escape(title)}</h{level}>{_items(texts)}"
+    return f"<h{level}>{escape(title)}</h{level}>{items_html(texts)}"
 
 
 def verdict_html(kind: str, head: str, texts: Sequence[str], notes: Sequence[str] = ()) -> str:
     """The box on top of a page: good, care, bad or unknown by its colour, and in words."""
     mark = {"good": "✓", "care": "!", "bad": "✗", "unknown": "?"}[kind]
-    also = f"<p>Also:</p>{_items(notes)}" if notes else ""
+    also = f"<p>Also:</p>{items_html(notes)}" if notes else ""
     return (
         f'<div class="verdict {kind}" id="verdict"><h2><span aria-hidden=true>{mark}</span> '
-        f"{escape(head)}</h2>{_items(texts)}{also}</div>"
+        f"{escape(head)}</h2>{items_html(texts)}{also}</div>"
     )
 
 
-def numbered_html(texts: Sequence[str]) -> str:
-    """Sentences with numbers."""
-    return _items(texts, "ol")
-
-
-def _items(texts: Sequence[str], tag: str = "ul") -> str:
+def items_html(texts: Sequence[str], tag: str = "ul") -> str:
+    """Sentences as a list, with numbers where the tag is "ol"; nothing where there are none."""
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f"<{tag}>{items}</{tag}>" if items else ""
 
@@ -334,11 +251,12 @@ def paragraphs(text: str) -> str:
     return "".join(f"<p>{escape(line)}</p>" for line in text.splitlines() if line.strip())
 
 
-def _numeric(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a cell of a table reads as a number; a version does not."""
     version = text.count(".") > 1 and " " not in text
     return bool(text) and set(text) <= set("+-±0123456789.e% ") and not version
 
 
-def _all_numeric(rows: Sequence[Sequence[str]], place: int) -> bool:
+def _allis_number(rows: Sequence[Sequence[str]], place: int) -> bool:
     cells = [row[place] for row in rows if place < len(row)]
-    return bool(cells) and all(_numeric(cell) or cell in ("", "-") for cell in cells)
+    return bool(cells) and all(is_number(cell) or cell in ("", "-") for cell in cells)

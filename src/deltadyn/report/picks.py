@@ -11,11 +11,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.payload.offline import PickLog
 from deltadyn.report.html import (
+    Columns,
     Section,
     figure_html,
     list_html,
     paragraphs,
-    wide_table,
+    table_of,
     write_sections,
 )
 from deltadyn.report.plots import (
@@ -46,19 +47,6 @@ def pick_page(log: PickLog, path: str | os.PathLike[str]) -> Path:
 
 def picks_section(log: PickLog) -> Section:
     """Table, every pick with its deviation, and the estimate over time."""
-    rows = [
-        (
-            str(number),
-            f"{pick.start:.3f}",
-            f"{pick.end:.3f}",
-            f"{pick.mass:.3f}",
-            f"{pick.std:.3f}",
-            f"{1e3 * pick.latency:.0f}",
-            pick.ended,
-        )
-        for number, pick in enumerate(log.picks, 1)
-    ]
-    columns = ("pick", "start (s)", "end (s)", "mass (kg)", "std (kg)", "latency (ms)", "ended by")
     notes = [log.noise.summary]
     numbers: dict[str, Any] = log.as_dict()
     if log.bridged:
@@ -68,8 +56,8 @@ def picks_section(log: PickLog) -> Section:
         numbers["product"] = {"mass_kg": mass, "std_kg": std}
         notes.append(f"If all picks were of one product, it weighs {mass:.3f} ± {std:.3f} kg.")
     blocks = [paragraphs(f"{log.status}.")]
-    if rows:
-        blocks.append(wide_table(columns, rows, caption="Picks", long=len(rows) > 30))
+    if log.picks:
+        blocks.append(table_of(list(enumerate(log.picks, 1)), _PICKS, "Picks"))
         blocks.append(figure_html("Mass of every pick", _masses(log), _MASSES))
     blocks += [
         figure_html("Payload over time", pick_figure(log), _TIME),
@@ -78,6 +66,15 @@ def picks_section(log: PickLog) -> Section:
     return Section("picks", "Payload picks", tuple(blocks), numbers)
 
 
+_PICKS: Columns = {
+    "pick": lambda item: str(item[0]),
+    "start (s)": lambda item: f"{item[1].start:.3f}",
+    "end (s)": lambda item: f"{item[1].end:.3f}",
+    "mass (kg)": lambda item: f"{item[1].mass:.3f}",
+    "std (kg)": lambda item: f"{item[1].std:.3f}",
+    "latency (ms)": lambda item: f"{1e3 * item[1].latency:.0f}",
+    "ended by": lambda item: item[1].ended,
+}
 _MASSES = "Mass of all samples of a pick with one standard deviation to both sides."
 _TIME = (
     "The online estimate as it was known at that time with two standard deviations; the broad line "

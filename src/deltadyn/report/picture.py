@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics.skeleton import Skeleton, skeleton
 from deltadyn.motion.motion import Motion
-from deltadyn.report.html import Section, figure_html, write_sections
+from deltadyn.report.html import Section, asset, figure_html, write_sections
 from deltadyn.report.plots import (
     COLOURS,
     LEFT,
@@ -338,51 +338,12 @@ def _still(count: int) -> list[int]:
 
 def _controls(t: FloatArray, seconds: float) -> str:
     """A button and a slider that the keyboard reaches, and the script behind them."""
-    times = json.dumps(np.round(t, 4).tolist())
-    script = _SCRIPT % {"div": DIV, "times": times, "length": round(1000 * seconds)}
+    times = np.round(t, 4).tolist()
+    given = json.dumps({"div": DIV, "times": times, "length": round(1000 * seconds)})
     return (
         '<div class=controls><button type=button id=replay-play>Play</button>'
         f'<input type=range id=replay-slider min=0 max={len(t) - 1} value=0 step=1 '
         'aria-label="Picture of the replay"><output id=replay-time for=replay-slider>'
-        f"{t[0]:.2f} s</output></div><script>{script}</script>"
+        f"{t[0]:.2f} s</output></div>"
+        f"<script>var replay = {given};\n{asset('replay.js')}</script>"
     )  # fmt: skip
-
-
-_SCRIPT = """
-(function () {
-  var plot = document.getElementById("%(div)s"), play = document.getElementById("replay-play");
-  var slider = document.getElementById("replay-slider");
-  var out = document.getElementById("replay-time");
-  var times = %(times)s, length = %(length)d, last = times.length - 1;
-  var began = null, from = 0, busy = false, wanted = null;
-  var how = { mode: "immediate", frame: { duration: 0, redraw: true } };
-  how.transition = { duration: 0 };
-  function show(k) {
-    slider.value = k;
-    out.textContent = times[k].toFixed(2) + " s";
-    if (busy) { wanted = k; return; }
-    busy = true;
-    Plotly.animate(plot, [String(k)], how).then(done, done);
-    function done() {
-      busy = false;
-      plot.dataset.frame = k;
-      if (wanted !== null) { var next = wanted; wanted = null; show(next); }
-    }
-  }
-  function stop() { began = null; play.textContent = "Play"; }
-  function step(now) {
-    if (began === null) return;
-    var k = from + Math.max(0, Math.round((now - began) / length * last));
-    if (k >= last) { show(last); stop(); return; }
-    if (k !== Number(slider.value)) show(k);
-    requestAnimationFrame(step);
-  }
-  play.addEventListener("click", function () {
-    if (began !== null) { stop(); return; }
-    from = Number(slider.value) >= last ? 0 : Number(slider.value);
-    began = performance.now();
-    play.textContent = "Pause";
-    requestAnimationFrame(step);
-  });
-  slider.addEventListener("input", function () { stop(); show(Number(slider.value)); });
-})();"""

@@ -12,12 +12,14 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.motion.limits import Limit
 from deltadyn.report.html import (
+    Columns,
     Section,
     cell,
     cells,
     figure_html,
     paragraphs,
     percent,
+    table_of,
     text_section,
     wide_table,
     write_sections,
@@ -77,7 +79,6 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
         for field, words, unit in BEARING_ROWS
     ]
     known = [limit for limit in found.limits.limits if limit.use is not None]
-    columns = ("limit", "worst", "allowed", "margin", "unit", "used", "axis", "status")
     of_drives = ("drives", "unit", *(f"axis {axis}" for axis in axes))
     sentence = (
         f"By {whose} with {found.robot.payload.mass:g} kg on {source}, "
@@ -85,7 +86,7 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
     )
     blocks = (
         paragraphs(sentence),
-        wide_table(columns, [_limit_row(limit) for limit in found.limits.limits], caption="Limits"),
+        table_of(found.limits.limits, _LIMITS, "Limits"),
         figure_html("Use of the limits", _bars(known), _BARS) if known else "",
         wide_table(of_drives, drives, caption="Drives, at the output side of the gears"),
         wide_table(("arms", "unit", *ARMS), arms, caption="Shoulder bearings"),
@@ -96,21 +97,20 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
 _BARS = "Share of each limit that the motion takes; 100 % is the limit."
 
 
-def _limit_row(limit: Limit) -> tuple[str, ...]:
-    return (
-        _words(limit),
-        cell(limit.worst, 4),
-        cell(limit.allowed, 4),
-        cell(limit.margin, 4),
-        limit.unit,
-        percent(limit.use),
-        limit.axis or "-",
-        limit.status,
-    )
-
-
 def _words(limit: Limit) -> str:
     return limit.name.replace("_", " ")
+
+
+_LIMITS: Columns = {
+    "limit": _words,
+    "worst": lambda limit: cell(limit.worst, 4),
+    "allowed": lambda limit: cell(limit.allowed, 4),
+    "margin": lambda limit: cell(limit.margin, 4),
+    "unit": lambda limit: limit.unit,
+    "used": lambda limit: percent(limit.use),
+    "axis": lambda limit: limit.axis or "-",
+    "status": lambda limit: limit.status,
+}
 
 
 def _bars(known: list[Limit]) -> Any:

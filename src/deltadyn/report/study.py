@@ -110,8 +110,7 @@ class HeldOut:
 
     def motion(self) -> Motion | None:
         """The longest stretch without a gap, with its smoothed rates."""
-        parts = [part for own in self.prepared for part in own]
-        return _motion(self.robot, max(parts, key=len))
+        return _motion(self.robot, [part for own in self.prepared for part in own])
 
 
 def first_motion(robot: Robot, logs: Sequence[Recording], band: float | None) -> Motion | None:
@@ -119,16 +118,21 @@ def first_motion(robot: Robot, logs: Sequence[Recording], band: float | None) ->
     if not logs:
         return None
     (parts,) = prepared_recordings(robot, [logs[0]], band, "auto")
-    return _motion(robot, max(parts, key=len))
+    return _motion(robot, parts)
 
 
-def _motion(robot: Robot, part: Prepared) -> Motion | None:
+def measured_motion(robot: Robot, part: Prepared) -> Motion:
     """Angles, rates and accelerations in the band of the comparison: noise above it is no load."""
     fine = finer(part)
     q, qd, qdd = (fine.limited(values) for values in (part.state.q, part.state.qd, part.state.qdd))
+    return Motion.from_joints(robot, fine.times, q, qd, qdd)
+
+
+def _motion(robot: Robot, parts: Sequence[Prepared]) -> Motion | None:
+    """The motion of the longest stretch; one outside the workspace is neither drawn nor loaded."""
     try:
-        return Motion.from_joints(robot, fine.times, q, qd, qdd)
-    except DeltadynError:  # a stretch that leaves the workspace can be neither drawn nor loaded
+        return measured_motion(robot, max(parts, key=len))
+    except DeltadynError:
         return None
 
 

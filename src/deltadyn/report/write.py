@@ -19,14 +19,16 @@ from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.report.excitation import excitation_section
 from deltadyn.report.fit import fit_sections, parameter_rows
 from deltadyn.report.html import (
+    Columns,
     Section,
     cell,
     cells,
     figure_html,
+    items_html,
     list_html,
-    numbered_html,
     page_path,
     paragraphs,
+    table_of,
     wide_table,
     write_numbers,
     write_sections,
@@ -102,7 +104,7 @@ def report_sections(study: Study) -> list[Section]:
         found.append(loads_section(study.loads, study.motion_source))
     if study.motion is not None:
         found.append(replay_section(study.fit.robot, study.motion))
-    rules = f"<p>The first rule that applies decides.</p>{numbered_html(RULES)}"
+    rules = f"<p>The first rule that applies decides.</p>{items_html(RULES, 'ol')}"
     found += [
         provenance_section(study.robot, fit, study.held_out, study.seed, missing(study)),
         Section("rules", "Rules of the verdict", (rules,), {"rules": RULES}),
@@ -280,15 +282,15 @@ def _bars(ordered: Sequence[Rung], axes: Sequence[str]) -> Any:
 
 # Section: where every number of the report comes from.
 
-DATA_COLUMNS = (
-    "use",
-    "recording",
-    "file",
-    "samples",
-    "duration (s)",
-    "payload (kg)",
-    "SHA-256 begins",
-)
+_DATA: Columns = {
+    "use": lambda item: item[0],
+    "recording": lambda item: item[1].name,
+    "file": lambda item: item[1].file or "-",
+    "samples": lambda item: str(item[1].samples),
+    "duration (s)": lambda item: f"{item[1].duration:.4g}",
+    "payload (kg)": lambda item: "-" if item[1].payload is None else f"{item[1].payload:g}",
+    "SHA-256 begins": lambda item: item[1].sha256[:16],
+}
 
 
 def provenance_section(
@@ -304,18 +306,6 @@ def provenance_section(
     versions = record["versions"] | {"plotly": version("plotly"), "python": record["python"]}
     digest = sha256(robot_text(robot).encode()).hexdigest()
     uses = [("fit", source) for source in fit.data] + [("held out", source) for source in apart]
-    rows = [
-        (
-            use,
-            source.name,
-            source.file or "-",
-            str(source.samples),
-            f"{source.duration:.4g}",
-            "-" if source.payload is None else f"{source.payload:g}",
-            source.sha256[:16],
-        )
-        for use, source in uses
-    ]
     chosen = [(key, repr(value)) for key, value in fit.options.items()]
     about = [
         ("robot file", robot.name),
@@ -329,9 +319,7 @@ def provenance_section(
         for text in (*item.provenance.repairs, *item.provenance.edits)
     ]
     blocks = (
-        wide_table(
-            DATA_COLUMNS, rows, caption="Recordings; checksums are whole in the JSON record"
-        ),
+        table_of(uses, _DATA, "Recordings; checksums are whole in the JSON record"),
         wide_table(("what", "value"), about, caption="Robot, seed and versions"),
         wide_table(("option", "value"), chosen, caption="Options of the fit"),
         list_html("Repairs and edits of the held-out recordings", repairs, level=3),

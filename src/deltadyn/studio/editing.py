@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from deltadyn.kinematics import State
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Rod, Strut, TenParameters
+
+Scaled = Callable[[Any, float, float], Any]  # a body, times its mass, times its length
 
 
 @dataclass(frozen=True)
@@ -38,32 +41,18 @@ class Entry:
 def entries(robot: Robot) -> dict[str, Entry]:
     """What can be edited on this robot, by key."""
     found = {
-        "base_radius": Entry("base radius (mm)", 1e3, _geometry("base_radius"), _set_base),
-        "platform_radius": Entry(
-            "platform radius (mm)", 1e3, _geometry("platform_radius"), _set_platform
-        ),
-        "arm_length": Entry("arm length (mm)", 1e3, _geometry("arm_length"), _set_arm_length),
-        "strut_length": Entry(
-            "strut length (mm)", 1e3, _geometry("strut_length"), _set_strut_length
-        ),
-        "arm_mass": Entry("arm mass (kg)", 1.0, _each("arms"), _set_arm_mass),
-        "strut_mass": Entry("mass of one rod (kg)", 1.0, _each("struts"), _set_strut_mass),
-        "platform_mass": Entry(
-            "platform mass (kg)",
-            1.0,
-            lambda robot: (robot.platform.mass,),
-            lambda robot, mass: robot.replace(platform=replace(robot.platform, mass=mass)),
-        ),
-        "payload": Entry(
-            "payload (kg)",
-            1.0,
-            lambda robot: (robot.payload.mass,),
-            lambda robot, mass: robot.replace(payload=replace(robot.payload, mass=mass)),
-        ),
+        "base_radius": _radius("base"),
+        "platform_radius": _radius("platform"),
+        "arm_length": _length("arm", "arms", _scaled_arm),
+        "strut_length": _length("strut", "struts", _scaled_strut),
+        "arm_mass": _mass("arm mass", "arms", _scaled_arm),
+        "strut_mass": _mass("mass of one rod", "struts", _scaled_strut),
+        "platform_mass": _lump("platform mass", "platform"),
+        "payload": _lump("payload", "payload"),
     }
     if robot.spindle is not None:
-        found["upper_mass"] = Entry("upper spindle rod (kg)", 1.0, _rod("upper"), _set_rod("upper"))
-        found["lower_mass"] = Entry("lower spindle rod (kg)", 1.0, _rod("lower"), _set_rod("lower"))
+        found["upper_mass"] = _rod("upper")
+        found["lower_mass"] = _rod("lower")
     return found
 
 
@@ -84,10 +73,10 @@ def edited(robot: Robot, values: Mapping[str, float]) -> Robot:
     return robot
 
 
-def differences(before: Robot, after: Robot) -> list[tuple[str, str, str, str]]:
+def differences(before: Robot, after: Robot) -> list[tuple[str, ...]]:
     """Rows label, before, after, change of the numbers that differ."""
     known = entries(after)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for key, entry in entries(before).items():
         if key not in known:
             continue
@@ -99,9 +88,7 @@ def differences(before: Robot, after: Robot) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def torque_rows(
-    before: Robot, after: Robot, motion: Motion
-) -> list[tuple[str, str, str, str, str]]:
+def torque_rows(before: Robot, after: Robot, motion: Motion) -> list[tuple[str, ...]]:
     """Rows axis, peak before, peak after, RMS before, RMS after (N m) on the same platform motion.
 
     Both robots run the motion of the platform; raises where one of them cannot.
@@ -113,7 +100,7 @@ def torque_rows(
             name,
             *(f"{np.abs(tau[:, k]).max():.2f}" for tau in (old, new)),
             *(f"{math.sqrt(float((tau[:, k] ** 2).mean())):.2f}" for tau in (old, new)),
-        )  # type: ignore[misc]
+        )
         for k, name in enumerate(names)
     ]
 
@@ -133,70 +120,72 @@ def _few(entry: Entry, values: tuple[float, ...]) -> str:
     return ", ".join(shown)
 
 
-def _geometry(name: str) -> Callable[[Robot], tuple[float, ...]]:
-    return lambda robot: tuple(getattr(robot.geometry, name))
-
-
-def _each(name: str) -> Callable[[Robot], tuple[float, ...]]:
-    return lambda robot: tuple(body.mass for body in getattr(robot, name))
-
-
-def _rod(name: str) -> Callable[[Robot], tuple[float, ...]]:
-    return lambda robot: (getattr(robot.spindle, name).mass,)
-
-
-def _set_base(robot: Robot, value: float) -> Robot:
-    return robot.replace(geometry=replace(robot.geometry, base_radius=value))
-
-
-def _set_platform(robot: Robot, value: float) -> Robot:
-    return robot.replace(geometry=replace(robot.geometry, platform_radius=value))
-
-
-def _set_arm_length(robot: Robot, value: float) -> Robot:
-    _positive("arm length", value)
-    ratio = value / robot.geometry.arm_length[0]
-    arms = tuple(_scaled_arm(arm, 1.0, ratio) for arm in robot.arms)
-    return robot.replace(geometry=replace(robot.geometry, arm_length=value), arms=arms)
-
-
-def _set_strut_length(robot: Robot, value: float) -> Robot:
-    _positive("strut length", value)
-    ratio = value / robot.geometry.strut_length[0]
-    struts = tuple(_scaled_strut(strut, 1.0, ratio) for strut in robot.struts)
-    return robot.replace(geometry=replace(robot.geometry, strut_length=value), struts=struts)
-
-
-def _set_arm_mass(robot: Robot, value: float) -> Robot:
-    arms = tuple(_scaled_arm(arm, _ratio("arm mass", value, arm.mass), 1.0) for arm in robot.arms)
-    return robot.replace(arms=arms)
-
-
-def _set_strut_mass(robot: Robot, value: float) -> Robot:
-    struts = tuple(
-        _scaled_strut(strut, _ratio("mass of one rod", value, strut.mass), 1.0)
-        for strut in robot.struts
+def _radius(name: str) -> Entry:
+    field = f"{name}_radius"
+    return Entry(
+        f"{name} radius (mm)",
+        1e3,
+        lambda robot: tuple(getattr(robot.geometry, field)),
+        lambda robot, value: robot.replace(geometry=replace(robot.geometry, **{field: value})),
     )
-    return robot.replace(struts=struts)
 
 
-def _set_rod(name: str) -> Callable[[Robot, float], Robot]:
+def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
+    """The length of arms or struts; their bodies grow with it."""
+    field = f"{name}_length"
+
+    def write(robot: Robot, value: float) -> Robot:
+        if not value > 0:
+            raise InputError(f"{name} length", value, "above 0")
+        ratio = value / getattr(robot.geometry, field)[0]
+        grown = tuple(scaled(body, 1.0, ratio) for body in getattr(robot, bodies))
+        geometry = replace(robot.geometry, **{field: value})
+        return robot.replace(geometry=geometry, **{bodies: grown})
+
+    return Entry(f"{name} length (mm)", 1e3, lambda robot: getattr(robot.geometry, field), write)
+
+
+def _mass(label: str, bodies: str, scaled: Scaled) -> Entry:
+    """The mass of each arm or rod; its body keeps its shape."""
+
+    def write(robot: Robot, value: float) -> Robot:
+        own = getattr(robot, bodies)
+        heavier = tuple(scaled(body, _ratio(label, value, body.mass), 1.0) for body in own)
+        return robot.replace(**{bodies: heavier})
+
+    def read(robot: Robot) -> tuple[float, ...]:
+        return tuple(body.mass for body in getattr(robot, bodies))
+
+    return Entry(f"{label} (kg)", 1.0, read, write)
+
+
+def _lump(label: str, body: str) -> Entry:
+    """The mass of a body without a shape."""
+
+    def write(robot: Robot, mass: float) -> Robot:
+        return robot.replace(**{body: replace(getattr(robot, body), mass=mass)})
+
+    return Entry(f"{label} (kg)", 1.0, lambda robot: (getattr(robot, body).mass,), write)
+
+
+def _rod(name: str) -> Entry:
+    """The mass of a rod of the spindle; it keeps its shape."""
+    label = f"{name} spindle rod"
+
     def write(robot: Robot, value: float) -> Robot:
         assert robot.spindle is not None
         rod: Rod = getattr(robot.spindle, name)
-        mass = _ratio(f"{name} spindle rod", value, rod.mass)
-        changed = replace(
+        mass = _ratio(label, value, rod.mass)
+        changed: Any = replace(
             rod,
             mass=rod.mass * mass,
             inertia=rod.inertia * mass,
             axial_inertia=rod.axial_inertia * mass,
             ten=_scaled_ten(rod.ten, mass, 1.0),
         )
-        both = {"upper": robot.spindle.upper, "lower": robot.spindle.lower, name: changed}
-        spindle = replace(robot.spindle, upper=both["upper"], lower=both["lower"])
-        return robot.replace(spindle=spindle)
+        return robot.replace(spindle=replace(robot.spindle, **{name: changed}))
 
-    return write
+    return Entry(f"{label} (kg)", 1.0, lambda robot: (getattr(robot.spindle, name).mass,), write)
 
 
 def _scaled_arm(arm: Arm, mass: float, length: float) -> Arm:
@@ -224,11 +213,6 @@ def _scaled_ten(ten: TenParameters | None, mass: float, length: float) -> TenPar
     moment = tuple(value * mass * length for value in ten.first_moment)
     inertia = tuple(value * mass * length**2 for value in ten.inertia)
     return TenParameters(ten.mass * mass, moment, inertia)  # type: ignore[arg-type]
-
-
-def _positive(label: str, value: float) -> None:
-    if not value > 0:
-        raise InputError(label, value, "above 0")
 
 
 def _ratio(label: str, value: float, now: float) -> float:

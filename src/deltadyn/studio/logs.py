@@ -1,14 +1,16 @@
-"""A log: what was found in it, what was identified from it, and the files to take away."""
+"""A log: what was found in it, its identification in a thread, and the files to take away."""
 
 from __future__ import annotations
 
 import io
 import re
 import tempfile
+import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from deltadyn.errors import DeltadynError, UnknownNameError
 from deltadyn.exports.export import TARGETS, export
@@ -19,7 +21,6 @@ from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study, study
 from deltadyn.robot import Robot
 from deltadyn.robot.write import robot_text
-from deltadyn.studio.jobs import Tell
 
 #: Methods that take one log; "two-step" needs another log without the rod.
 STUDIO_METHODS = tuple(name for name in ("convex", *METHODS) if name != "two-step")
@@ -48,9 +49,9 @@ def checked(recording: Recording, robot: Robot) -> CheckedLog:
     return CheckedLog(recording, check_recording(recording, robot))
 
 
-def finding_rows(log: CheckedLog) -> list[tuple[str, str, str]]:
+def finding_rows(log: CheckedLog) -> list[tuple[str, ...]]:
     """Rows severity, where, sentence with advice; what could not be checked comes last."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (item.severity, f"{item.kind} {item.channel or ''}".strip(), f"{item.text} {item.advice}")
         for item in log.findings
     ]
@@ -147,3 +148,77 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     archive.writestr(info, content)
+
+
+# One long piece of work at a time, in a thread, with progress and a way out.
+
+Tell = Callable[[float, str], None]  # share done from 0 to 1, what is being done
+
+
+class BusyError(DeltadynError):
+    """Work was asked for while other work is under way."""
+
+
+class CancelledError(DeltadynError):
+    """The work was cancelled."""
+
+
+class Job:
+    """A function `work(tell)` in a thread; exactly one of the two callbacks hears how it ended.
+
+    `cancel` lets the caller go at once: what the thread still finds is dropped, and the thread
+    ends when it tells its next step.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Tell], Any],
+        *,
+        tell: Tell,
+        done: Callable[[Any], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._work, self._tell, self._done, self._failed = work, tell, done, failed
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._once = threading.Lock()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="deltadyn-job")
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody still waits for it."""
+        return self._thread.is_alive() and not self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Let go; `failed` hears a CancelledError unless the work has ended."""
+        self._cancelled.set()
+        self._end(lambda: self._failed(CancelledError("cancelled")))
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            found = self._work(self._hear)
+        except BaseException as error:  # a thread must report whatever ends it
+            reason = error
+            self._end(lambda: self._failed(reason))
+        else:
+            self._end(lambda: self._done(found))
+
+    def _hear(self, share: float, text: str) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("cancelled")
+        self._tell(share, text)
+
+    def _end(self, report: Callable[[], None]) -> None:
+        with self._once:
+            if self._ended.is_set():
+                return
+            self._ended.set()
+        report()

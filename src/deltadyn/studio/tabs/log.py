@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.errors import DeltadynError
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
-from deltadyn.studio.html import message_box, paragraph, preformatted, table, verdict_box
-from deltadyn.studio.jobs import BusyError, CancelledError, Job, Tell
 from deltadyn.studio.logs import (
     STUDIO_METHODS,
+    BusyError,
+    CancelledError,
     CheckedLog,
+    Job,
+    Tell,
     export_archive,
     file_stem,
     finding_rows,
@@ -19,9 +22,11 @@ from deltadyn.studio.logs import (
     report_files,
     robot_bytes,
 )
+from deltadyn.studio.page import message_box, paragraph, preformatted, table, verdict_box
 
 if TYPE_CHECKING:
-    from deltadyn.studio.window import Window
+    from deltadyn.studio.server import Window
+    from deltadyn.studio.session import Upload
 
 OTHERS = ("base", "l1")  # methods to stand beside the judged one
 
@@ -38,50 +43,38 @@ class LogTab:
         self._make_downloads()
 
     def _make_uploads(self) -> None:
-        guarded = self.window.guarded
         gui: Any = self.window.client.gui
+        upload = self.window.upload_button
         self._payload = gui.add_number(
             "payload (kg)", 0.0, min=0.0, step=0.1, hint="Where the file does not say it"
         )
-        columns = gui.add_upload_button(
-            "Upload a column map", hint="YAML, for logs with other column names; before the log"
-        )
-        columns.on_upload(guarded(self._columns))
-        log = gui.add_upload_button("Upload a log", color="blue")
-        log.on_upload(guarded(lambda event: self._upload(event, held_out=False)))
-        apart = gui.add_upload_button(
-            "Upload a held-out log", hint="Another motion, to judge the model on"
-        )
-        apart.on_upload(guarded(lambda event: self._upload(event, held_out=True)))
+        hint = "YAML, for logs with other column names; before the log"
+        upload("Upload a column map", self._columns, hint=hint)
+        upload("Upload a log", partial(self._upload, held_out=False), color="blue")
+        hint = "Another motion, to judge the model on"
+        upload("Upload a held-out log", partial(self._upload, held_out=True), hint=hint)
         self._logs = gui.add_html("")
 
     def _make_work(self) -> None:
-        guarded = self.window.guarded
         gui: Any = self.window.client.gui
+        button = self.window.button
         self._method = gui.add_dropdown("method", STUDIO_METHODS, initial_value="convex")
         self._beside = gui.add_checkbox("also base and l1", False)
-        self._start = gui.add_button("Identify", color="blue")
-        self._start.on_click(guarded(self._identify))
-        self._cancel = gui.add_button("Cancel", color="gray", visible=False)
-        self._cancel.on_click(guarded(lambda _: self.cancel(), locked=False))
+        self._start = button("Identify", self._identify, color="blue")
+        self._cancel = button("Cancel", lambda _: self.cancel(), locked=False, color="gray")
+        self._cancel.visible = False
         self._bar = gui.add_progress_bar(0.0, visible=False, animated=True)
         self._step = gui.add_html("")
         self._result = gui.add_html("")
 
     def _make_downloads(self) -> None:
-        guarded = self.window.guarded
-        gui: Any = self.window.client.gui
-        with gui.add_folder("Take away"):
-            use = gui.add_button("Use the identified robot")
-            use.on_click(guarded(self._use))
-            page = gui.add_button("Download the report")
-            page.on_click(guarded(self._report))
-            numbers = gui.add_button("Download its numbers (JSON)")
-            numbers.on_click(guarded(lambda _: self._report(_, json=True)))
-            robot = gui.add_button("Download the identified robot")
-            robot.on_click(guarded(self._robot))
-            exports = gui.add_button("Download the exports (zip)")
-            exports.on_click(guarded(self._exports, locked=False))
+        button = self.window.button
+        with self.window.client.gui.add_folder("Take away"):
+            button("Use the identified robot", self._use)
+            button("Download the report", self._report)
+            button("Download its numbers (JSON)", partial(self._report, json=True))
+            button("Download the identified robot", self._robot)
+            button("Download the exports (zip)", self._exports, locked=False)
 
     def refresh(self) -> None:
         """Show the logs and the fit of the session."""
@@ -102,13 +95,11 @@ class LogTab:
         if self._job is not None:
             self._job.cancel()
 
-    def _columns(self, event: Any) -> None:
-        upload = self.window.uploaded(event)
+    def _columns(self, upload: Upload) -> None:
         self.window.session.columns = upload if upload.content else None
         self.refresh()
 
-    def _upload(self, event: Any, *, held_out: bool) -> None:
-        upload = self.window.uploaded(event)
+    def _upload(self, upload: Upload, *, held_out: bool) -> None:
         self._refuse_busy()
         log = self.window.session.upload_log(
             upload, held_out=held_out, payload=self._payload.value or None

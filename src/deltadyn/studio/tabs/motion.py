@@ -11,12 +11,12 @@ import numpy as np
 
 from deltadyn.dynamics import constraint_loads
 from deltadyn.kinematics import State
-from deltadyn.studio.html import message_box, paragraph, table
-from deltadyn.studio.motions import SPEEDS, Curves, Player, Track, plot_curves
-from deltadyn.studio.pose import pose_at
+from deltadyn.studio.motions import SPEEDS, Curves, Player, Track, plot_curves, pose_at
+from deltadyn.studio.page import message_box, paragraph, table
 
 if TYPE_CHECKING:
-    from deltadyn.studio.window import Window
+    from deltadyn.studio.server import Window
+    from deltadyn.studio.session import Upload
 
 CHOOSE = "(choose)"
 FRAME = 1 / 25  # s between two poses
@@ -41,10 +41,9 @@ class MotionTab:
         names = (CHOOSE, *window.session.motion_names())
         self._choice = gui.add_dropdown("motion", names, initial_value=CHOOSE)
         self._choice.on_update(window.guarded(self._choose))
-        upload = gui.add_upload_button("Upload a motion", hint="CSV, as `deltadyn excite` writes")
-        upload.on_upload(window.guarded(self._upload))
-        self._play = gui.add_button("Play", icon=None)
-        self._play.on_click(window.guarded(self._toggle))
+        hint = "CSV, as `deltadyn excite` writes"
+        window.upload_button("Upload a motion", self._upload, hint=hint)
+        self._play = window.button("Play", self._toggle, icon=None)
         self._time = gui.add_slider("time (s)", 0.0, 1.0, 0.001, 0.0)
         self._time.on_update(window.guarded(self._seek))
         self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="0.25")
@@ -93,8 +92,7 @@ class MotionTab:
         self.refresh()
         self.window.robot_tab.refresh()
 
-    def _upload(self, event: Any) -> None:
-        upload = self.window.uploaded(event)
+    def _upload(self, upload: Upload) -> None:
         self.pause()
         track = self.window.session.upload_motion(upload)
         text = f"{upload.shown}: {len(track.motion)} samples, {track.duration:.3g} s"

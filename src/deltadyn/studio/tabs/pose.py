@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deltadyn.kinematics import workspace
-from deltadyn.studio.html import table
-from deltadyn.studio.pose import OutOfReachError, axis_rows, pose_rows, strut_rows
+from deltadyn.studio.motions import OutOfReachError, axis_rows, pose_rows, strut_rows
+from deltadyn.studio.page import table
 
 if TYPE_CHECKING:
-    from deltadyn.studio.window import Window
+    from deltadyn.studio.server import Window
 
 PLATFORM = ("x (mm)", "y (mm)", "z (mm)", "psi (deg)")
 JOINTS = ("theta 1 (deg)", "theta 2 (deg)", "theta 3 (deg)", "psi (deg)")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from deltadyn.errors import DeltadynError
 from deltadyn.robot.file import robot_names
 from deltadyn.studio.editing import differences, entries, torque_rows
-from deltadyn.studio.html import message_box, paragraph, table
 from deltadyn.studio.logs import file_stem, robot_bytes
+from deltadyn.studio.page import message_box, paragraph, table
 
 if TYPE_CHECKING:
-    from deltadyn.studio.window import Window
+    from deltadyn.studio.server import Window
+    from deltadyn.studio.session import Upload
 
 OTHER = "(from a file)"
 
@@ -26,10 +27,8 @@ class RobotTab:
             "catalogue", (*robot_names(), OTHER), initial_value=self._name()
         )
         self._choice.on_update(window.guarded(self._choose))
-        upload = gui.add_upload_button(
-            "Upload a robot file", hint="YAML, as `deltadyn robots` prints"
-        )
-        upload.on_upload(window.guarded(self._upload))
+        hint = "YAML, as `deltadyn robots` prints"
+        window.upload_button("Upload a robot file", self._upload, hint=hint)
         self._about = gui.add_html("")
         self._numbers: dict[str, Any] = {}
         self._folder = gui.add_folder("Numbers")
@@ -37,8 +36,7 @@ class RobotTab:
             self._before = gui.add_checkbox("show the robot before", False)
             self._before.on_update(window.guarded(lambda _: window.set_before(self._before.value)))
             self._table = gui.add_html("")
-        download = gui.add_button("Download the robot file")
-        download.on_click(window.guarded(self._download))
+        window.button("Download the robot file", self._download)
 
     def refresh(self) -> None:
         """Show the session's robot."""
@@ -72,10 +70,8 @@ class RobotTab:
                     )
                     for key, entry in wanted.items()
                 }
-                gui.add_button("Apply the changes").on_click(self.window.guarded(self._apply))
-                gui.add_button("Take back all changes", color="gray").on_click(
-                    self.window.guarded(self._undo)
-                )
+                self.window.button("Apply the changes", self._apply)
+                self.window.button("Take back all changes", self._undo, color="gray")
         for key, entry in wanted.items():
             self._numbers[key].value = _rounded(entry.shown(robot))
 
@@ -106,8 +102,7 @@ class RobotTab:
         self.window.say("")
         self.window.robot_changed(new=True)
 
-    def _upload(self, event: Any) -> None:
-        upload = self.window.uploaded(event)
+    def _upload(self, upload: Upload) -> None:
         self.window.motion_tab.pause()
         self.window.session.upload_robot(upload)
         self.window.say(f"{upload.shown}: the robot {self.window.session.robot.name!r}", "good")

@@ -6,12 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.errors import DeltadynError
-from deltadyn.studio.html import legend, paragraph
-from deltadyn.studio.scene import Surfaces
-from deltadyn.studio.volumes import KINDS, cylinder_mesh
+from deltadyn.studio.drawing import KINDS, cylinder_mesh
+from deltadyn.studio.page import Surfaces, legend, paragraph
 
 if TYPE_CHECKING:
-    from deltadyn.studio.window import Window
+    from deltadyn.studio.server import Window
 
 NONE = "none"
 INSIDE, OUTSIDE = "from inside", "from outside"
