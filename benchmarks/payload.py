@@ -20,7 +20,6 @@ import time
 from typing import Any
 
 import numpy as np
-from tests.payload.trial import bench_run, empty_plan, false_events, judge_picks
 
 import deltadyn as dd
 from benchmarks.machine import machine_name
@@ -28,6 +27,7 @@ from deltadyn.identification.identify import identify
 from deltadyn.payload import ColouredNoise, NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.bench import pick_plan
 from deltadyn.payload.offline import find_picks
+from deltadyn.payload.trial import bench_run, empty_plan, false_events, judge_picks
 from deltadyn.robot import Robot
 from deltadyn.simulation import simulate
 

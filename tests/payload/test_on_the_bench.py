@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.payload.trial import PickTrial, bench_run, empty_plan, false_events, judge_picks
 
 from deltadyn.identification.identify import identify
 from deltadyn.motion import y2
 from deltadyn.payload.bench import pick_plan
 from deltadyn.payload.bound import ColouredNoise
 from deltadyn.payload.noise import NoiseModel
+from deltadyn.payload.trial import PickTrial, bench_run, empty_plan, false_events, judge_picks
 from deltadyn.robot.file import load_robot
 from deltadyn.simulation import simulate
 
