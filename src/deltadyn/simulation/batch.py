@@ -44,10 +44,11 @@ class Held(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Arrays of a run: numbers (n,) or (N, n), first q and qd (N, dof), wrench (dof,) or (N, dof).
+    """Arrays of a run: numbers (n,) or (N, n), first q and qd (N, dof).
 
-    `ticks` is a `Course` with `gains` (2, dof), stiffness over damping, or torques `Held` with
-    None; `step` is the length of a tick in s.
+    `wrench` (dof,) or (N, dof) is the external one, None where there is none. `ticks` is a `Course`
+    with `gains` (2, dof), stiffness over damping, or torques `Held` with None; `step` is the length
+    of a tick in s.
     """
 
     numbers: Any
@@ -90,7 +91,10 @@ class Ended(NamedTuple):
 
 
 class _Carry(NamedTuple):
-    """Components between two ticks: state (2 dof), angles of the tick before, sums of errors."""
+    """Components between two ticks: state (2 dof), angles of the tick before, sums of errors.
+
+    What a run does not need is empty.
+    """
 
     x: Components
     before: Components
@@ -118,8 +122,7 @@ def traced_rollout(
     """
     terms = terms_in(par) if friction is True else friction or None
     dof = q.shape[-1]
-    still = jax_numpy().zeros(dof, dtype=q.dtype)
-    given = Given(par, q, qd, still, Course(*course), gains, step)
+    given = Given(par, q, qd, None, Course(*course), gains, step)
     found = advance(jax_numpy(), given, Plan(substeps, terms, (), int(keep), True))
     kept = found.course[:-1, ..., :dof] if keep else None
     return Results(found.q, found.qd, found.rms, found.peak, kept)
@@ -127,7 +130,7 @@ def traced_rollout(
 
 def advance(xp: Any, given: Given, plan: Plan) -> Ended:
     """Move all robots through all ticks; NaN marks a robot whose loop has opened."""
-    numbers, wrench = split(given.numbers), split(given.wrench)
+    numbers, wrench = split(given.numbers), () if given.wrench is None else split(given.wrench)
     dof, h = given.q.shape[-1], given.step / plan.substeps
     follows = isinstance(given.ticks, Course)
 
@@ -166,7 +169,8 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
         tau = tuple(feed[i] + stiffness[i] * error[i] + damping[i] * slip[i] for i in range(dof))
         squares = tuple(a + b * b for a, b in zip(squares, error, strict=True))
         peaks = tuple(xp.maximum(a, xp.abs(b)) for a, b in zip(peaks, error, strict=True))
-        return _Carry(integrated(x, tau, tau), q, squares, peaks), None
+        before = () if plan.true_rates else q
+        return _Carry(integrated(x, tau, tau), before, squares, peaks), None
 
     def push(carry: _Carry, row: Any) -> Any:
         start, end = (split(part) for part in row)
@@ -174,8 +178,10 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
 
     tick, rows = follow if follows else push, tuple(given.ticks)
     steps, q, qd = len(rows[0]), split(given.q), split(given.qd)
-    still = tuple(xp.zeros_like(part) for part in q)
-    before = tuple(a - given.step * b for a, b in zip(q, qd, strict=True))
+    still = tuple(xp.zeros_like(part) for part in q) if follows else ()
+    before: Components = ()
+    if follows and not plan.true_rates:
+        before = tuple(a - given.step * b for a, b in zip(q, qd, strict=True))
     carry = _Carry((*q, *qd), before, still, still)
     course, whole = None, 0
     if plan.every:

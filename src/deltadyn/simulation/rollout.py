@@ -94,7 +94,7 @@ class _Batch(NamedTuple):
     numbers: Any  # (ROBOT_COUNT,) or (N, ROBOT_COUNT)
     q: Any  # (N, dof)
     qd: Any
-    wrench: Any  # (dof,) or (N, dof)
+    wrench: Any  # (dof,) or (N, dof), None where there is none
     single: bool
 
 
@@ -283,7 +283,8 @@ def _compiled_call(
     module: Any = plant_module()
     dof, steps = batch.q.shape[1], drive.steps
     # each with the number of dimensions that it has with a row per robot
-    arrays = [(batch.numbers, 2), (batch.wrench, 2), (drive.torque, 3)]
+    force = np.zeros(dof) if batch.wrench is None else batch.wrench
+    arrays = [(batch.numbers, 2), (force, 2), (drive.torque, 3)]
     own = [array is not None and array.ndim == full for array, full in arrays]
     bits = own[0] + 2 * own[1] + 4 * own[2]
     tables = [None if array is None else np.ascontiguousarray(array) for array, _ in arrays]
@@ -419,8 +420,9 @@ def _batch(
     rows["qd"] = np.zeros(dof) if qd is None else _state("qd", qd, dof)
     table = _numbers(robot, numbers)
     rows["numbers" if numbers is not None else "robot"] = table
-    force = np.zeros(dof) if external_force is None else _array("external_force", external_force)
-    rows["external_force"] = force
+    force = None
+    if external_force is not None:
+        force = rows["external_force"] = _array("external_force", external_force)
     counts = {name: len(value) for name, value in rows.items() if value.ndim == 2}
     if drive.torque is not None and drive.torque.ndim == 3:
         counts["torque"] = len(drive.torque)
@@ -428,7 +430,7 @@ def _batch(
     for name, own in counts.items():
         if own != count:
             raise InputError(f"rows of {name}", own, f"{count}, as its partners have, or one")
-    if external_force is not None and not on_jax(force):
+    if force is not None and not on_jax(force):
         wrench = external_wrench(nominal, force, count)
         force = wrench if force.ndim == 2 else wrench[0]
     angles, speeds = (_repeated(rows[name], (count, dof)) for name in ("q", "qd"))
