@@ -123,9 +123,7 @@ def _read_manifest(place: Path) -> dict[str, Any]:
             raise ValueError
     except (ValueError, TypeError):
         allowed = "as written by export; move it away"
-        raise FileError(
-            "record of earlier exports", str(path), allowed, path=str(path)
-        ) from None
+        raise FileError("record of earlier exports", str(path), allowed, path=str(path)) from None
     return records
 
 

@@ -236,9 +236,7 @@ def _table(path: Path) -> tuple[list[str], FloatArray]:
             try:
                 numbers = [float(cell) for cell in row]
             except ValueError:
-                raise FileError(
-                    "row", row, "numbers", path=str(path), line=rows.line_num
-                ) from None
+                raise FileError("row", row, "numbers", path=str(path), line=rows.line_num) from None
             if len(numbers) != len(names):
                 raise FileError(
                     "cells",
