@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 
 class DeltadynError(Exception):
@@ -66,6 +66,11 @@ class FileError(InputError):
         self.column = column
         self.problem = problem or f"is {_show(value)}"
         self.args = (f"{place}: {quantity} {self.problem}; allowed: {allowed}",)
+
+    @classmethod
+    def of_file(cls, path: str, problem: str, allowed: str) -> Self:
+        """The error of a file as a whole."""
+        return cls("file", None, allowed, path=path, problem=problem)
 
 
 class RobotFileError(FileError, RobotError):

@@ -171,8 +171,7 @@ class _Reading:
     def no_rows(self) -> RecordingFileError:
         """The error for a file without data."""
         allowed = "at least one row of numbers"
-        path = self.table.path
-        return RecordingFileError("file", 0, allowed, path=path, problem="has no rows of data")
+        return RecordingFileError.of_file(self.table.path, "has no rows of data", allowed)
 
     def _raw(self, rows: int) -> Iterator[tuple[dict[int, FloatArray], ColumnUse | None]]:
         """Raw columns by their index and the time column among them."""

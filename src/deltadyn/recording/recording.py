@@ -376,13 +376,9 @@ def write_recording(
             else:
                 _write_csv(recording, columns, file)
     except OSError as error:
-        raise RecordingFileError(
-            "file",
-            shown,
-            "a path in a folder that can be written",
-            path=shown,
-            problem=f"cannot be written: {error.strerror or error}",
-        ) from error
+        problem = f"cannot be written: {error.strerror or error}"
+        allowed = "a path in a folder that can be written"
+        raise RecordingFileError.of_file(shown, problem, allowed) from error
 
 
 class _Column(NamedTuple):

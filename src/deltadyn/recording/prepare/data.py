@@ -90,7 +90,7 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
 #
 # A smoother of bandwidth fc forgets its start after some periods of fc. So a part is smoothed
 # together with 20 / fc seconds on each side of it, and neighbouring parts have the same rates where
-# they overlap: cutting changes no number. Parts share as many samples as the filter of the band
+# they overlap, but for rounding. Parts share as many samples as the filter of the band
 # takes up, so that none is lost between them.
 
 

@@ -12,7 +12,6 @@ from deltadyn.recording.readers.reader import (
     Reader,
     ReadOptions,
     Table,
-    damaged,
     file_digest,
     unreadable,
 )
@@ -78,4 +77,4 @@ def _reader(head: Head, wanted: str | None) -> Reader:
 
 def _failure(path: str, problem: str) -> RecordingFileError:
     allowed = "a file in CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS format"
-    return damaged(path, problem, allowed)
+    return RecordingFileError.of_file(path, problem, allowed)

@@ -15,7 +15,6 @@ from deltadyn.recording.readers.reader import (
     Reader,
     ReadOptions,
     Table,
-    damaged,
     regrouped,
 )
 from deltadyn.recording.readers.text import (
@@ -334,7 +333,7 @@ def _stamps(names: Sequence[str], cells: Sequence[str]) -> tuple[int, ...]:
 
 def _no_data(path: str, problem: str) -> RecordingFileError:
     allowed = "a header line such as t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm, then rows"
-    return damaged(path, problem, allowed)
+    return RecordingFileError.of_file(path, problem, allowed)
 
 
 READER = Reader("csv", lambda head: True, open_csv)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import extra_module
+from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers.reader import (
     Head,
@@ -20,7 +20,6 @@ from deltadyn.recording.readers.reader import (
     ReadOptions,
     Table,
     blocks_of,
-    damaged,
     unreadable,
 )
 
@@ -39,7 +38,7 @@ def open_matlab(head: Head, options: ReadOptions) -> Table:
     }
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
     if not numbers:
-        raise damaged(path, "holds no numeric arrays", _ALLOWED)
+        raise RecordingFileError.of_file(path, "holds no numeric arrays", _ALLOWED)
     length = _length(numbers)
     columns: list[Column] = []
     values: list[FloatArray] = []
@@ -61,7 +60,7 @@ def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
     try:
         content = loadmat(path, squeeze_me=True, struct_as_record=False)
     except Exception as error:  # scipy raises many kinds for a damaged file
-        raise damaged(path, unreadable(error), _ALLOWED) from error
+        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
     for name, value in content.items():
         if not name.startswith("__"):
             yield from _flattened(name, value)
@@ -87,7 +86,7 @@ def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
         with h5py.File(path, "r") as file:
             found = list(_groups(h5py, "", file))
     except Exception as error:  # h5py raises many kinds for a damaged file
-        raise damaged(path, unreadable(error), _ALLOWED) from error
+        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
     yield from found
 
 

@@ -15,7 +15,6 @@ from deltadyn.recording.readers.reader import (
     Reader,
     ReadOptions,
     Table,
-    damaged,
     regrouped,
     unreadable,
 )
@@ -33,7 +32,7 @@ def open_parquet(head: Head, options: ReadOptions) -> Table:
     try:
         schema = parquet.read_schema(path)
     except (pyarrow.ArrowException, OSError) as error:
-        raise damaged(path, unreadable(error), ALLOWED) from error
+        raise RecordingFileError.of_file(path, unreadable(error), ALLOWED) from error
     columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
     labels = {
         key.decode().removeprefix(LABEL): value.decode()
@@ -52,7 +51,7 @@ def open_parquet(head: Head, options: ReadOptions) -> Table:
                     taken[0] += batch.num_rows
                     yield _block(pyarrow, batch, names, path)
             except (pyarrow.ArrowException, OSError) as error:
-                raise damaged(path, unreadable(error), ALLOWED) from error
+                raise RecordingFileError.of_file(path, unreadable(error), ALLOWED) from error
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         yield from regrouped(batches(rows, used), rows)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.recording.columns import SIDES, Column, ColumnMap
 from deltadyn.recording.readers.text import TextFile
 
@@ -198,11 +198,6 @@ def file_digest(path: str | PathLike[str]) -> str:
     """SHA-256 of a file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def damaged(path: str, problem: str, allowed: str) -> RecordingFileError:
-    """The error for a file that a reader cannot read."""
-    return RecordingFileError("file", None, allowed, path=path, problem=problem)
 
 
 def unreadable(error: Exception) -> str:

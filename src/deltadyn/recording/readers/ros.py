@@ -17,7 +17,6 @@ from deltadyn.recording.readers.reader import (
     Reader,
     ReadOptions,
     Table,
-    damaged,
     unreadable,
 )
 
@@ -153,7 +152,7 @@ class _Messages:
 
     def _failure(self, problem: str) -> RecordingFileError:
         allowed = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
-        return damaged(self.path, problem, allowed)
+        return RecordingFileError.of_file(self.path, problem, allowed)
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:

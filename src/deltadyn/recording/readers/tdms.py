@@ -16,7 +16,6 @@ from deltadyn.recording.readers.reader import (
     ReadOptions,
     Table,
     blocks_of,
-    damaged,
     unreadable,
 )
 
@@ -39,7 +38,7 @@ def open_tdms(head: Head, options: ReadOptions) -> Table:
     try:
         file, notes = _read(nptdms, path)
         if notes and not options.skip:
-            raise damaged(path, f"is damaged: {notes[0]}", _ALLOWED)
+            raise RecordingFileError.of_file(path, f"is damaged: {notes[0]}", _ALLOWED)
         groups = file.groups()
         named = [_time_channel(group) is not None for group in groups]
         for group in groups:
@@ -55,9 +54,9 @@ def open_tdms(head: Head, options: ReadOptions) -> Table:
     except RecordingFileError:
         raise
     except Exception as error:  # nptdms raises many kinds for a damaged file
-        raise damaged(path, unreadable(error), _ALLOWED) from error
+        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
     if not columns:
-        raise damaged(path, "holds no channels with numbers", _ALLOWED)
+        raise RecordingFileError.of_file(path, "holds no channels with numbers", _ALLOWED)
     return Table(
         path,
         "tdms",

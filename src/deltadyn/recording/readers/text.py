@@ -99,13 +99,8 @@ class TextFile:
         try:
             return file.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise RecordingFileError(
-                "file",
-                self.path,
-                "a complete gzip file",
-                path=self.path,
-                problem=f"cannot be unpacked: {error}",
-            ) from error
+            problem = f"cannot be unpacked: {error}"
+            raise RecordingFileError.of_file(self.path, problem, "a complete gzip file") from error
 
     def _recoded(
         self, decoder: codecs.IncrementalDecoder, piece: bytes, *, final: bool = False
@@ -113,20 +108,16 @@ class TextFile:
         try:
             return decoder.decode(piece, final).encode("utf-8")
         except UnicodeDecodeError as error:
-            raise RecordingFileError(
-                "file",
-                self.path,
-                "a text in UTF-8 or UTF-16",
-                path=self.path,
-                problem=f"is not valid {self.encoding.upper()}: {error.reason}",
-            ) from error
+            problem = f"is not valid {self.encoding.upper()}: {error.reason}"
+            allowed = "a text in UTF-8 or UTF-16"
+            raise RecordingFileError.of_file(self.path, problem, allowed) from error
 
     def _binary(self, start: bytes) -> RecordingFileError:
         zeros = [start[index::2].count(0) for index in (0, 1)]
         wide = len(start) > 8 and max(zeros) > len(start) // 4 and min(zeros) == 0
         problem = "is text in UTF-16 without a byte order mark" if wide else "is not a text file"
         allowed = "CSV in UTF-8, TwinCAT, MATLAB, Parquet, ROS 2 bag, MCAP or TDMS"
-        return RecordingFileError("file", self.path, allowed, path=self.path, problem=problem)
+        return RecordingFileError.of_file(self.path, problem, allowed)
 
 
 def decoded(data: bytes) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers.csv import decimal_mark, text_table
-from deltadyn.recording.readers.reader import Head, Reader, ReadOptions, Table, damaged
+from deltadyn.recording.readers.reader import Head, Reader, ReadOptions, Table
 from deltadyn.recording.readers.text import Dialect, TextFile, is_number, split_line
 
 _SEPARATORS = "\t;,|: "
@@ -101,7 +101,9 @@ def _header(text: str, path: str) -> Header:
             sample = tuple(item for item in lines[number - 1 :] if item.strip())[:_SAMPLE]
             return Header(rows, general, separator, number, sample)
         rows[cells[0]] = [cell.strip() for cell in cells]
-    raise damaged(path, "has no rows of data", "a TwinCAT Scope export with rows")
+    raise RecordingFileError.of_file(
+        path, "has no rows of data", "a TwinCAT Scope export with rows"
+    )
 
 
 def _columns(header: Header, marks: Sequence[str], key: str) -> tuple[Column, ...]:
@@ -145,7 +147,7 @@ def _unreadable(path: str, problem: str) -> RecordingFileError:
         "an export with tabs or semicolons and with time columns (Timelines: 'All' or "
         "'For each sampletime')"
     )
-    return damaged(path, problem, allowed)
+    return RecordingFileError.of_file(path, problem, allowed)
 
 
 READER = Reader("twincat", lambda head: is_twincat(head.text), open_twincat)
