@@ -43,7 +43,7 @@ OUT = Motion.from_platform(
         (lambda: fastest(THREE, WAY, samples=10), "samples is 10; allowed: a whole number of at"),
         (lambda: fastest(THREE, WAY, rate=0.0), "rate is 0; allowed: a number above 0"),
         (lambda: fastest(THREE, WAY, limits=3), "limits is 'int'; allowed: Limits of a robot"),  # type: ignore[arg-type]
-        (lambda: fastest(THREE, STILL), "length of path is 4.6"),
+        (lambda: fastest(THREE, STILL), "allowed: above 1e-09 m: a path leads somewhere"),
         (
             lambda: fastest(THREE, OUT),
             "path at row 3 is 'out of reach'; allowed: a motion in reach",
