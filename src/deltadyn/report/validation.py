@@ -15,8 +15,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.report.html import Section, figure_html, list_html, paragraphs, wide_table, write_page
 from deltadyn.report.numbers import cell, cells, percent
 from deltadyn.report.plots import COLOURS, layout
-from deltadyn.validation.comparison import Comparison
 from deltadyn.validation.result import Validation
+from deltadyn.validation.validate import Comparison
 
 # The pages of a validation and of a comparison, to open without a network.
 
