@@ -23,7 +23,7 @@ import numpy as np
 
 import deltadyn as dd
 from benchmarks.machine import best, machine_name
-from deltadyn.exports.c import files
+from deltadyn.exports.c import Options, files
 from deltadyn.payload import PayloadEstimator, payload_column
 from deltadyn.payload.bench import pick_plan
 from deltadyn.robot import Robot
@@ -126,7 +126,7 @@ def compiled_times(robot: Robot, rows: Any, compiler: str, precision: str) -> di
     real = np.float64 if precision == "double" else np.float32
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, text in files(robot, precision=precision).items():
+        for file, text in files(robot, Options(precision=precision)).items():
             (folder / file).write_text(text, "utf-8")
         (folder / "timer.c").write_text(TIMER, "utf-8")
         rows.astype(real).tofile(folder / "rows.bin")

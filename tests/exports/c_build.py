@@ -15,7 +15,7 @@ import pytest
 from tests.dynamics.factory import full_friction, make_robot
 
 from deltadyn.arrays import FloatArray
-from deltadyn.exports.c import files
+from deltadyn.exports.c import Options, files
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
@@ -100,7 +100,7 @@ def sources_of(
 ) -> Path:
     """A new folder with the export of a robot."""
     folder = Path(tempfile.mkdtemp(prefix=f"{robot.dof}-", dir=_root().name))
-    for file, text in files(robot, precision=precision, estimator=estimator).items():
+    for file, text in files(robot, Options(precision=precision, estimator=estimator)).items():
         (folder / file).write_text(text, "utf-8")
     return folder
 

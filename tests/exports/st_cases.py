@@ -8,7 +8,7 @@ import numpy as np
 from tests.dynamics.factory import full_friction, make_robot
 
 from deltadyn.arrays import FloatArray
-from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text import Options, files
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller, Friction
 
@@ -26,7 +26,7 @@ def own_robot(dof: int, friction: Friction | None = None) -> Robot:
 @lru_cache(maxsize=16)
 def own_text(robot: Robot, rate: float = 2000.0) -> str:
     """The plain text of a robot's blocks, which are named FB_Own_..."""
-    return files(robot, name="Own", rate=rate)["Own.st"]
+    return files(robot, Options(name="Own", rate=rate))["Own.st"]
 
 
 def controller_angles(robot: Robot, q: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from tests.exports.c_build import (
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.exports.c import KERNELS, files, kernels, middle, state_bytes
+from deltadyn.exports.c import KERNELS, Options, files, kernels, middle, state_bytes
 from deltadyn.exports.c.numbers import PRECISIONS as KINDS
 from deltadyn.exports.common import fingerprint
 from deltadyn.exports.payload_numbers import payload_numbers
@@ -88,13 +88,13 @@ def test_the_example_prints_pythons_torque_and_weighs_its_load(
 
 
 def test_the_readme_names_sign_offset_rate_and_size() -> None:
-    text = files(ROBOTS["full-4"], rate=1000.0)["README-c.md"]
+    text = files(ROBOTS["full-4"], Options(rate=1000.0))["README-c.md"]
     assert "| 1 | -q + 0.3 rad | -tau |" in text
     assert "| 2 | q - 0.2 rad | tau |" in text
     assert "1000 times a second" in text
     assert "p[3] is psi" in text
     assert "single precision" not in text
-    assert "single precision" in files(ROBOTS["full-4"], precision="float")["README-c.md"]
+    assert "single precision" in files(ROBOTS["full-4"], Options(precision="float"))["README-c.md"]
 
 
 @pytest.mark.parametrize("name", ["full-3", "full-4"])
@@ -112,17 +112,17 @@ def test_the_same_robot_gives_the_same_files() -> None:
 def test_wrong_options_are_refused() -> None:
     robot = ROBOTS["plain"]
     with pytest.raises(UnknownNameError, match="precision"):
-        files(robot, precision="half")
+        files(robot, Options(precision="half"))
     with pytest.raises(InputError, match="rate is 100; allowed: at least 250 Hz"):
-        files(robot, rate=100.0)
+        files(robot, Options(rate=100.0))
     with pytest.raises(InputError, match="estimator is 'int'; allowed: a PayloadEstimator"):
-        files(robot, estimator=3)  # type: ignore[arg-type]
+        files(robot, Options(estimator=3))  # type: ignore[arg-type]
     other = PayloadEstimator(ROBOTS["bench"])
     with pytest.raises(InputError, match=r"robot of the estimator .* one of the robot that is"):
-        files(robot, estimator=other)
+        files(robot, Options(estimator=other))
     momentum = PayloadEstimator(robot, form="momentum")
     with pytest.raises(InputError, match="form of the estimator is 'momentum'"):
-        files(robot, estimator=momentum)
+        files(robot, Options(estimator=momentum))
 
 
 def test_an_inertia_without_a_mass_is_refused() -> None:
@@ -135,7 +135,7 @@ def test_numbers_of_an_estimator_reach_the_file() -> None:
     robot = ROBOTS["bench"]
     estimator = PayloadEstimator(robot, rate=4000.0, rest_speed=0.25, false_alarms=10.0)
     numbers = payload_numbers(robot, estimator)
-    text = files(robot, estimator=estimator)["sipro_d3_1200_delta.c"]
+    text = files(robot, Options(estimator=estimator))["sipro_d3_1200_delta.c"]
     assert "static const real RATE = 4000.0;" in text
     assert "static const real REST_SPEED = 0.25;" in text
     assert f"static const real LIMIT = {numbers.limit!r};" in text

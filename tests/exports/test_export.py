@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import deltadyn as dd
 from deltadyn.cli import main
 from deltadyn.errors import DeltadynError, InputError
+from deltadyn.exports import sheets
 from deltadyn.exports.common import fingerprint, identifier
 from deltadyn.exports.export import MANIFEST
 
@@ -65,6 +66,20 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="robot is 'str'; allowed: a Robot, or a fit"):
         dd.export("sipro-d3-1200", "c", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_options_are_a_class_or_single_keywords(tmp_path: Path) -> None:
+    inches = sheets.Options(linear_units="inch")
+    for name, call in (
+        ("class", {"options": inches}),
+        ("keyword", {"linear_units": "inch"}),
+        ("both", {"options": sheets.Options(), "linear_units": "inch"}),
+    ):
+        dd.export(ROBOT, "sheets", tmp_path / name, **call)
+        text = (tmp_path / name / "linuxcnc-rotarydeltakins.hal").read_text()
+        assert text == sheets.files(ROBOT, inches)["linuxcnc-rotarydeltakins.hal"]
+    with pytest.raises(InputError, match=r"options is 'Options'; allowed: deltadyn\.exports\.c"):
+        dd.export(ROBOT, "c", tmp_path / "other", inches)
 
 
 def test_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.exports.fmu_units import (
 
 import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.exports.fmu import files
+from deltadyn.exports.fmu import Options, files
 from deltadyn.robot import Robot
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export-fmu.md"
@@ -90,7 +90,7 @@ def test_the_files_of_both_versions() -> None:
 def test_equal_robots_give_equal_bytes_and_others_another_guid(tmp_path: Path) -> None:
     first, second = files(THREE), files(dd.load_robot("sipro-d3-1200"))
     assert first == second
-    heavier = files(THREE.with_payload(1.0), binary=False)
+    heavier = files(THREE.with_payload(1.0), Options(binary=False))
     pattern = re.compile(r'guid="(\{[0-9a-f-]{36}\})"')
     guids = set()
     for content in (first, heavier):

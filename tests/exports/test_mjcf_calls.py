@@ -12,7 +12,7 @@ import pytest
 import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports import mjcf
-from deltadyn.exports.mjcf import files, xml_text
+from deltadyn.exports.mjcf import Options, files, xml_text
 from deltadyn.robot.settings import Friction
 
 ROBOT = dd.load_robot("sipro-d3-1200")
@@ -21,7 +21,7 @@ ROBOT = dd.load_robot("sipro-d3-1200")
 @pytest.mark.parametrize("step", [0.0, -1e-3, 0.01, float("nan"), True, "fast"])
 def test_time_steps_beyond_the_known_are_refused(step: object) -> None:
     with pytest.raises(InputError, match=r"timestep is .*; allowed: 1e-06 to 0.002 s, where"):
-        files(ROBOT, timestep=step)  # type: ignore[arg-type]
+        files(ROBOT, Options(timestep=step))  # type: ignore[arg-type]
 
 
 def test_bodies_without_mass_are_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.exports.sheets import README, files
+from deltadyn.exports.sheets import README, Options, files
 
 NAMES = ("sipro-d3-1200", "nt-robot", "usach-delta", "abb-irb360-6-1600", "telescopic-delta")
 HAL = "linuxcnc-rotarydeltakins.hal"
@@ -119,10 +119,10 @@ def test_arms_numbered_clockwise_change_places() -> None:
 
 
 def test_linuxcnc_takes_inches() -> None:
-    values = settings(files(ROBOT, linear_units="inch")[HAL])
+    values = settings(files(ROBOT, Options(linear_units="inch"))[HAL])
     assert values["rotarydeltakins.shinlength"] == pytest.approx(900 / 25.4, rel=1e-8)
     with pytest.raises(InputError, match="linear_units is 'cm'; allowed: one of 'mm', 'inch'"):
-        files(ROBOT, linear_units="cm")
+        files(ROBOT, Options(linear_units="cm"))
 
 
 def test_codesys_counts_the_tool_plate_by_its_six_joints() -> None:

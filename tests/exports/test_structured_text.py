@@ -14,7 +14,7 @@ from tests.exports.st_evaluator import load
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.common import fingerprint
-from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text import Options, files
 from deltadyn.exports.structured_text.code import generated, literal
 from deltadyn.robot import Robot
 
@@ -54,7 +54,7 @@ def robot(request: pytest.FixtureRequest) -> Robot:
 
 
 def test_files_for_all_three_tools(robot: Robot) -> None:
-    texts = files(robot, name="Own")
+    texts = files(robot, Options(name="Own"))
     wanted = {"README-structured-text.md", "Own.st", "Own.plcopen.xml", "br/Own.fun"}
     for purpose in PURPOSES:
         wanted |= {f"twincat/FB_Own_{purpose}.TcPOU", f"br/FB_Own_{purpose}.st"}
@@ -113,7 +113,7 @@ def plain_blocks(text: str) -> dict[str, str]:
 
 
 def test_twincat_holds_the_same_text_under_stable_identifiers(robot: Robot) -> None:
-    texts = files(robot, name="Own")
+    texts = files(robot, Options(name="Own"))
     seen = set()
     for name, plain in plain_blocks(texts["Own.st"]).items():
         root = ElementTree.fromstring(texts[f"twincat/{name}.TcPOU"].encode())
@@ -132,7 +132,7 @@ def test_twincat_holds_the_same_text_under_stable_identifiers(robot: Robot) -> N
 
 
 def test_plcopen_holds_the_same_variables_and_text(robot: Robot) -> None:
-    texts = files(robot, name="Own")
+    texts = files(robot, Options(name="Own"))
     root = ElementTree.fromstring(texts["Own.plcopen.xml"].encode())
     sources, plain = load(texts["Own.st"]), plain_blocks(texts["Own.st"])
     pous = root.findall(".//p:pou", PLCOPEN)
@@ -147,7 +147,7 @@ def test_plcopen_holds_the_same_variables_and_text(robot: Robot) -> None:
 
 
 def test_br_declares_apart_and_names_the_type_of_numbers(robot: Robot) -> None:
-    texts = files(robot, name="Own")
+    texts = files(robot, Options(name="Own"))
     declared, sources = load(texts["br/Own.fun"]), load(texts["Own.st"])
     for name, plain in plain_blocks(texts["Own.st"]).items():
         assert declared[name.lower()].variables == sources[name.lower()].variables
@@ -159,7 +159,7 @@ def test_br_declares_apart_and_names_the_type_of_numbers(robot: Robot) -> None:
 
 
 def test_readme_shows_a_call_that_is_valid(robot: Robot) -> None:
-    texts = files(robot, name="Own")
+    texts = files(robot, Options(name="Own"))
     readme = texts["README-structured-text.md"]
     (example,) = re.findall(r"```\n(VAR.*?)```", readme, re.S)
     declared, _, code = example.partition("END_VAR\n")
@@ -178,7 +178,7 @@ def test_long_names_end_with_the_fingerprint() -> None:
 @pytest.mark.parametrize("name", ["", "1st", "a b", "a__b", "_a", "a_", "twelve_chars", "\u00e4"])
 def test_a_name_that_no_tool_takes_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"name is .*; allowed: 1 to 11 letters, digits"):
-        files(D3, name=name)
+        files(D3, Options(name=name))
 
 
 def test_a_robot_name_cannot_end_a_comment_or_a_file() -> None:
@@ -209,9 +209,9 @@ def test_unknown_options_are_named(tmp_path: Path) -> None:
 
 def test_the_robots_numbers_are_worked_in() -> None:
     """No generated parameter is left, and a robot without friction does no work for it."""
-    text = files(own_robot(3), name="Own")["Own.st"]
+    text = files(own_robot(3), Options(name="Own"))["Own.st"]
     assert "par_" not in text
-    without = files(D3, name="Own")["Own.st"]
+    without = files(D3, Options(name="Own"))["Own.st"]
     assert "EXP(-" not in without
     assert len(plain_blocks(without)["FB_Own_Feedforward"]) < 0.8 * len(
         plain_blocks(text)["FB_Own_Feedforward"]

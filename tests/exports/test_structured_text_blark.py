@@ -9,10 +9,10 @@ import pytest
 from tests.exports.st_blark import check_block, one_of_each_shape, parts
 from tests.exports.st_cases import own_robot
 
-from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text import Options, files
 
 pytest.importorskip("blark", reason="the parser is not installed")
-BLOCKS = parts(files(own_robot(3), name="Own")["Own.st"])
+BLOCKS = parts(files(own_robot(3), Options(name="Own"))["Own.st"])
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -12,10 +12,10 @@ import pytest
 from tests.exports.st_blark import check_block, check_text, one_of_each_shape, parts, twincat_parts
 from tests.exports.st_cases import own_robot
 
-from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text import Options, files
 
 pytest.importorskip("blark", reason="the parser is not installed")
-TEXTS = files(own_robot(4), name="Own")
+TEXTS = files(own_robot(4), Options(name="Own"))
 BLOCKS = parts(TEXTS["Own.st"])
 
 

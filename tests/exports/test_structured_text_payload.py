@@ -14,7 +14,7 @@ from tests.payload.cases import D3, FOUR, RATE, case
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.exports.structured_text import files
+from deltadyn.exports.structured_text import Options, files
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.robot import Robot
@@ -36,7 +36,7 @@ def turned(robot: Robot) -> Robot:
 
 
 def blocks(estimator: PayloadEstimator, *, strict: bool = False) -> Instance:
-    text = files(estimator.robot, name="Own", estimator=estimator)["Own.st"]
+    text = files(estimator.robot, Options(name="Own", estimator=estimator))["Own.st"]
     return instance(text, "FB_Own_PayloadEstimator", strict=strict)
 
 
@@ -192,8 +192,8 @@ def test_reset_forgets_all() -> None:
 
 def test_an_estimator_of_another_robot_or_form_is_refused() -> None:
     with pytest.raises(InputError, match="robot of the estimator"):
-        files(turned(D3), estimator=PayloadEstimator(D3))
+        files(turned(D3), Options(estimator=PayloadEstimator(D3)))
     with pytest.raises(InputError, match="form of the estimator is 'momentum'"):
-        files(D3, estimator=PayloadEstimator(D3, form="momentum"))
+        files(D3, Options(estimator=PayloadEstimator(D3, form="momentum")))
     with pytest.raises(InputError, match="rate is 100"):
-        files(D3, rate=100.0)
+        files(D3, Options(rate=100.0))

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from deltadyn.validation import CAUSES
-from deltadyn.validation.metrics import FIELDS
-from deltadyn.validation.segments import HIGH, LEAST_REST, LOW, MARGIN, NEAR, REST
+from deltadyn.validation.metrics import FIELDS, HIGH, LEAST_REST, LOW, MARGIN, NEAR, REST
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 TEXT = PAGE.read_text("utf-8")

@@ -8,7 +8,7 @@ from tests.validation.bench import robot
 from deltadyn.arrays import FloatArray
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Limits, Workspace
-from deltadyn.validation.segments import Course, Mask, pooled_masks, segment_masks, segments_of
+from deltadyn.validation.metrics import Course, Mask, pooled_masks, segment_masks, segments_of
 
 DT = 0.001
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -302,3 +304,13 @@ def test_text_and_dict() -> None:
     assert set(values["segments"]) == {"rest", "low speed", "high speed", "near limits"}
     assert values["segments"]["rest"]["rms"] == [None, None, None]
     assert values["axes"] == ["1", "2", "3"]
+
+
+def test_validation_loads_nothing_of_identification() -> None:
+    """Logs are prepared by `recording`; a fit is known by what it has, not by its class."""
+    code = (
+        "import sys, deltadyn.validation\n"
+        "print([name for name in sys.modules if name.startswith('deltadyn.identification')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +16,7 @@ from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameErr
 from deltadyn.exports.common import fingerprint
 from deltadyn.robot import Robot
 
-#: Name of a target, and where its function `files(robot, **options)` lives.
+#: Name of a target, and where its class `Options` and its function `files(robot, options)` live.
 TARGETS = {
     "c": "c",
     "structured-text": "structured_text",
@@ -57,23 +56,25 @@ def export(
     robot: Any,
     target: str,
     folder: str | os.PathLike[str],
+    options: Any = None,
     *,
     overwrite: bool = False,
-    **options: Any,
+    **single: Any,
 ) -> Export:
     """Write the model of a robot, or of a fit, for a target into a folder.
 
     Files of an earlier export are replaced; a file that was changed since, or that is not from an
-    export, is kept and named in an error unless `overwrite` is set. `options` are the target's own.
+    export, is kept and named in an error unless `overwrite` is set. `options` are the target's own,
+    such as `deltadyn.exports.c.Options`; keywords are single fields of it.
     """
     own = getattr(robot, "robot", robot)
     if not isinstance(own, Robot):
         raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
     if target not in TARGETS:
         raise UnknownNameError("target", target, TARGETS)
-    write: Callable[..., Files] = import_module(f"deltadyn.exports.{TARGETS[target]}").files
-    _check_options(target, write, options)
-    files = dict(write(own, **options))
+    module = import_module(f"deltadyn.exports.{TARGETS[target]}")
+    write: Callable[[Robot, Any], Files] = module.files
+    files = dict(write(own, _chosen(target, module.Options, options, single)))
     place = Path(folder)
     _check_place(place)
     records = _read_manifest(place)
@@ -91,13 +92,17 @@ def export(
     return Export(own.name, target, place, tuple(place / name for name in names))
 
 
-def _check_options(target: str, write: Callable[..., Files], options: Mapping[str, Any]) -> None:
-    known = tuple(inspect.signature(write).parameters)[1:]
-    for name in options:
+def _chosen(target: str, kind: type[Any], options: Any, single: Mapping[str, Any]) -> Any:
+    """The options of a target, with single fields put in."""
+    known = tuple(item.name for item in fields(kind))
+    for name in single:
         if name not in known:
-            if not known:
-                raise InputError(f"option of target {target!r}", name, "none, it has no options")
             raise UnknownNameError(f"option of target {target!r}", name, known)
+    given = kind() if options is None else options
+    if not isinstance(given, kind):
+        allowed = f"{kind.__module__}.{kind.__name__}, or None"
+        raise InputError("options", type(options).__name__, allowed)
+    return replace(given, **single)
 
 
 def _check_place(place: Path) -> None:

@@ -50,6 +50,13 @@ def check_count(name: str, value: object, least: int) -> None:
         raise InputError(name, value, f"a whole number of at least {least}")
 
 
+def check_level(level: object) -> float:
+    """A confidence level between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise InputError("level", level, "above 0 and below 1")
+    return float(level)
+
+
 def one_point(value: npt.ArrayLike, dof: int, name: str) -> FloatArray:
     """One platform position (dof,)."""
     rows, single = as_samples(value, dof, name)

@@ -35,8 +35,8 @@ from deltadyn.report.plots import (
     finished,
     panels,
 )
-from deltadyn.validation.comparison import Comparison
 from deltadyn.validation.result import Validation
+from deltadyn.validation.validate import Comparison
 
 
 def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:

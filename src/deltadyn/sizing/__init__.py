@@ -1,6 +1,5 @@
 """Loads and sizing: what a motion asks of the machine, and the fastest pace along a path."""
 
-from deltadyn.sizing.cycles import CycleRate, CycleRates, cycle_rates
 from deltadyn.sizing.fastest import FastMotion, fastest
 from deltadyn.sizing.loads import (
     BearingLoads,
@@ -11,7 +10,14 @@ from deltadyn.sizing.loads import (
     motion_loads,
 )
 from deltadyn.sizing.pace import Pace, TimeLaw
-from deltadyn.sizing.table import SizingCase, SizingTable, sizing_table
+from deltadyn.sizing.table import (
+    CycleRate,
+    CycleRates,
+    SizingCase,
+    SizingTable,
+    cycle_rates,
+    sizing_table,
+)
 
 __all__ = [
     "BearingLoads",

@@ -17,8 +17,8 @@ from deltadyn.motion.paths import spline_move
 from deltadyn.motion.planned import POWERS, SLOW, PlannedMotion, stretch
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Limits
+from deltadyn.sizing.loads import carrying
 from deltadyn.sizing.pace import TimeLaw, evenly_timed, fastest_part, paced
-from deltadyn.sizing.payloads import carrying
 from deltadyn.sizing.stretches import Way, way_of
 from deltadyn.sizing.thermal import thermal_pace
 

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.doors import write_page
-from deltadyn.dynamics.inverse import check_state, inverse_dynamics
+from deltadyn.dynamics.inverse import check_robot, check_state, inverse_dynamics
 from deltadyn.dynamics.loads import CUP_HALF_ANGLE, ConstraintLoads, constraint_loads
 from deltadyn.errors import InputError
+from deltadyn.motion.arguments import is_real
 from deltadyn.motion.limits import LimitReport, check_motion
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.sizing.payloads import carrying
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,16 @@ class MotionLoads:
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with tables and curves, to open without a network."""
         return write_page("loads", self, path)
+
+
+def carrying(robot: Robot, payload: float | None) -> Robot:
+    """The robot with a payload (kg) at its platform point; as it is with None."""
+    check_robot(robot)
+    if payload is None:
+        return robot
+    if not is_real(payload) or payload < 0:
+        raise InputError("payload", payload, "a number of kg from 0, or None")
+    return robot.with_payload(float(payload))
 
 
 def motion_loads(

@@ -1,4 +1,8 @@
-"""The fastest pace along one stretch of a path, with friction."""
+"""The fastest pace along one stretch of a path, with friction.
+
+First the optimum under limits that are linear in sdd and sd^2 (reachability), then the pace as a
+law of time, then the rounds that put friction in as its tangent.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +20,17 @@ from deltadyn.errors import DeltadynError
 from deltadyn.motion.planned import PlannedMotion, Samples, reached
 from deltadyn.robot import Robot
 from deltadyn.sizing.path_limits import Linear, PathLimits, Row, at_ends, path_limits, with_friction
-from deltadyn.sizing.stretches import Stretch, Way
+from deltadyn.sizing.stretches import Stretch, Values, Way
 
-# The fastest pace along a path: controllable sets backward, the largest step forward.
+HALVINGS = 50  # of a range: to rounding
+FLAT = 1e-12  # of an interval's largest coefficient: less is none
+SLACK = 1e-6  # relative: a step back from an edge, to see whether the set rises towards it
+ROUNDING = 1e-9  # of the acceleration squared: at the tip of a cone
+ROUNDS = 30  # of the tangent of friction, at most
+SETTLED = 1e-8  # of the largest sd^2: the change of a round that ends them
+
+
+# Reachability: controllable sets backward, the largest step forward.
 #
 # Between two nodes, d apart, u = sdd is constant, so x = sd^2 goes from x_i = x to x_{i+1} = y with
 # u = (y - x) / (2 d). Limits are kept at both ends of the interval, so each interval allows a
@@ -29,12 +42,6 @@ from deltadyn.sizing.stretches import Stretch, Way
 #
 # and the fastest motion takes in each interval the largest y <= beta_{i+1} that its x allows: more
 # speed at one place never costs speed at another, because sets from 0 up are nested.
-
-
-HALVINGS = 50  # of a range: to rounding
-FLAT = 1e-12  # of an interval's largest coefficient: less is none
-SLACK = 1e-6  # relative: a step back from an edge, to see whether the set rises towards it
-ROUNDING = 1e-9  # of the acceleration squared: at the tip of a cone
 
 
 class StuckError(DeltadynError):
@@ -81,8 +88,9 @@ class Side:
                 np.add(room, highs[i], out=room)
                 most = float(np.minimum.reduce(room))
             for turn, size, bend in zip(turns[i], sizes[i], bends[i], strict=True):
-                left = size - bend * (z * z)  # rounded as in `range`: edges lie on this bound
-                if left < -ROUNDING * size:
+                left = size - bend * (z * z)
+                # `range` finds edges at its own limit: here it is twice that, or an edge is lost
+                if left < -2 * ROUNDING * size:
                     return -math.inf
                 most = min(most, turn * z + math.sqrt(max(left, 0.0)))
             return most
@@ -210,6 +218,8 @@ def _side(
 
     `area` = |cone x cone_z| keeps the digits that zz vv - vz^2 would lose.
     """
+    # vv v^2 + 2 vz v z + zz z^2 <= 1 holds for v between -vz/vv z -+ sqrt(1/vv - bend z^2), with
+    # bend = (zz vv - vz^2) / vv^2 = (area / vv)^2. A coefficient of v that vanishes becomes tiny.
     size = np.abs(own).max(axis=1, initial=0.0, keepdims=True)
     least = np.maximum(FLAT * size, np.finfo(float).tiny)
     own = np.where(np.abs(own) < least, np.where(own < 0, -least, least), own)
@@ -290,30 +300,35 @@ class TimeLaw:
 def evenly_timed(pace: Pace, count: int) -> Stretch:
     """The same stretch with `count` intervals that take the pace as long, so bends have many."""
     at = np.linspace(0.0, pace.duration, count + 1)
-    s = _places(pace, at)[0]
+    s = _places(pace, at).s
     s[0], s[-1] = 0.0, pace.stretch.length
     return Stretch(s, *pace.stretch.at(s), pace.stretch.hold)
 
 
-def _places(pace: Pace, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """s, sd, sdd (N,) so many seconds after the stop."""
+class _Place(NamedTuple):
+    """s, sd and sdd (N,) at N times."""
+
+    s: FloatArray
+    sd: FloatArray
+    sdd: FloatArray
+
+
+def _places(pace: Pace, tau: FloatArray) -> _Place:
+    """Where the pace is so many seconds after the stop."""
     which = np.clip(np.searchsorted(pace.t, tau, side="right") - 1, 0, len(pace.sdd) - 1)
     left, u = tau - pace.t[which], pace.sdd[which]
     s = pace.stretch.s[which] + left * (pace.sd[which] + u * left / 2)
-    return s, np.maximum(pace.sd[which] + u * left, 0.0), u
+    return _Place(s, np.maximum(pace.sd[which] + u * left, 0.0), u)
 
 
-def _passed(
-    pace: Pace, since: FloatArray, slower: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _passed(pace: Pace, since: FloatArray, slower: float) -> Values:
     """p, pd, pdd (N, dof) so many seconds after the stop."""
     s, sd, sdd = (x[:, None] for x in _places(pace, since / slower))
     p, dp, ddp = pace.stretch.at(np.clip(s[:, 0], 0.0, pace.stretch.length))
-    return p, dp * (sd / slower), ddp * (sd / slower) ** 2 + dp * (sdd / slower**2)
+    return Values(p, dp * (sd / slower), ddp * (sd / slower) ** 2 + dp * (sdd / slower**2))
 
 
-ROUNDS = 30  # of the tangent of friction, at most
-SETTLED = 1e-8  # of the largest sd^2: the change of a round that ends them
+# Rounds over the tangent of friction.
 
 
 @dataclass(frozen=True, eq=False)

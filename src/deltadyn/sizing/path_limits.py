@@ -4,16 +4,16 @@ With u = sdd and x = sd^2 along p(s) everything but friction is linear in u and 
 
     qd^2 = q'^2 x,   qdd = q' u + q'' x,   pdd = p' u + p'' x,   tau = a u + b x + c + friction
 
-The coefficients come from the exact model itself, asked at (u, x) = (0, 0), (1, 0) and (0, 1). A
-limit on a rate or on the platform's speed caps x. Torques, joint accelerations and axial forces of
-the rods (at both ends of each) are rows |alpha u + beta x + gamma| <= 1, in shares of their limits.
-The platform's acceleration is a second-order cone |p' u + p'' x| <= 1. Friction depends on x and,
-through the gear, on u; it is put in as its tangent at the last solution, and the solution repeated
-until it does not change.
+A limit on a rate or on the platform's speed caps x. Torques, joint accelerations and axial forces
+of the rods (at both ends of each) are rows |alpha u + beta x + gamma| <= 1, in shares of their
+limits. The platform's acceleration is a second-order cone |p' u + p'' x| <= 1. Friction depends on
+x and, through the gear, on u; it is put in as its tangent at the last solution, and the solution
+repeated until it does not change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,6 +48,19 @@ class Linear(NamedTuple):
     gamma: FloatArray
 
 
+class _Probes(NamedTuple):
+    """The states at (u, x) = (0, 0), (1, 0) and (0, 1); see `path_limits`."""
+
+    rest: State
+    pushed: State
+    passing: State
+
+    def linear(self, f: Callable[[State], FloatArray]) -> Linear:
+        """The coefficients of what is linear in u and x."""
+        rest, pushed, passing = (f(state) for state in self)
+        return Linear(pushed - rest, passing - rest, rest)
+
+
 @dataclass(frozen=True, eq=False)
 class PathLimits:
     """Rows at the nodes of a stretch: |alpha u + beta x + gamma| <= 1, |cone_u u + cone_x x| <= 1.
@@ -74,11 +87,24 @@ def path_limits(robot: Robot, stretch: Stretch, share: float) -> PathLimits:
         allowed = f"a robot that names one of {', '.join(PACE_LIMITS)}"
         raise InputError("limits", f"those of robot {robot.name!r}", allowed)
     p, dp, ddp = stretch.p, stretch.dp, stretch.ddp
+    # Three probes. By the chain rule pd = p' sd and pdd = p' sdd + p'' sd^2. Rates enter the model
+    # without friction as products of two only, so that a torque or a force f of the motion is
+    #
+    #     f(p, p' sd, p' u + p'' x) = alpha u + beta x + gamma,    x = sd^2
+    #
+    # and three evaluations of the model itself give its coefficients at every node:
+    #
+    #     (u, x) = (0, 0): f(p, 0, 0)      = gamma           the robot rests
+    #     (u, x) = (1, 0): f(p, 0, p')     = alpha + gamma   it is pushed from rest
+    #     (u, x) = (0, 1): f(p, p', p'')   = beta + gamma    it passes with sd = 1
+    #
+    # No formula for alpha and beta is written twice, and the model may change without it. The
+    # joints of the last probe are q' and q'' themselves: qd = q' sd, qdd = q' u + q'' x.
     rest = State.from_platform(robot, p)
     pushed = State.from_platform(robot, p, None, dp)
     passing = State.from_platform(robot, p, dp, ddp)
-    probes = (rest, pushed, passing)
-    torque = _linear([inverse_dynamics(robot, probe, friction=False) for probe in probes])
+    probes = _Probes(rest, pushed, passing)
+    torque = probes.linear(lambda state: inverse_dynamics(robot, state, friction=False))
     rows: list[Row] = []
     blocks: list[Linear] = []
     torque_limit = None
@@ -91,7 +117,7 @@ def path_limits(robot: Robot, stretch: Stretch, share: float) -> PathLimits:
         rows += [Row("acceleration", axis) for axis in axes]
         blocks.append(_shares(joint, share * np.asarray(limits.acceleration)))
     if limits.strut_force is not None:
-        forces = _linear([_rod_forces(robot, probe) for probe in probes])
+        forces = probes.linear(lambda state: _rod_forces(robot, state))
         rows += [Row("strut_force", str(1 + k % 3)) for k in range(forces.alpha.shape[1])]
         blocks.append(_shares(forces, share * np.full(forces.alpha.shape[1], limits.strut_force)))
     caps, cap_each = _caps(robot, passing.qd, dp, share)
@@ -118,6 +144,8 @@ def with_friction(
     Without u, the values for a motion that just begins. The second value tells whether there is
     friction that x or u would change.
     """
+    # friction(x, u) ~ value + slope_x (x - x0) + slope_u (u - u0) about the last solution: the
+    # slopes, central differences, go to beta and alpha, the constants to gamma
     ends = [at_ends(part) for part in limits.linear]
     count, dof = len(x) - 1, robot.dof
     if limits.torque_limit is None:
@@ -193,12 +221,6 @@ def _caps(
 def at_ends(values: FloatArray) -> FloatArray:
     """Values at the nodes (n, ...) as those at both ends of all intervals (n - 1, 2, ...)."""
     return np.stack([values[:-1], values[1:]], axis=1)
-
-
-def _linear(values: list[FloatArray]) -> Linear:
-    """Coefficients from the values at (u, x) = (0, 0), (1, 0), (0, 1)."""
-    rest, pushed, passing = values
-    return Linear(pushed - rest, passing - rest, rest)
 
 
 def _shares(values: Linear, most: FloatArray) -> Linear:

@@ -16,7 +16,7 @@ tangent there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +138,18 @@ class _Rows:
         self.count += width * size
 
 
+class _Unknowns(NamedTuple):
+    """Columns of a stretch: x and z (n,) at its nodes, delta (m,) and eps (m, 2, drives) between.
+
+    All are in shares of the pace before.
+    """
+
+    xi: Indices
+    zeta: Indices
+    delta: Indices
+    eps: Indices
+
+
 def _program(
     robot: Robot,
     parts: tuple[Part, ...],
@@ -165,7 +177,7 @@ def _program(
         spent.append((eps, part.times))
         torque = _torques(robot, part, most)
         shown = Linear(*(value[:, :, hot] for value in torque))
-        _add_part(held, robot, part, needed, shown, (xi, zeta, delta, eps))
+        _add_part(held, robot, part, needed, shown, _Unknowns(xi, zeta, delta, eps))
     for k, drive in enumerate(hot):
         columns = np.concatenate([eps[:, :, k].ravel() for eps, _ in spent])
         weights = np.concatenate([np.repeat(times / 2, 2) for _, times in spent])
@@ -185,17 +197,23 @@ def _add_part(
     part: Part,
     needed: Indices,
     torque: Linear,
-    unknowns: tuple[Indices, Indices, Indices, Indices],
+    unknowns: _Unknowns,
 ) -> None:
-    """The rows of one stretch; see the module for the unknowns."""
+    """The rows of one stretch; see the module for the unknowns.
+
+    A rotated cone a b >= c^2 with a, b >= 0 is the second-order cone a + b >= |(a - b, 2 c)|: every
+    "cone" of three lines below is a + b, a - b, 2 c.
+    """
     xi, zeta, delta, eps = unknowns
     limits = part.limits
     v = np.sqrt(part.x)
     weight = np.stack([v[:-1], v[1:]]) / (v[:-1] + v[1:])
     y = [(zeta[:-1], weight[0]), (zeta[1:], weight[1])]  # (z + z+) in shares
     minus = [(column, -coefficient) for column, coefficient in y]
-    held.add("zero", 1, [([(xi[[0, -1]], 1.0)], -1.0)])
+    held.add("zero", 1, [([(xi[[0, -1]], 1.0)], -1.0)])  # at rest at both ends, as before
+    # z^2 <= x with a = x, b = 1, c = z
     held.add("cone", 3, [([(xi, 1.0)], 1.0), ([(xi, 1.0)], -1.0), ([(zeta, 2.0)], 0.0)])
+    # delta (z + z+) >= 1 with c = 1
     one = (delta, 1.0)
     held.add("cone", 3, [([one, *y], 0.0), ([one, *minus], 0.0), ([], 2.0)])
     inner = slice(1, -1)
@@ -212,7 +230,7 @@ def _add_part(
             return [(xi[:-1], left * part.x[:-1]), (xi[1:], right * part.x[1:])]
 
         for k in range(eps.shape[2]):
-            cost = (eps[:, side, k], 1.0)
+            cost = (eps[:, side, k], 1.0)  # eps (z + z+) >= tau^2
             tau = terms(2 * torque.alpha[:, side, k], 2 * torque.beta[:, side, k])
             twice = (tau, 2 * torque.gamma[:, side, k])
             held.add("cone", 3, [([cost, *y], 0.0), ([cost, *minus], 0.0), twice])

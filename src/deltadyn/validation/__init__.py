@@ -1,9 +1,8 @@
 """Validation: how well a model predicts torque on recordings that it has not seen, and why not."""
 
 from deltadyn.validation.benefit import Benefit, predicted_tracking
-from deltadyn.validation.comparison import Comparison, compare
 from deltadyn.validation.diagnosis import CAUSES, Cause, Diagnosis
-from deltadyn.validation.metrics import Metrics, metrics
+from deltadyn.validation.metrics import Metrics, Segment, metrics
 from deltadyn.validation.monte_carlo import (
     TorqueSpread,
     TrackingSpread,
@@ -12,8 +11,7 @@ from deltadyn.validation.monte_carlo import (
     tracking_spread,
 )
 from deltadyn.validation.result import Validation
-from deltadyn.validation.segments import Segment
-from deltadyn.validation.validate import validate
+from deltadyn.validation.validate import Comparison, compare, validate
 
 __all__ = [
     "CAUSES",

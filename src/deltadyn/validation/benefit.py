@@ -8,20 +8,24 @@ machine needs; the loop's linear response turns the difference into a tracking e
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics.inverse import check_state, equations_of_motion, inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.identification.fit import Fit
-from deltadyn.identification.uncertainty import check_level
+from deltadyn.motion.arguments import check_level
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.simulation import PD, AugmentedPD, ComputedTorque, PDFeedforward, PDGravity
 from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.presets import Preset, preset_by_name, setting
+from deltadyn.validation.evidence import knows_its_doubt
+from deltadyn.validation.monte_carlo import covariance_root
+
+if TYPE_CHECKING:
+    from deltadyn.identification.fit import Fit
 
 # What a torque error does to a closed loop: the linear response along a motion, tick by tick.
 #
@@ -264,7 +268,7 @@ def predicted_tracking(
     `simulate`, the drive's delay, velocity filter and hold count. `samples` machines are drawn from
     the covariance; the loop is linear, so this takes less than a second.
     """
-    if not isinstance(model, Fit | Robot):
+    if not isinstance(model, Robot) and not knows_its_doubt(model):
         raise InputError("model", type(model).__name__, "a Fit or a Robot")
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
         raise InputError("samples", samples, "a whole number, at least 2")
@@ -356,7 +360,7 @@ def _belief(model: Fit | Robot, task: Task) -> _Belief:
         model.robot,
         model.torque(task.now),
         par.columns(model.nominal, task.now),
-        _root(uncertainty.known),
+        covariance_root(uncertainty.known),
         np.asarray(model.residual),
         model.band,
         model.nominal,
@@ -411,12 +415,6 @@ def _status(belief: _Belief, controller: Predictable, fed: FloatArray, samples: 
         )
     sentences.append("Elastic gears, torque limits and the jump of dry friction are left out.")
     return " ".join(sentences)
-
-
-def _root(covariance: FloatArray) -> FloatArray:
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root
 
 
 def _mean_square(error: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from deltadyn.recording.prepare.band import LowPass, choose_band
 from deltadyn.recording.prepare.data import AT_REST, Prepared, Rates, checked_band, prepared_parts
 from deltadyn.recording.recording import Recording, fingerprint
 from deltadyn.robot import Robot
-from deltadyn.validation.segments import Course, Mask, segment_masks
+from deltadyn.validation.metrics import Course, Mask, segment_masks
 
 # Keep the data of a fit out of its validation.
 
@@ -59,6 +59,16 @@ class FitLike(Protocol):
 
     def torque(self, state: State) -> FloatArray:
         """Torque (N, dof) in N m with the robot's own payload."""
+
+
+def knows_its_doubt(model: object) -> bool:
+    """Whether this is a fit with the covariance of its parameters, told by what it has.
+
+    The class of a fit is not asked for, so that identification need not be loaded.
+    """
+    return isinstance(model, FitLike) and all(
+        hasattr(model, name) for name in ("nominal", "parametrisation", "uncertainty", "residual")
+    )
 
 
 Model = Robot | FitLike

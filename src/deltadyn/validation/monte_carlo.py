@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,15 +40,17 @@ from deltadyn.backends.packed import LIMB, packed_parameters, packing
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
-from deltadyn.identification.fit import Fit
-from deltadyn.identification.uncertainty import check_level
-from deltadyn.motion.arguments import check_count
+from deltadyn.motion.arguments import check_count, check_level
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
 from deltadyn.simulation.presets import setting
 from deltadyn.simulation.rollout import rollout
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted
+from deltadyn.validation.evidence import knows_its_doubt
+
+if TYPE_CHECKING:
+    from deltadyn.identification.fit import Fit
 
 ROOM = {"numpy": 200_000, "jax": 60_000_000}  # torques in memory at a time
 
@@ -408,17 +410,17 @@ def _doubt(
 ) -> Doubt:
     check_count("draws", draws, 2)
     check_count("seed", seed, 0)
-    if isinstance(model, Fit):
+    if not isinstance(model, Robot):
+        if not knows_its_doubt(model):
+            raise InputError("model", type(model).__name__, "a Fit or a Robot")
         if covariance is not None or names is not None:
             raise InputError("covariance and names", "given", "None with a Fit, which has its own")
         return _of_fit(model, draws, seed)
-    if not isinstance(model, Robot):
-        raise InputError("model", type(model).__name__, "a Fit or a Robot")
     if covariance is None:
         raise InputError("covariance", None, "(k, k), with a Robot")
     chosen = _names(model) if names is None else tuple(names)
     matrix = _covariance(covariance, len(chosen))
-    root, normal = _root(matrix), _normal(draws, len(matrix), seed)
+    root, normal = covariance_root(matrix), _normal(draws, len(matrix), seed)
     return Doubt(model, packed_parameters(model), packing(chosen), root, normal)
 
 
@@ -428,7 +430,7 @@ def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
         raise InputError("model of the fit", fit.model, "one with the exact model's parameters")
     P = packing(par.wide_names)
     base = np.where(P.any(axis=1), 0.0, packed_parameters(fit.nominal))
-    root = _root(fit.uncertainty.known)
+    root = covariance_root(fit.uncertainty.known)
     centre = base + P @ (par.T @ fit.values + par.offset)
     return Doubt(fit.robot, centre, P @ par.T, root, _normal(draws, len(root), seed))
 
@@ -448,7 +450,7 @@ def _covariance(value: npt.ArrayLike, size: int) -> FloatArray:
     return matrix
 
 
-def _root(covariance: FloatArray) -> FloatArray:
+def covariance_root(covariance: FloatArray) -> FloatArray:
     """R with R R^T the covariance, whose negative eigenvalues count as zero."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     out: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))

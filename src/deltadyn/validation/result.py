@@ -13,8 +13,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.robot import Robot
 from deltadyn.validation.diagnosis import Diagnosis, percent
-from deltadyn.validation.metrics import FIELDS, Metrics
-from deltadyn.validation.segments import Segment
+from deltadyn.validation.metrics import FIELDS, Metrics, Segment
 
 STANDING = 0.3  # share of the residual's power at rest that is worth a word
 TITLES = {

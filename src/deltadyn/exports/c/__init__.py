@@ -7,6 +7,7 @@ in `templates/c` hold the checks, the public functions and the payload estimator
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files as resources
 
@@ -34,19 +35,20 @@ SINGLE = """\
 """
 
 
-def files(
-    robot: Robot,
-    *,
-    precision: str = "double",
-    estimator: PayloadEstimator | None = None,
-    rate: float = 2000.0,
-) -> dict[str, str]:
-    """The files of target `c` for a robot, by name.
+@dataclass(frozen=True)
+class Options:
+    """Options of target `c`."""
 
-    `precision` is "double" or "float". The payload estimator has the numbers of `estimator`, or
-    those of `PayloadEstimator(robot, rate=rate)`; `rate` in Hz.
-    """
-    kind, numbers = precision_of(precision), payload_numbers(robot, estimator, rate=rate)
+    precision: str = "double"  # or "float"
+    estimator: PayloadEstimator | None = None  # whose numbers are taken, and whose rate
+    rate: float = 2000.0  # Hz, of `PayloadEstimator(robot, rate=rate)` where none is given
+
+
+def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+    """The files of target `c` for a robot, by name."""
+    chosen = Options() if options is None else options
+    kind = precision_of(chosen.precision)
+    numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
     name = f"{identifier(robot)}_delta"
     words = _words(robot, kind, numbers, name)
     source = "\n".join(template("c", part) for part in PARTS)

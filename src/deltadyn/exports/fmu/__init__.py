@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.common import filled, identifier, provenance
@@ -38,15 +39,22 @@ BINARY = {
 }
 
 
-def files(
-    robot: Robot, *, fmi: str = "2.0", timestep: float = 1e-4, binary: bool = True
-) -> Mapping[str, str | bytes]:
+@dataclass(frozen=True)
+class Options:
+    """Options of target `fmu`."""
+
+    fmi: str = "2.0"  # or "3.0"
+    timestep: float = 1e-4  # s, the plant's longest integration step
+    binary: bool = True  # add a library for x86-64 Linux where there is a C compiler
+
+
+def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | bytes]:
     """The units of a robot: `<robot>_plant.fmu`, `<robot>_inverse.fmu` and README-fmu.md.
 
-    `timestep` (s) is the plant's longest integration step. `binary` adds a library for x86-64
-    Linux where there is a C compiler; the sources are always inside.
+    The sources are always inside.
     """
-    step = _checked(fmi, timestep, binary)
+    chosen = Options() if options is None else options
+    fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
     command = compiler() if binary else None
     name = identifier(robot)
     tables = {"plant": plant_variables(robot, step), "inverse": inverse_variables(robot)}
@@ -59,7 +67,8 @@ def files(
     return {**units, "README-fmu.md": text}
 
 
-def _checked(fmi: object, timestep: object, binary: object) -> float:
+def _checked_step(options: Options) -> float:
+    fmi, timestep, binary = options.fmi, options.timestep, options.binary
     if fmi not in LAYERS:
         raise UnknownNameError("fmi", fmi, LAYERS)
     allowed = f"a number of seconds from {LEAST_STEP:g} to {LONGEST_STEP:g}"

@@ -51,9 +51,16 @@ class AccelerationError:
     reference: str  # the model's name
 
 
-def files(robot: Robot, *, timestep: float = TIMESTEP) -> dict[str, str]:
+@dataclass(frozen=True)
+class Options:
+    """Options of target `mjcf`."""
+
+    timestep: float = TIMESTEP  # s, of MuJoCo
+
+
+def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """The model and its README; refused where MuJoCo shows an acceleration error above 0.2 %."""
-    step = _checked_step(timestep)
+    step = _checked_step((Options() if options is None else options).timestep)
     _check_mass(robot)
     name = f"{identifier(robot)}.xml"
     error = None if find_spec("mujoco") is None else acceleration_error(robot, step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from deltadyn.errors import DeltadynError
 from deltadyn.exports.common import filled
@@ -13,8 +14,16 @@ from deltadyn.robot import Robot
 README = "README-sheets.md"
 
 
-def files(robot: Robot, *, linear_units: str = "mm") -> dict[str, str]:
-    """README and one sheet per controller; `linear_units` (mm or inch) is LinuxCNC's."""
+@dataclass(frozen=True)
+class Options:
+    """Options of target `sheets`."""
+
+    linear_units: str = "mm"  # or "inch", of LinuxCNC
+
+
+def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+    """README and one sheet per controller."""
+    linear_units = (Options() if options is None else options).linear_units
     writers: dict[str, Callable[[], Sheet]] = {
         "LinuxCNC rotarydeltakins": lambda: linuxcnc(robot, linear_units),
         "CODESYS SoftMotion Kin_Tripod_Rotary": lambda: codesys(robot),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from deltadyn.errors import InputError
 from deltadyn.exports.common import filled, provenance
@@ -30,22 +31,26 @@ from deltadyn.robot import Robot
 BYTES = {"LREAL": 8, "DINT": 4, "BOOL": 1}
 
 
-def files(
-    robot: Robot,
-    *,
-    name: str | None = None,
-    rate: float = 2000.0,
-    estimator: PayloadEstimator | None = None,
-) -> dict[str, str]:
-    """Names and texts of the export.
+@dataclass(frozen=True)
+class Options:
+    """Options of target `structured-text`.
 
     `name` stands in the names of the blocks, FB_<name>_Feedforward; else it is the robot's.
     `rate` (Hz) is that of the task which calls the payload estimator; `estimator` gives its noise
     and thresholds, measured ones where it has them, and its own rate.
     """
+
+    name: str | None = None
+    rate: float = 2000.0
+    estimator: PayloadEstimator | None = None
+
+
+def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+    """Names and texts of the export."""
     _refuse_passive(robot)
-    own = short_name(robot) if name is None else _checked(name)
-    numbers = payload_numbers(robot, estimator, rate=rate)
+    chosen = Options() if options is None else options
+    own = short_name(robot) if chosen.name is None else _checked(chosen.name)
+    numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
     bare = [*kinematic_blocks(robot), *torque_blocks(robot), *payload_blocks(robot, numbers)]
     blocks = [named(block, own) for block in bare]
     texts = {
