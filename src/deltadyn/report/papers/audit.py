@@ -198,50 +198,58 @@ def _paper(paper: PaperAudit) -> list[Block]:
     )
     parts: list[Block] = [INTRODUCTIONS[scene.paper], setting, variants]
     parts += ["What each slip costs alone:\n", slips]
-    others = [item for item in paper.items if item.cost is None]
-    if others:
-        parts += ["What has no torque of its own:\n", _other_slips(others, scene.paper)]
-    parts += ["Figures (printed / right) and how they were found:\n", _figures(paper.items)]
-    return parts
+    parts += ["Further slips, figures (printed / right) and how they were found:\n"]
+    return [*parts, _figures(paper.items, scene.paper)]
 
 
-def _other_slips(items: Iterable[AuditItem], paper: str) -> Rows:
-    rows = (
-        (f"`{item.key}`", _where(item, paper), phrase(item.printed), phrase(item.right))
-        for item in items
-    )
-    return _rows(("slip", "where", "printed", "right"), rows, words=4)
-
-
-def _figures(items: Iterable[AuditItem]) -> str:
-    """A line per slip that has figures or was not found by the slip alone."""
+def _figures(items: Iterable[AuditItem], paper: str) -> str:
+    """A line per slip without a torque, with figures, or not found by the slip alone."""
     lines = []
     for item in items:
         parts = list(_figure_texts(item.figures))
         if not item.how.endswith("with this slip alone"):
             parts.append(item.how)
-        if parts:
+        if item.cost is None:
+            words = f"printed: {phrase(item.printed)}; right: {phrase(item.right)}"
+            rest = "; ".join(parts)
+            rest = rest[:1].upper() + rest[1:]
+            lines.append(f"- `{item.key}` ({_where(item, paper)}): {words}. {rest}.")
+        elif parts:
             lines.append(f"- `{item.key}`: {'; '.join(parts)}.")
     return "\n".join(lines) + "\n"
 
 
 def _figure_texts(figures: Sequence[Figure]) -> Iterator[str]:
-    """Name, printed / right and unit; a smallest and a largest figure become a range."""
-    largest = {fig.name: fig for fig in figures}
+    """Name, printed / right and unit; a smallest and a largest figure become a range.
+
+    An error, which is right at 0, and a figure of one side alone are given without the other.
+    """
+    by_name = {fig.name: fig for fig in figures}
     for fig in figures:
         name, _, kind = fig.name.rpartition(", ")
-        other = largest.get(f"{name}, largest")
-        if other is None or kind not in ("smallest", "largest"):
-            yield f"{fig.name} {number(fig.printed)} / {number(fig.right)} {fig.unit}".rstrip()
-        elif kind == "smallest":
-            pairs = ((fig.printed, other.printed), (fig.right, other.right))
-            yield f"{name} {' / '.join(_range(*pair) for pair in pairs)} {fig.unit}".rstrip()
-        elif f"{name}, smallest" not in largest:
-            yield f"{fig.name} {number(fig.printed)} / {number(fig.right)} {fig.unit}".rstrip()
+        low, high = (by_name.get(f"{name}, {end}") for end in ("smallest", "largest"))
+        if low is None or high is None or kind not in ("smallest", "largest"):
+            yield _figure_text(
+                fig.name, (fig.printed, fig.right), (fig.printed, fig.right), fig.unit
+            )
+        elif fig is low:
+            yield _figure_text(name, (low.printed, low.right), (high.printed, high.right), fig.unit)
+
+
+Pair = tuple[float | None, float | None]
+
+
+def _figure_text(name: str, low: Pair, high: Pair, unit: str) -> str:
+    sides = [_range(*side) for side in zip(low, high, strict=True)]
+    if low[1] in (0, None):
+        sides.pop()
+    if low[0] is None:
+        sides.pop(0)
+    return f"{name}: {' / '.join(sides)} {unit}".rstrip()
 
 
 def _range(low: float | None, high: float | None) -> str:
-    return "-" if low is None else f"{number(low)} to {number(high)}"
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
 def _where(item: AuditItem, paper: str) -> str:

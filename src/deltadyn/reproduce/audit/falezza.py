@@ -324,7 +324,7 @@ def _recursion_item(stage: Stage) -> AuditItem:
         "RECURSION",
         "falezza2020",
         "11",
-        "A minus before the gain; a 3x3 matrix for one mass; the gain of step k + 1 on the data of "
+        "a minus before the gain, a 3x3 matrix for one mass, the gain of step k + 1 on the data of "
         "step k",
         "a plus, one mass, gain and data of the same step",
         f"{PAYLOAD} kg at the end of the move, torque noise of {TORQUE_NOISE:g} N m, "
@@ -596,7 +596,7 @@ def _mean_item(stage: Stage) -> AuditItem:
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
     rows = (
-        ("mean shift in tables 3-5 / exact on the move", published, shift),
+        ("mean shift in tables 3-5 / exact model on the move", published, shift),
         ("with HEIGHT alone", slipped[0], None),
         ("with all but CONSTRAINT, ANGLE_HEIGHT", slipped[1], None),
     )
@@ -631,8 +631,8 @@ def _compact_item(stage: Stage) -> AuditItem:
         "COMPACT_FORM",
         COMPLETE,
         "remark 1",
-        "The complete model has no form B(q) qdd + C(q, qd) qd + g(q) in the actuated joints.",
-        "It has: a thin rod's energy needs the velocities of its ends, no passive angle.",
+        "the complete model has no form B(q) qdd + C(q, qd) qd + g(q) in the actuated joints.",
+        "it has: a thin rod's energy needs the velocities of its ends, no passive angle.",
         "M qdd + C qd + g of the exact model from its torque",
         figures=(Figure("largest difference", None, float(np.abs(rest).max()), "N m"),),
     )
@@ -645,8 +645,8 @@ def _complexity_item() -> AuditItem:
         "COMPLEXITY",
         COMPLETE,
         "5.2",
-        "The coefficient of n in the complexity of M_f.",
-        "The sum of additions and subtractions in table 6.",
-        "table 6",
+        "the coefficient of n in the complexity of M_f.",
+        "the sum of additions and subtractions in table 6.",
+        "by table 6",
         figures=(Figure("coefficient of n", float(LINEAR_COEFFICIENT), right, ""),),
     )

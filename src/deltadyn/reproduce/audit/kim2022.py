@@ -199,7 +199,7 @@ def _values_item(robot: Robot) -> AuditItem:
         PAPER,
         "5, 7 and 36",
         "I_A = m_A L1^2 and T_g = m_A g L1, called approximate.",
-        "With the arm's COM and the rotor; the paper's identified values are nearer to these.",
+        "with the arm's COM and the rotor; the paper's identified values are nearer to these.",
         "from table 1; identified: "
         f"I {min(ARM_INERTIA):g} to {max(ARM_INERTIA):g} kg m^2, T_g {ARM_GRAVITY_TORQUE:g} N m",
         figures=(
@@ -222,8 +222,8 @@ def _energy_item(scenery: Stage) -> AuditItem:
         "ACTIVE_FRICTION",
         PAPER,
         "22 and 36",
-        "Positive viscous and negative Coulomb coefficients under a minus sign.",
-        "Both positive under a plus: as identified, viscous friction feeds energy in.",
+        "positive viscous and negative Coulomb coefficients under a minus sign.",
+        "both positive under a plus: as identified, viscous friction feeds energy in.",
         "by eq. 36 on the move; positive is lost by the drives",
         figures=(
             Figure("work of the viscous term", work[0], -work[0], "J"),
@@ -298,8 +298,8 @@ def _fitness_item(scenery: Stage) -> AuditItem:
         "FITNESS",
         PAPER,
         "41",
-        "The error is divided by the range of the predicted torque.",
-        "By that of the measured torque: else predicting too much is rewarded.",
+        "the error is divided by the range of the predicted torque.",
+        "by that of the measured torque: else predicting too much is rewarded.",
         "joint 1, a prediction of twice the torque",
         figures=(
             Figure(
@@ -318,8 +318,8 @@ def _voltage_item(scenery: Stage) -> AuditItem:
         "VOLTAGE_SQUARED",
         PAPER,
         "section 2",
-        "The torque is the square of the voltage, which has no sign.",
-        "It follows the current, with its sign.",
+        "the torque is the square of the voltage, which has no sign.",
+        "it follows the current, with its sign.",
         "share of the move in which the drives' torque is negative",
         figures=(Figure("samples and joints without a real voltage", negative, 0.0, "of all"),),
     )

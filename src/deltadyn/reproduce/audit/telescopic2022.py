@@ -311,9 +311,9 @@ def _rotor_item() -> AuditItem:
         "ROTOR_INERTIA",
         PAPER,
         "36 and table 2",
-        "Identified masses and I_u do not fit together: the rotor's inertia is negative.",
-        "Bound the fit above 0. (The rods' identified masses are those of the simulation to the "
-        "last digit.)",
+        "identified masses and I_u do not fit together: the rotor's inertia is negative.",
+        "bound the fit above 0; the rods' identified masses are those of the simulation to the "
+        "last digit",
         "I_m = I_u - m_a a^2/3 - m_b a^2 with tables 1 and 2",
         figures=(Figure("rotor inertia", LEG_INERTIA - arm, None, "kg m^2"),),
     )
