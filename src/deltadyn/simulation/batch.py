@@ -229,8 +229,6 @@ def terms_in(numbers: Any) -> FrictionTerms:
 
 def joints_in(numbers: Any, dof: int) -> tuple[str, ...]:
     """The passive joints with friction; all where the numbers cannot be looked at."""
-    if numbers.shape[-1] == layout.COUNT:
-        return ()
     known = JOINTS if dof == 4 else LIMB_JOINTS
     if traced(numbers):
         return known

@@ -95,6 +95,7 @@ class _Batch(NamedTuple):
     q: Any  # (N, dof)
     qd: Any
     wrench: Any  # (dof,) or (N, dof), None where there is none
+    joints: tuple[str, ...]  # passive joints with friction
     single: bool
 
 
@@ -208,8 +209,8 @@ def _given(batch: _Batch, drive: _Drive, step: Any) -> Given:
 
 
 def _plan(batch: _Batch, timing: _Timing, true_rates: bool) -> Plan:
-    terms, joints = terms_in(batch.numbers), joints_in(batch.numbers, batch.q.shape[-1])
-    return Plan(timing.substeps, terms, joints, timing.every, true_rates)
+    terms = terms_in(batch.numbers)
+    return Plan(timing.substeps, terms, batch.joints, timing.every, true_rates)
 
 
 def _on_jax(batch: _Batch, drive: _Drive, timing: _Timing, true_rates: bool) -> Ended:
@@ -434,7 +435,9 @@ def _batch(
         wrench = external_wrench(nominal, force, count)
         force = wrench if force.ndim == 2 else wrench[0]
     angles, speeds = (_repeated(rows[name], (count, dof)) for name in ("q", "qd"))
-    return _Batch(table, angles, speeds, force, not counts)
+    packed = numbers is not None and np.shape(numbers)[-1] == COUNT  # without passive joints
+    joints = () if packed else joints_in(table, dof)
+    return _Batch(table, angles, speeds, force, joints, not counts)
 
 
 def _numbers(robot: Robot | Sequence[Robot], numbers: npt.ArrayLike | None) -> Any:
@@ -450,13 +453,14 @@ def _numbers(robot: Robot | Sequence[Robot], numbers: npt.ArrayLike | None) -> A
         allowed += f", or {COUNT} wide from packed_parameters"
         raise InputError("shape of numbers", table.shape, allowed)
     _check_finite("numbers", table)
-    if table.shape[-1] == ROBOT_COUNT or on_jax(table):
+    if table.shape[-1] == ROBOT_COUNT:
         return table
-    wide = np.zeros((*table.shape[:-1], ROBOT_COUNT))  # no friction in passive joints
-    wide[..., :COUNT] = table
-    smoothing = wide[..., NUMBERS["smoothing"]]
-    smoothing[smoothing == 0] = PLAIN.smoothing
-    return wide
+    xp = jax_numpy() if on_jax(table) else np
+    place = NUMBERS["smoothing"]
+    smoothing = xp.where(table[..., place] == 0, PLAIN.smoothing, table[..., place])
+    none = xp.zeros((*table.shape[:-1], ROBOT_COUNT - COUNT), dtype=table.dtype)
+    parts = [table[..., : place.start], smoothing, table[..., place.stop :], none]
+    return xp.concatenate(parts, axis=-1)  # no friction in passive joints
 
 
 def _state(name: str, value: npt.ArrayLike, dof: int) -> Any:
