@@ -271,9 +271,9 @@ def test_wrong_arguments_have_their_message(truth: Robot, noisy: Recording) -> N
     with pytest.raises(InputError, match=r"weights is \[1, 2\]; allowed: 3 numbers above 0"):
         identify(truth, noisy, "base", weights=[1.0, 2.0], rates="measured")
     with pytest.raises(InputError, match=r"tied is 'maybe'"):
-        identify(truth, noisy, "base", tied="maybe", rates="measured")  # type: ignore[arg-type]
+        identify(truth, noisy, "base", tied="maybe", rates="measured")
     with pytest.raises(InputError, match=r"unidentifiable is 'drop'"):
-        identify(truth, noisy, "base", unidentifiable="drop")  # type: ignore[arg-type]
+        identify(truth, noisy, "base", unidentifiable="drop")
     with pytest.raises(InputError, match=r"recordings is 2; .*two|recordings is 1; allowed: two"):
         identify(dd.load_robot("telescopic-delta"), noisy, "two-step")
     with pytest.raises(InputError, match=r"axes of the recording"):
