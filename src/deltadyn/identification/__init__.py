@@ -24,7 +24,7 @@ from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
-from deltadyn.identification.production import LogReport, log_report
+from deltadyn.identification.production import LogReport, LogRequest, log_report
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
 from deltadyn.recording.prepare.band import choose_band
@@ -53,6 +53,7 @@ __all__ = [
     "LimbChoice",
     "LogCholesky",
     "LogReport",
+    "LogRequest",
     "Method",
     "Parametrisation",
     "Preparation",

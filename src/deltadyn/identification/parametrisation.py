@@ -6,6 +6,7 @@ line and the papers' simplified models are restrictions wide = T x + offset of i
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -68,10 +69,13 @@ class Parametrisation:
         """Torque (N, dof) of the parameters x, in N m."""
         return widest(robot, state, self.source).Y @ self.wide(x)
 
-    def without(self, names: tuple[str, ...]) -> Parametrisation:
-        """The same with some parameters held at the robot's own values."""
+    def without(
+        self, names: Collection[str], values: Mapping[str, float] | None = None
+    ) -> Parametrisation:
+        """The same with some parameters held, at these values or at the robot's own."""
         keep = np.array([name not in names for name in self.names])
-        fixed = self.T[:, ~keep] @ self.prior[~keep]
+        held = dict(zip(self.names, self.prior.tolist(), strict=True)) | dict(values or {})
+        fixed = self.T[:, ~keep] @ np.array([held[name] for name in self.names])[~keep]
         return replace(
             self,
             names=tuple(n for n, k in zip(self.names, keep, strict=True) if k),

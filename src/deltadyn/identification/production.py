@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations, pairwise, product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -232,11 +232,10 @@ class Goal:
         information: Information,
         par: Parametrisation,
         weights: FloatArray,
-        sought: npt.NDArray[np.bool_],
-        target: float,
-        given: bool,
+        asked: LogRequest,
     ) -> Goal:
-        """The goal for logs; with `given` noise the weights are those of unit deviation."""
+        """The goal for logs; where noise is given the weights are those of unit deviation."""
+        sought, target, given = asked.sought(par), float(asked.target), asked.noise is not None
         found = covariance(information, par, None, weights)
         inflation = found.inflation
         scale = shown_sizes(robot, par, found)
@@ -433,60 +432,96 @@ class LogReport:
         return self.text
 
 
+@dataclass(frozen=True, eq=False)
+class LogRequest:
+    """What `log_report` is asked for.
+
+    Parameters of `model` shall be known to `target` of their size; `settle` names those that
+    matter, by default all. `tied` is that of `identify`, as are `band` and `check`. `noise` (dof,)
+    in N m replaces the deviation of the logs' residuals. The move takes at most `longest` seconds
+    and `share` of the robot's limits, is sampled at `rate` (Hz, at least 100), and is the shortest
+    of a small family drawn by `seed`, alone, repeated, or two of them in a row.
+    """
+
+    model: str = "exact"
+    tied: bool | None = None
+    target: float = WEAK
+    settle: Sequence[str] | None = None
+    noise: npt.ArrayLike | None = None
+    longest: float = 20.0
+    share: float = 0.9
+    rate: float = 1000.0
+    band: float | Literal["auto"] | None = "auto"
+    check: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.target, int | float) or not self.target > 0:
+            raise InputError("target", self.target, "a share of the parameters' size above 0")
+        if not isinstance(self.longest, int | float) or not self.longest > 0:
+            raise InputError("longest", self.longest, "above 0 s")
+        check_rate(self.rate)
+        if self.model not in SOURCES:
+            raise UnknownNameError("model", self.model, SOURCES)
+
+    def sought(self, par: Parametrisation) -> npt.NDArray[np.bool_]:
+        """Which parameters (k,) matter."""
+        if self.settle is None:
+            return np.ones(len(par.names), dtype=np.bool_)
+        for name in self.settle:
+            if name not in par.names:
+                raise UnknownNameError("settle", name, par.names)
+        return np.isin(par.names, list(self.settle))
+
+    def weights(self, information: Information, par: Parametrisation) -> FloatArray:
+        """Weights (dof,) of the axes: one over the noise, or over the logs' residuals."""
+        if self.noise is None:
+            return axis_weights(information, par)
+        noise = np.asarray(self.noise, dtype=np.float64)
+        dof = information.dof
+        if noise.shape != (dof,) or not (np.isfinite(noise) & (noise > 0)).all():
+            raise InputError("noise", noise, f"{dof} deviations above 0 N m")
+        return 1 / noise
+
+
 def log_report(
     robot: Robot,
     logs: Recording | Iterable[Recording] | Information,
-    *,
-    model: str = "exact",
-    tied: bool | None = None,
-    target: float = WEAK,
-    settle: Sequence[str] | None = None,
-    noise: npt.ArrayLike | None = None,
-    longest: float = 20.0,
-    share: float = 0.9,
-    rate: float = 1000.0,
-    band: float | Literal["auto"] | None = "auto",
-    check: bool = True,
-    seed: int = 0,
+    request: LogRequest | None = None,
+    **keywords: Any,
 ) -> LogReport:
     """What logs tell of a model's parameters, and the shortest extra move that settles the rest.
 
-    Parameters shall be known to `target` of their size; `settle` names those that matter, by
-    default all. `noise` (dof,) in N m replaces the deviation of the logs' residuals. The move takes
-    at most `longest` seconds and `share` of the robot's limits, is sampled at `rate` (Hz), and is
-    the shortest of a small seeded family, alone, repeated, or two of them in a row.
+    Each field of `LogRequest` may be given as a keyword.
     """
-    if not isinstance(target, int | float) or not target > 0:
-        raise InputError("target", target, "a share of the parameters' size above 0")
-    if not isinstance(longest, int | float) or not longest > 0:
-        raise InputError("longest", longest, "above 0 s")
-    check_rate(rate)
-    if model not in SOURCES:
-        raise UnknownNameError("model", model, SOURCES)
+    known_names = [item.name for item in fields(LogRequest)]
+    for name in keywords:
+        if name not in known_names:
+            raise UnknownNameError("option of log_report", name, known_names)
+    asked = replace(request or LogRequest(), **keywords)
     levels = None
     if isinstance(logs, Information):
         information = logs
     else:
-        loaded = Loaded(robot, logs, Preparation(band, check=check))
+        loaded = Loaded(robot, logs, Preparation(asked.band, check=asked.check))
         robot = loaded.robot
         source = ((name, _stilled(robot, parts)) for name, parts in loaded.by_recording())
-        information = gather(robot, source, SOURCES[model])
+        information = gather(robot, source, SOURCES[asked.model])
         levels = levels_of_samples(robot, _stilled(robot, loaded.parts()))
-    par = parametrise(robot, model, tied=tied)
-    weights = axis_weights(information, par) if noise is None else 1 / _noise(noise, robot.dof)
+    par = parametrise(robot, asked.model, tied=asked.tied)
+    weights = asked.weights(information, par)
     known = identifiability(robot, information, par, weights, levels=levels)
-    sought = _sought(par, settle)
-    goal = Goal.of(robot, information, par, weights, sought, float(target), noise is not None)
+    goal = Goal.of(robot, information, par, weights, asked)
     before = goal.relative(np.zeros_like(goal.logs))
-    missing = sought & ~(before <= target)
+    missing = goal.sought & ~(before <= asked.target)
     report = LogReport(
         robot=robot.name,
-        target=float(target),
-        longest=float(longest),
+        target=float(asked.target),
+        longest=float(asked.longest),
         seconds=float(information.seconds.sum()),
         recordings=information.recordings,
         known=known,
-        told=tuple(n for n, r in zip(par.names, before, strict=True) if r <= target),
+        told=tuple(n for n, r in zip(par.names, before, strict=True) if r <= asked.target),
         open=tuple(n for n, yes in zip(par.names, missing, strict=True) if yes),
         motion=None,
         move="",
@@ -494,21 +529,13 @@ def log_report(
         expected=before,
         unsettled=(),
     )
-    return (
-        report if not missing.any() else _with_move(robot, report, goal, longest, share, rate, seed)
-    )
+    return report if not missing.any() else _with_move(robot, report, goal, asked)
 
 
-def _with_move(
-    robot: Robot,
-    report: LogReport,
-    goal: Goal,
-    longest: float,
-    share: float,
-    rate: float,
-    seed: int,
-) -> LogReport:
-    moves = [move for move in short_moves(robot, share, rate, seed) if move.duration <= longest]
+def _with_move(robot: Robot, report: LogReport, goal: Goal, asked: LogRequest) -> LogReport:
+    longest, rate = asked.longest, asked.rate
+    family = short_moves(robot, asked.share, rate, asked.seed)
+    moves = [move for move in family if move.duration <= longest]
     gains = [goal.added(move.motion, rate) for move in moves]
     durations = [move.duration for move in moves]
     choice = shortest(goal, gains, durations, longest) or most_helpful(
@@ -537,22 +564,6 @@ def _with_move(
         expected=expected,
         unsettled=tuple(name for name in report.open if not after[name] <= report.target),
     )
-
-
-def _sought(par: Parametrisation, settle: Sequence[str] | None) -> npt.NDArray[np.bool_]:
-    if settle is None:
-        return np.ones(len(par.names), dtype=np.bool_)
-    for name in settle:
-        if name not in par.names:
-            raise UnknownNameError("settle", name, par.names)
-    return np.isin(par.names, list(settle))
-
-
-def _noise(value: npt.ArrayLike, dof: int) -> FloatArray:
-    noise = np.asarray(value, dtype=np.float64)
-    if noise.shape != (dof,) or not (np.isfinite(noise) & (noise > 0)).all():
-        raise InputError("noise", noise, f"{dof} deviations above 0 N m")
-    return noise
 
 
 def _stilled(robot: Robot, parts: Iterable[Prepared]) -> Iterable[Prepared]:

@@ -31,8 +31,13 @@ from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.body import Cone, Hull
-from deltadyn.identification.bodies.cone_program import ConeProgram, ConeSolution, square
-from deltadyn.identification.bodies.regulariser import REGULARISATIONS, Regulariser
+from deltadyn.identification.bodies.cone_program import (
+    REGULARISATIONS,
+    ConeProgram,
+    ConeSolution,
+    Regulariser,
+    square,
+)
 from deltadyn.identification.methods.rows import named, positive, whole
 from deltadyn.identification.problem import BODIES, Certificate, Method, Problem, Solution
 

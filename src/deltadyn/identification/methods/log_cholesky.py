@@ -23,8 +23,8 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.charts import Chart, charts
+from deltadyn.identification.bodies.cone_program import Regulariser
 from deltadyn.identification.bodies.guesses import geometric_guess
-from deltadyn.identification.bodies.regulariser import Regulariser
 from deltadyn.identification.methods.convex import Convex, ConvexResult, FactorFit, prior_vector
 from deltadyn.identification.methods.rows import named, whole
 from deltadyn.identification.problem import BODIES, Certificate, Method, Problem, Solution

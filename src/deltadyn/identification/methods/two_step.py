@@ -312,7 +312,7 @@ def fit_step(
     robot, part = _loaded(robot, part), replace(part, extra=0.0)
     fixed = {} if held is None else held.values
     both = body_parametrisation(robot, chosen.model, (*names, *fixed), chosen.tied)
-    par = _with_held(both, names, fixed)
+    par = both.without(fixed, fixed)
     now, before = with_parameters(robot, fixed), None
     for _ in range(PASSES):
         information = gather(now, [(title, [part])], chosen.model, workers=1)
@@ -342,22 +342,6 @@ def fit_step(
         samples=information.samples,
     )
     return Fitted(step, spread)
-
-
-def _with_held(
-    both: Parametrisation, names: tuple[str, ...], fixed: Mapping[str, float]
-) -> Parametrisation:
-    """The first parameters, with the others at their values."""
-    k = len(names)
-    kept = both.T[:, k:] @ np.array(list(fixed.values()))
-    return replace(
-        both,
-        names=both.names[:k],
-        units=both.units[:k],
-        prior=both.prior[:k],
-        T=both.T[:, :k],
-        offset=both.offset + kept,
-    )
 
 
 def _not_negative(factor: FloatArray, names: tuple[str, ...]) -> FloatArray:
