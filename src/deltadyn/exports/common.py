@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
@@ -62,3 +63,16 @@ def template(target: str, name: str) -> str:
 def filled(target: str, name: str, words: Mapping[str, object]) -> str:
     """A template whose `$words` are replaced; a word that is missing raises."""
     return Template(template(target, name)).substitute(words)
+
+
+FUNCTION = re.compile(r"^(/\*[^\n]*\*/\nINLINE void deltadyn_(\w+)\(.*?^}\n)", re.M | re.S)
+
+
+@lru_cache(maxsize=1)
+def kernel_sources() -> Mapping[str, str]:
+    """Every generated function of the model by its name, as the package compiles it."""
+    found: dict[str, str] = {}
+    for source in sorted(files("deltadyn.backends.generated").iterdir(), key=lambda x: x.name):
+        if source.name.endswith(".h"):
+            found |= {item[2]: item[1] for item in FUNCTION.finditer(source.read_text("utf-8"))}
+    return found

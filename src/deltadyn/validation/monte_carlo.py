@@ -34,6 +34,7 @@ from deltadyn.backends.components import (
     directions,
     friction_terms,
     packed_torque,
+    pose_of_platform,
 )
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.backends.packed import LIMB, packed_parameters, packing
@@ -46,7 +47,7 @@ from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
 from deltadyn.simulation.presets import setting
 from deltadyn.simulation.rollout import rollout
-from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted
+from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, split
 from deltadyn.validation.evidence import knows_its_doubt
 
 if TYPE_CHECKING:
@@ -194,13 +195,11 @@ def tracking_spread(
 
 
 class _States(NamedTuple):
-    """Platform motion and rates of the axes, (n, dof) each."""
+    """A platform motion, (n, dof) each."""
 
     p: Any
     pd: Any
     pdd: Any
-    qd: Any
-    qdd: Any
 
 
 class _Numbers(NamedTuple):
@@ -231,7 +230,7 @@ def _moments_of_motion(doubt: Doubt, motion: Motion, tail: float, backend: str) 
     """Moments of all samples; on JAX every part is queued before the first is waited for."""
     numbers = _numbers(doubt)
     terms = friction_terms(np.vstack([doubt.centre, numbers.moved.T]))
-    states = (motion.p, motion.pd, motion.pdd, motion.qd, motion.qdd)
+    states = (motion.p, motion.pd, motion.pdd)
     arrays = 3 if terms.load else 1  # of a torque per sample and machine
     size = ROOM[backend] // (arrays * len(doubt.normal))
     with doubles() if backend == "jax" else nullcontext():
@@ -294,9 +293,7 @@ def _torques(
     """Torque (n dof,) at the centre, and what the machines add to it (n dof, draws), in N m."""
 
     def products(friction: FrictionTerms | bool) -> tuple[Any, Any]:
-        columns: Any = packed_torque(
-            xp.asarray(numbers.units)[:, None], *states[:3], friction=friction
-        )
+        columns: Any = packed_torque(xp.asarray(numbers.units)[:, None], *states, friction=friction)
         Y = xp.moveaxis(columns, 0, -1).reshape(-1, len(numbers.units))  # (n dof, K)
         return Y @ numbers.centre, (Y @ numbers.spread) @ normal.T
 
@@ -304,14 +301,14 @@ def _torques(
     if not terms.load:
         return middle, moved
     n, dof = states.p.shape
-    share, rotor = PLACES["load"], numbers.packed[PLACES["rotor"]][:dof]
+    packed, share = split(xp.asarray(numbers.packed)), PLACES["load"]
+    pose = pose_of_platform(xp, packed, *(split(x) for x in states))
+    sign = xp.stack(directions(xp, packed, pose.qd, terms), axis=1)  # (n, dof)
+    rotor = numbers.packed[PLACES["rotor"]][:dof] * xp.stack(pose.qdd, axis=1)
     mu = numbers.packed[share][:dof, None] + numbers.moved[share][:dof] @ normal.T  # (dof, draws)
-    sign = directions(xp, numbers.packed, tuple(states.qd.T), terms)
     rigid, rigid_moved = products(False)
-    load = (rigid - (rotor * states.qdd).reshape(-1))[:, None] + rigid_moved
-    return middle, moved + xp.tile(mu, (n, 1)) * xp.abs(load) * xp.stack(sign, axis=1).reshape(
-        -1, 1
-    )
+    load = (rigid - rotor.reshape(-1))[:, None] + rigid_moved
+    return middle, moved + xp.tile(mu, (n, 1)) * xp.abs(load) * sign.reshape(-1, 1)
 
 
 # Quantiles without sorting.

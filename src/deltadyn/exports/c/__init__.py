@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files as resources
 
 from deltadyn.errors import InputError
 from deltadyn.exports.c.numbers import Precision, estimator_numbers, precision_of, robot_numbers
-from deltadyn.exports.common import commented, filled, identifier, provenance, template
+from deltadyn.exports.common import (
+    commented,
+    filled,
+    identifier,
+    kernel_sources,
+    provenance,
+    template,
+)
 from deltadyn.exports.payload_numbers import PayloadNumbers, payload_numbers
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
@@ -68,19 +73,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     return out
 
 
-@lru_cache(maxsize=2)
 def kernels(dof: int) -> str:
     """The generated functions that the export needs, as the package compiles them."""
-    folder = resources("deltadyn.backends.generated")
-    headers = sorted(item.name for item in folder.iterdir() if item.name.endswith(".h"))
-    text = "\n".join((folder / name).read_text("utf-8") for name in headers)
-    found = []
+    known, found = kernel_sources(), []
     for name in (name.format(dof=dof) for name in KERNELS):
-        pattern = rf"^/\* x: [^\n]* \*/\nINLINE void deltadyn_{name}\(.*?^}}$"
-        match = re.search(pattern, text, re.DOTALL | re.MULTILINE)
-        if match is None:
+        if name not in known:
             raise InputError("generated function", name, "in the package's kernels; install again")
-        found.append(match.group())
+        found.append(known[name].rstrip("\n"))
     return "\n\n".join(found)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from xml.sax.saxutils import quoteattr
 
-from deltadyn.exports.common import number, provenance
+from deltadyn.exports.common import filled, number, provenance
 from deltadyn.exports.fmu.variables import Variable
 from deltadyn.robot import Robot
 
@@ -36,7 +36,6 @@ ELEMENTS = {
     "2.0": {"real": "Real", "integer": "Integer", "boolean": "Boolean"},
     "3.0": {"real": "Float64", "integer": "Int32", "boolean": "Boolean"},
 }
-STOP_TIME, COMMUNICATION_STEP = 1.0, 0.001  # s, of the default experiment
 TOKEN = "@TOKEN@"
 
 
@@ -44,80 +43,32 @@ def description(
     robot: Robot, model: str, name: str, fmi: str, layer: str, variables: Sequence[Variable]
 ) -> str:
     """The text of modelDescription.xml, with @TOKEN@ where the unit's identity goes."""
-    written = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        *_head(robot, model, name, fmi),
-        *_interface(name, fmi, layer),
-        *_units(variables),
-        "  <LogCategories>",
-        '    <Category name="logStatusDiscard" description="a step or a value that was refused"/>',
-        '    <Category name="logStatusError" description="a call that cannot be answered"/>',
-        "  </LogCategories>",
-        f'  <DefaultExperiment startTime="0.0" stopTime="{STOP_TIME}" '
-        f'stepSize="{COMMUNICATION_STEP}"/>',
-        "  <ModelVariables>",
-        *(_variable(place, item, fmi) for place, item in enumerate(variables)),
-        "  </ModelVariables>",
-        "  <ModelStructure>",
-        *(_structure_2(variables) if fmi == "2.0" else _structure_3(variables)),
-        "  </ModelStructure>",
-        "</fmiModelDescription>",
-    ]
-    return "\n".join(written) + "\n"
+    told = ". ".join(" ".join(line.split()) for line in provenance(robot, SUMMARY[model]))
+    structure = _structure_2(variables) if fmi == "2.0" else _structure_3(variables)
+    words = {
+        "name": quoteattr(name),
+        "told": quoteattr(told),
+        "tool": quoteattr(f"deltadyn {version('deltadyn')}"),
+        "layer": quoteattr(layer),
+        "units": "\n".join(_units(variables)),
+        "variables": "\n".join(_variable(place, item, fmi) for place, item in enumerate(variables)),
+        "structure": "\n".join(structure),
+    }
+    return filled("fmu", f"modelDescription_{fmi[0]}.xml", words)
 
 
 def build_description(name: str, layer: str) -> str:
     """sources/buildDescription.xml of FMI 3.0."""
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<fmiBuildDescription fmiVersion="3.0">\n'
-        f"  <BuildConfiguration modelIdentifier={quoteattr(name)}>\n"
-        '    <SourceFileSet language="C99">\n'
-        f"      <SourceFile name={quoteattr(layer)}/>\n"
-        "    </SourceFileSet>\n"
-        '    <Library name="m"/>\n'
-        "  </BuildConfiguration>\n"
-        "</fmiBuildDescription>\n"
-    )
-
-
-def _head(robot: Robot, model: str, name: str, fmi: str) -> Iterator[str]:
-    identity = "guid" if fmi == "2.0" else "instantiationToken"
-    told = ". ".join(" ".join(line.split()) for line in provenance(robot, SUMMARY[model]))
-    yield f"<fmiModelDescription fmiVersion={quoteattr(fmi)}"
-    yield f"  modelName={quoteattr(name)}"
-    yield f'  {identity}="{TOKEN}"'
-    yield f"  description={quoteattr(told)}"
-    yield f"  generationTool={quoteattr('deltadyn ' + version('deltadyn'))}"
-    yield '  variableNamingConvention="structured">'
-
-
-def _interface(name: str, fmi: str, layer: str) -> Iterator[str]:
-    yield f"  <CoSimulation modelIdentifier={quoteattr(name)}"
-    yield '    canHandleVariableCommunicationStepSize="true"'
-    yield '    canBeInstantiatedOnlyOncePerProcess="false"'
-    if fmi == "3.0":
-        yield '    canGetAndSetFMUState="true"'
-        yield '    canSerializeFMUState="true"/>'
-        return
-    yield '    canInterpolateInputs="false"'
-    yield '    maxOutputDerivativeOrder="0"'
-    yield '    canRunAsynchronuously="false"'  # the standard spells it so
-    yield '    canNotUseMemoryManagementFunctions="true"'
-    yield '    canGetAndSetFMUstate="true"'
-    yield '    canSerializeFMUstate="true">'
-    yield f"    <SourceFiles><File name={quoteattr(layer)}/></SourceFiles>"
-    yield "  </CoSimulation>"
+    words = {"name": quoteattr(name), "layer": quoteattr(layer)}
+    return filled("fmu", "buildDescription.xml", words)
 
 
 def _units(variables: Sequence[Variable]) -> Iterator[str]:
     used = {item.unit for item in variables}
-    yield "  <UnitDefinitions>"
     for unit, exponents in UNITS.items():
         if unit in used:
             powers = "".join(f' {base}="{power}"' for base, power in exponents.items())
             yield f"    <Unit name={quoteattr(unit)}><BaseUnit{powers}/></Unit>"
-    yield "  </UnitDefinitions>"
 
 
 def _variable(place: int, item: Variable, fmi: str) -> str:

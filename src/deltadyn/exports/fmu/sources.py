@@ -6,7 +6,6 @@ import io
 import math
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
@@ -14,13 +13,19 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files as resources
 from pathlib import Path
 
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import DeltadynError, InputError
-from deltadyn.exports.common import commented, number, provenance, template
+from deltadyn.exports.common import (
+    commented,
+    filled,
+    kernel_sources,
+    number,
+    provenance,
+    template,
+)
 from deltadyn.exports.fmu.variables import Variable
 from deltadyn.robot import Robot
 
@@ -38,7 +43,6 @@ FUNCTIONS = {
         "passive_DOF",
     ),
 }
-FUNCTION = re.compile(r"^(/\*[^\n]*\*/\nINLINE void deltadyn_(\w+)\(.*?^}\n)", re.M | re.S)
 ROLES = {"fixed": "FIXED", "tunable": "TUNABLE"}
 WIDTH = 100
 
@@ -79,14 +83,8 @@ def _shared(robot: Robot, name: str) -> str:
 
 def _kernels(robot: Robot, model: str) -> str:
     """The generated functions that this model calls."""
-    dof = robot.dof
-    found: dict[str, str] = {}
-    for source in sorted(
-        resources("deltadyn.backends.generated").iterdir(), key=lambda item: item.name
-    ):
-        if source.name.endswith(".h"):
-            found |= {item[2]: item[1] for item in FUNCTION.finditer(source.read_text("utf-8"))}
-    names = [name.replace("DOF", str(dof)) for name in FUNCTIONS[model]]
+    found = kernel_sources()
+    names = [name.replace("DOF", str(robot.dof)) for name in FUNCTIONS[model]]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
@@ -97,40 +95,27 @@ def _kernels(robot: Robot, model: str) -> str:
 def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
     dof = robot.dof
     reals = [item for item in variables if item.kind == "real"]
-    places = ",\n".join(
+    places = (
         f"    VR_{item.symbol} = {place}" for place, item in enumerate(variables) if item.symbol
     )
-    layout = ",\n".join(f"    PAR_{name.upper()} = {PLACES[name].start}" for name, _ in ENTRIES)
-    kind = "#define INVERSE_MODEL\n" if model == "inverse" else ""
-    table = ",\n".join(f"    {_row(item)}" for item in reals)
+    layout = (f"    PAR_{name.upper()} = {PLACES[name].start}" for name, _ in ENTRIES)
     starts = [0.0 if item.start is None else float(item.start) for item in reals]
-    return "\n".join(
-        [
-            comment(
-                robot, "robot.h: the robot's numbers, and the places of the variables"
-            ).rstrip(),
-            "#ifndef DELTADYN_ROBOT_H",
-            "#define DELTADYN_ROBOT_H",
-            "",
-            f'{kind}#define TOKEN "@TOKEN@"',
-            f"#define DOF {dof}",
-            f"#define KERNEL(name) deltadyn_##name##_{dof}",
-            "",
-            "/* Value references. */",
-            f"enum {{\n{places},\n    REALS = {len(reals)}\n}};",
-            "",
-            "/* Places in ROBOT, as the generated functions read it. */",
-            f"enum {{\n{layout},\n    PAR_COUNT = {COUNT}\n}};",
-            "",
-            _array(f"real ROBOT[{COUNT}]", packed_parameters(robot)),
-            _array(f"real CONTROLLER_SIGN[{dof}]", robot.controller.sign),
-            _array(f"real CONTROLLER_OFFSET[{dof}]", robot.controller.offset),
-            _array(f"real START[{len(reals)}]", starts),
-            f"static const Variable VARIABLES[{len(reals)}] = {{\n{table}\n}};",
-            "",
-            "#endif\n",
-        ]
-    )
+    what = "robot.h: the robot's numbers, and the places of the variables"
+    words = {
+        "head": comment(robot, what).rstrip(),
+        "kind": "#define INVERSE_MODEL\n" if model == "inverse" else "",
+        "dof": dof,
+        "places": ",\n".join(places),
+        "reals": len(reals),
+        "layout": ",\n".join(layout),
+        "count": COUNT,
+        "robot": _array(f"real ROBOT[{COUNT}]", packed_parameters(robot)),
+        "sign": _array(f"real CONTROLLER_SIGN[{dof}]", robot.controller.sign),
+        "offset": _array(f"real CONTROLLER_OFFSET[{dof}]", robot.controller.offset),
+        "start": _array(f"real START[{len(reals)}]", starts),
+        "table": ",\n".join(f"    {_row(item)}" for item in reals),
+    }
+    return filled("fmu", "robot.h", words)
 
 
 def _row(item: Variable) -> str:

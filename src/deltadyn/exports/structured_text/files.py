@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from xml.sax.saxutils import escape, quoteattr
 
-from deltadyn.exports.common import commented, fingerprint, provenance
+from deltadyn.exports.common import commented, filled, fingerprint, provenance
 from deltadyn.exports.structured_text.blocks import FunctionBlock, Variable
 from deltadyn.robot import Robot
 
 #: Root of the identifiers of TwinCAT objects: the same robot gives the same ones.
 ROOT = uuid.uuid5(uuid.NAMESPACE_URL, "deltadyn/structured-text")
-PLCOPEN = "http://www.plcopen.org/xml/tc6_0201"
 EPOCH = "2000-01-01T00:00:00"  # the format wants a time; the same robot gives the same file
 ELEMENTARY = ("LREAL", "DINT", "BOOL")
 SECTIONS = (("VAR_INPUT", "inputs"), ("VAR_OUTPUT", "outputs"), ("VAR", "inner"))
@@ -62,51 +61,26 @@ def statements(block: FunctionBlock) -> str:
 
 def twincat(robot: Robot, block: FunctionBlock) -> str:
     """A block as a TwinCAT 3 object."""
-    own = uuid.uuid5(ROOT, f"{fingerprint(robot)}/{block.name}")
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            '<TcPlcObject Version="1.1.0.1" ProductVersion="3.1.4024.0">',
-            f'  <POU Name="{block.name}" Id="{{{own}}}" SpecialFunc="None">',
-            f"    <Declaration><![CDATA[{head(robot, block.purpose)}",
-            f"{declaration(block)}",
-            "]]></Declaration>",
-            "    <Implementation>",
-            f"      <ST><![CDATA[{statements(block)}",
-            "]]></ST>",
-            "    </Implementation>",
-            "  </POU>",
-            "</TcPlcObject>",
-            "",
-        ]
-    )
+    words = {
+        "name": block.name,
+        "id": uuid.uuid5(ROOT, f"{fingerprint(robot)}/{block.name}"),
+        "head": head(robot, block.purpose),
+        "declaration": declaration(block),
+        "statements": statements(block),
+    }
+    return filled("structured_text", "pou.TcPOU", words)
 
 
 def plcopen(robot: Robot, own: str, blocks: Sequence[FunctionBlock]) -> str:
     """All blocks in the exchange format of PLCopen (TC6, version 2.01)."""
-    xhtml = "http://www.w3.org/1999/xhtml"
-    pous = "\n".join(_pou(block) for block in blocks)
-    description = quoteattr("; ".join(provenance(robot, "Function blocks")))
-    release = version("deltadyn")
-    scale = '<scaling x="1" y="1" />'
-    graphics = "".join(f"<{kind}>{scale}</{kind}>" for kind in ("fbd", "ld", "sfc"))
-    return f"""\
-<?xml version="1.0" encoding="utf-8"?>
-<project xmlns="{PLCOPEN}" xmlns:xhtml="{xhtml}">
-  <fileHeader companyName="deltadyn" productName="deltadyn" productVersion="{release}" \
-creationDateTime="{EPOCH}" contentDescription={description} />
-  <contentHeader name="{own}" modificationDateTime="{EPOCH}">
-    <coordinateInfo>{graphics}</coordinateInfo>
-  </contentHeader>
-  <types>
-    <dataTypes />
-    <pous>
-{pous}
-    </pous>
-  </types>
-  <instances><configurations /></instances>
-</project>
-"""
+    words = {
+        "own": own,
+        "release": version("deltadyn"),
+        "epoch": EPOCH,
+        "description": quoteattr("; ".join(provenance(robot, "Function blocks"))),
+        "pous": "\n".join(_pou(block) for block in blocks),
+    }
+    return filled("structured_text", "plcopen.xml", words)
 
 
 def _pou(block: FunctionBlock) -> str:

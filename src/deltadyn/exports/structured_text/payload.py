@@ -30,39 +30,9 @@ STATUS = (
     "5: not ready yet"
 )
 MODEL = "PayloadModel"
-#: Pieces that stand at several places of the body; no subset of the three has procedures.
-PIECES = {
-    "close": """\
-IF Loaded AND HasStart AND (SumI > $tiny) THEN
-    PickMass := SumS / SumI;
-    PickStd := SQRT(1.0 / SumI + $relative * PickMass * $relative * PickMass + $zero * $zero);
-    PickStart := Start; PickDetected := Detected; PickEnd := EndTime;
-    PickEnded := Ended; Picks := Picks + 1;
-END_IF;""",
-    "restart": """\
-Phase := 0; HasFilter := FALSE; Waiting := FALSE; HasNarrow := FALSE; History := 0;
-FOR i := 0 TO $last_axis DO
-    R1[i] := 0.0; R2[i] := 0.0; C1[i] := 0.0; C2[i] := 0.0;
-END_FOR;
-@forget
-Ready := FALSE; Loaded := NOT WithEvents; SumS := 0.0; SumI := 0.0; Age := $calm;
-Lost := FALSE; LostMass := 0.0; Skip := $warm_up; HasStart := FALSE;
-Announced := -1; Pending := FALSE;""",
-    "forget": """\
-FOR i := 0 TO $last_ring DO RingS[i] := 0.0; RingI[i] := 0.0; RingV[i] := 1.0E30; END_FOR;
-Place := 0; Count := 0;""",
-    "results": """\
-Mass := 0.0; Std := $zero;
-IF Loaded THEN
-    Std := $unknown;
-    IF SumI > $tiny THEN
-        Mass := SumS / SumI;
-        Std := SQRT(1.0 / SumI + $relative * Mass * $relative * Mass + $zero * $zero);
-    END_IF;
-END_IF;
-Status := 5;
-IF Ready THEN Status := 0; END_IF;""",
-}
+#: Pieces that stand at several places of the body, in files `payload_<name>.st`: what is common to
+#: the three tools has no procedures.
+PIECES = ("close", "restart", "forget", "results")
 
 
 def payload_blocks(robot: Robot, numbers: PayloadNumbers) -> list[FunctionBlock]:
@@ -112,7 +82,8 @@ def _model(robot: Robot) -> FunctionBlock:
 
 
 def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> FunctionBlock:
-    text = _expanded(template("structured_text", "payload_estimator.st"))
+    pieces = {name: template("structured_text", f"payload_{name}.st") for name in PIECES}
+    text = _expanded(template("structured_text", "payload_estimator.st"), pieces, "@")
     lists = {name: "\n".join(own) for name, own in _lists(robot, numbers).items()}
     filled = _expanded(text, lists, "$")
     lines = Template(filled).substitute(_values(robot, numbers)).rstrip().splitlines()
@@ -127,9 +98,8 @@ def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> F
     )
 
 
-def _expanded(text: str, pieces: dict[str, str] | None = None, mark: str = "@") -> str:
+def _expanded(text: str, pieces: dict[str, str], mark: str) -> str:
     """Pieces in the place of the lines that name them, at their indentation."""
-    pieces = PIECES if pieces is None else pieces
     pattern = re.compile(rf"^( *){re.escape(mark)}({'|'.join(pieces)})$", re.M)
 
     def put(match: re.Match[str]) -> str:
