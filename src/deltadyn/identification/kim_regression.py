@@ -21,8 +21,8 @@ from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
 from deltadyn.identification.methods.recursive import recursive_least_squares
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
 
 BLOCK = 256  # instants of one update: the same estimates, sooner
