@@ -20,6 +20,7 @@ MOVED = {
     "identification.two_step": "identification.methods.two_step",
     "kernels": "backends",
     "kernels.layout": "backends.layout",
+    "kinematics.rates": "kinematics.struts",
     "pages": "report.html",
     "payload.live_mqtt": "payload.streams",
     "payload.live_opcua": "payload.streams",

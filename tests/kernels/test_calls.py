@@ -17,6 +17,7 @@ from tests.kernels.robots import wide_robot
 
 import deltadyn as dd
 from deltadyn import backends as kernels
+from deltadyn.backends.generated.table import KERNELS
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.dynamics import exact_parameters, packed_parameters
 from deltadyn.errors import InputError
@@ -128,29 +129,64 @@ def test_a_wrong_motion_is_named(p: Any, pd: Any, message: str) -> None:
 def test_the_extension_refuses_what_it_cannot_read() -> None:
     from deltadyn.backends import _kernels
 
-    par, row = np.zeros(COUNT), np.zeros((2, 3))
+    par, row, k = np.zeros(COUNT), np.zeros((2, 3)), KERNELS.index("inverse_kinematics")
     good = (par, row, row, row)
     for arguments, error, message in (
         ((), ValueError, "run"),
         ((-1, False, *good), ValueError, "run"),
         ((1000, False, *good), ValueError, "run"),
         (("x", False, *good), TypeError, "int"),
-        ((0, False, par, row, row), ValueError, "inverse_kinematics takes 3 arrays, not 2"),
-        ((0, False, par[:5], row, row, row), ValueError, r"parameters: \(n,\) with n from 19"),
-        ((0, False, np.zeros(COUNT + 1), row, row, row), ValueError, "parameters"),
-        ((0, False, par, row, row, row.astype(int)), TypeError, "array 2 holds no doubles"),
-        ((0, False, par, row[:, :2], row, row), ValueError, r"array 0 is not \(3,\) or \(N, 3\)"),
-        ((0, False, par, np.zeros((3, 3)), row, row), ValueError, "array 0 has 3 rows, not 2"),
-        ((0, False, par, row, np.zeros((4, 3)), row), ValueError, "array 1 has 4 rows, not 2"),
-        ((0, False, par, [0.0], row, row), TypeError, "bytes-like"),
+        ((k, False, par, row, row), ValueError, "inverse_kinematics takes 3 arrays, not 2"),
+        ((k, False, par[:5], row, row, row), ValueError, r"parameters: \(n,\) with n from 19"),
+        ((k, False, np.zeros(COUNT + 1), row, row, row), ValueError, "parameters"),
+        ((k, False, par, row, row, row.astype(int)), TypeError, "array 2 holds no doubles"),
+        ((k, False, par, row[:, :2], row, row), ValueError, r"array 0 is not \(3,\) or \(N, 3\)"),
+        ((k, False, par, np.zeros((3, 3)), row, row), ValueError, "array 0 has 3 rows, not 2"),
+        ((k, False, par, row, np.zeros((4, 3)), row), ValueError, "array 1 has 4 rows, not 2"),
+        ((k, False, par, [0.0], row, row), TypeError, "bytes-like"),
     ):
         with pytest.raises(error, match=message):
             _kernels.run(*arguments)
     fixed = row.copy()
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        _kernels.run(0, False, par, fixed, row, fixed)
-    assert _kernels.run(0, False, par, fixed, row, row.copy()) == 2  # no robot: nothing is finite
+        _kernels.run(k, False, par, fixed, row, fixed)
+    assert _kernels.run(k, False, par, fixed, row, row.copy()) == 2  # no robot: nothing is finite
+
+
+@needs_kernels
+def test_columns_go_to_chosen_places() -> None:
+    from deltadyn.backends import _kernels
+
+    robot = make_robot(3, False)
+    state, par = make_states(robot, 70), packed_parameters(robot)
+    motion = (state.cos_q, state.sin_q, state.qd, state.qdd, state.p, state.pd, state.pdd)
+    known = [np.empty((70, 7)) for _ in range(3)]
+    number = KERNELS.index("rows_3")
+    _kernels.run(number, False, par, *motion, *known)
+    places = np.full(21, -1, dtype=np.int32)
+    places[[0, 1, 2]] = [2 * 3, 2 * 1, 2 * 3 + 1]  # the third is added to the first
+    out = np.full((70, 5), 9.0)
+    _kernels.fill(number, False, par, places, *motion, out)
+    np.testing.assert_array_equal(out[:, 3], known[0][:, 0] + known[0][:, 2])
+    np.testing.assert_array_equal(out[:, 1], known[0][:, 1])
+    assert (out[:, [0, 2, 4]] == 9.0).all()
+    together = np.concatenate([*motion, np.full((70, 2), np.nan)], axis=1)  # more columns behind
+    again = np.full((70, 5), 9.0)
+    _kernels.fill(number, False, par, places, together, again)
+    np.testing.assert_array_equal(again, out)
+    far = places.copy()
+    far[4] = 10
+    for arguments, error, message in (
+        ((number, False, par, far, *motion, out), ValueError, r"places\[4\] is no column"),
+        ((number, False, par, places[:3], *motion, out), ValueError, r"places is not \(21,\)"),
+        ((number, False, par, out[0], *motion, out), TypeError, "no 32-bit integers"),
+        ((number, False, par, places, together[:, :9], out), ValueError, "array 0 is not"),
+        ((number, False, par, places, *motion[:5], out), ValueError, "rows_3 takes 8 arrays"),
+        ((-1, False, par, places, *motion, out), ValueError, "fill"),
+    ):
+        with pytest.raises(error, match=message):
+            _kernels.fill(*arguments)
 
 
 def test_packed_numbers_stand_in_their_places() -> None:

@@ -187,7 +187,7 @@ def test_what_is_not_offered_in_floats() -> None:
     par = packed_parameters(make_robot(3, True))
     row = np.zeros((2, 3), np.float32)
     with pytest.raises(TypeError, match="inverse_kinematics computes with doubles alone"):
-        _kernels.run(0, False, par, row, row.copy(), row.copy())
+        _kernels.run(KERNELS.index("inverse_kinematics"), False, par, row, row.copy(), row.copy())
     number = KERNELS.index("platform_torque_3")
     with pytest.raises(TypeError, match="array 2 holds no floats, as the first array does"):
         _kernels.run(number, False, par, row, row, row.astype(float), row.copy())

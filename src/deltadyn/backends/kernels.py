@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ IntArray = npt.NDArray[np.int32]
 
 
 _TORQUE = {dof: f"state_torque_{dof}" for dof in (3, 4)}
+_ROWS = {dof: f"rows_{dof}" for dof in (3, 4)}
+_DRIVES = {dof: f"friction_columns_{dof}" for dof in (3, 4)}
 _FORWARD = {dof: f"forward_{dof}" for dof in (3, 4)}
 
 
@@ -120,15 +122,30 @@ def compiled_columns(
     motion = (source.row,) if one else _motion(state)
     if not kernels_available() or not (one or kernels_fit(*motion)):
         return None
-    par = packed.packed_parameters(robot)
-    terms = _term_names(robot) if friction else ()
-    width = count + dof * len(terms) + (2 * len(robot.friction.passive) if friction else 0)
-    Y = np.zeros((1 if one else len(state), dof * width))
-    fill_kernel(f"rows_{dof}", par, _row_places(dof, tied, com_offset, width), motion, Y)
+    plan = _plan(robot, count, tied, com_offset, friction)
+    Y = np.zeros((1 if one else len(state), dof * plan.width))
+    fill_kernel(_ROWS[dof], plan.par, plan.rows, motion, Y)
     if friction:
-        places = _drive_places(dof, terms, count, width)
-        _fill_friction(robot, state, par, places, Y)
-    return Y.reshape(-1, dof, width)
+        _fill_friction(robot, state, plan.par, plan.drives, Y)
+    return Y.reshape(-1, dof, plan.width)
+
+
+class _Plan(NamedTuple):
+    """A robot's numbers, the width of Y, and where inertial and friction columns go in it."""
+
+    par: FloatArray
+    width: int
+    rows: IntArray
+    drives: IntArray
+
+
+@remembered
+def _plan(robot: Robot, count: int, tied: bool, sine: bool, friction: bool) -> _Plan:
+    """How the columns of a robot are laid out; kept, because one sample has no time to find it."""
+    dof, terms = robot.dof, _term_names(robot) if friction else ()
+    width = count + dof * len(terms) + (2 * len(robot.friction.passive) if friction else 0)
+    rows, drives = _row_places(dof, tied, sine, width), _drive_places(dof, terms, count, width)
+    return _Plan(packed.packed_parameters(robot), width, rows, drives)
 
 
 def compiled_rows(robot: Robot, state: State, out: Sequence[FloatArray]) -> None:
@@ -164,18 +181,19 @@ def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
 def _fill_friction(
     robot: Robot, state: State, par: FloatArray, places: IntArray, out: FloatArray
 ) -> None:
-    tau = NOTHING[robot.dof]  # looked at by the gear's loss alone
-    if type(state.source) is StateRow and robot.friction.load is None:
-        qd = state.source.row[:, 6:]  # and qdd behind it
-        fill_kernel(f"friction_columns_{robot.dof}", par, places, [qd], out)
+    source = state.source
+    if type(source) is StateRow and robot.friction.load is None:
+        qd = source.row[:, 6:]  # with qdd behind it, and what the kernel takes for the torque
+        fill_kernel(_DRIVES[robot.dof], par, places, [qd], out)
         return
+    tau = NOTHING[robot.dof]  # looked at by the gear's loss alone
     if robot.friction.load is not None:
         tau = np.empty((len(state), robot.dof))
         run_kernel(f"state_torque_{robot.dof}", par, (*_motion(state), np.zeros(robot.dof)), [tau])
         passive = compiled_passive(robot, state) if robot.friction.passive else None
         tau = tau if passive is None else tau + passive  # what goes through the gears
     inputs = (state.qd, state.qdd, tau)
-    fill_kernel(f"friction_columns_{robot.dof}", par, places, inputs, out)
+    fill_kernel(_DRIVES[robot.dof], par, places, inputs, out)
 
 
 @remembered
@@ -183,7 +201,6 @@ def _term_names(robot: Robot) -> tuple[str, ...]:
     return tuple(term.name for term in drive_terms(robot.friction))
 
 
-@lru_cache(maxsize=64)
 def _row_places(dof: int, tied: bool, sine: bool, width: int) -> IntArray:
     """Where the columns of rows_3 or rows_4 go in Y (N, dof * width)."""
     wide = 1 + 3 * 4 + (7 if dof == 4 else 0)
@@ -203,7 +220,6 @@ def _row_places(dof: int, tied: bool, sine: bool, width: int) -> IntArray:
     )
 
 
-@lru_cache(maxsize=64)
 def _drive_places(dof: int, terms: tuple[str, ...], first: int, width: int) -> IntArray:
     """Where the columns of the friction kernel go: term t of an axis at its own place.
 

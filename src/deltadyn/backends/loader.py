@@ -133,17 +133,17 @@ def fill(
     if module is None:
         raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
 
-    def piece(start: int, size: int) -> None:
-        rows = slice(start, start + size)
+    if len(output) <= THREADED or threads() == 1:
+        module.fill(number, False, par, places, *inputs, output)
+        return
+
+    def piece(start: int) -> None:
+        rows = slice(start, start + PIECE)
         parts = (array[rows] if array.ndim == 2 else array for array in inputs)
         module.fill(number, False, par, places, *parts, output[rows])
 
-    workers = threads() if len(output) > THREADED else 1
-    if workers == 1:
-        module.fill(number, False, par, places, *inputs, output)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda start: piece(start, PIECE), range(0, len(output), PIECE)))
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(piece, range(0, len(output), PIECE)))
 
 
 def run_row(name: str, par: FloatArray, friction: bool, *arrays: Any) -> int:
@@ -151,7 +151,8 @@ def run_row(name: str, par: FloatArray, friction: bool, *arrays: Any) -> int:
     module = _loaded.module
     if module is None:
         raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
-    return int(module.run(_NUMBERS[name], friction, par, *arrays))
+    bad: int = module.run(_NUMBERS[name], friction, par, *arrays)
+    return bad
 
 
 def threads() -> int:

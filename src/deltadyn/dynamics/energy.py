@@ -24,9 +24,9 @@ from deltadyn.arrays import FloatArray, contract, matching_samples, restore
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.inverse import check_state, external_wrench
 from deltadyn.dynamics.models import model_by_name
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle
 

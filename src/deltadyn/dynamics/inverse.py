@@ -117,7 +117,8 @@ def check_state(robot: Robot, motion: object) -> None:
     if not isinstance(motion, State):
         allowed = "a Motion or a State, made by from_platform or from_joints"
         raise InputError("motion", type(motion).__name__, allowed)
-    if isinstance(motion.source, StateRow) and motion.source.dof == robot.dof:
+    source = motion.source
+    if type(source) is StateRow and source.dof == robot.dof:
         return
     if motion.p.ndim != 2:
         allowed = "2, samples and coordinates; map over more of them with jax.vmap"

@@ -48,10 +48,9 @@ from deltadyn.dynamics.friction import direction
 from deltadyn.dynamics.inverse import check_state, external_wrench
 from deltadyn.dynamics.parameters import spindle_parameters, strut_masses
 from deltadyn.errors import InputError
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import LocalStruts, passive_rate_map, passive_rates
+from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, passive_rate_map, passive_rates
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import LIMB_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import inverse_of_rows

@@ -23,8 +23,8 @@ from deltadyn.dynamics.parameters import (
     spindle_parameters,
 )
 from deltadyn.dynamics.terms import PlatformMap, Terms, platform_map
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
 
 # The telescope by projected angles [telescopic2022] eqs. 25-34, with inertias mended.

@@ -14,9 +14,9 @@ import numpy as np
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.terms import PlatformMap, Terms, platform_map, shaft_rotation
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import TenParameters
 

@@ -19,9 +19,9 @@ from deltadyn.kinematics.platform import (
     telescope_rate,
     turned,
 )
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
 from deltadyn.small import Matrix, Vector, cross, dot, times
 

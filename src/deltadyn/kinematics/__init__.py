@@ -2,7 +2,6 @@
 
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics, reachable
-from deltadyn.kinematics.rates import LimbGeometry, jacobian, jacobian_rate
 from deltadyn.kinematics.singularity import Singularity, singularity
 from deltadyn.kinematics.skeleton import Skeleton, skeleton
 from deltadyn.kinematics.spindle import (
@@ -18,9 +17,12 @@ from deltadyn.kinematics.spindle import (
 )
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import (
+    LimbGeometry,
     StrutAngles,
     StrutRateMaps,
     StrutRates,
+    jacobian,
+    jacobian_rate,
     passive_rate_map,
     passive_rates,
     strut_angles,

@@ -68,18 +68,17 @@ def inverse_kinematics(
 def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     """q (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
-        arm = np.empty(6)
-        point = p[:3] if p.size == 4 else p
+        c, s, dof = np.empty(3), np.empty(3), robot.dof
+        point = p[:3] if dof == 4 else p
         par = packed.packed_limbs(robot)
-        if p.size != robot.dof or run_row(
-            "inverse_kinematics", par, False, point, arm[:3], arm[3:]
-        ):
+        if p.size != dof or run_row("inverse_kinematics", par, False, point, c, s):
             return None
-        q = p.copy()
-        np.arctan2(arm[3:], arm[:3], out=q[:3])
     except (AttributeError, TypeError, ValueError, InputError):
         return None
-    return q if p.size == 3 or math.isfinite(q[3]) else None
+    q: FloatArray = np.arctan2(s, c)
+    if dof == 3:
+        return q
+    return np.append(q, p[3]) if math.isfinite(p[3]) else None
 
 
 def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:

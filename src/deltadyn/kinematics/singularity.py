@@ -16,9 +16,8 @@ from deltadyn.arrays import BoolArray, Component, FloatArray, Unreachable, resto
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.limbs import Limb, Strut
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import limb_geometry
+from deltadyn.kinematics.struts import LimbGeometry, limb_geometry
 from deltadyn.robot import Robot
 from deltadyn.small import dot, normals_of_rows, times
 

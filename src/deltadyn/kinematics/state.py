@@ -218,7 +218,8 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
     except (AttributeError, TypeError, ValueError, InputError):
         return None
     state = object.__new__(State)
-    state.__dict__.update(_source=StateRow(row, dof), single=True)
+    own = state.__dict__
+    own["_source"], own["single"] = StateRow(row, dof), True
     return state
 
 

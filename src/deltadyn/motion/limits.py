@@ -14,10 +14,9 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
-from deltadyn.kinematics.rates import LimbGeometry
 from deltadyn.kinematics.singularity import strut_planes
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import LocalStruts
+from deltadyn.kinematics.struts import LimbGeometry, LocalStruts
 from deltadyn.motion.arguments import check_share, is_real
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
