@@ -29,6 +29,16 @@ def test_extreme_rows_keep_every_column(columns: int) -> None:
     np.testing.assert_array_equal(values[rows].min(axis=0), values.min(axis=0))
 
 
+def test_a_gap_hides_no_extreme_and_stays_a_gap() -> None:
+    values = np.zeros(10_000)
+    values[4_000:4_500] = np.nan
+    values[3_990], values[4_510] = 7.0, -7.0  # in intervals that are partly unknown
+    rows = extreme_rows(values, 100)
+    assert np.nanmax(values[rows]) == 7.0
+    assert np.nanmin(values[rows]) == -7.0
+    assert np.isnan(values[rows]).any()
+
+
 def test_few_samples_are_all_drawn() -> None:
     values = np.arange(7.0)
     np.testing.assert_array_equal(extreme_rows(values, 7), np.arange(7))

@@ -38,17 +38,20 @@ def colour(number: int) -> str:
 def extreme_rows(values: FloatArray, points: int) -> npt.NDArray[np.int64]:
     """Rows (M,) of values (N,) or (N, k), at most about `points`: the extremes of every column.
 
-    The first and the last row are kept where there are several columns.
+    NaN is no extreme; an interval without numbers keeps one, so that a gap stays a gap. The first
+    and the last row are kept where there are several columns.
     """
     columns = values.reshape(len(values), -1)
     if len(columns) <= points:
         return np.arange(len(columns))
     bins = max(1, points // (2 * columns.shape[1]))
     edges = np.linspace(0, len(columns), bins + 1).astype(int)
+    unknown = np.isnan(columns)
+    low, high = np.where(unknown, np.inf, columns), np.where(unknown, -np.inf, columns)
     rows = [
         start + extremes
         for start, stop in pairwise(edges)
-        for extremes in (columns[start:stop].argmin(axis=0), columns[start:stop].argmax(axis=0))
+        for extremes in (low[start:stop].argmin(axis=0), high[start:stop].argmax(axis=0))
     ]
     ends = [] if columns.shape[1] == 1 else [np.array([0, len(columns) - 1])]
     return np.unique(np.concatenate([*rows, *ends]))

@@ -303,9 +303,8 @@ def _telescope_places(pose: Skeleton) -> dict[str, Place]:
     }
 
 
-# The workspace as coloured surfaces: by singularity margin, holding torque, or the limit met.
-
-# The workspace as a surface seen from its middle, and flat slices of it.
+# The workspace as coloured surfaces, its wall seen from the middle and flat slices of it: by
+# singularity margin, holding torque, or the limit met.
 #
 # `kinematics.workspace` gives the radius over the height, which has jumps where the ceiling of the
 # workspace bends down. For a picture the wall is looked for along rays in all directions instead.
