@@ -30,7 +30,7 @@ from deltadyn.identification.methods.recursive import (
 )
 from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
-from deltadyn.kinematics.rates import LimbGeometry
+from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.motion import (
     FourierSeries,
     LimitError,

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.backends.loader import inverse_dynamics_joints
-from deltadyn.backends.loader import available
+from deltadyn.backends.loader import available, inverse_dynamics_joints
 from deltadyn.backends.packed import packed_numbers
 from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics import exact, lumped
