@@ -10,8 +10,8 @@ from deltadyn.errors import InputError
 
 ROOT = Path(deltadyn.__file__).parent
 MARKS = ("import plotly", "from plotly", "from html import", "import html", "<table", "<div")
-#: `reproduce` has its own test; the studio is a page itself.
-ROOMS = ("report", "studio", "reproduce")
+#: The studio is a page itself.
+ROOMS = ("report", "studio")
 
 
 def test_no_algorithm_draws_or_writes_html() -> None:
