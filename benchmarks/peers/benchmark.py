@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks import simulation
+from benchmarks import simulation, single_sample
 from benchmarks.cases import ROBOTS, Case, standard_case
 from benchmarks.machine import Best, best, machine, threads
 from benchmarks.peers.engines import python_peer
@@ -55,6 +55,7 @@ ERROR_TARGET = Target("below", simulation.ERROR_TARGET, "error")
 BATCH_TARGET = Target("at least", simulation.BATCH_TARGET, "rate")
 LOOP = "deltadyn, loop of plant, PD and feedforward"
 BATCH = "deltadyn, batch, Runge-Kutta steps"
+KERNEL_CALL = "deltadyn, one sample a call of the kernel"
 
 
 class KernelsDifferError(DeltadynError):
@@ -199,13 +200,14 @@ def own_rows(case: Case, repeats: int) -> list[Row]:
     if not available():
         rows[0] = Row(group, "deltadyn, NumPy path", ours, 1.0, note=f"the kernels are {status()}")
         reason = f"the kernels are {status()}"
-        rows += [two, *not_measured(group, ["deltadyn, one sample a call"], reason, ONE_CALL)]
+        rows += [two, *not_measured(group, [KERNEL_CALL], reason, ONE_CALL)]
         return rows
     with threads(1):
         for what, work in _ways(case).items():
             rows.append(_row(group, f"deltadyn, {what}", best(work, repeats), count, ours))
     rows.append(two if two.seconds is None else replace(two, ratio=two.seconds / ours))
     rows.append(_one_by_one(case, group, ours, repeats))
+    rows += _public_names(case, group, ours, repeats)
     with threads(1), switched_off():
         found = best(lambda: public_torque(case), repeats)
     rows.append(_row(group, "deltadyn, NumPy path", found, count, ours))
@@ -257,7 +259,23 @@ def _one_by_one(case: Case, group: str, ours: float, repeats: int) -> Row:
             inverse_dynamics_platform(par, p, pd, pdd, friction=False)
 
     found = best(calls, repeats)
-    return _row(group, "deltadyn, one sample a call", found, CALLS, ours, ONE_CALL)
+    return _row(group, KERNEL_CALL, found, CALLS, ours, ONE_CALL)
+
+
+def _public_names(case: Case, group: str, ours: float, repeats: int) -> list[Row]:
+    """The public functions on one sample, as a controller calls them."""
+    rows = []
+    for name, call in single_sample.calls(case.robot).items():
+        limit = single_sample.TARGETS.get(name) if case.robot.dof == 3 else None
+        target = None if limit is None else Target("below", limit * 1e-6, "seconds")
+
+        def calls(call: Callable[[], object] = call) -> None:
+            for _ in range(CALLS):
+                call()
+
+        what = f"deltadyn, one sample, {name}"
+        rows.append(_row(group, what, best(calls, repeats), CALLS, ours, target))
+    return rows
 
 
 def _other_rows(case: Case, group: str, ours: float, repeats: int) -> list[Row]:
