@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # `deltadyn --help` waits for this module
+    from collections.abc import Sequence
+    from types import ModuleType
 
 #: Old name and new name, both below `deltadyn`: what documentation and examples of 0.1 import.
 MOVED = {
@@ -36,7 +38,7 @@ MOVED = {
 }
 
 
-class _Forwarding(Loader):
+class _Forwarding:
     """Makes a module whose names are those of another."""
 
     def __init__(self, target: str) -> None:
@@ -53,7 +55,7 @@ class _Forwarding(Loader):
             vars(module)["__all__"] = target.__all__
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds old names, after every other finder has failed."""
 
     def find_spec(
@@ -65,7 +67,8 @@ class _Finder(MetaPathFinder):
         new = f"deltadyn.{MOVED[name]}"
         text = f"{fullname} has moved to {new}; the old name goes with the next release"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return ModuleSpec(fullname, _Forwarding(new), is_package=name == "kernels")
+        loader: Any = _Forwarding(new)
+        return ModuleSpec(fullname, loader, is_package=name == "kernels")
 
 
 def install() -> None:
