@@ -29,7 +29,7 @@ demo: $(STAMPS)/core
 
 # A file's tests run in one worker, which makes what they share once.
 test: $(STAMPS)/test chromium clang mosquitto
-	MAKEFLAGS= MFLAGS= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
