@@ -16,6 +16,14 @@ def names_of(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
+def parted(kind: type[Any], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The keywords that are fields of an options class, and the others."""
+    known = names_of(kind)
+    own = {name: value for name, value in keywords.items() if name in known}
+    others = {name: value for name, value in keywords.items() if name not in known}
+    return own, others
+
+
 def merged(
     kind: type[T],
     options: T | None,

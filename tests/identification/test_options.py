@@ -75,6 +75,8 @@ def test_a_keyword_that_nobody_knows_is_refused(log: dd.Recording) -> None:
         identify(ROBOT, log, "base", tide=False)
     with pytest.raises(UnknownNameError, match="model for 'convex' is 'gray-box'; allowed: one of"):
         identify(ROBOT, log, Convex(), model="gray-box")
+    with pytest.raises(InputError, match=r"options is 'dict'; allowed: FitOptions\(\.\.\.\)"):
+        identify(ROBOT, log, "base", {"tied": False})  # type: ignore[arg-type]
 
 
 def test_wrong_options_are_refused_when_they_are_made() -> None:

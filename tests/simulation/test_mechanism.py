@@ -107,6 +107,7 @@ def example(x: Sequence[Any]) -> list[Any]:
         0 / c,
         c / 1,
         1 / c,
+        SYMBOLS.exp(-(a * a)) + SYMBOLS.abs(a),
     ]
 
 

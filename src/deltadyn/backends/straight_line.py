@@ -15,7 +15,7 @@ from typing import Any
 
 Function = Callable[..., tuple[float, ...]]
 
-UNARY = ("sqrt", "cos", "sin", "tanh")
+UNARY = ("sqrt", "cos", "sin", "tanh", "exp", "fabs")
 
 
 class Tape:
@@ -105,7 +105,9 @@ def _where(condition: Any, yes: Any, no: Any) -> Any:
 
 
 #: The namespace for code that runs on symbols or on floats.
-SYMBOLS = SimpleNamespace(where=_where, **{name: _unary(name) for name in UNARY})
+SYMBOLS = SimpleNamespace(
+    where=_where, abs=_unary("fabs"), **{name: _unary(name) for name in UNARY}
+)
 
 
 def straight_line(inputs: int, trace: Callable[[Sequence[Any]], Sequence[Any]]) -> Function:

@@ -146,7 +146,7 @@ def validate(
     as_json: bool,
 ) -> None:
     """How well a robot's model predicts the torque of logs, and what it misses."""
-    from deltadyn.identification.loading import refuse_spoiled
+    from deltadyn.recording.checks import refuse_spoiled
     from deltadyn.validation import compare
     from deltadyn.validation import validate as run
 

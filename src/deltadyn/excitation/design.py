@@ -26,7 +26,7 @@ from deltadyn.excitation.search import (
 from deltadyn.motion.fourier import FourierSeries, fourier_motion
 from deltadyn.motion.limits import Limit, LimitError, LimitReport, check_motion
 from deltadyn.motion.motion import Motion
-from deltadyn.options import merged, names_of
+from deltadyn.options import merged, names_of, parted
 from deltadyn.progress import Bar
 from deltadyn.robot import Robot
 
@@ -82,14 +82,12 @@ def design_excitation(
     seconds.
     """
     began = time.time()
-    own = names_of(SearchOptions)
-    of_search = {name: value for name, value in keywords.items() if name in own}
-    of_design = {name: value for name, value in keywords.items() if name not in own}
+    of_search, of_design = parted(SearchOptions, keywords)
     request = Request(
         robot,
         duration,
         harmonics,
-        merged(Design, design, of_design, besides=own),
+        merged(Design, design, of_design, besides=names_of(SearchOptions)),
         merged(SearchOptions, search, of_search),
     )
     return _designed(request, began)

@@ -22,6 +22,7 @@ from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.identification.problem import Method
+from deltadyn.options import merged, parted
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
@@ -283,20 +284,21 @@ def fleet(
     lowest = min(bands) if bands else None
     tasks = [(own, items, lowest, SOURCES[name]) for items in data]
     found = _in_parallel(_information, tasks, workers)
-    asked = FitOptions(model=name, unidentifiable="hold", seed=seed).of(options)
+    of_fit, others = parted(FitOptions, options)
+    asked = merged(FitOptions, FitOptions(model=name, unidentifiable="hold", seed=seed), of_fit)
     fits = {
         member: replace(
-            identify(own, item.information, method, asked, **options),
+            identify(own, item.information, method, asked, **others),
             data=item.sources,
             band=lowest,
         )
         for member, item in zip(logs, found, strict=True)
     }
-    first, *others = (item.information for item in found)
+    first, *rest = (item.information for item in found)
     sources = tuple(source for item in found for source in item.sources)
     # robots may differ in mass: that is no payload that somebody forgot to declare
     together = replace(asked, check=False)
-    common = identify(own, first.merge(*others), method, together, **options)
+    common = identify(own, first.merge(*rest), method, together, **others)
     spreads = _spreads(fits)
     return Fleet(
         robot=robot,

@@ -31,6 +31,7 @@ from deltadyn.identification.parametrisation import (
 from deltadyn.identification.problem import Method, Problem, Solution, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import covariance
+from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
 
 EXCERPT = 4000  # samples that a fit keeps for its report
@@ -59,8 +60,9 @@ def identify(
     `identify(robot, log, "l1", model="rigid", band=20.0, tolerance=1e-6)`. `validation` names
     recordings that must not be among the others.
     """
-    asked = (options or FitOptions()).of(keywords)
-    way = method_of(method, keywords, FitOptions.names())
+    common, of_method = parted(FitOptions, keywords)
+    asked = merged(FitOptions, options, common)
+    way = method_of(method, of_method, names_of(FitOptions))
     way.check_model(asked.model)
     asked = replace(asked, model=asked.model or way.model)
     if isinstance(way, TwoStep):

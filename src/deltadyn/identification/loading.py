@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from hashlib import sha256
@@ -13,7 +12,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.options import Preparation
 from deltadyn.progress import Bar
-from deltadyn.recording.checks import check_recording
+from deltadyn.recording.checks import refuse_spoiled
 from deltadyn.recording.prepare.band import LONGEST, LowPass, choose_band
 from deltadyn.recording.prepare.data import (
     AT_REST,
@@ -33,21 +32,6 @@ from deltadyn.robot import Robot
 Log = Recording | FilePath | Streamed
 Data = Log | Iterable[Log]
 
-#: Findings after which no fit means anything.
-FATAL = (
-    "torque sign",
-    "angle sign",
-    "swapped axes",
-    "angle unit",
-    "torque unit",
-    "time unit",
-    "open loop",
-    "encoder wrap",
-    "rate unit",
-)
-#: Columns that a reader leaves out of the log of a 4-DOF robot when it is told of a 3-DOF one.
-FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
-CHECKED = 400_000  # samples of a recording that are looked at
 KEPT = 500_000  # samples whose parts are kept for methods that read them again
 BAND_FROM = 3  # recordings, the longest ones, from which the band is found
 
@@ -173,28 +157,6 @@ class Loaded:
         found = [choose_band(self.robot, [part]) for part in parts]
         limits = [hz for hz in found if hz is not None]
         return min(limits) if limits else None
-
-
-def refuse_spoiled(robot: Robot, recording: Recording) -> None:
-    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
-    left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
-    if robot.dof == 3 and left_out:
-        raise InputError(
-            "columns of a fourth axis",
-            left_out,
-            f"none: robot {robot.name!r} has 3 axes; is it the log of another robot? "
-            "Or pass check=False",
-            where=repr(recording.name),
-        )
-    looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
-    for finding in check_recording(looked_at, robot):
-        if finding.severity == "error" and finding.kind in FATAL:
-            raise InputError(
-                f"recording {recording.name!r}",
-                finding.kind,
-                f"a recording without this finding. {finding.text} {finding.advice} "
-                "Or pass check=False",
-            )
 
 
 def refuse_shared(sources: Iterable[DataSource], validation: Data | None) -> None:

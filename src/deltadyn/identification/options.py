@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -66,16 +66,6 @@ class FitOptions(Preparation):
     def limbs(self) -> bool | None:
         """`tied` where it is said, None where a test or the robot decides."""
         return self.tied if isinstance(self.tied, bool) else None
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Names of the fields."""
-        return tuple(item.name for item in fields(cls))
-
-    def of(self, keywords: dict[str, Any]) -> FitOptions:
-        """The same with the keywords that are fields taken out of the others and set."""
-        own = [name for name in self.names() if name in keywords]
-        return replace(self, **{name: keywords.pop(name) for name in own})
 
     def given_weights(self, dof: int) -> FloatArray | None:
         """Weights (dof,) of the axes where they do not depend on the data; None where they do."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.information import Information, wide_regressor
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.options import names_of
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
@@ -188,25 +189,13 @@ class Method:
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """Names of the options."""
-        return tuple(item.name for item in fields(cls))  # type: ignore[arg-type]
-
-    @classmethod
-    def check_options(cls, options: Iterable[str], common: Sequence[str] = ()) -> None:
-        """Refuse options that the method does not know; `common` ones are named beside its own."""
-        for option in options:
-            if option not in cls.option_names():
-                names = (*cls.option_names(), *common)
-                raise UnknownNameError(f"option of {cls.name!r}", option, names)
+        return names_of(cls)
 
     @classmethod
     def check_model(cls, model: str | None) -> None:
         """Refuse a model that the method cannot fit."""
         if model is not None and model not in cls.models:
             raise UnknownNameError(f"model for {cls.name!r}", model, cls.models)
-
-    def with_options(self, options: Mapping[str, Any]) -> Method:
-        """The same method with some options changed."""
-        return replace(self, **options) if options else self  # type: ignore[type-var]
 
 
 def rows_of(

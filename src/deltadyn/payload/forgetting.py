@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.straight_line import SYMBOLS
+from deltadyn.dynamics.friction import direction
 from deltadyn.errors import InputError
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.payload.front_end import SampleModel
@@ -63,13 +65,9 @@ class ForgettingEstimator:
         self, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float], tau: Sequence[float]
     ) -> tuple[Floats, Floats]:
         """x = pdd + g z (m/s^2) and y (N) of eq. 10."""
-        smoothing = self.robot.friction.smoothing
-        s = [
-            math.tanh(v / smoothing) if smoothing else math.copysign(1.0, v) if v else 0.0
-            for v in qd
-        ]
+        s = direction(np.asarray(qd), self.robot.friction.smoothing).tolist()
         torque = self.model.at(q, qd, qdd, s).torque
-        pose = pose_of(math_namespace, self.limbs, tuple(q), tuple(qd))
+        pose = pose_of(SYMBOLS, self.limbs, tuple(q), tuple(qd))
         x, y = [0.0, 0.0, self.robot.gravity], [0.0, 0.0, 0.0]
         for k in range(3):
             x[k] += pose.pdd[k] + sum(pose.J[j][k] * qdd[j] for j in range(3))
@@ -77,17 +75,6 @@ class ForgettingEstimator:
                 lever = sum(a * b for a, b in zip(pose.rods[i], pose.e1[i], strict=True))
                 y[k] += pose.rods[i][k] * (tau[i] - torque[i]) / lever
         return tuple(x), tuple(y)
-
-
-class math_namespace:  # noqa: N801 - a namespace of functions, as numpy is
-    """sqrt, cos, sin and where of floats."""
-
-    sqrt, cos, sin = staticmethod(math.sqrt), staticmethod(math.cos), staticmethod(math.sin)
-
-    @staticmethod
-    def where(condition: bool, yes: float, no: float) -> float:
-        """yes or no."""
-        return yes if condition else no
 
 
 NAMES = ("q", "qd", "qdd", "tau")

@@ -20,6 +20,7 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
+from deltadyn.dynamics.friction import Sliding, drive_terms, friction_sum, stribeck_shape
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.dynamics.terms import term_components
@@ -171,23 +172,18 @@ def _with_friction(
         passive = passive_torque(xp, sharp, limbs, pivot_z, pose, qd)
         tau = [a + b for a, b in zip(tau, passive, strict=True)]
         load = [a + b for a, b in zip(load, passive, strict=True)]
+    terms = drive_terms(friction)
     out, columns = [], []
     for i in range(robot.dof):
-        dry: Component = friction.coulomb[i]
-        if friction.coulomb_negative is not None:
-            dry = xp.where(s[i] < 0.0, friction.coulomb_negative[i], dry)
-        if friction.stribeck is not None and friction.stribeck_velocity is not None:
-            ratio = qd[i] / friction.stribeck_velocity[i]
-            half = xp.tanh(ratio * ratio / 2)
-            dry = dry + friction.stribeck[i] * ((1 - half) / (1 + half))  # exp(-ratio^2)
-        total = tau[i] + friction.viscous[i] * qd[i] + dry * s[i]
+        shape = None
+        if friction.stribeck_velocity is not None:
+            shape = stribeck_shape(xp, qd[i], friction.stribeck_velocity[i])
+        numbers = [getattr(friction, term.field)[i] for term in terms]
+        rubbed = friction_sum(xp, terms, numbers, Sliding(qd[i], s[i], shape, load[i]))
         own = column[i]
-        if friction.offset is not None:
-            total = total + friction.offset[i]
-        if friction.load is not None:
-            share = friction.load[i] * s[i] * xp.where(load[i] < 0.0, -1.0, 1.0)
-            total, own = total + share * load[i], own + share * own
-        out.append(total)
+        if friction.load is not None:  # |load + m own| grows by own where the load is positive
+            own = own + friction.load[i] * s[i] * xp.where(load[i] < 0.0, -own, own)
+        out.append(tau[i] + rubbed)
         columns.append(own)
     return out, columns
 

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.dynamics.friction import direction
+from deltadyn.dynamics.friction import (
+    COULOMB,
+    OFFSET,
+    STRIBECK,
+    VISCOUS,
+    Sliding,
+    direction,
+    stribeck_shape,
+)
 from deltadyn.dynamics.terms import platform_map
 from deltadyn.kinematics.state import State
 from deltadyn.recording.alignment import variance_of_sum
@@ -255,7 +263,10 @@ def _status(
 
 STEP = 1e-3  # rad, of the differences for homing
 SMOOTH = 0.01  # of the largest rate: within it the direction changes, unless the robot says
-STRIBECK = 0.06  # of the largest rate: the Stribeck velocity, unless the robot says
+SLOW = 0.06  # of the largest rate: the Stribeck velocity, unless the robot says
+
+#: The friction terms that may be missing; the constant torque is a cause of its own.
+FRICTION = (VISCOUS, COULOMB, STRIBECK)
 
 
 @dataclass(frozen=True)
@@ -304,7 +315,6 @@ def _columns(
     slope = -np.gradient(piece.raw, part.t, axis=0)
     for cause, name, unit, values in (
         *_friction(robot, state, peak),
-        ("offset", "constant torque", "N m", np.ones_like(piece.raw)),
         ("inertia", "inertia", "kg m^2", state.qdd),
         ("inertia", "moment", "kg m", _arm_gravity(robot, state)),
         ("drive gain", "gain", "1", piece.raw),
@@ -323,14 +333,16 @@ def _columns(
 def _friction(
     robot: Robot, state: State, peak: FloatArray
 ) -> Iterator[tuple[str, str, str, FloatArray]]:
+    """The friction terms of the drives, and their constant torque."""
     own, qd = robot.friction, state.qd
     moving = np.maximum(peak, 1e-12)
     width = SMOOTH * moving if own.smoothing is None else np.full(robot.dof, own.smoothing)
-    s = direction(qd / width, 1.0)
-    slow = STRIBECK * moving if own.stribeck_velocity is None else own.stribeck_velocity
-    yield "friction", "viscous", "N m s/rad", qd
-    yield "friction", "coulomb", "N m", s
-    yield "friction", "stribeck", "N m", s * np.exp(-((qd / np.asarray(slow)) ** 2))
+    slow = SLOW * moving if own.stribeck_velocity is None else np.asarray(own.stribeck_velocity)
+    slide = Sliding(qd, direction(qd / width, 1.0), stribeck_shape(np, qd, slow))
+    for term in FRICTION:
+        yield "friction", term.field, term.unit, term.column(np, slide)
+    constant = OFFSET.column(np, slide) * np.ones_like(qd)
+    yield "offset", "constant torque", OFFSET.unit, constant
 
 
 def _arm_gravity(robot: Robot, state: State) -> FloatArray:
@@ -627,16 +639,16 @@ def _inertia(values: Sequence[Value]) -> str:
 
 
 def _friction_words(values: Sequence[Value]) -> str:
-    terms, largest = [], 0.0
-    for name, unit in (("viscous", "N m s/rad"), ("coulomb", "N m"), ("stribeck", "N m")):
-        own = [item for item in values if item.parameter.name == name]
+    words, largest = [], 0.0
+    for term in FRICTION:
+        own = [item for item in values if item.parameter.name == term.field]
         size = max(abs(item.value) for item in own)
-        if name == "coulomb":
+        if term is COULOMB:
             largest = size
-        small = name == "stribeck" and size < LEAST_STRIBECK * largest
+        small = term is STRIBECK and size < LEAST_STRIBECK * largest
         if any(item.sure for item in own) and not small:
-            terms.append(f"{name} {_listed(own)} {unit}")
-    return f"missing in the model (negative: too much in it): {', '.join(terms)}"
+            words.append(f"{term.field} {_listed(own)} {term.unit}")
+    return f"missing in the model (negative: too much in it): {', '.join(words)}"
 
 
 def _listed(values: Sequence[Value], scale: float = 1.0) -> str:

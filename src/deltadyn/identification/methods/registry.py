@@ -15,6 +15,7 @@ from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.swarm import Swarm
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.problem import Method
+from deltadyn.options import merged
 
 #: Every method; the class holds its options as fields.
 METHODS: dict[str, type[Method]] = {
@@ -48,5 +49,5 @@ def method_of(
 ) -> Method:
     """A method by name or as it is, with these options; an error names `common` ones, too."""
     kind = type(given) if isinstance(given, Method) else method_by_name(given)
-    kind.check_options(options, common)
-    return given.with_options(options) if isinstance(given, Method) else kind(**options)
+    own = given if isinstance(given, Method) else None
+    return merged(kind, own, options, what=f"option of {kind.name!r}", besides=common)

@@ -5,6 +5,7 @@ A check is one function of a `Subject` that yields findings, and one row of `CHE
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -123,3 +124,45 @@ def check_recording(recording: Recording, robot: Robot | None = None) -> Finding
                 skipped.append(reason)
     found = sorted(subject.found, key=lambda item: KINDS.index(item.kind))
     return Findings(recording.name, tuple(found), tuple(skipped))
+
+
+# What a fit or a validation refuses.
+
+
+#: Findings after which neither a fit nor a validation means anything.
+FATAL = (
+    "torque sign",
+    "angle sign",
+    "swapped axes",
+    "angle unit",
+    "torque unit",
+    "time unit",
+    "open loop",
+    "encoder wrap",
+    "rate unit",
+)
+#: Columns that a reader leaves out of the log of a 4-DOF robot when it is told of a 3-DOF one.
+FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
+CHECKED = 400_000  # samples of a recording that are looked at
+
+
+def refuse_spoiled(robot: Robot, recording: Recording) -> None:
+    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
+    left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
+    if robot.dof == 3 and left_out:
+        raise InputError(
+            "columns of a fourth axis",
+            left_out,
+            f"none: robot {robot.name!r} has 3 axes; is it the log of another robot? "
+            "Or pass check=False",
+            where=repr(recording.name),
+        )
+    looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
+    for finding in check_recording(looked_at, robot):
+        if finding.severity == "error" and finding.kind in FATAL:
+            raise InputError(
+                f"recording {recording.name!r}",
+                finding.kind,
+                f"a recording without this finding. {finding.text} {finding.advice} "
+                "Or pass check=False",
+            )
