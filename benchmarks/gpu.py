@@ -12,7 +12,7 @@ inputs and writes as many outputs: the same bytes with almost no arithmetic. Tim
 several repeats, after a first call that compiles; each repeat waits until all its results exist.
 Every result is compared with NumPy's on a part of the samples before it is timed.
 
-"public" is State and inverse_dynamics, which also give all joint coordinates, under jit; "rows" is
+"public" is State and inverse_dynamics under jit, of which only the torque is returned; "rows" is
 packed_torque on arrays (N, dof); "columns" takes arrays (dof, N); "components" is torque_components
 on 3 dof arrays (N,); "constants" is the same with the robot's numbers as constants of the program;
 "kernel" is the same source in one Pallas kernel for Triton, an experiment, with --kernel.
