@@ -105,7 +105,7 @@ def test_a_path_that_no_pace_can_pass_names_its_limit() -> None:
     with pytest.raises(LimitError, match=r"torque_peak of axis . .*however slow the motion is"):
         fastest(weak, WAY)
     wide = stretch(THREE, dd.motion.y3(THREE), duration=20.0)
-    small = with_limits(THREE, workspace=dd.robot_settings.Workspace(0.2, -1.0, -0.7))
+    small = with_limits(THREE, workspace=dd.robot.settings.Workspace(0.2, -1.0, -0.7))
     with pytest.raises(LimitError, match=r"workspace_radius.*platform position"):
         fastest(small, wide)
 

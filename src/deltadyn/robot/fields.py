@@ -1,6 +1,6 @@
 """The fields of a robot file, in the order in which a file shows them.
 
-Names are those of the parts in `robot_bodies` and `robot_settings`; the kind of each quantity
+Names are those of the parts in `robot.bodies` and `robot.settings`; the kind of each quantity
 decides the unit suffixes that its name may carry.
 """
 

@@ -24,7 +24,7 @@ from deltadyn.robot.checks import Part, Triple, each, number
 
 
 def setting(path: str, value: Any, **limits: Any) -> float:
-    """`value` as a finite float within limits, as `robot_checks.number`."""
+    """`value` as a finite float within limits, as `robot.checks.number`."""
     try:
         return number(path, value, **limits)
     except RobotError as error:
@@ -32,7 +32,7 @@ def setting(path: str, value: Any, **limits: Any) -> float:
 
 
 def settings(path: str, value: Any, count: int, **limits: Any) -> tuple[float, ...]:
-    """One number for all, or `count` numbers, as `robot_checks.each`."""
+    """One number for all, or `count` numbers, as `robot.checks.each`."""
     try:
         return each(path, value, count, **limits)
     except RobotError as error:

@@ -1,6 +1,6 @@
 /* One machine in motion: mechanism, drives, gears, Runge-Kutta of order 4.
  *
- * The same steps as deltadyn/simulation/ideal.py, in the same order. Functions take
+ * The same steps as deltadyn/simulation/plant/ideal.py, in the same order. Functions take
  * the number of axes n and of motors behind elastic gears m as constants, so that the compiler
  * writes one machine code for each kind of machine. NaN marks what does not exist.
  */

@@ -1,4 +1,5 @@
-/* Small symmetric systems; M is its lower triangle, row by row. As deltadyn/simulation/linear.py. */
+/* Small symmetric systems; M is its lower triangle, row by row.
+ * As deltadyn/simulation/plant/numerics.py. */
 #ifndef DELTADYN_PLANT_SOLVE_H
 #define DELTADYN_PLANT_SOLVE_H
 
@@ -63,7 +64,8 @@ INLINE void times_symmetric(int n, const real *M, const real *x, real *product)
 
 /* qdd of given = J qdd + load + mu s |load| with load = (M - J) qdd + needed; 0: no answer.
  *
- * As accelerations_with_losses in deltadyn/simulation/drivetrain.py: exactly one pattern of the
+ * As accelerations_with_losses in deltadyn/simulation/drive/drivetrain.py: exactly one pattern of
+ * the
  * loads' signs fits; those that the loads suggest come first, then all. */
 INLINE int solve_with_losses(
     int n, const real *M, const real *needed, const real *given, const real *losses,
