@@ -28,7 +28,7 @@ from deltadyn.identification.parametrisation import (
     Parametrisation,
     parametrise,
 )
-from deltadyn.identification.problem import Method, Problem, Solution, rows_of
+from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.options import merged, names_of, parted
@@ -70,6 +70,8 @@ def identify(
         fit = way.fit(robot, whole, asked)
         refuse_shared(fit.data, validation)
         return fit
+    if not isinstance(way, Solver):
+        raise InputError("method", type(way).__name__, "a Solver, with its own `solve`, or TwoStep")
     model = str(asked.model)
     if model not in SOURCES:
         raise UnknownNameError("model", model, SOURCES)
@@ -91,7 +93,7 @@ class _Work:
     robot: Robot
     information: Information
     loaded: Loaded | None
-    method: Method
+    method: Solver
     options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -169,7 +170,7 @@ BODIES = ("exact", "rigid")
 
 
 class Method:
-    """A way to fit. Its fields are its options; `solve` meets the common problem.
+    """A way to fit. Its fields are its options.
 
     `name` is that of `identify`, `model` what it fits by default, `models` what it can fit,
     `source` the paper. Subclasses are frozen dataclasses that check their options.
@@ -182,10 +183,6 @@ class Method:
     #: Whether it takes recordings one by one, each with a role, and not what they tell together.
     by_recording: ClassVar[bool] = False
 
-    def solve(self, problem: Problem) -> Solution:
-        """The parameters that this method finds."""
-        raise NotImplementedError
-
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """Names of the options."""
@@ -196,6 +193,14 @@ class Method:
         """Refuse a model that the method cannot fit."""
         if model is not None and model not in cls.models:
             raise UnknownNameError(f"model for {cls.name!r}", model, cls.models)
+
+
+class Solver(Method, ABC):
+    """A method that meets the common problem of all recordings together."""
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Solution:
+        """The parameters that this method finds."""
 
 
 def rows_of(

@@ -12,7 +12,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, triangle
 from deltadyn.identification.methods.rows import positive, whole
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.problem import Method, Problem, Solution
+from deltadyn.identification.problem import Problem, Solution, Solver
 
 PASSES = 10  # over the weights of the axes
 SETTLED = 1e-6  # relative change of the weights that ends them
@@ -22,7 +22,7 @@ ROUNDING = 1e-9  # of the torque: residuals below are none
 
 
 @dataclass(frozen=True)
-class Base(Method):
+class Base(Solver):
     """Weighted least squares for the base parameters [gnad2024], from the factor alone."""
 
     name: ClassVar[str] = "base"
@@ -35,7 +35,7 @@ class Base(Method):
 
 
 @dataclass(frozen=True)
-class Robust(Method):
+class Robust(Solver):
     """Huber's estimate: residuals beyond `threshold` deviations of their axis count less.
 
     `passes` are at most made over the weights.

@@ -39,7 +39,7 @@ from deltadyn.identification.bodies.cone_program import (
     square,
 )
 from deltadyn.identification.methods.rows import named, positive, whole
-from deltadyn.identification.problem import BODIES, Certificate, Method, Problem, Solution
+from deltadyn.identification.problem import BODIES, Certificate, Problem, Solution, Solver
 
 # Least squares from a triangular factor, written about its unconstrained optimum.
 
@@ -355,7 +355,7 @@ class ConvexResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Convex(Method):
+class Convex(Solver):
     """The global optimum over consistent bodies, with its certificate.
 
     `hull` says where the mass of the bodies can be; False asks for consistency alone. `prior`

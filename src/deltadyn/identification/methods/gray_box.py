@@ -22,7 +22,7 @@ from deltadyn.dynamics.friction import direction
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
-from deltadyn.identification.problem import Method, Problem, Solution
+from deltadyn.identification.problem import Problem, Solution, Solver
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Friction, GrayBox
@@ -254,7 +254,7 @@ def gray_box(
 
 
 @dataclass(frozen=True)
-class GrayBoxFit(Method):
+class GrayBoxFit(Solver):
     """[falezza2020]: rho1 and rho2 by grid, friction per joint, averaged over recordings.
 
     `grid` has the ranges of rho1 and rho2; None takes `Grid()`. `friction=False` fits none.

@@ -17,7 +17,7 @@ from deltadyn.arrays import FloatArray, chunks
 from deltadyn.errors import InputError
 from deltadyn.identification.information import triangle
 from deltadyn.identification.methods.rows import linear_rows, one_each, positive
-from deltadyn.identification.problem import Certificate, Method, Problem, Solution
+from deltadyn.identification.problem import Certificate, Problem, Solution, Solver
 
 # Rows at once go to HiGHS; of long data most rows only keep their sign.
 #
@@ -42,7 +42,7 @@ ROUGH = 12  # reweighted least squares before the signs are read
 
 
 @dataclass(frozen=True, eq=False)
-class L1(Method):
+class L1(Solver):
     """The global optimum of [kim2022] eq. 33, the sum of absolute residuals, with its proof.
 
     `lower` and `upper` (k,) bound the parameters; infinite ones are none. `tolerance` is the gap

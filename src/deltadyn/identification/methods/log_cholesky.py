@@ -27,7 +27,7 @@ from deltadyn.identification.bodies.cone_program import Regulariser
 from deltadyn.identification.bodies.guesses import geometric_guess
 from deltadyn.identification.methods.convex import Convex, ConvexResult, FactorFit, prior_vector
 from deltadyn.identification.methods.rows import named, whole
-from deltadyn.identification.problem import BODIES, Certificate, Method, Problem, Solution
+from deltadyn.identification.problem import BODIES, Certificate, Problem, Solution, Solver
 
 # Nonlinear least squares by a trust region, with a correction for the valley's curvature.
 #
@@ -178,7 +178,7 @@ class LogCholeskyResult:
 
 
 @dataclass(frozen=True, eq=False)
-class LogCholesky(Method):
+class LogCholesky(Solver):
     """[gnad2024]: consistent bodies by log-Cholesky parameters, eqs. 12-16.
 
     `prior` is p_reg: the robot's own standard values, or the geometric ones where the guess is

@@ -6,6 +6,7 @@ All solve tau = Y x in least squares, on whatever columns they are given.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from deltadyn.arrays import FloatArray, chunks
 from deltadyn.errors import InputError
 from deltadyn.identification.information import triangle
 from deltadyn.identification.methods.rows import Rows, linear_rows, one_each, positive, whole
-from deltadyn.identification.problem import Method, Problem, Solution
+from deltadyn.identification.problem import Problem, Solution, Solver
 
 BLOCK = 4096  # rows of one step of the triangular factor
 
@@ -46,15 +47,15 @@ class SpectralResult(LinearResult):
     kept: int
 
 
-class _Linear(Method):
+class _Linear(Solver):
     """What the three share: [kim2022] and its model, a method on the rows as they are."""
 
     model: ClassVar[str] = "virtual-work"
     source: ClassVar[str] = "kim2022"
 
+    @abstractmethod
     def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> LinearResult:
         """x of tau = Y x."""
-        raise NotImplementedError
 
     def solve(self, problem: Problem) -> Solution:
         """The estimate from all weighted rows."""

@@ -26,7 +26,7 @@ from deltadyn.identification.methods.rows import (
     positive,
     whole,
 )
-from deltadyn.identification.problem import Method, Problem, Solution
+from deltadyn.identification.problem import Problem, Solution, Solver
 
 # The sum of absolute residuals at many points, exact, with few rows where the points are close.
 
@@ -158,7 +158,7 @@ class _Flock:
 
 
 @dataclass(frozen=True, eq=False)
-class Swarm(Method):
+class Swarm(Solver):
     """Minimise sum |tau - Y x| [kim2022] eq. 33 by a particle swarm, eqs. 34-35.
 
     `particles` start at rest, uniform between `lower` and `upper` (k,): by default from 0 to 3
