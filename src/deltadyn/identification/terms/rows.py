@@ -1,0 +1,179 @@
+"""The rows of a choice: base columns, candidates and torque of all parts, filtered alike.
+
+Rows are kept per axis with the columns that move it, since most terms belong to one drive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.identification.information import IntArray
+from deltadyn.identification.terms.library import Column, Sample, Term, every
+from deltadyn.recording.prepare.band import decimated
+from deltadyn.recording.prepare.data import Prepared
+
+SEGMENT = 1.0  # s: longer than residuals are correlated
+LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
+REACH = 0.015  # s before and after an instant at rest that the filters smear
+
+
+class Axis(NamedTuple):
+    """Rows X (M, c) of an axis, the columns' places (c,), torque y (M,) and what is used (M,)."""
+
+    X: FloatArray
+    places: IntArray
+    y: FloatArray
+    used: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows: k base columns, then m of terms with their prior `size` (m,).
+
+    `segment` (M,) numbers stretches of time, `q` and `qd` (M, dof) are the motion at the rows.
+    """
+
+    axes: tuple[Axis, ...]
+    base: int
+    size: FloatArray
+    segment: IntArray
+    q: FloatArray
+    qd: FloatArray
+    slowest: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Columns of base and terms."""
+        return self.base + len(self.size)
+
+    def left(self, z: FloatArray) -> FloatArray:
+        """Residuals (M, dof) of parameters z (k + m,), 0 at rows that are not used."""
+        out = [np.where(a.used, a.y - a.X @ z[a.places], 0.0) for a in self.axes]
+        return np.column_stack(out)
+
+    def counts(self) -> FloatArray:
+        """Rows (dof,) that are used."""
+        return np.array([float(a.used.sum()) for a in self.axes])
+
+
+class Squares(NamedTuple):
+    """X'X (k + m, k + m) and X'y (k + m,) of each axis."""
+
+    XX: list[FloatArray]
+    Xy: list[FloatArray]
+
+
+def squares(rows: Rows) -> Squares:
+    """Products of the rows that are used, without weights."""
+    XX, Xy = [], []
+    for axis in rows.axes:
+        X, y = axis.X[axis.used], axis.y[axis.used]
+        own = np.ix_(axis.places, axis.places)
+        both, right = np.zeros((rows.width, rows.width)), np.zeros(rows.width)
+        both[own], right[axis.places] = X.T @ X, X.T @ y
+        XX.append(both)
+        Xy.append(right)
+    return Squares(XX, Xy)
+
+
+def stacked(
+    samples: Sequence[Sample], terms: Sequence[Term], rest: FloatArray, kept: FloatArray
+) -> Rows:
+    """The rows of all samples; `rest` (dof,) is the rate below which an axis counts as at rest.
+
+    `kept` (m,) are the terms' values that the samples' motion and torque are corrected for already:
+    y = tau + J kept, so that estimates are the whole values.
+    """
+    dof, base = samples[0].robot.dof, len(samples[0].par.names)
+    collected: list[list[list[FloatArray]]] = [[] for _ in range(dof)]
+    places: list[list[int]] = [[] for _ in range(dof)]
+    segment, q, qd, slowest, count = [], [], [], [], 0
+    for sample in samples:
+        columns = _columns(sample, terms)
+        for axis in range(dof):
+            own = [
+                (j, column[axis]) for j, column in enumerate(columns) if column[axis] is not None
+            ]
+            places[axis] = [j for j, _ in own]
+            raw = np.stack(
+                [values for _, values in own] + [sample.part.tau[:, axis] - _payload(sample, axis)]
+            )
+            collected[axis].append(_filtered(sample.part, raw))
+        times = sample.part.times
+        seconds = (times - times[0]) // SEGMENT if len(times) else times
+        segment.append(seconds.astype(np.int64) + count)
+        count = int(segment[-1].max(initial=count - 1)) + 1
+        q.append(at_rows(sample.part, sample.state.q))
+        qd.append(at_rows(sample.part, sample.state.qd))
+        slowest.append(at_rows(sample.part, _slowest(sample.part)))
+    slow = np.concatenate(slowest)
+    axes = []
+    for axis in range(dof):
+        both = np.concatenate(collected[axis], axis=1)
+        X, y = np.ascontiguousarray(both[:-1].T), both[-1]
+        place = np.array(places[axis], dtype=np.int64)
+        terms_of = place >= base
+        y = y + X[:, terms_of] @ kept[place[terms_of] - base]
+        axes.append(Axis(X, place, y, slow[:, axis] >= rest[axis]))
+    size = np.array([p.size for term in terms for p in term.parameters])
+    return Rows(
+        tuple(axes),
+        base,
+        size,
+        np.concatenate(segment),
+        np.concatenate(q),
+        np.concatenate(qd),
+        slow,
+    )
+
+
+def _columns(sample: Sample, terms: Sequence[Term]) -> list[Column]:
+    """Base columns, then those of the terms, each per axis or None."""
+    T = sample.par.T
+    found: list[Column] = []
+    for j in range(T.shape[1]):
+        wide = np.flatnonzero(T[:, j])
+        values = sample.wide[:, :, wide] @ T[wide, j]
+        column = every(values)
+        found.append(tuple(part if part.any() else None for part in column))
+    for term in terms:
+        found += list(term.columns(sample))
+    return found
+
+
+def _payload(sample: Sample, axis: int) -> FloatArray:
+    """Torque (N,) of what is known: held parameters and the declared payload."""
+    from deltadyn.identification.parametrisation import payload_direction
+
+    known = sample.par.offset + sample.part.extra * payload_direction(
+        sample.robot, sample.par.source
+    )
+    out: FloatArray = sample.wide[:, axis] @ known
+    return out
+
+
+def _filtered(part: Prepared, raw: FloatArray) -> FloatArray:
+    even = raw if part.grid is None else part.grid(raw.T).T
+    return decimated(part.filter, even)
+
+
+def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
+    """Values (N, ...) of smooth quantities at the rows that the filter gives."""
+    even = values if part.grid is None else part.grid(values)
+    if part.filter is None:
+        return even
+    return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
+
+
+def _slowest(part: Prepared) -> FloatArray:
+    """The lowest |qd| (N, dof) within the filters' reach."""
+    from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
+
+    width = 2 * round(REACH * part.rate) + 1
+    out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
+    return out
