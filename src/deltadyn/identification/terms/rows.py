@@ -19,7 +19,7 @@ from deltadyn.recording.prepare.data import Prepared
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
 LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
-REACH = 0.015  # s before and after an instant at rest that the filters smear
+REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
 
 
 class Axis(NamedTuple):
@@ -171,9 +171,10 @@ def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
 
 
 def _slowest(part: Prepared) -> FloatArray:
-    """The lowest |qd| (N, dof) within the filters' reach."""
+    """The lowest |qd| (N, dof) within the filter's reach."""
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
-    width = 2 * round(REACH * part.rate) + 1
+    reach = REACH / part.band if part.band is not None else 0.0
+    width = 2 * round(reach * part.rate) + 1
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out
