@@ -20,7 +20,7 @@ from deltadyn.identification.terms.corrections import changed_geometry, correcte
 from deltadyn.identification.terms.evidence import Candidate, Evidence, Model
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
-from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, squares, stacked
+from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
@@ -47,10 +47,10 @@ class Weighing:
     @cached_property
     def products(self) -> tuple[FloatArray, FloatArray]:
         """X'X and X'y over all axes, weighted, with terms in units of their prior sizes."""
-        found = squares(self.rows)
-        weights = 1 / self.sigma**2
-        XX = sum(w * own for w, own in zip(weights, found.XX, strict=True))
-        Xy = sum(w * own for w, own in zip(weights, found.Xy, strict=True))
+        XX, Xy = np.zeros((self.rows.width, self.rows.width)), np.zeros(self.rows.width)
+        for weight, (both, right) in zip(1 / self.sigma**2, self.rows.squares, strict=True):
+            XX += weight * both
+            Xy += weight * right
         scale = self._scale
         return XX * np.outer(scale, scale), Xy * scale
 

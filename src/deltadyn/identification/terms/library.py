@@ -397,14 +397,11 @@ def geometry(of: Sample) -> Iterator[Term]:
         for i in range(ARMS)
     )
 
+    moved = [changed_geometry(of.robot, {p.name: STEP}) for p in parameters]
+
     def columns(sample: Sample) -> Iterator[Column]:
-        here = sample.with_geometry(sample.robot)
-        for name in GEOMETRY:
-            for i in range(ARMS):
-                there = sample.with_geometry(
-                    changed_geometry(sample.robot, {f"{name}{i + 1}": STEP})
-                )
-                yield every((there - here) / STEP)
+        for robot in moved:
+            yield every((sample.with_geometry(robot) - sample.bodies) / STEP)
 
     yield Term("geometry", "geometry", parameters, columns, corrects=True)
 
