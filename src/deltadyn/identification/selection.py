@@ -102,7 +102,7 @@ def compare_limbs(
     if gain <= ROUNDING * total:  # noise-free data: what is left is rounding
         gain = 0.0
     F = gain / noise
-    samples = int((information.rows[:, None] * (w > 0)).sum())
+    samples = int((information.rows * (w > 0)).sum())
     white = q * rest / max(samples - Z.shape[-1], 1)
     effective = samples / max(noise / white, 1.0) if white > 0 else float(samples)
     r = Z.shape[-1]

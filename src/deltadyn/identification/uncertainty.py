@@ -110,8 +110,8 @@ def scores_of(
     e = rows[..., k] - rows[..., :k] @ at
     rest = contract("bam,bam->a", e, e)
     plain = contract("bamk,k->bam", reduced, np.append(-at, 1.0))
-    spare = max(1 - k / (information.samples * information.dof), 1e-3)  # of the rows, for noise
-    count = np.maximum(np.where(w > 0, information.rows[:, None], 0).sum(axis=0) * spare, 1e-300)
+    spare = max(1 - k / max(int(information.rows.sum()), 1), 1e-3)  # of the rows, for noise
+    count = np.maximum(np.where(w > 0, information.rows, 0).sum(axis=0) * spare, 1e-300)
     loud = (Z * np.sqrt(rest / count)[:, None, None]).reshape(-1, rank)
     return _joined(
         Scores(
@@ -124,7 +124,7 @@ def scores_of(
             seconds=float(information.seconds.mean()),
             white=loud.T @ loud,
             residual_std=np.sqrt(
-                contract("bam,bam->a", plain, plain) / (information.samples * spare)
+                contract("bam,bam->a", plain, plain) / (information.counts * spare)
             ),
             x=at,
         )

@@ -85,14 +85,14 @@ def solved(factor: FloatArray) -> FloatArray:
 def residual_rms(reduced: FloatArray, information: Information, x: FloatArray) -> FloatArray:
     """Root mean square of the residuals (dof,) in N m, from reduced factors."""
     left = contract("bamk,k->bam", reduced, np.append(x, -1.0))
-    rms: FloatArray = np.sqrt(contract("bam,bam->a", left, left) / information.samples)
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", left, left) / information.counts)
     return rms
 
 
 def torque_rms(information: Information) -> FloatArray:
     """Root mean square of the measured torque (dof,) in N m, in the band of the fit."""
     last = information.factors[..., -1]
-    rms: FloatArray = np.sqrt(contract("bam,bam->a", last, last) / information.samples)
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", last, last) / information.counts)
     return rms
 
 
