@@ -142,7 +142,8 @@ class Information:
     @property
     def counts(self) -> IntArray:
         """Rows (dof,) of each axis that were used, at least 1: what a mean over rows divides by."""
-        return np.maximum(self.rows.sum(axis=0), 1)
+        counts: IntArray = np.maximum(self.rows.sum(axis=0), 1)
+        return counts
 
     def merge(self, *others: Information) -> Information:
         """The information of all recordings together, exactly."""
@@ -183,6 +184,11 @@ class Information:
         known = par.offset + self.extra[:, None] * self.payload  # (B, n)
         target = self.factors[..., -1] - contract("bamn,bn->bam", columns, known)
         return np.concatenate([columns @ par.T, target[..., None]], axis=-1)
+
+    def extended(self, par: Parametrisation) -> Parametrisation:
+        """A robot's parameters with those of the log behind them, at 0 before the fit."""
+        lacking = self.log_names and not par.log_names
+        return par.with_extra(self.log_names, self.log_units) if lacking else par
 
     def factor(self, par: Parametrisation, weights: npt.ArrayLike | None = None) -> FloatArray:
         """Triangular factor (k + 1, k + 1) of all weighted rows; weights (dof,) or (B, dof)."""
@@ -225,8 +231,18 @@ def load_information(path: str | os.PathLike[str]) -> Information:
             fields["rows"] = np.broadcast_to(fields["rows"][:, None], shape).copy()
             fields |= {"left_out": np.zeros(shape, dtype=np.int64)}
             fields |= {"log_names": np.array([], str), "log_units": np.array([], str)}
-        texts = {key: tuple(str(text) for text in fields.pop(key)) for key in _TEXTS}
-        return Information(source, robot, **texts, **fields)
+        names, recordings, log_names, log_units = (
+            tuple(str(text) for text in fields.pop(key)) for key in _TEXTS
+        )
+        return Information(
+            source,
+            robot,
+            names,
+            recordings=recordings,
+            log_names=log_names,
+            log_units=log_units,
+            **fields,
+        )
     except (ValueError, KeyError, TypeError, EOFError) as error:
         allowed = "a file that Information.save wrote"
         raise FileError("information file", str(path), allowed, path=str(path)) from error
@@ -441,9 +457,14 @@ def _limited_rows(
         yield part.limited(both), np.append(np.flatnonzero(columns), len(columns))
 
 
-def wide_regressor(robot: Robot, part: Prepared, source: str) -> FloatArray:
-    """Y (N, dof, n) of a part's samples, before the filter."""
-    return widest(robot, part.state, source).Y
+def wide_regressor(
+    robot: Robot, part: Prepared, source: str, extra: Extra | None = None
+) -> FloatArray:
+    """Y (N, dof, n) of a part's samples, before the filter; `extra` columns come behind."""
+    Y = widest(robot, part.state, source).Y
+    if extra is None or not extra.names:
+        return Y
+    return np.concatenate([Y, extra.raw_columns(part)], axis=2)
 
 
 def _active(robot: Robot, source: str) -> list[BoolArray]:

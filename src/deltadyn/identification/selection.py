@@ -82,7 +82,8 @@ def compare_limbs(
     takes what they have in common with a parameter for a difference of the limbs.
     """
     own = parametrise(robot, model, tied=False)
-    equal = _equal_limbs(robot, own)
+    equal = information.extended(_equal_limbs(robot, own))
+    own = information.extended(own)
     w = checked_weights(information, axis_weights(information, own) if weights is None else weights)
     found = scores_of(information, own, None, w)
     rows = information.reduced(own) * w[..., None, None]
