@@ -22,6 +22,7 @@ from deltadyn.identification.information import IntArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
+from deltadyn.identification.terms.found import Terms
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource
@@ -75,6 +76,7 @@ class Fit:
     excerpt: Excerpt | None = None
     rows: IntArray | None = None
     left_out: IntArray | None = None
+    terms: Terms | None = None
 
     @property
     def model(self) -> str:
@@ -105,6 +107,18 @@ class Fit:
     def std(self) -> FloatArray:
         """Standard deviations (k,) of the parameters."""
         return self.uncertainty.std
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper ends (k, 2) of the parameters' intervals.
+
+        Where terms were looked for it is the hull over the models that remain, and wider where a
+        term is missing; else it is that of `covariance`, which knows one model only.
+        """
+        own = self.uncertainty.interval(level)
+        if self.terms is None:
+            return own
+        ends = self.values[:, None] + self.terms.hull.offsets(level)
+        return np.stack([np.minimum(ends[:, 0], own[:, 0]), np.maximum(ends[:, 1], own[:, 1])], 1)
 
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""

@@ -182,13 +182,18 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Samples of a machine, and what may be found in them; `asked` are terms that must be there."""
+    """Samples of a machine, and what may be found in them.
+
+    `allowed` are names of terms to look for, None all but those `refused`; `asked` are terms that
+    are there whatever the evidence.
+    """
 
     robot: Robot
     par: Parametrisation
     parts: Sequence[Prepared]
     allowed: Collection[str] | None = None
     asked: Collection[str] = ()
+    refused: Collection[str] = ()
 
     @cached_property
     def level(self) -> FloatArray:
@@ -253,7 +258,10 @@ class Search:
         )  # fmt: skip
 
     def _may(self, term: Term) -> bool:
-        return self.allowed is None or term.name in self.allowed or term.title in self.allowed
+        names = {term.name, term.title}
+        if names & set(self.refused):
+            return False
+        return self.allowed is None or bool(names & set(self.allowed))
 
 
 def choose(search: Search) -> Choice:

@@ -37,13 +37,15 @@ class Axis(NamedTuple):
 class Rows:
     """All rows: k base columns, then m of terms with their prior `size` (m,).
 
-    `segment` (M,) numbers stretches of time, `q` and `qd` (M, dof) are the motion at the rows.
+    `segment` (M,) numbers stretches of time, `part` (M,) the parts of the log; `q` and `qd`
+    (M, dof) are the motion at the rows, `slowest` the lowest |qd| within the filter's reach.
     """
 
     axes: tuple[Axis, ...]
     base: int
     size: FloatArray
     segment: IntArray
+    part: IntArray
     q: FloatArray
     qd: FloatArray
     slowest: FloatArray
@@ -87,7 +89,8 @@ def stacked(
     places: list[list[int]] = [[] for _ in range(dof)]
     segment, q, qd, slowest, count = [], [], [], [], 0
     payload = payload_direction(samples[0].robot, samples[0].par.source)
-    for sample in samples:
+    part: list[IntArray] = []
+    for number, sample in enumerate(samples):
         columns = _columns(sample, terms)
         tau = sample.part.tau - _known(sample, payload)
         for axis in range(dof):
@@ -101,9 +104,10 @@ def stacked(
         seconds = (times - times[0]) // SEGMENT if len(times) else times
         segment.append(seconds.astype(np.int64) + count)
         count = int(segment[-1].max(initial=count - 1)) + 1
+        part.append(np.full(len(times), number))
         q.append(at_rows(sample.part, sample.state.q))
         qd.append(at_rows(sample.part, sample.state.qd))
-        slowest.append(at_rows(sample.part, _slowest(sample.part)))
+        slowest.append(at_rows(sample.part, slowest_rates(sample.part)))
     slow = np.concatenate(slowest)
     axes = []
     for axis in range(dof):
@@ -119,6 +123,7 @@ def stacked(
         base,
         size,
         np.concatenate(segment),
+        np.concatenate(part),
         np.concatenate(q),
         np.concatenate(qd),
         slow,
@@ -161,7 +166,7 @@ def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
     return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
 
 
-def _slowest(part: Prepared) -> FloatArray:
+def slowest_rates(part: Prepared) -> FloatArray:
     """The lowest |qd| (N, dof) within the filter's reach."""
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
