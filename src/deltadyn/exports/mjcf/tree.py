@@ -11,9 +11,8 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 
-from deltadyn.exports.common import identifier
+from deltadyn.exports.common import identifier, number, working_height
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
-from deltadyn.exports.sheets.common import working_height
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle
 from deltadyn.simulation.plant.mjcf import DRIVEN, SOLIMP, SOLREF, mjcf
@@ -73,9 +72,7 @@ def text(value: str | float | Iterable[float]) -> str:
     """A number, or numbers with spaces between them."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float | int):
-        return repr(float(value))
-    return " ".join(repr(float(item)) for item in value)
+    return number(value) if isinstance(value, float | int) else " ".join(map(number, value))
 
 
 def child(root: Element, tag: str) -> Element:
@@ -413,9 +410,9 @@ def _pin(parent: Element, name: str, at: Point, along: Point, half: float, rods:
     middle = [at] if rods == 1 else ends
     add(parent, "geom", name=f"{name}_pin", type="capsule", material="steel",
         fromto=(*ends[0], *ends[1]), size=(0.12 * half,))  # fmt: skip
-    for number, place in enumerate(middle):
+    for k, place in enumerate(middle, start=1):
         add(parent, "geom", type="sphere", pos=place, size=(0.25 * half,), material="dark")
-        add(parent, "site", name=f"{name}_{number + 1}", pos=place)
+        add(parent, "site", name=f"{name}_{k}", pos=place)
 
 
 def _platform(root: Element, robot: Robot) -> None:
