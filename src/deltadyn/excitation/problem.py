@@ -20,7 +20,7 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray, contract, namespace
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.excitation.columns import Field, Pose, exact_regressor, pose_of
-from deltadyn.excitation.criteria import criterion_by_name
+from deltadyn.excitation.criteria import IntArray, criterion_by_name
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import assembly_sign
 from deltadyn.motion.fourier import FourierSeries, fourier_basis
@@ -225,8 +225,6 @@ def _column(values: tuple[float, ...]) -> FloatArray:
 
 
 FAR = 25.0  # of a limit's square: five times what is allowed
-
-IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class Evaluation(NamedTuple):

@@ -33,7 +33,7 @@ DRAWS = 200  # of a random motion, before none is thought to be feasible
 HALVINGS = 11  # of the factor between feasible and not: 5e-4
 TOLERANCE = 1e-5  # of the objective, a logarithm: 1e-5 relative
 LOST = 10.0  # added to the objective where the motion does not exist
-NEARLY = 1.05  # of a limit's square: narrowing mends the rest at little cost
+NEARLY = 1.05  # of a limit's square: narrowing removes the rest at little cost
 #: Of a worker. One thread of linear algebra: results do not depend on the number of workers. Freed
 #: memory is kept, 2^28 bytes of it and for arrays up to 2^24 bytes: giving pages back to the system
 #: between operations takes up to 60 % more processor time. No module from the current folder.

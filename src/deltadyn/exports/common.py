@@ -103,6 +103,12 @@ def kernel_sources() -> Mapping[str, str]:
     return found
 
 
+# Every number of a payload estimator, gathered for those who write it in another language.
+#
+# `payload/settings.py` has those of the estimator, `payload/estimator.py` is the program that they
+# belong to; here the model's are added. Nothing is built that could take a sample.
+
+
 @dataclass(frozen=True)
 class PayloadNumbers(EstimatorNumbers):
     """The numbers of an estimator in the acceleration form, with those of its model.

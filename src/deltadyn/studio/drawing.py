@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.skeleton import Skeleton, skeleton
+from deltadyn.kinematics.struts import Skeleton, arm_axes, skeleton
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.report.picture import drawn_spacing
 from deltadyn.robot import Robot
@@ -232,16 +232,9 @@ def _about_z(angle: float, vector: FloatArray) -> FloatArray:
     return np.array([c * x - s * y, s * x + c * y, z])
 
 
-def _radial(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Radial and tangential directions (3, 3) of the arms."""
-    azimuth = np.asarray(robot.geometry.azimuth)
-    radial = np.stack([np.cos(azimuth), np.sin(azimuth), np.zeros(3)], axis=-1)
-    return radial, np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
-
-
 def _base(robot: Robot, unit: float, spacing: float) -> Shape:
     """A plate above the shoulders: it ends where the motors begin."""
-    radial, tangential = _radial(robot)
+    radial, tangential = arm_axes(robot)
     radius = np.maximum(np.asarray(robot.geometry.base_radius), 3 * unit)[:, None]
     half = 0.5 * spacing + 2 * unit
     corners = [radius * radial + side * half * tangential for side in (-1, 1)]
@@ -250,7 +243,7 @@ def _base(robot: Robot, unit: float, spacing: float) -> Shape:
 
 def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
     """A motor on every shoulder axis, on both sides of the arm's root."""
-    radial, tangential = _radial(robot)
+    radial, tangential = arm_axes(robot)
     found: list[Shape] = []
     for i in range(3):
         centre = robot.geometry.base_radius[i] * radial[i]
@@ -262,7 +255,7 @@ def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
 
 
 def _platform(robot: Robot, unit: float, spacing: float) -> Shape:
-    radial, tangential = _radial(robot)
+    radial, tangential = arm_axes(robot)
     radius = np.maximum(np.asarray(robot.geometry.platform_radius), unit)[:, None]
     corners = [radius * radial + side * 0.5 * spacing * tangential for side in (-1, 1)]
     return plate(np.concatenate(corners), -0.5 * unit, 0.5 * unit)

@@ -73,7 +73,7 @@ def identify_log(
 ) -> Study:
     """Identify by `method`, with `others` beside it, and judge on the held-out log.
 
-    What the data cannot tell stays at the robot's value, and the verdict says so.
+    What the data do not identify stays at the robot's value, and the verdict says so.
     """
     names = list(dict.fromkeys([method, *others]))
     for name in names:

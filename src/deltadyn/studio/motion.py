@@ -262,7 +262,7 @@ class MotionTab(Tab):
         else:
             try:
                 self.window.session.play(self._choice.value)
-            except Exception:  # whatever it was: show the old choice; the window tells the error
+            except Exception:  # whatever it was: show the old choice; the window shows the error
                 self.refresh()
                 raise
             self.window.say("")

@@ -395,7 +395,7 @@ class VolumesTab(Tab):
         height = float(session.pose.p[2]) if self._cut.value else None
         try:
             found = session.volume(self._kind.value, math.radians(self._margin.value), height)
-        except Exception:  # whatever it was: nothing is computed any more; the window tells it
+        except Exception:  # whatever it was: nothing is computed any more; the window shows it
             self._legend.content = ""
             raise
         with session.lock:

@@ -132,7 +132,7 @@ def _own_tip(root: Element, i: int) -> None:
 
 
 def _write_at(root: Element, home: Mapping[str, float]) -> None:
-    """Place the bodies as they are at home and tell the joints; sway, fork, cross are 0 there.
+    """Place the bodies as they are at home, with the joints' reference; sway, fork, cross are 0.
 
     Only the first joint of a body, or slides, may be away from 0: turns do not commute.
     """

@@ -137,6 +137,8 @@ def _variables(block: FunctionBlock) -> str:
     return "\n".join(rows)
 
 
+# Function blocks as files: plain IEC text, TwinCAT 3, PLCopen XML and B&R Automation Studio.
+
 #: Root of the identifiers of TwinCAT objects: the same robot gives the same ones.
 ROOT = uuid.uuid5(uuid.NAMESPACE_URL, "deltadyn/structured-text")
 EPOCH = "2000-01-01T00:00:00"  # the format wants a time; the same robot gives the same file
