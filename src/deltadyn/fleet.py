@@ -27,6 +27,8 @@ from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
 
+__all__ = ["Fleet", "LogFile", "Outlier", "Spread", "fleet"]
+
 # How a parameter varies over a fleet: random effects, and who stands out.
 #
 # Member i says x_i with deviation s_i. With robots that differ by tau on top of the noise, x_i has

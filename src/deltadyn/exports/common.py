@@ -49,8 +49,9 @@ def working_height(robot: Robot) -> float:
 
 def checked_step(timestep: object, least: float, most: float, allowed: str) -> float:
     """A step in s between two bounds, or an error that says what is allowed."""
-    known = isinstance(timestep, int | float) and not isinstance(timestep, bool)
-    if not known or not least <= timestep <= most:
+    if isinstance(timestep, bool) or not isinstance(timestep, int | float):
+        raise InputError("timestep", timestep, allowed)
+    if not least <= timestep <= most:  # nor NaN
         raise InputError("timestep", timestep, allowed)
     return float(timestep)
 

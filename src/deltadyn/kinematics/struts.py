@@ -206,9 +206,7 @@ class LocalStruts:
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
-        ca, sa = np.cos(robot.geometry.azimuth), np.sin(robot.geometry.azimuth)
-        zero = np.zeros(3)
-        e_r, t = np.stack([ca, sa, zero], axis=-1), np.stack([-sa, ca, zero], axis=-1)
+        e_r, t = arm_axes(robot)
         radial = contract("nik,ik->ni", geometry.s, e_r)
         tangential = contract("nik,ik->ni", geometry.s, t)
         return cls(radial, tangential, geometry.s[:, :, 2], e_r, t)
