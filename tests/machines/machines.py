@@ -12,8 +12,7 @@ is its cause, one name of `CAUSES` or several joined by "+"; strength 1 is a usu
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from deltadyn import Recording
 
 from . import motions
+from .causes import ALL, CAUSES, SINGLE, Draft
 from .plant import (
     LIMBS,
     Array,
@@ -47,281 +47,40 @@ TORQUE_NOISE = 0.009  # of the RMS torque, white over the log's band
 CONTROL = 12.0  # Hz, of the position loop
 
 
-@dataclass(frozen=True, eq=False)
-class Draft:
-    """A machine in the making: a cause changes its bodies and drives and says what it did."""
-
-    bodies: Bodies
-    drives: list[Drive]
-    scale: Array  # N m, RMS torque of each axis in a random motion
-    strength: float
-    rng: np.random.Generator
-    inertia: Array  # kg m^2, of each axis with its load, without rotor
-    offset: Array  # N m, of the reported torque
-    terms: set[str] = field(default_factory=set)
-    numbers: dict[str, Any] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)
-
-    def around(self, spread: float = 0.3, size: int | None = None) -> Array:
-        """Factors about 1 that give each axis its own strength."""
-        n = len(self.drives) if size is None else size
-        return self.strength * self.rng.uniform(1 - spread, 1 + spread, n)
-
-    def signs(self) -> Array:
-        """A sign per axis, not all the same."""
-        signs = self.rng.choice([-1.0, 1.0], len(self.drives))
-        signs[int(self.rng.integers(3))] = -signs[:3].sum() / abs(signs[:3].sum())
-        return signs
-
-
-def _none(draft: Draft) -> None:
-    """Nothing wrong: rigid gears, equal limbs, Coulomb and viscous friction."""
-
-
-def _friction(draft: Draft) -> None:
-    """Coulomb friction that differs by direction, and a Stribeck peak of Gaussian shape."""
-    _asymmetric(draft)
-    _stribeck(draft, power=2.0)
-
-
-def _tustin(draft: Draft) -> None:
-    """The same with a Stribeck peak that falls exponentially."""
-    _asymmetric(draft)
-    _stribeck(draft, power=1.0)
-
-
-def _asymmetric(draft: Draft) -> None:
-    shares = 0.115 * draft.around() * draft.signs()
-    for drive, share in zip(draft.drives, shares, strict=True):
-        drive.asymmetry = share
-    draft.terms.add("offset")
-    draft.numbers["asymmetry"] = shares
-
-
-def _stribeck(draft: Draft, power: float) -> None:
-    shares, rates = 0.35 * draft.around(), draft.rng.uniform(0.08, 0.3, len(draft.drives))
-    for drive, share, rate in zip(draft.drives, shares, rates, strict=True):
-        drive.stribeck, drive.stribeck_rate = share * drive.coulomb, rate
-        drive.stribeck_power = power
-    draft.terms.add("stribeck")
-    draft.numbers.update({"stribeck": shares, "stribeck_rate": rates})
-
-
-def _lugre(draft: Draft) -> None:
-    """LuGre: bristles that bend before they slip, in place of set-valued friction."""
-    _stribeck(draft, power=2.0)
-    bend = draft.rng.uniform(3e-4, 1e-3, len(draft.drives))  # rad at the Coulomb level
-    for drive, give, inertia in zip(draft.drives, bend, draft.inertia, strict=True):
-        drive.bristle = drive.coulomb / give
-        drive.bristle_damping = 0.5 * np.sqrt(drive.bristle * (inertia + drive.rotor))
-    draft.numbers["bend"] = bend
-
-
-def _thinning(draft: Draft) -> None:
-    """Grease that thins under shear: an extra viscosity, halved at 1 to 2 rad/s."""
-    share, rate = 2.0 * draft.around(), draft.rng.uniform(1.0, 2.0, len(draft.drives))
-    for drive, extra, half in zip(draft.drives, share, rate, strict=True):
-        drive.thinning, drive.thinning_rate = extra * drive.viscous, half
-    draft.terms.add("thinning")
-    draft.unclear.update(
-        {f"{name}{i + 1}" for name in ("Fv", "Fc") for i in range(len(draft.drives))}
-    )
-    draft.numbers.update({"thinning": share, "thinning_rate": rate})
-
-
-def _ripple(draft: Draft) -> None:
-    """Cogging: two orders per turn, amplitude and phase of each axis its own."""
-    order = int(draft.rng.integers(14, 45))
-    orders = [order, 2 * order]
-    for drive, scale, factor in zip(draft.drives, draft.scale, draft.around(), strict=True):
-        for k, size in enumerate((0.03, 0.01)):
-            drive.ripple[k] = size * factor * scale
-            drive.ripple_order[k] = orders[k]
-            drive.ripple_phase[k] = draft.rng.uniform(0, 2 * np.pi)
-    draft.terms.update({f"ripple{n}" for n in orders})
-    draft.numbers["orders"] = orders
-
-
-def _load(draft: Draft) -> None:
-    """A share of the torque through the gear is lost in it."""
-    shares = 0.06 * draft.around(0.15)
-    for drive, share in zip(draft.drives, shares, strict=True):
-        drive.loss_load = share
-    draft.terms.add("load")
-    draft.numbers["loss"] = shares
-
-
-def _motor_load(draft: Draft) -> None:
-    """A share of the motor's torque is lost."""
-    shares = 0.06 * draft.around(0.15)
-    for drive, share in zip(draft.drives, shares, strict=True):
-        drive.loss_motor = share
-    draft.terms.add("load")
-    draft.numbers["loss"] = shares
-
-
-def _drift(draft: Draft) -> None:
-    """Viscous friction that falls while the oil warms up: exponential in time.
-
-    The range is set about its mean over the log when the log is made.
-    """
-    shares, time = 0.4 * draft.around(0.2), float(draft.rng.uniform(0.25, 0.6))
-    for drive, share in zip(draft.drives, shares, strict=True):
-        drive.warm_range = share
-    draft.terms.add("drift")
-    draft.numbers.update({"drift": shares, "drift_time": time})
-
-
-def _eccentric(draft: Draft) -> None:
-    """Discs of the encoders that sit off their axes, at the motors' side of the gears."""
-    sizes, turns = 0.1e-3 * draft.around(), int(draft.rng.integers(28, 65))
-    for drive, size in zip(draft.drives, sizes, strict=True):
-        drive.eccentricity, drive.encoder_ratio = size * turns, turns
-        drive.eccentricity_phase = draft.rng.uniform(0, 2 * np.pi)
-    draft.terms.add(f"ecc{turns}")
-    draft.numbers.update({"eccentricity": sizes, "encoder_order": turns})
-
-
-def _arms(draft: Draft) -> None:
-    """Limbs that are not equal in mass and inertia."""
-    b = draft.bodies
-    for names, size in (
-        (("arm_mass", "arm_inertia"), 0.06),
-        (("arm_com",), 0.02),
-        (("rod_mass", "rod_inertia"), 0.06),
-    ):
-        shares = size * draft.strength * _contrast(draft.rng, LIMBS)
-        for name in names:
-            values = getattr(b, name)
-            for i in range(LIMBS):
-                values[i] *= 1 + shares[i]
-    rotors = 0.06 * draft.strength * _contrast(draft.rng, LIMBS)
-    for drive, share in zip(draft.drives[:LIMBS], rotors, strict=True):
-        drive.rotor *= 1 + share
-    draft.terms.add("limbs")
-
-
-def _constants(draft: Draft) -> None:
-    """Torque constants that differ from the assumed one; the mean of their inverses is 1."""
-    inverse_share = 1 + 0.015 * draft.strength * _contrast(draft.rng, LIMBS)
-    for drive, share in zip(draft.drives[:LIMBS], inverse_share, strict=True):
-        drive.torque_constant = 1 / share
-    draft.terms.add("kt")
-    draft.numbers["reported_over_true"] = inverse_share
-
-
-def _delay(draft: Draft) -> None:
-    """The angle is read later than the torque."""
-    for drive in draft.drives:
-        drive.delay = 1e-3 * draft.strength
-    draft.terms.add("delay")
-    draft.numbers["delay"] = 1e-3 * draft.strength
-
-
-def _offset(draft: Draft) -> None:
-    """The torque reported is off by a constant."""
-    draft.offset[:] = 0.0145 * draft.scale * draft.around() * draft.signs()
-    draft.terms.add("offset")
-    draft.numbers["offset"] = draft.offset.copy()
-
-
-def _geometry(draft: Draft) -> None:
-    """Arms, rods, radii and azimuths that are not those of the drawing."""
-    for name, size in (("arm", 4e-4), ("rod", 4e-4), ("base_radius", 4e-4), ("azimuth", 3e-3)):
-        values, errors = getattr(draft.bodies, name), draft.rng.standard_normal(LIMBS)
-        for i in range(LIMBS):
-            values[i] += draft.strength * size * errors[i]
-        draft.numbers[name] = draft.strength * size * errors
-    draft.terms.add("geom")
-
-
-def _payload(draft: Draft) -> None:
-    """Something at the platform that the robot file does not know."""
-    mass = 0.5 * draft.strength * draft.bodies.platform_mass * draft.rng.uniform(0.7, 1.3)
-    draft.bodies.payload_mass += mass
-    draft.numbers["payload"] = mass
-
-
-def _elastic(draft: Draft) -> None:
-    """Springs between rotors and arms; friction, ripple and losses stay at the rotors."""
-    # one stiffness for the arms; with the rotor held they swing at 45 Hz where the strength is 1
-    inertia = draft.inertia.copy()
-    inertia[:LIMBS] = np.mean(inertia[:LIMBS])
-    for drive, load in zip(draft.drives, inertia, strict=True):
-        drive.stiffness = load * (2 * np.pi * 45.0) ** 2 / draft.strength
-        both = load * drive.rotor / (load + drive.rotor)
-        drive.damping = 2 * 0.05 * np.sqrt(drive.stiffness * both)
-    draft.terms.add("elastic")
-    draft.numbers["compliance"] = np.array([1 / drive.stiffness for drive in draft.drives])
-
-
-def _belt(draft: Draft) -> None:
-    """Belts: springs that grow stiffer with their wind-up and creep."""
-    _elastic(draft)
-    for drive, scale in zip(draft.drives, draft.scale, strict=True):
-        drive.hardening = 4 * scale / drive.stiffness  # 25 % more at twice the RMS torque
-        drive.creep_stiffness, drive.creep_time = 0.15 * drive.stiffness, 0.02
-
-
-def _hysteresis(draft: Draft) -> None:
-    """Part of the Coulomb friction builds up over an angle after each reversal."""
-    share, bends = 0.25 * draft.around(0.2), (0.005, 0.015, 0.04, 0.1)
-    for drive, part in zip(draft.drives, share, strict=True):
-        slipping = min(part, 0.9) * drive.coulomb
-        drive.coulomb -= slipping
-        for k, bend in enumerate(bends):
-            drive.slip_torque[k] = slipping / len(bends)
-            drive.slip_stiffness[k] = drive.slip_torque[k] / bend
-    draft.terms.add("hysteresis")
-    draft.numbers["hysteresis"] = share
-
-
-def _coloured(draft: Draft) -> None:
-    """Noise of the torque with a correlation of 5 ms, beside the white one."""
-    draft.numbers["coloured"] = 0.01 * draft.strength
-
-
-Cause = Callable[[Draft], None]
-
-SINGLE: dict[str, Cause] = {
-    "none": _none,
-    "friction": _friction,
-    "tustin": _tustin,
-    "lugre": _lugre,
-    "thinning": _thinning,
-    "ripple": _ripple,
-    "load": _load,
-    "motor-load": _motor_load,
-    "drift": _drift,
-    "ecc": _eccentric,
-    "arms": _arms,
-    "kt": _constants,
-    "delay": _delay,
-    "offset": _offset,
-    "geom": _geometry,
-    "payload": _payload,
-    "elastic": _elastic,
-    "belt": _belt,
-    "hysteresis": _hysteresis,
-    "coloured": _coloured,
-}
-ALL = ("friction", "ripple", "load", "drift", "ecc", "arms", "kt", "delay", "offset")
-#: Every cause by name; "all" is those of `ALL` together.
-CAUSES = (*SINGLE, "all")
-
-
-def _contrast(rng: np.random.Generator, n: int) -> Array:
-    """Numbers of sum 0 and RMS 1."""
-    x = rng.standard_normal(n)
-    x -= x.mean()
-    return x / np.sqrt(np.mean(x**2))
-
-
 class Run(NamedTuple):
-    """A log and what was true while it was taken (rows as in the log)."""
+    """A log, what was true while it was taken, and where the axes should have been, (N, dof).
+
+    Rows are those of the log.
+    """
 
     recording: Recording
     truth: Loop
+    reference: Array
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How a log is taken.
+
+    `kind` is "multisine", "via" (moves between random points) or "picks", the last two with rests
+    of `dwell` s; `start` is "moving" or "rest" (0.3 s at rest in the log before the motion).
+    `first` chooses other motions of the same machine. `clock` (s) is when the first log begins and
+    `span` how long the machine takes to run through the logs: oil warms up over a share of it.
+    """
+
+    kind: str = "multisine"
+    start: str = "moving"
+    dwell: float = 0.1
+    first: int = 0
+    clock: float = 0.0
+    span: float | None = None  # s; all logs together where it is left out
+    temperature: bool = False  # log it
+    integral: bool = True  # PID, not PD
+    feedforward: bool = True
+
+    def __post_init__(self) -> None:
+        _one_of("kind", self.kind, ("multisine", "via", "picks"))
+        _one_of("start", self.start, ("moving", "rest"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,8 +88,9 @@ class Machine:
     """A machine: its robot file, its true bodies and drives, and what identification should find.
 
     `truth` maps the names of deltadyn's fit table to the true base parameters (a mean over the
-    limbs where they differ, see `limbs`); a parameter that the machine does not define is left
-    out. `causes` names the terms beyond the base model. `numbers` holds their sizes.
+    limbs where they differ, see `limbs`, and over the logs where friction warms up); a parameter
+    that the machine does not define is left out. `causes` names the terms beyond the base model,
+    `numbers` holds their sizes.
     """
 
     robot: Any
@@ -341,7 +101,7 @@ class Machine:
     drives: tuple[Drive, ...]
     nominal: Bodies  # of the robot file
     guess: Array  # (dof,): factors on the feedforward of each axis
-    scale: Array  # (dof,) N m
+    scale: Array  # (dof,) N m, RMS torque of a random motion
     offset: Array  # (dof,) N m, of the reported torque
     truth: dict[str, float]
     limbs: dict[str, Array]
@@ -354,109 +114,94 @@ class Machine:
         return len(self.drives)
 
     def record(self, motions: int = 4, seconds: float = 4.0, **options: Any) -> list[Recording]:
-        """Logs of random motions, one after the other on the machine's clock; as `runs`."""
+        """Logs of random motions, one after the other on the machine's clock.
+
+        The options are the fields of `Conditions`.
+        """
         return [item.recording for item in self.runs(motions, seconds, **options)]
 
     def record_picks(self, seconds: float = 4.0, **options: Any) -> Recording:
-        """A log of pick-and-place cycles, taken after the others; as `run_picks`."""
+        """A log of pick-and-place cycles that begins at rest, taken after 16 s of other logs."""
         return self.run_picks(seconds, **options).recording
 
-    def runs(
-        self,
-        count: int = 4,
-        seconds: float = 4.0,
-        *,
-        kind: str = "multisine",
-        start: str = "moving",
-        dwell: float = 0.1,
-        temperature: bool = False,
-        first: int = 0,
-    ) -> list[Run]:
-        """Random motions, and the truth beside each log.
+    def runs(self, count: int = 4, seconds: float = 4.0, **options: Any) -> list[Run]:
+        """As `record`, with the truth beside each log."""
+        conditions = Conditions(**options)
+        if conditions.span is None:
+            conditions = replace(conditions, span=count * seconds)
+        return [
+            self._run(replace(conditions, clock=conditions.clock + k * seconds), k, seconds)
+            for k in range(count)
+        ]
 
-        `kind` is "multisine" or "via" (rests of `dwell` s between moves); `start` is "moving" or
-        "rest" (0.3 s at rest in the log before the motion). `first` chooses other motions of the
-        same machine.
-        """
-        _one_of("kind", kind, ("multisine", "via"))
-        _one_of("start", start, ("moving", "rest"))
-        found = []
-        for k in range(first, first + count):
-            rng = np.random.default_rng([self.seed, 1, k])
-            if kind == "via":
-                path = motions.via_points(self.room, rng, seconds, dwell)
-            else:
-                fade = 0.5 if start == "rest" else 0.0
-                path = motions.multisine(self.room, rng, seconds, fade)
-            rest = 0.3 if start == "rest" else 0.0
-            clock = (k - first) * seconds
-            found.append(
-                self._run(
-                    path, seconds, rest, clock, count * seconds, rng, f"motion {k + 1}", temperature
-                )
-            )
+    def run_picks(self, seconds: float = 4.0, **options: Any) -> Run:
+        """As `record_picks`, with the truth beside the log."""
+        usual = {"kind": "picks", "start": "rest", "clock": 16.0, "span": 16.0}
+        (found,) = self.runs(1, seconds, **(usual | options))
         return found
 
-    def run_picks(
-        self,
-        seconds: float = 4.0,
-        *,
-        dwell: float = 0.1,
-        clock: float = 16.0,
-        span: float = 16.0,
-        temperature: bool = False,
-        first: int = 0,
-    ) -> Run:
-        """Pick-and-place cycles with rests, and the truth beside the log.
-
-        `clock` (s) is when it begins, `span` how long the logs before it took.
-        """
-        rng = np.random.default_rng([self.seed, 2, first])
-        path = motions.picks(self.room, rng, seconds, dwell)
-        return self._run(path, seconds, 0.0, clock, span, rng, "picks", temperature)
-
-    def _run(
-        self,
-        path: motions.Path,
-        seconds: float,
-        rest: float,
-        clock: float,
-        span: float,
-        rng: np.random.Generator,
-        name: str,
-        temperature: bool,
-    ) -> Run:
+    def _run(self, conditions: Conditions, index: int, seconds: float) -> Run:
+        kinds = ("multisine", "via", "picks")
+        chosen = conditions.first + index
+        rng = np.random.default_rng([self.seed, 1, kinds.index(conditions.kind), chosen])
         n, lead = round(seconds / TICK), round(LEAD / TICK)
-        t = (np.arange(-lead, n) - rest / TICK) * TICK
-        at = np.maximum(t, 0.0) if rest else t
-        reference, rate, forward = self._reference(path, at)
-        noise = ENCODER_NOISE * rng.standard_normal(reference.shape)
-        drives = [copied(drive) for drive in self.drives]
-        warm_time = self.numbers.get("drift_time", 1.0) * span
+        path = self._path(conditions, seconds, rng)
+        reference, rate, forward = self._reference(path, np.arange(-lead, n) * TICK)
+        if not conditions.feedforward:
+            forward = np.zeros_like(forward)
+        drives = self._warming(conditions)
         for drive in drives:
-            drive.warm_time = warm_time
-            drive.warm_mean = warm_time / span * (1 - np.exp(-span / warm_time))
+            drive.ki *= conditions.integral
         loop = run(
             self.bodies,
             drives,
             reference,
             rate,
             forward,
-            noise,
+            ENCODER_NOISE * rng.standard_normal(reference.shape),
             tick=TICK,
+            # bristles need smaller steps: their rate is |v| over the angle by which they bend
             substeps=16 if any(drive.bristle > 0 for drive in drives) else 8,
-            clock=clock - LEAD,
+            clock=conditions.clock - LEAD,
         )
         loop = Loop(*(rows[lead:] for rows in loop))
-        clocks = clock + np.arange(n) * TICK
+        t = conditions.clock + np.arange(n) * TICK
         tau = loop.reported + self.offset + self._torque_noise(rng, n)
         warmth = None
-        if temperature:
-            warmth = 25.0 + 20.0 * (1 - np.exp(-clocks / warm_time)) + 0.1 * rng.standard_normal(n)
+        if conditions.temperature:
+            risen = 1 - np.exp(-t / drives[0].warm_time)
+            warmth = 25.0 + 20.0 * risen + 0.1 * rng.standard_normal(n)
+        name = f"{conditions.kind} {chosen + 1}"
         recording = Recording(
-            clocks, loop.read, tau, temperature=warmth, name=name, robot=self.robot.name
+            t, loop.read, tau, temperature=warmth, name=name, robot=self.robot.name
         )
-        return Run(recording, loop)
+        return Run(recording, loop, reference[lead:])
+
+    def _path(
+        self, conditions: Conditions, seconds: float, rng: np.random.Generator
+    ) -> motions.Path:
+        """The platform's path on the log's own time."""
+        rest = conditions.start == "rest"
+        if conditions.kind == "multisine":
+            path = motions.multisine(self.room, rng, seconds, 0.5 if rest else 0.0)
+            early = 0.0
+        else:
+            make = motions.via_points if conditions.kind == "via" else motions.picks
+            path = make(self.room, rng, seconds + 1.0, conditions.dwell)
+            early = float(rng.uniform(LEAD + 0.1, LEAD + 0.4))
+        if rest:
+            return lambda t: path(np.maximum(t - 0.3, 0.0))
+        return lambda t: path(t + early)
+
+    def _warming(self, conditions: Conditions) -> list[Drive]:
+        """The drives, with the range of their warming set about its mean over the span."""
+        assert conditions.span is not None
+        drives = [copied(drive) for drive in self.drives]
+        time = self.numbers.get("drift_time", 0.4) * conditions.span
+        for drive in drives:
+            drive.warm_time = time
+            drive.warm_mean = time / conditions.span * (1 - np.exp(-conditions.span / time))
+        return drives
 
     def _reference(self, path: motions.Path, t: Array) -> tuple[Array, Array, Array]:
         """Angles, rates and feedforward torque at the ticks, by the robot file's kinematics."""
@@ -494,9 +239,10 @@ def make_machine(
     A strength of None is drawn from the seed, 0.5 to 1.5. Masses differ from the robot file by a
     few percent, and rotors and friction are drawn where the file has none.
     """
-    names = ALL if cause == "all" else tuple(cause.split("+"))
-    for name in names:
+    names: list[str] = []
+    for name in cause.split("+"):
         _one_of("cause", name, CAUSES)
+        names += ALL if name == "all" else [name]
     rng = np.random.default_rng([seed, 0, zlib.crc32(cause.encode())])
     if strength is None:
         strength = float(rng.uniform(0.5, 1.5))
@@ -666,39 +412,37 @@ def true_parameters(
     m_x = sum m s (1 - s), and so on. Friction that slips in springs counts as Coulomb friction.
     """
     b = bodies
-    cols: dict[str, Array] = {
-        name: np.array(getattr(b, name)[:])
-        for name, kind in b._fields_
-        if kind is not type(b).gravity and hasattr(getattr(b, name), "__len__")
-    }
-    f, k = cols["rod_com"] / cols["rod"], cols["rod_inertia"] / cols["rod"] ** 2
-    m, l1 = 2 * cols["rod_mass"], cols["arm"]
-    at_elbow, shared, at_platform = (
-        m * (1 - f) ** 2 + 2 * k,
-        m * f * (1 - f) - 2 * k,
-        m * f**2 + 2 * k,
+    l1, l2, a, off, m_arm, I_arm, m_elbow, m_rod, c_rod, I_rod = (
+        np.array(getattr(b, name)[:])
+        for name in (
+            *("arm", "rod", "arm_com", "arm_offset", "arm_mass", "arm_inertia"),
+            *("elbow_mass", "rod_mass", "rod_com", "rod_inertia"),
+        )
     )
     rotor = np.array([drive.rotor for drive in drives])
-    away = cols["arm_com"] ** 2 + cols["arm_offset"] ** 2
+    # each of the two rods is two particles of half its mass at the shares s of its length
+    spread = np.sqrt(I_rod / m_rod)
+    s = np.array([(c_rod - spread) / l2, (c_rod + spread) / l2])
+    elbow, shared, platform, first = (
+        np.sum(m_rod * part, axis=0) for part in ((1 - s) ** 2, s * (1 - s), s**2, 1 - s)
+    )
     limbs = {
         "m_x": shared,
-        "A": cols["arm_inertia"]
-        + cols["arm_mass"] * away
-        + (cols["elbow_mass"] + at_elbow) * l1**2
-        + rotor[:LIMBS],
-        "G": cols["arm_mass"] * cols["arm_com"] + (cols["elbow_mass"] + m * (1 - f)) * l1,
-        "G_s": cols["arm_mass"] * cols["arm_offset"],
+        "A": I_arm + m_arm * (a**2 + off**2) + (m_elbow + elbow) * l1**2 + rotor[:LIMBS],
+        "G": m_arm * a + (m_elbow + first) * l1,
+        "G_s": m_arm * off,
     }
-    mass = b.platform_mass + b.payload_mass + float(at_platform.sum())
+    mass = b.platform_mass + b.payload_mass + float(platform.sum())
     truth = {"M_P": mass} | {name: float(values.mean()) for name, values in limbs.items()}
     if not np.any(limbs["G_s"]):
         del truth["G_s"]
     if b.spindle:
         truth |= _spindle_parameters(b, float(rotor[3]))
         truth["M_P"] += b.lower_mass + b.effector_mass
-    for i, drive in enumerate(drives):
-        truth[f"Fv{i + 1}"] = drive.viscous
-        truth[f"Fc{i + 1}"] = drive.coulomb + sum(drive.slip_torque)
+    truth |= {f"Fv{i + 1}": drive.viscous for i, drive in enumerate(drives)}
+    truth |= {
+        f"Fc{i + 1}": drive.coulomb + sum(drive.slip_torque) for i, drive in enumerate(drives)
+    }
     if b.slide_viscous or b.slide_coulomb:
         truth |= {"prismatic.Fv": b.slide_viscous, "prismatic.Fc": b.slide_coulomb}
     return truth, limbs

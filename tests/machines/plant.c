@@ -56,7 +56,7 @@ typedef struct {
     double torque_constant;       /* true over assumed */
     double current_time;          /* s, first order */
     double eccentricity, eccentricity_phase, encoder_ratio; /* turns of the disc per turn */
-    double delay; /* s, by which the position is read late */
+    double angle_delay, torque_delay; /* s, by which each is read late */
     double step;  /* rad, of the encoder */
     double kp, ki, kd, rate_filter; /* controller; the filter in s */
     double limit;                   /* N m */
@@ -650,24 +650,52 @@ static double read_angle(const Drive *d, double x, double noise)
     return d->step > 0 ? d->step * nearbyint(x / d->step) : x;
 }
 
+/* Integral from the start of tick j to a time in it of target + (current - target) exp(-t/T). */
+static double impulse(double current, double target, double T, double t)
+{
+    return target * t + (current - target) * T * (1 - exp(-t / T));
+}
+
+/* What the drives report: the mean of the current over one tick about the sample, late or not. */
+static void report(const Drive *drives, int axes, long n, double tick, const double *current,
+                   const double *target, double *reported)
+{
+    for (int i = 0; i < axes; i++)
+        for (long s = 0; s < n; s++) {
+            double T = drives[i].current_time, sum = 0;
+            double from = (s - 0.5) * tick - drives[i].torque_delay, to = from + tick;
+            from = from > 0 ? from : 0;
+            to = to > tick / 2 ? to : tick / 2;
+            to = to < n * tick ? to : n * tick;
+            for (long j = (long)(from / tick); j < n && j * tick < to; j++) {
+                double a = from - j * tick, b = to - j * tick, c = current[j * axes + i];
+                double u = target[j * axes + i];
+                a = a > 0 ? a : 0;
+                b = b < tick ? b : tick;
+                if (b > a) sum += impulse(c, u, T, b) - impulse(c, u, T, a);
+            }
+            reported[s * axes + i] = sum / (to - from);
+        }
+}
+
 /* The closed loop over n samples of `tick` seconds, `substeps` steps each, from rest or motion.
 
    In, (n, axes): reference angle and rate, feedforward torque, noise of the encoder.
-   Out, (n, axes): the angle read, the torque reported without noise (mean over one tick about the
+   Out, (n, axes): current (in N m) at the start of each tick and its target, the angle read, the torque reported without noise (mean over one tick about the
    sample, in the unit of the assumed torque constant), then the truth at the samples: angle, rate,
    acceleration of the arms, motor torque, torque through the gear, angle and friction state of the
    rotor; (n, 3): platform. Returns 0, or the number of the sample at which the machine broke. */
 long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, int substeps,
                double clock, const double *ref, const double *ref_rate, const double *forward,
-               const double *noise, double *read, double *reported, double *q, double *qd,
-               double *qdd, double *torque, double *gear, double *rotor, double *stuck,
-               double *platform)
+               const double *noise, double *current, double *target, double *read,
+               double *reported, double *q, double *qd, double *qdd, double *torque, double *gear,
+               double *rotor, double *stuck, double *platform)
 {
     Machine k;
     State y;
     static _Thread_local Past ring[HISTORY];
     long count = 0;
-    double integral[AXES] = {0}, last[AXES] = {0}, rate[AXES] = {0}, half[AXES] = {0};
+    double integral[AXES] = {0}, last[AXES] = {0}, rate[AXES] = {0};
     prepare(&k, bodies, drives);
     int axes = k.n;
     memset(&y, 0, sizeof y);
@@ -692,7 +720,8 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
         }
         for (int i = 0; i < axes; i++) {
             const Drive *d = &drives[i];
-            double x = d->delay > 0 ? past_angle(ring, count, i, t - d->delay) : now->x[i];
+            double late = d->angle_delay;
+            double x = late > 0 ? past_angle(ring, count, i, t - late) : now->x[i];
             double at = read_angle(d, x, noise[s * axes + i]), error, u;
             if (s > 0) {
                 double blend = tick / (tick + d->rate_filter);
@@ -705,13 +734,9 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
             u = forward[s * axes + i] + d->kp * error + d->kd * (ref_rate[s * axes + i] - rate[i]) +
                 integral[i];
             k.target[i] = clip(u, d->limit);
-            /* mean of target + (torque - target) exp(-t/T) over the two halves of a tick */
-            double T = d->current_time, e = exp(-tick / 2 / T), gap = k.torque[i] - k.target[i];
-            double early = k.target[i] + gap * T * (1 - e) / (tick / 2);
-            double late = k.target[i] + gap * T * e * (1 - e) / (tick / 2);
-            reported[s * axes + i] = s > 0 ? (half[i] + early) / 2 : early;
-            half[i] = late;
             read[s * axes + i] = at;
+            current[s * axes + i] = k.torque[i];
+            target[s * axes + i] = k.target[i];
             if (d->warm_range != 0)
                 k.warm[i] = 1 + d->warm_range * (exp(-(clock + t) / d->warm_time) - d->warm_mean);
         }
@@ -744,6 +769,7 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
             }
         }
     }
+    report(drives, axes, n, tick, current, target, reported);
     return 0;
 }
 

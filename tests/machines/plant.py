@@ -55,8 +55,8 @@ class Drive(ctypes.Structure):
         "thinning thinning_rate warm_range warm_time warm_mean bristle bristle_damping "
         "slip_stiffness:4 slip_torque:4 ripple:2 ripple_order:2 ripple_phase:2 "
         "loss_load loss_motor stiffness damping hardening creep_stiffness creep_time "
-        "torque_constant current_time eccentricity eccentricity_phase encoder_ratio delay step "
-        "kp ki kd rate_filter limit"
+        "torque_constant current_time eccentricity eccentricity_phase encoder_ratio "
+        "angle_delay torque_delay step kp ki kd rate_filter limit"
     )
 
 
@@ -87,7 +87,7 @@ def compiler() -> str | None:
 
 @cache
 def library() -> ctypes.CDLL:
-    """The compiled plant; built once per version of its source into a folder of the system's tmp."""
+    """The compiled plant; built once per version of its source, into the system's tmp folder."""
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
     owner = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"deltadyn-machines-{owner}"
@@ -113,12 +113,15 @@ def library() -> ctypes.CDLL:
 class Loop(NamedTuple):
     """What a closed loop leaves at each tick, (N, dof) unless said.
 
-    `read` is the encoder's angle, `reported` the torque without noise and in the unit of the
-    assumed torque constant: its mean over one tick about the sample. The rest is the truth at that
-    instant: arm angle, rate and acceleration, motor torque, torque through the gear, rotor angle at
-    the output side, whether the axis sticks, platform (N, 3).
+    `current` (in N m) and its `target` hold at the start of the tick; `read` is the encoder's
+    angle, `reported` the torque without noise and in the unit of the assumed torque constant: its
+    mean over one tick about the sample. The rest is the truth at that instant: arm angle, rate and
+    acceleration, motor torque, torque through the gear, rotor angle at the output side, whether
+    the axis sticks, platform (N, 3).
     """
 
+    current: Array
+    target: Array
     read: Array
     reported: Array
     q: Array
@@ -155,7 +158,7 @@ def run(
     for x in inputs:
         if x.shape != (n, dof):
             raise ValueError(f"shape {x.shape}; allowed is {(n, dof)}")
-    outputs = [np.empty((n, dof)) for _ in range(9)] + [np.empty((n, 3))]
+    outputs = [np.empty((n, dof)) for _ in range(11)] + [np.empty((n, 3))]
     broken = library().plant_run(
         ctypes.byref(bodies),
         (Drive * dof)(*drives),
