@@ -180,7 +180,7 @@ def _constants(draft: Draft) -> None:
 
 
 def _delay(draft: Draft) -> None:
-    """The torque is read later than the angle, or the angle later than the torque."""
+    """The torque is logged later than the angle, or the angle later than the torque."""
     late = 1e-3 * draft.strength
     angle = bool(draft.rng.integers(2))
     for drive in draft.drives:
@@ -286,4 +286,5 @@ def _contrast(rng: np.random.Generator, n: int) -> Array:
     """Numbers of sum 0 and RMS 1."""
     x = rng.standard_normal(n)
     x -= x.mean()
-    return x / np.sqrt(np.mean(x**2))
+    scaled: Array = x / np.sqrt(np.mean(x**2))
+    return scaled

@@ -146,7 +146,7 @@ class Machine:
         rng = np.random.default_rng([self.seed, 1, kinds.index(conditions.kind), chosen])
         n, lead = round(seconds / TICK), round(LEAD / TICK)
         path = self._path(conditions, seconds, rng)
-        reference, rate, forward = self._reference(path, np.arange(-lead, n) * TICK)
+        reference, rate, forward = self._reference(path, np.arange(-lead, n, dtype=float) * TICK)
         if not conditions.feedforward:
             forward = np.zeros_like(forward)
         drives = self._warming(conditions)
@@ -165,7 +165,7 @@ class Machine:
             clock=conditions.clock - LEAD,
         )
         loop = Loop(*(rows[lead:] for rows in loop))
-        t = conditions.clock + np.arange(n) * TICK
+        t = conditions.clock + np.arange(n, dtype=float) * TICK
         tau = loop.reported + self.offset + self._torque_noise(rng, n)
         warmth = None
         if conditions.temperature:
@@ -336,7 +336,7 @@ def room_of(robot: Any) -> motions.Room:
 
 def _built(nominal: Bodies, rng: np.random.Generator) -> Bodies:
     """The machine as built: equal limbs, but masses a few percent from the file."""
-    b = copied(nominal)
+    b: Bodies = copied(nominal)
     arm, rod, platform, turning = rng.uniform(0.95, 1.05, 4)
     for i in range(LIMBS):
         b.arm_mass[i], b.arm_inertia[i] = arm * b.arm_mass[i], arm * b.arm_inertia[i]

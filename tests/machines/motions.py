@@ -47,7 +47,8 @@ def multisine(room: Room, rng: np.random.Generator, seconds: float, fade: float)
 
     def waves_at(t: Array, order: int) -> Array:
         angle = rate * t[:, None, None] + phase + order * np.pi / 2
-        return np.sum(weight * rate**order * np.sin(angle), axis=2)
+        summed: Array = np.sum(weight * rate**order * np.sin(angle), axis=2)
+        return summed
 
     t = np.arange(0.0, seconds, 2e-3)
     x, v, a = (waves_at(t, order) for order in range(3))

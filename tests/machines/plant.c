@@ -56,7 +56,7 @@ typedef struct {
     double torque_constant;       /* true over assumed */
     double current_time;          /* s, first order */
     double eccentricity, eccentricity_phase, encoder_ratio; /* turns of the disc per turn */
-    double angle_delay, torque_delay; /* s, by which each is read late */
+    double angle_delay, torque_delay; /* s, by which each is logged late */
     double step;  /* rad, of the encoder */
     double kp, ki, kd, rate_filter; /* controller; the filter in s */
     double limit;                   /* N m */
@@ -720,9 +720,7 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
         }
         for (int i = 0; i < axes; i++) {
             const Drive *d = &drives[i];
-            double late = d->angle_delay;
-            double x = late > 0 ? past_angle(ring, count, i, t - late) : now->x[i];
-            double at = read_angle(d, x, noise[s * axes + i]), error, u;
+            double at = read_angle(d, now->x[i], noise[s * axes + i]), error, u;
             if (s > 0) {
                 double blend = tick / (tick + d->rate_filter);
                 rate[i] += blend * ((at - last[i]) / tick - rate[i]);
@@ -734,6 +732,8 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
             u = forward[s * axes + i] + d->kp * error + d->kd * (ref_rate[s * axes + i] - rate[i]) +
                 integral[i];
             k.target[i] = clip(u, d->limit);
+            if (d->angle_delay > 0) /* on the way to the log; the drive's own loop sees it at once */
+                at = read_angle(d, past_angle(ring, count, i, t - d->angle_delay), noise[s * axes + i]);
             read[s * axes + i] = at;
             current[s * axes + i] = k.torque[i];
             target[s * axes + i] = k.target[i];

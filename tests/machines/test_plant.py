@@ -33,6 +33,7 @@ def _largest(a: Array, b: Array) -> float:
 
 def _motion(robot: dd.Robot, n: int = 100) -> dd.Motion:
     rng, space = np.random.default_rng(1), robot.limits.workspace
+    assert space is not None
     radius, angle = 0.8 * space.radius * np.sqrt(rng.random(n)), rng.uniform(0, 2 * np.pi, n)
     z = rng.uniform(space.z_min, space.z_max, n)
     p = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])
