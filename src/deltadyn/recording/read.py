@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError
+from deltadyn.motion.arguments import check_count
 from deltadyn.options import merged
 from deltadyn.recording.columns import (
     RATED,
@@ -69,8 +70,7 @@ def iter_recording(
     The columns are checked at once, the rows while they are read. A piece knows its first row; in
     text files its checksum is empty, since the file was not read to its end.
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InputError("rows", rows, "a whole number of at least 1")
+    check_count("rows", rows, 1)
     return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.motion.arguments import check_count
 from deltadyn.recording.checks.findings import GAP, KINDS, Findings, ranges_where, rows_text
 from deltadyn.recording.recording import Recording, channel_name
 
@@ -43,8 +44,7 @@ def repair(
                 f"{', '.join(repr(name) for name in REPAIRS)}; others are corrected by reading the "
                 "file again with another column map, or by cutting rows out",
             )
-    if isinstance(most_missing, bool) or not isinstance(most_missing, int) or most_missing < 1:
-        raise InputError("most_missing", most_missing, "a whole number of at least 1")
+    check_count("most_missing", most_missing, 1)
     present = set(findings.kinds)
     for kind in REPAIRS:
         if kind in chosen and kind in present:
