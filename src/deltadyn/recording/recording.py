@@ -18,11 +18,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError, extra_module
 from deltadyn.files import replacing
 
-#: Channels with one column per axis, and those with one column.
-AXIS_CHANNELS = ("q", "tau", "current", "q_command", "qd", "qdd", "tau_command", "p")
-SINGLE_CHANNELS = ("t", "temperature")
-CHANNELS = ("t", *AXIS_CHANNELS, "temperature")
-
+#: The channels and their units; but for time and temperature each axis has a column.
 UNITS = {
     "t": "s",
     "q": "rad",
@@ -35,6 +31,8 @@ UNITS = {
     "p": "m",
     "temperature": "degC",
 }
+SINGLE_CHANNELS = ("t", "temperature")
+AXIS_CHANNELS = tuple(name for name in UNITS if name not in SINGLE_CHANNELS)
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ class Recording:
         q = _channel("q", self.q)
         if q.ndim != 2 or q.shape[1] not in (3, 4):
             raise InputError("shape of q", q.shape, "(N, 3) or (N, 4)")
-        for name in CHANNELS:
+        for name in UNITS:
             value = getattr(self, name)
             if value is None:
                 continue
@@ -178,8 +176,16 @@ class Recording:
 
     def channels(self) -> dict[str, FloatArray]:
         """The arrays that the recording has, by name."""
-        values = {name: getattr(self, name) for name in CHANNELS}
+        values = {name: getattr(self, name) for name in UNITS}
         return {name: value for name, value in values.items() if value is not None}
+
+    def columns(self) -> Iterator[tuple[str, int | None, FloatArray]]:
+        """Every column: its channel, its axis (None where the channel has one), its values."""
+        for name, array in self.channels().items():
+            if array.ndim == 1:
+                yield name, None, array
+            else:
+                yield from ((name, axis, array[:, axis]) for axis in range(self.dof))
 
     def replace(self, **changes: Any) -> Self:
         """The same recording with other fields."""
@@ -220,11 +226,8 @@ class Recording:
             + ("(not given)" if self.payload is None else f"{self.payload:g} kg"),
             f"{'channel':<16}{'unit':<9}{'lowest':>12}{'highest':>12}{'not finite':>12}",
         ]
-        for name, array in self.channels().items():
-            columns = array[:, None] if array.ndim == 1 else array
-            for axis in range(columns.shape[1]):
-                label = channel_name(name, None if array.ndim == 1 else axis)
-                lines.append(_range_line(label, unit_of(name, axis), columns[:, axis]))
+        for name, axis, values in self.columns():
+            lines.append(_range_line(channel_name(name, axis), unit_of(name, axis), values))
         return "\n".join(lines) + "\n" + self.provenance.text()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -391,13 +394,11 @@ class _Column(NamedTuple):
 
 def _columns(recording: Recording) -> Iterator[_Column]:
     """Every column of a recording, t_s first: t_s, q1_rad, tau1_Nm, ..."""
-    for name, array in recording.channels().items():
-        for axis in [None] if array.ndim == 1 else range(array.shape[1]):
-            unit = unit_of(name, axis).replace(" ", "")
-            label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
-            suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
-            values = array if axis is None else array[:, axis]
-            yield _Column(f"{label}_{suffix}", unit, values)
+    for name, axis, values in recording.columns():
+        unit = unit_of(name, axis).replace(" ", "")
+        label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
+        suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
+        yield _Column(f"{label}_{suffix}", unit, values)
 
 
 def _labels(recording: Recording) -> dict[str, str]:

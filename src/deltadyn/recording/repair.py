@@ -87,20 +87,18 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
     changes: dict[str, Any] = {}
     provenance = recording.provenance
     rows = np.arange(len(recording), dtype=np.float64)
-    for name, array in recording.channels().items():
-        columns = array.reshape(len(recording), -1).copy()
-        for axis in range(columns.shape[1]):
-            column = columns[:, axis]
-            bad = _short(~np.isfinite(column), most)
-            if not bad.any():
-                continue
-            known = np.isfinite(column)
-            column[bad] = np.interp(rows[bad], rows[known], column[known])
-            provenance = provenance.with_repair(
-                f"{channel_name(name, None if array.ndim == 1 else axis)} interpolated at "
-                f"{int(bad.sum())} samples: {rows_text(ranges_where(bad))}"
-            )
-            changes[name] = columns.reshape(array.shape)
+    for name, axis, column in recording.columns():
+        known = np.isfinite(column)
+        bad = _short(~known, most)
+        if not bad.any():
+            continue
+        filled = changes.setdefault(name, getattr(recording, name).copy())
+        at = bad if axis is None else (bad, axis)
+        filled[at] = np.interp(rows[bad], rows[known], column[known])
+        provenance = provenance.with_repair(
+            f"{channel_name(name, axis)} interpolated at {int(bad.sum())} samples: "
+            f"{rows_text(ranges_where(bad))}"
+        )
     return recording.replace(provenance=provenance, **changes)
 
 
