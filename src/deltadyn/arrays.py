@@ -17,7 +17,7 @@ Unreachable = Literal["raise", "nan"]
 #: One coordinate of many samples (N,), a float, or any object with arithmetic and a namespace.
 Component = Any
 
-SHOWN = 12  # numbers of an array in a message
+SHOWN = 12  # rows of a list, or numbers of an array, in a message
 CHUNK = 2048  # samples: some 40 temporaries of 16 KiB stay in the second-level cache
 
 
@@ -131,6 +131,6 @@ def as_float(value: npt.ArrayLike, quantity: str) -> FloatArray:
             raise TypeError(given.dtype)
         return given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        long = isinstance(value, np.ndarray) and value.size > SHOWN
-        shown = type(value).__name__ if long else value
+        rows = len(value) if isinstance(value, list | tuple) else getattr(value, "size", 1)
+        shown = type(value).__name__ if rows > SHOWN else value
         raise InputError(quantity, shown, "an array of real numbers") from error

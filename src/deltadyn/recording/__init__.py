@@ -20,8 +20,7 @@ from deltadyn.recording.rates.differentiate import (
     differentiate,
     fit_fourier,
 )
-from deltadyn.recording.read import iter_recording, read_recording
-from deltadyn.recording.readers.reader import ReadOptions
+from deltadyn.recording.read import ReadOptions, iter_recording, read_recording
 from deltadyn.recording.recording import (
     ColumnUse,
     Provenance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -12,25 +13,81 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError
+from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
 from deltadyn.motion.arguments import check_count
 from deltadyn.options import merged
 from deltadyn.recording.columns import (
     RATED,
+    SIDES,
     Assignment,
     Column,
+    ColumnMap,
     assign,
     read_column_map,
     units_of,
 )
-from deltadyn.recording.readers import open_table
-from deltadyn.recording.readers.reader import CONVENTIONS as CONVENTIONS
-from deltadyn.recording.readers.reader import Growing, ReadOptions, Table
+from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
 
 CHUNK_ROWS = 200_000
+CONVENTIONS = ("controller", "deltadyn")
+BAD_ROWS = ("raise", "skip")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions:
+    """How `read_recording` reads a file; every field may be left out."""
+
+    #: Name of a column in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset,
+    #: side, torque_constant}, as a dictionary or the path of a YAML file; None leaves one out.
+    columns: ColumnMap | None = None
+    #: "csv", "twincat", "matlab", "parquet", "ros" or "tdms"; left out, the content says it.
+    format: str | None = None
+    #: Of the recording; left out, the file's own name.
+    name: str | None = None
+    #: kg that were carried, where the file does not say it.
+    payload: float | None = None
+    #: N m/A at the motor side, one for all axes or one each, for files with currents alone.
+    torque_constant: npt.ArrayLike | None = None
+    #: N m, one for all axes or one each, for torques in percent.
+    rated_torque: npt.ArrayLike | None = None
+    #: "output", or "motor": torques are multiplied by the gear ratio.
+    torque_side: str = "output"
+    #: Of angles and torques: "controller" or "deltadyn"; left out, what the file says, else
+    #: "controller".
+    convention: str | None = None
+    #: s between rows, for a file without a time column.
+    sample_time: float | None = None
+    #: Between the cells of a text file; "" means blanks. Left out, it is found.
+    separator: str | None = None
+    #: "." or "," in a text file; left out, it is found.
+    decimal: str | None = None
+    #: Of a ROS bag with several topics of joint states.
+    topic: str | None = None
+    #: Whether channels of other clocks are interpolated at the times of q1.
+    interpolate: bool = False
+    #: "raise", or "skip": rows that cannot be read are left out and listed.
+    bad_rows: str = "raise"
+
+    def __post_init__(self) -> None:
+        if self.torque_side not in SIDES:
+            raise UnknownNameError("torque_side", self.torque_side, SIDES)
+        if self.convention is not None and self.convention not in CONVENTIONS:
+            raise UnknownNameError("convention", self.convention, CONVENTIONS)
+        if self.bad_rows not in BAD_ROWS:
+            raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            raise UnknownNameError("decimal", self.decimal, DECIMALS)
+        if self.sample_time is not None and not self.sample_time > 0:
+            raise InputError("sample_time", self.sample_time, "above 0 s")
+
+    @property
+    def skip(self) -> bool:
+        """Whether rows that cannot be read are left out."""
+        return self.bad_rows == "skip"
 
 
 def read_recording(
@@ -237,6 +294,38 @@ def _robot_note(table: Table, robot: Robot | None) -> list[str]:
     if robot is None or label is None or label == robot.name:
         return []
     return [f"the file names the robot {label!r}; it was read as {robot.name!r}"]
+
+
+class Growing:
+    """Channels that grow piece by piece, in arrays that are large enough from the start.
+
+    The room is estimated from the share of the file that was read. What is not written to needs
+    no memory, so the peak is hardly more than the arrays themselves.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._room = 0
+        self._arrays: dict[str, FloatArray] = {}
+
+    def add(self, channels: Mapping[str, FloatArray], progress: float) -> None:
+        """Append one piece of every channel."""
+        stop = self.count + len(channels["t"])
+        if stop > self._room:
+            estimate = math.ceil(1.25 * stop / min(max(progress, 1e-4), 1.0))
+            self._room = max(estimate, self._room * 3 // 2)
+            for name, piece in channels.items():
+                grown = np.empty((self._room, *piece.shape[1:]))
+                if self.count:
+                    grown[: self.count] = self._arrays[name][: self.count]
+                self._arrays[name] = grown
+        for name, piece in channels.items():
+            self._arrays[name][self.count : stop] = piece
+        self.count = stop
+
+    def channels(self) -> dict[str, FloatArray]:
+        """All that was appended."""
+        return {name: array[: self.count] for name, array in self._arrays.items()}
 
 
 # One clock.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import pairwise
 from os import PathLike, fspath
@@ -14,9 +14,10 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, as_float
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError, extra_module
 from deltadyn.files import replacing
+from deltadyn.motion.arguments import is_real
 
 #: The channels and their units; but for time and temperature each axis has a column.
 UNITS = {
@@ -144,8 +145,8 @@ class Recording:
             if array.shape != wanted:
                 raise InputError(f"shape of {name}", array.shape, f"{wanted}, as t and q have")
             object.__setattr__(self, name, array)
-        if self.payload is not None:
-            _check_payload(self.payload)
+        if self.payload is not None and not (is_real(self.payload) and self.payload >= 0):
+            raise InputError("payload", self.payload, "a mass of at least 0 kg")
         if not isinstance(self.name, str):
             raise InputError("name", self.name, "a text")
 
@@ -264,11 +265,10 @@ def _check_successor(first: Recording, before: Recording, after: Recording, numb
     have, want = sorted(after.channels()), sorted(first.channels())
     if have != want:
         raise InputError("channels", have, f"{want}, as the first has", where=where)
-    for item in fields(Recording):
-        if item.name in ("robot", "payload"):
-            mine, theirs = getattr(after, item.name), getattr(first, item.name)
-            if mine != theirs:
-                raise InputError(item.name, mine, f"{theirs!r}, as the first has", where=where)
+    for name in ("payload", "robot"):
+        mine, theirs = getattr(after, name), getattr(first, name)
+        if mine != theirs:
+            raise InputError(name, mine, f"{theirs!r}, as the first has", where=where)
     if len(before) and len(after) and not after.t[0] > before.t[-1]:
         raise InputError(
             "t",
@@ -293,20 +293,11 @@ def unit_of(quantity: str, axis: int | None) -> str:
     return "rad" if quantity == "p" and axis == 3 else UNITS[quantity]
 
 
-def _channel(name: str, value: object) -> FloatArray:
+def _channel(name: str, value: npt.ArrayLike) -> FloatArray:
     """A view of the values that cannot be written to."""
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu":
-        raise InputError(name, type(value).__name__, "an array of real numbers")
-    array = given.astype(np.float64, copy=False).view()
+    array = as_float(value, name).view()
     array.flags.writeable = False
     return array
-
-
-def _check_payload(payload: object) -> None:
-    number = isinstance(payload, int | float | np.integer | np.floating)
-    if isinstance(payload, bool) or not number or not 0 <= payload < math.inf:  # type: ignore[operator]
-        raise InputError("payload", payload, "a mass of at least 0 kg")
 
 
 def _range_line(label: str, unit: str, values: FloatArray) -> str:

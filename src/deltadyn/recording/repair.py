@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.motion.arguments import check_count
-from deltadyn.recording.checks.findings import GAP, KINDS, Findings, ranges_where, rows_text
+from deltadyn.recording.checks.findings import (
+    GAP,
+    KINDS,
+    Findings,
+    ranges_where,
+    rows_text,
+    short_runs,
+)
 from deltadyn.recording.recording import Recording, channel_name
 
 MOST_MISSING = 5  # samples in a row that may be interpolated
@@ -89,7 +96,7 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
     rows = np.arange(len(recording), dtype=np.float64)
     for name, axis, column in recording.columns():
         known = np.isfinite(column)
-        bad = _short(~known, most)
+        bad = short_runs(~known, most)
         if not bad.any():
             continue
         filled = changes.setdefault(name, getattr(recording, name).copy())
@@ -100,15 +107,6 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
             f"{rows_text(ranges_where(bad))}"
         )
     return recording.replace(provenance=provenance, **changes)
-
-
-def _short(bad: BoolArray, most: int) -> BoolArray:
-    """The runs of at most `most` samples that have neighbours on both sides."""
-    out = np.zeros_like(bad)
-    for start, stop in ranges_where(bad):
-        if stop - start <= most and start > 0 and stop < len(bad):
-            out[start:stop] = True
-    return out
 
 
 def _without_gaps(recording: Recording, findings: Findings, most: int) -> Recording:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import BoolArray, FloatArray, as_float
+from deltadyn.arrays import FloatArray, as_float
 from deltadyn.errors import InputError
 from deltadyn.motion.arguments import is_real
-from deltadyn.recording.checks.findings import ranges_where
+from deltadyn.recording.checks.findings import ranges_where, short_runs
 from deltadyn.recording.rates.differentiate import differentiate
 from deltadyn.recording.rates.sampling import Samples, Times, samples
 
@@ -103,7 +103,8 @@ def find_moves(
         rates, noise = given.x, np.zeros(signal.channels)
     speed = np.abs(rates)
     limit, source = _threshold(speed, noise, threshold)
-    moving = _closed(np.any(speed > limit, axis=1), round(min_rest / signal.dt))
+    moving = np.any(speed > limit, axis=1)
+    moving |= short_runs(~moving, round(min_rest / signal.dt))
     runs = [slice(int(start), int(stop)) for start, stop in ranges_where(moving)]
     reach = np.maximum(limit, MOVE * speed.max(axis=0))
     real = [rows for rows in runs if np.any(speed[rows] > reach)]
@@ -123,15 +124,6 @@ def _threshold(
     if value.shape not in ((), (channels,)) or not np.all(value > 0):
         raise InputError("threshold", given, f"one number above 0 or ({channels},), in units of xd")
     return np.broadcast_to(value, (channels,)).copy(), "as given"
-
-
-def _closed(moving: BoolArray, gap: int) -> BoolArray:
-    """The same with rests of up to `gap` samples between two moves filled in."""
-    filled = moving.copy()
-    for start, stop in ranges_where(~moving):
-        if start > 0 and stop < len(moving) and stop - start <= gap:
-            filled[start:stop] = True
-    return filled
 
 
 def _move(signal: Samples, speed: FloatArray, rows: slice) -> Move:

@@ -185,6 +185,15 @@ def ranges_where(mask: BoolArray) -> npt.NDArray[np.intp]:
     return edges.reshape(-1, 2)
 
 
+def short_runs(mask: BoolArray, most: int) -> BoolArray:
+    """The runs of True of at most `most` samples that have neighbours on both sides."""
+    out = np.zeros_like(mask)
+    for start, stop in ranges_where(mask):
+        if stop - start <= most and start > 0 and stop < len(mask):
+            out[start:stop] = True
+    return out
+
+
 def finding(
     kind: str,
     channel: str | None,
@@ -289,8 +298,7 @@ def smooth_stretch(recording: Recording) -> Stretch | None:
         return None
     points = max(LEAST_POINTS, 2 * round(WINDOW / step / 2) + 1)
     pieces = [
-        _piece(recording, start, stop, step, points)
-        for start, stop in _chosen(recording, step, points)
+        _piece(recording, start, stop, step, points) for start, stop in _chosen(recording, points)
     ]
     if not pieces:
         return None
@@ -300,11 +308,16 @@ def smooth_stretch(recording: Recording) -> Stretch | None:
     return Stretch(row.astype(np.intp), q, qd, qdd, tau)
 
 
-def _chosen(recording: Recording, step: float, points: int) -> list[tuple[int, int]]:
-    """Pieces without gaps and missing values, evenly spread over the recording."""
+def steady_steps(recording: Recording) -> BoolArray:
+    """Which steps of time (N - 1,) are of the usual length: across a gap nothing is compared."""
     steps = np.diff(recording.t)
     with np.errstate(invalid="ignore"):
-        good = (steps > 0) & (steps <= GAP * step)
+        return np.asarray((steps > 0) & (steps <= GAP * recording.sample_time))
+
+
+def _chosen(recording: Recording, points: int) -> list[tuple[int, int]]:
+    """Pieces without gaps and missing values, evenly spread over the recording."""
+    good = steady_steps(recording)
     both = np.concatenate([recording.q, recording.tau], axis=1)
     finite = np.asarray(np.isfinite(both).all(axis=1))
     good &= finite[1:] & finite[:-1]

@@ -18,6 +18,7 @@ from deltadyn.recording.checks.findings import (
     Subject,
     finding,
     ranges_where,
+    steady_steps,
 )
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.robot import Robot
@@ -56,7 +57,7 @@ def check_time(subject: Subject) -> Iterator[Finding]:
         return
     yield from _rate(usual, wrong_unit)
     yield from _gaps(t, usual)
-    normal = steps[(steps > 0) & (steps <= GAP * usual)]
+    normal = steps[steady_steps(recording)]
     if normal.size > 2 and float(normal.std()) > JITTER * usual:
         spread = float(normal.std()) / usual
         text = f"The time step varies by {100 * spread:.3g} % (standard deviation) around "
@@ -123,7 +124,7 @@ def check_jumps(subject: Subject) -> Iterator[Finding]:
     recording, robot = subject.recording, subject.robot
     if len(recording) < 4:
         return
-    steady = _steady_steps(recording)
+    steady = steady_steps(recording)
     for axis in range(recording.dof):
         q = recording.q[:, axis]
         at = jumps(q, steady, _smallest_jump(robot, axis))
@@ -284,14 +285,6 @@ def _moved(others: FloatArray, run: tuple[int, int]) -> bool:
 def _saturated(channel: str, what: str, ranges: npt.NDArray[np.intp]) -> Finding:
     count = int((ranges[:, 1] - ranges[:, 0]).sum())
     return finding("saturated", channel, f"{count} samples are {what}", ranges)
-
-
-def _steady_steps(recording: Recording) -> BoolArray:
-    """Steps of the usual length: a jump across a gap is no fault of the encoder."""
-    steps = np.diff(recording.t)
-    usual = recording.sample_time
-    with np.errstate(invalid="ignore"):
-        return np.asarray((steps > 0) & (steps <= GAP * usual))
 
 
 def _samples(recording: Recording, duration: float) -> int:

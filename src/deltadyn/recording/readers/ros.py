@@ -12,17 +12,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    unreadable,
-)
+from deltadyn.recording.readers import Head, Reader, Table, damaged
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
+_ALLOWED = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
 _MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
@@ -33,12 +28,12 @@ def is_ros(head: Head) -> bool:
     return head.start.startswith(_MAGIC)
 
 
-def open_ros(head: Head, options: ReadOptions) -> Table:
+def open_ros(head: Head) -> Table:
     """The table of a bag's joint states, timed by their headers.
 
     Joints keep their names: "joint_1.position" is q1; others need a column map.
     """
-    messages = _Messages(head.path, options.topic)
+    messages = _Messages(head.path, head.options.topic)
     names, fields = messages.contents()
     columns = [Column("t", "s", 0, True)]
     for field in fields:
@@ -121,23 +116,20 @@ class _Messages:
             ]
             messages = reader.messages(connections=chosen)
             while True:
-                try:
-                    connection, stamp, raw = next(messages)
+                with damaged(self.path, _ALLOWED):
+                    found = next(messages, None)
+                    if found is None:
+                        return
+                    connection, stamp, raw = found
                     message = reader.deserialize(raw, connection.msgtype)
-                except StopIteration:
-                    return
-                except Exception as error:
-                    raise self._unreadable(error) from error
                 yield stamp, message
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
-        try:
+        with damaged(self.path, _ALLOWED):
             store = self._stores.get_typestore(self._stores.Stores.ROS2_HUMBLE)
             reader = self._highlevel.AnyReader([Path(self.path)], default_typestore=store)
             reader.open()
-        except Exception as error:  # rosbags and its parsers raise many kinds for a damaged file
-            raise self._unreadable(error) from error
         try:
             yield reader
         finally:
@@ -147,12 +139,8 @@ class _Messages:
         if text not in self.notes:
             self.notes.append(text)
 
-    def _unreadable(self, error: Exception) -> RecordingFileError:
-        return self._failure(unreadable(error))
-
     def _failure(self, problem: str) -> RecordingFileError:
-        allowed = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
-        return RecordingFileError.of_file(self.path, problem, allowed)
+        return RecordingFileError.of_file(self.path, problem, _ALLOWED)
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:
