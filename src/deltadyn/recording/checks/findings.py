@@ -56,8 +56,8 @@ KINDS = {
     ),
     "too short": (
         "warning",
-        f"Record at least {LEAST_SAMPLES} samples and {LEAST_DURATION:g} s; identification wants "
-        "some 10 s.",
+        f"Record at least {LEAST_SAMPLES} samples and {LEAST_DURATION:g} s; identification needs "
+        "about 10 s.",
     ),
     "encoder wrap": ("error", "repair(kinds=['encoder wrap']) undoes it."),
     "jump": (

@@ -38,7 +38,6 @@ EXPLAINED = 0.005  # share of the torques left unexplained that is no reason to 
 PLAINLY = 0.35  # of what is unexplained: another reading must be so much better
 UNIT_FACTOR = 5.0  # a torque that is so many times the model's is in another unit
 ANGLE_SLACK = math.radians(1.0)
-LIMIT_SLACK = 1.2
 POSE_ERROR = 0.005  # m
 
 _READINGS = (
@@ -286,7 +285,7 @@ ANGLE_STEP = 1e-3  # rad, of the differences
 LEAST_OFFSET = math.radians(1.0)  # smaller offsets are not told apart from an imperfect model
 LARGEST_OFFSET = math.radians(25.0)
 REMOVED = 0.5  # share of the squared residual that the offsets must remove
-RANK = 1e-10  # eigenvalues below this share of the largest are zero
+RANK = 1e-5  # singular values below this share of the largest are zero
 NOTICEABLE = 0.01  # residual without offsets, as a share of the torque
 
 
@@ -367,13 +366,9 @@ def _step(
 
 
 def _least_squares(a: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
-    """RMS residual and solution, by the normal equations: a hint needs no more digits."""
+    """RMS residual and solution."""
     scale = np.linalg.norm(a, axis=0)
     scale[scale == 0] = 1.0
-    scaled = a / scale
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    kept = values > RANK * values[-1]
-    basis = vectors[:, kept]
-    x = basis @ ((basis.T @ (scaled.T @ b)) / values[kept])
-    rest = b - scaled @ x
-    return math.sqrt(float(np.mean(rest**2))), x / scale
+    x = np.linalg.lstsq(a / scale, b, rcond=RANK)[0] / scale
+    rest = b - a @ x
+    return math.sqrt(float(np.mean(rest**2))), x

@@ -264,7 +264,7 @@ def _design(signal: Samples, seconds: float, count: int) -> FloatArray:
 
 
 def _most(signal: Samples, seconds: float) -> int:
-    """Harmonics that the samples tell apart: below half the sampling rate, fewer than samples."""
+    """Harmonics that the samples distinguish: below half the sampling rate, fewer than samples."""
     most = min(int(np.ceil(seconds / (2 * signal.dt))) - 1, (len(signal) - 3) // 2)
     if most < 1:
         raise InputError("period", seconds, f"above two samples, {2 * signal.dt:.4g} s")
@@ -320,7 +320,7 @@ def _fitted(signal: Samples, seconds: float, count: int) -> FourierFit:
     zero = np.zeros((1, signal.channels))
     status = f"{count} harmonics of {1 / seconds:.6g} Hz leave {listed(noise, '')}"
     if rank < A.shape[1]:
-        status += "; the samples do not tell all harmonics apart"
+        status += "; these samples do not distinguish all harmonics"
     return FourierFit(
         seconds,
         np.concatenate([coefficients[:1], coefficients[1::2]]),
@@ -360,7 +360,7 @@ class Derivatives:
 
     `bandwidth` (k,) in Hz is what passes; `noise` (k,) the standard deviation of the measurement
     noise in the unit of x; `std` (3, k) the standard deviation that it leaves in x, xd, xdd away
-    from the ends. Both are for white noise, and NaN where the method cannot tell.
+    from the ends. Both are for white noise, and NaN where the method does not know them.
     """
 
     t: FloatArray

@@ -185,7 +185,7 @@ class RateOptions:
     bandwidth: npt.ArrayLike | None = None  # Hz, for all channels or one each; None: from the data
     criterion: str | None = None  # by which the bandwidth is found
     period: float | None = None  # s; None: it is found
-    harmonics: int | None = None  # of a periodic motion; None: as many as the data tell
+    harmonics: int | None = None  # of a periodic motion; None: by an information criterion
 
 
 class Estimate(NamedTuple):

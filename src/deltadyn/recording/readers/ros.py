@@ -42,8 +42,7 @@ def open_ros(head: Head) -> Table:
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         return messages.blocks(names, fields, rows, used)
 
-    notes = messages.notes
-    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: tuple(notes))
+    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: messages.notes)
 
 
 class _Messages:
@@ -53,7 +52,7 @@ class _Messages:
         highlevel: Any = extra_module("rosbags.highlevel", _WHAT, "ros")
         stores: Any = extra_module("rosbags.typesys", _WHAT, "ros")
         self.path = path
-        self.notes: list[str] = []
+        self.notes: tuple[str, ...] = ()
         self._highlevel, self._stores = highlevel, stores
         self.topic = self._topic(topic)
 
@@ -77,7 +76,7 @@ class _Messages:
             time = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
             if time == 0:
                 time = stamp
-                self._note("messages without a stamp are timed by their arrival in the bag")
+                self.notes = ("messages without a stamp are timed by their arrival in the bag",)
             origin = time if origin is None else origin
             block[filled, 0] = (time - origin) / 1e9
             _fill(block[filled], message, place, fields)
@@ -134,10 +133,6 @@ class _Messages:
             yield reader
         finally:
             reader.close()
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
 
     def _failure(self, problem: str) -> RecordingFileError:
         return RecordingFileError.of_file(self.path, problem, _ALLOWED)
