@@ -102,7 +102,7 @@ def samples(t: Times, x: npt.ArrayLike | None, needed: int, name: str = "x") -> 
         if not _has_angles(t):
             raise InputError(name, None, f"an array beside t, or a Recording in place of t, {name}")
         return samples(t.t, t.q, needed, "q")
-    time = as_float(t, "t")
+    time = as_float(t, "t")  # type: ignore[arg-type]  # a recording beside x is refused
     if time.ndim != 1:
         raise InputError("shape of t", time.shape, "(N,)")
     signal = as_float(x, name)

@@ -26,7 +26,9 @@ def open_matlab(head: Head) -> Table:
     """The table of a MATLAB file."""
     path, hdf5 = head.path, head.start.startswith(_VERSION_73)
     arrays = dict(_from_hdf5(path) if hdf5 else _from_version_5(path))
-    labels = {name: str(arrays[name]) for name in ("name", "robot") if name in arrays}
+    labels: dict[str, str] = {
+        name: str(value) for name, value in arrays.items() if name in ("name", "robot")
+    }
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
     if not numbers:
         raise RecordingFileError.of_file(path, "holds no numeric arrays", _ALLOWED)
