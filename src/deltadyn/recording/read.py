@@ -138,7 +138,6 @@ class _Reading:
     table: Table
     columns: Assignment
     conversion: Conversion
-    robot: Robot | None
     name: str
     payload: float | None
     options: ReadOptions
@@ -165,26 +164,26 @@ class _Reading:
         own = table.labels.get("convention") == "deltadyn"
         conversion = Conversion(
             robot,
-            columns.dof,
+            columns,
             options.convention or ("deltadyn" if own else "controller"),
             _per_axis("torque_constant", options.torque_constant, columns.dof),
             _per_axis("rated_torque", options.rated_torque, columns.dof),
             options.torque_side,
         )
-        conversion.check(columns)
+        conversion.check()
         label = table.labels.get("payload_kg")
         payload = options.payload
         if payload is None and label is not None:
             payload = _payload(label, table.path)
         name = options.name or table.labels.get("name") or Path(table.path).stem
         notes = _robot_note(table, robot)
-        return cls(table, columns, conversion, robot, name, payload, options, notes)
+        return cls(table, columns, conversion, name, payload, options, notes)
 
     def chunks(self, rows: int) -> Iterator[dict[str, FloatArray]]:
         """Converted channels, at most `rows` rows at a time."""
         start = 0
         for raw, time in self._raw(rows):
-            channels = self.conversion.channels(raw, self.columns)
+            channels = self.conversion.channels(raw)
             count = len(channels["q"])
             if time is None:
                 step = self.options.sample_time or 0.0
@@ -207,7 +206,7 @@ class _Reading:
 
     def recording(self, channels: dict[str, FloatArray], first_row: int) -> Recording:
         """A recording of these channels, with its provenance."""
-        label = self.table.labels.get("robot")
+        robot = self.conversion.robot
         provenance = Provenance(
             file=self.table.path,
             sha256=None if self.table.checksum is None else self.table.checksum(),
@@ -215,13 +214,13 @@ class _Reading:
             first_row=first_row,
             columns=self.columns.uses,
             ignored=self.columns.ignored,
-            notes=(*self.table.notes(), *self.conversion.notes(self.columns), *self.notes),
+            notes=(*self.table.notes(), *self.conversion.notes(), *self.notes),
         )
         return Recording(
             **channels,
             payload=self.payload,
             name=self.name,
-            robot=label if self.robot is None else self.robot.name,
+            robot=self.table.labels.get("robot") if robot is None else robot.name,
             provenance=provenance,
         )
 
@@ -464,37 +463,40 @@ class Conversion:
     """
 
     robot: Robot | None
-    dof: int
+    columns: Assignment
     convention: str
     torque_constant: tuple[float, ...] | None = None
     rated_torque: tuple[float, ...] | None = None
     torque_side: str = "output"
 
-    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
+    def channels(self, raw: Mapping[int, FloatArray]) -> dict[str, FloatArray]:
         """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
         out: dict[str, FloatArray] = {}
-        for name in dict.fromkeys(use.quantity for use in columns.uses):
-            uses = columns.of(name)
-            if name == "t":
-                continue
+        for name in dict.fromkeys(use.quantity for use in self.columns.uses if use.quantity != "t"):
+            uses = self.columns.of(name)
             if uses[0].axis is None:
                 out[name] = self.value(uses[0], raw)
                 continue
-            array = np.empty((len(raw[uses[0].index]), self.dof))
+            array = np.empty((len(raw[uses[0].index]), self.columns.dof))
             for use in uses:
                 array[:, use.axis] = self.value(use, raw)
             out[name] = array
         if "tau" not in out:
-            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
+            out["tau"] = self._torque_of_current(out["current"])
         self._to_own_convention(out)
-        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
+        if self._psi_of_joint:
             out["p"][:, 3] = out["q"][:, 3]
         return out
 
-    def notes(self, columns: Assignment) -> list[str]:
+    @property
+    def _psi_of_joint(self) -> bool:
+        """Whether a pose of a 4-DOF robot comes without its psi, which is that of the joint."""
+        return self.columns.dof == 4 and len(self.columns.of("p")) == 3
+
+    def notes(self) -> list[str]:
         """What is converted, in words."""
         notes = []
-        for use in columns.uses:
+        for use in self.columns.uses:
             unit = units_of(use.quantity, use.axis).si.name
             steps = []
             if use.sign != 1 or use.scale != 1 or use.offset != 0:
@@ -505,7 +507,7 @@ class Conversion:
                 steps.append("motor side to output side")
             if steps:
                 notes.append(f"{use.target}: {', '.join(steps)}")
-        if not columns.of("tau"):
+        if not self.columns.of("tau"):
             notes.append("tau: current * torque constant * gear ratio * sign")
         robot = self.robot
         if robot is not None and self.convention == "controller" and _has_convention(robot):
@@ -513,13 +515,13 @@ class Conversion:
                 f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
                 f"offset {robot.controller.offset} rad"
             )
-        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
+        if self._psi_of_joint:
             notes.append("platform_psi: taken from q4")
         return notes
 
-    def check(self, columns: Assignment) -> None:
+    def check(self) -> None:
         """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
-        for use in columns.uses:
+        for use in self.columns.uses:
             rated = use.quantity in _TORQUES and use.unit in RATED
             if rated and self.rated_torque is None:
                 raise InputError(
@@ -527,9 +529,9 @@ class Conversion:
                 )
             if self._side(use) == "motor":
                 self._gear(use)
-        if columns.of("tau"):
+        if self.columns.of("tau"):
             return
-        for use in columns.of("current"):
+        for use in self.columns.of("current"):
             self._gear(use)
             if use.torque_constant is None and self.torque_constant is None:
                 raise InputError(
@@ -570,9 +572,9 @@ class Conversion:
             raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
         return float(self.robot.drives.gear_ratio[use.axis or 0])
 
-    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
+    def _torque_of_current(self, current: FloatArray) -> FloatArray:
         tau = np.empty_like(current)
-        for use in uses:
+        for use in self.columns.of("current"):
             axis = use.axis or 0
             constant = use.torque_constant
             if constant is None and self.torque_constant is not None:
