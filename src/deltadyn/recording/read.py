@@ -234,7 +234,11 @@ class _Reading:
         timed = any(column.is_time for column in self.table.columns)
         clocks = clocks_used(self.table, self.columns) if timed else [0]
         if timed and len(clocks) > 1:
-            yield from self._merged(rows, clocks[0])
+            whole, notes = one_clock(self.table, self.columns, self.options.interpolate)
+            self.notes += notes
+            first = time_use(self.table.columns, clocks[0])
+            for start in range(0, len(whole[first.index]), rows):
+                yield {index: array[start : start + rows] for index, array in whole.items()}, first
             return
         own = self.columns.of("t")
         time = own[0] if own else time_use(self.table.columns, clocks[0]) if timed else None
@@ -244,15 +248,6 @@ class _Reading:
             blocks = trimmed(blocks, used.index(time.index))
         for block in blocks:
             yield dict(zip(used, block, strict=True)), time
-
-    def _merged(
-        self, rows: int, clock: int
-    ) -> Iterator[tuple[dict[int, FloatArray], ColumnUse | None]]:
-        whole, notes = one_clock(self.table, self.columns, interpolate=self.options.interpolate)
-        self.notes += notes
-        time = time_use(self.table.columns, clock)
-        for start in range(0, len(whole[time.index]), rows):
-            yield {index: array[start : start + rows] for index, array in whole.items()}, time
 
     def _take_payload(self, channels: dict[str, FloatArray], start: int) -> None:
         """A payload column is a label: it must not change."""
@@ -357,7 +352,7 @@ def clocks_used(table: Table, columns: Assignment) -> list[int]:
 
 
 def one_clock(
-    table: Table, columns: Assignment, *, interpolate: bool
+    table: Table, columns: Assignment, interpolate: bool
 ) -> tuple[dict[int, FloatArray], list[str]]:
     """All used columns on the clock of q1, by their index, and what was done.
 
@@ -372,12 +367,12 @@ def one_clock(
     stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
     for clock, stamp in stamps.items():
         if not len(stamp):
-            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
+            raise _failure(table, stamps, f"clock {clock + 1} has no times")
     base = stamps[clocks[0]]
     out = {times[clocks[0]].index: base}
     different = [clock for clock in clocks if not _same(base, stamps[clock])]
     if different and not interpolate:
-        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
+        raise _failure(table, stamps, _described(table, columns, stamps))
     low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
     inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
     for use in columns.uses:
@@ -436,12 +431,10 @@ def _notes(table: Table, columns: Assignment, different: list[int], cut: int) ->
     return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
 
 
-def _failure(
-    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
-) -> RecordingFileError:
+def _failure(table: Table, stamps: dict[int, FloatArray], problem: str) -> RecordingFileError:
     return RecordingFileError(
         "time",
-        [stamps[clock].size for clock in clocks],
+        [stamp.size for stamp in stamps.values()],
         "one clock for all channels, or interpolate=True",
         path=table.path,
         problem=problem,
