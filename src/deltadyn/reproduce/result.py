@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
+from string import Formatter
 from textwrap import fill
 from typing import Any
+
+import numpy as np
+import yaml
 
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 
 WIDTH = 100  # characters of a line of text
+JOINTS = ("tau_1", "tau_2", "tau_3")
 Cell = str | int | float | None
 
 
@@ -177,3 +184,111 @@ class Reproduction:
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, statements, checks and figures, to open offline."""
         return write_page("reproduction", self, path)
+
+
+class Paper:
+    """A paper's numbers and the words of its reproduction, from the file papers/KEY.yaml.
+
+    `numbers` holds the paper's own tables. All else are templates, in the order in which they are
+    shown: `tables` with their columns and notes, `statements`, `checks` with their bounds, and
+    `figures` with their captions. A template names what it shows, {radius:.2f}, and finds it among
+    the values of a call and the `constants`. Several numbers are joined by commas; with "span"
+    before the format they are shown from the least to the largest.
+    """
+
+    def __init__(self, key: str, **constants: Any) -> None:
+        text = (files("deltadyn.reproduce") / "papers" / f"{key}.yaml").read_text("utf-8")
+        self.key, self.constants = key, constants
+        self._words = yaml.safe_load(text)
+        self.numbers: Any = _fixed(self._words["numbers"])
+
+    def text(self, template: str, /, **values: Any) -> str:
+        """A template with its values."""
+        return _WORDS.vformat(template, (), {**self.constants, **values})
+
+    def table(self, name: str, rows: Iterable[Iterable[Any]], /, **values: Any) -> Table:
+        """The table of that name; arrays and tuples in a row are several cells."""
+        words = self._words["tables"][name]
+        return Table(
+            self.text(words["title"], **values),
+            tuple(self.text(column, **values) for column in words["columns"]),
+            tuple(tuple(_cells(row)) for row in rows),
+            self.text(words.get("note", ""), **values),
+            words.get("digits", 2),
+        )
+
+    def statements(self, **values: Any) -> tuple[str, ...]:
+        """All statements; one that is empty with these values is left out."""
+        texts = (self.text(template, **values) for template in self._words["statements"])
+        return tuple(text for text in texts if text)
+
+    def checks(self, **values: float | Mapping[str, float]) -> tuple[Check, ...]:
+        """The checks of these names; one of several values is made for each, {each} in words."""
+        pairs = [
+            (name, {"each": each}, value)
+            for name, found in values.items()
+            for each, value in (found.items() if isinstance(found, Mapping) else (("", found),))
+        ]
+        return tuple(self.check(name, value, **words) for name, words, value in pairs)
+
+    def check(self, name: str, value: float, /, **values: Any) -> Check:
+        """The check of that name; its bound is in the file, or among the constants."""
+        words = self._words["checks"][name]
+        kind = "at_least" if "at_least" in words else "at_most"
+        bound = self.constants.get(words[kind], words[kind])
+        make = Check.at_least if kind == "at_least" else Check.at_most
+        return make(self.text(words["what"], **values), value, bound, words.get("unit", ""))
+
+    def caption(self, name: str, /, **values: Any) -> tuple[str, str]:
+        """Title and caption of a figure."""
+        words = self._words["figures"][name]
+        return tuple(self.text(words.get(part, ""), **values) for part in ("title", "caption"))  # type: ignore[return-value]
+
+    def reproduction(
+        self,
+        tables: Iterable[Table],
+        statements: tuple[str, ...],
+        checks: tuple[Check, ...],
+        data: Any,
+    ) -> Reproduction:
+        """What was found, under the paper's key and title."""
+        title = self._words["title"]
+        return Reproduction(self.key, title, tuple(tables), statements, checks, data)
+
+
+class _Words(Formatter):
+    """Templates whose values may be several numbers."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if not isinstance(value, np.ndarray | list | tuple):
+            return format(value, format_spec)
+        if format_spec.startswith("span"):
+            ends = (np.min(value), np.max(value))
+            return " to ".join(format(end, format_spec.removeprefix("span")) for end in ends)
+        return ", ".join(format(item, format_spec) for item in value)
+
+
+_WORDS = _Words()
+
+
+def _fixed(value: Any) -> Any:
+    """Lists as tuples."""
+    if isinstance(value, dict):
+        return {key: _fixed(item) for key, item in value.items()}
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
+
+
+def _cells(row: Iterable[Any]) -> Iterator[Cell]:
+    for item in row:
+        if isinstance(item, np.ndarray | list | tuple):
+            yield from _cells(item)
+        else:
+            yield item.item() if isinstance(item, np.generic) else item
+
+
+def by_joint(*parts: Any) -> list[tuple[Cell, ...]]:
+    """A row per joint: the joint's number of every part; a text or None stands in all rows."""
+    return [
+        tuple(part if part is None or isinstance(part, str) else part[i] for part in parts)
+        for i in range(len(JOINTS))
+    ]

@@ -28,16 +28,15 @@ from deltadyn.reproduce.audit.records import (
     variant,
 )
 from deltadyn.reproduce.ladder import random_states
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 
 PAPER = "kim2022"
 HOW = "the corrected model with this slip alone"
 
-# Identified values of eq. 36.
-PLATFORM_MASS, ARM_GRAVITY_TORQUE = 4.3963, 5.3480  # kg, N m
-ARM_INERTIA = (0.3823, 0.3237, 0.3047)  # kg m^2
-VISCOUS = (3.2111, 1.1688, 3.1343)  # N m s/rad
-COULOMB = (-9.1037, -7.6127, -9.2628)  # N m
+ARM_COLUMNS = ((1, 2, 3, 5), (6, 7, 8, 9), (10, 11, 12, 13))  # of eq. 40: x, y, z, R - r per arm
+EQ_36 = Paper(PAPER).numbers["eq_36"]  # identified values
+(_, ARM_GRAVITY_TORQUE, *ARM_INERTIA), VISCOUS, COULOMB = EQ_36.values()
 
 
 class LagrangeSlip(Slip):
@@ -235,14 +234,14 @@ def _energy_item(scenery: Stage) -> AuditItem:
 
 
 def regression_columns(state: State) -> FloatArray:
-    """[kim2022] eq. 40 (N, 3, 14), in the paper's frame turned z down: theta and z are ours."""
-    q, c, s = state.qdd[:, :3], state.cos_q, state.sin_q
+    """[kim2022] eq. 40 (N, 3, 14) in its order, in a frame with z down: theta and z are ours."""
+    c, s = state.cos_q, state.sin_q
     x, y, z = (state.p[:, k, None] for k in range(3))
     Y = np.zeros((len(state), 3, 14))
-    Y[:, :, 0], Y[:, :, 1] = q, -c
-    for i in range(3):
-        own = (-x * s, -y * s, -z * c, s)
-        Y[:, i, 2 + 4 * i : 6 + 4 * i] = np.stack([part[:, i] for part in own], axis=-1)
+    Y[:, :, 0], Y[:, :, 4] = state.qdd[:, :3], -c
+    own = np.stack([-x * s, -y * s, -z * c, s], axis=-1)  # (N, arm, 4)
+    for arm, where in enumerate(ARM_COLUMNS):
+        Y[:, arm, where] = own[:, arm]
     return Y
 
 

@@ -17,6 +17,7 @@ from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 
 KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
@@ -43,8 +44,8 @@ class Operations:
 
 # [falezza2022] table 6.
 TABLE_6 = {
-    "M_s": Operations(add=50, sub=27, mul=79, div=6, sin=7, cos=9),
-    "M_f": Operations(add=669, sub=477, mul=2029, div=2016, sin=12, cos=15),
+    name: Operations(**counts)
+    for name, counts in Paper("falezza2022").numbers["operations"].items()
 }
 
 
