@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -106,6 +107,15 @@ def wrapped(text: str, *, indent: str = "", bullet: str = "") -> str:
     )
 
 
+#: What a value may be: the comparison with its bound, and in words.
+BOUNDS: dict[str, tuple[Callable[[float, float], Any], str]] = {
+    "at_least": (operator.ge, "at least {:g}"),
+    "at_most": (operator.le, "at most {:g}"),
+    "above": (operator.gt, "above {:g}"),
+    "equal": (operator.eq, "{:g}, as in the paper"),
+}
+
+
 @dataclass(frozen=True)
 class Check:
     """One thing that the reproduction must meet: `value` against what is `allowed`."""
@@ -117,14 +127,20 @@ class Check:
     unit: str = ""
 
     @classmethod
+    def of(cls, what: str, value: float, kind: str, bound: float, unit: str = "") -> Check:
+        """A value against a bound of a kind of `BOUNDS`; NaN does not pass."""
+        meets, words = BOUNDS[kind]
+        return cls(what, float(value), words.format(bound), bool(meets(value, bound)), unit)
+
+    @classmethod
     def at_least(cls, what: str, value: float, bound: float, unit: str = "") -> Check:
-        """A value that may not be below the bound; NaN does not pass."""
-        return cls(what, float(value), f"at least {bound:g}", bool(value >= bound), unit)
+        """A value that may not be below the bound."""
+        return cls.of(what, value, "at_least", bound, unit)
 
     @classmethod
     def at_most(cls, what: str, value: float, bound: float, unit: str = "") -> Check:
-        """A value that may not be above the bound; NaN does not pass."""
-        return cls(what, float(value), f"at most {bound:g}", bool(value <= bound), unit)
+        """A value that may not be above the bound."""
+        return cls.of(what, value, "at_most", bound, unit)
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -234,10 +250,10 @@ class Paper:
     def check(self, name: str, value: float, /, **values: Any) -> Check:
         """The check of that name; its bound is in the file, or among the constants."""
         words = self._words["checks"][name]
-        kind = "at_least" if "at_least" in words else "at_most"
+        (kind,) = BOUNDS.keys() & words
         bound = self.constants.get(words[kind], words[kind])
-        make = Check.at_least if kind == "at_least" else Check.at_most
-        return make(self.text(words["what"], **values), value, bound, words.get("unit", ""))
+        what = self.text(words["what"], **values)
+        return Check.of(what, value, kind, bound, words.get("unit", ""))
 
     def caption(self, name: str, /, **values: Any) -> tuple[str, str]:
         """Title and caption of a figure."""
