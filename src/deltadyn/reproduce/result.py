@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
@@ -67,7 +67,7 @@ class Table:
         return {
             "title": self.title,
             "columns": list(self.columns),
-            "rows": [[plain(cell) for cell in row] for row in self.rows],
+            "rows": plain(self.rows),
             "note": self.note,
         }
 
@@ -93,11 +93,13 @@ class Table:
 
 def plain(value: Any) -> Any:
     """A value for JSON: NumPy numbers as Python's, None for a number that is not finite."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
     item = getattr(value, "item", None)
     value = item() if callable(item) else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def wrapped(text: str, *, indent: str = "", bullet: str = "") -> str:
@@ -149,13 +151,8 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "what": self.what,
-            "value": plain(self.value),
-            "allowed": self.allowed,
-            "passed": self.passed,
-            "unit": self.unit,
-        }
+        out: dict[str, Any] = plain(asdict(self))
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +210,13 @@ class Paper:
     """
 
     def __init__(self, key: str, **constants: Any) -> None:
-        text = (files("deltadyn.reproduce") / "papers" / f"{key}.yaml").read_text("utf-8")
         self.key, self.constants = key, constants
-        self._words = yaml.safe_load(text)
+        self._words = words_of(key)
         self.numbers: Any = _fixed(self._words["numbers"])
 
     def text(self, template: str, /, **values: Any) -> str:
         """A template with its values."""
-        return _WORDS.vformat(template, (), {**self.constants, **values})
+        return filled(template, {**self.constants, **values})
 
     def table(self, name: str, rows: Iterable[Iterable[Any]], /, **values: Any) -> Table:
         """The table of that name; arrays and tuples in a row are several cells."""
@@ -270,6 +266,16 @@ class Paper:
         """What was found, under the paper's key and title."""
         title = self._words["title"]
         return Reproduction(self.key, title, tuple(tables), statements, checks, data)
+
+
+def words_of(key: str) -> Any:
+    """What the file papers/KEY.yaml says."""
+    return yaml.safe_load((files(__package__) / "papers" / f"{key}.yaml").read_text("utf-8"))
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """A template with its values, as `Paper` describes it."""
+    return _WORDS.vformat(template, (), values)
 
 
 class _Words(Formatter):

@@ -77,7 +77,7 @@ def _line_figure(lines: Mapping[str, Line]) -> Any:
         ):
             curve = Curve(label, across, up, colour(k), dash, 1.6)
             draw(figure, curve, row=place[0], column=place[1], legend=place != (2, 1))
-    return figure
+    return figure.update_layout(margin_t=95)  # its legend has two rows
 
 
 def _motion_figure(gate: Simulated) -> Any:

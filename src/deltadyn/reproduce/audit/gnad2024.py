@@ -13,11 +13,13 @@ from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
     Figure,
+    ModelVariant,
     PaperAudit,
     Stage,
+    item_of,
     stage,
-    variant,
 )
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot.bodies import TenParameters
 
 PAPER = "gnad2024"
@@ -30,7 +32,7 @@ TEN_NAMES = (
 )
 TURN_DEG = 5.0  # of a strut's frame against its principal axes, where eq. 14 is compared
 RANDOM_BODIES = 1000
-REGULAR_XX = 0.032e-3  # kg m^2, table I, "RG geom": a tube of the strut's section
+REGULAR_XX = Paper(PAPER).numbers["table_1"]["strut.Ixx"]["RG geom"]  # kg m^2: a tube
 INNER_RADIUS = 0.008  # m, section VIII-A: the telescope's lower part is a tube
 
 
@@ -123,22 +125,13 @@ def audit_gnad2024() -> PaperAudit:
     items = (
         _map_item(scenery, full, part),
         _gyration_item(scenery, part(slim), full),
-        AuditItem(
-            "LABELS",
-            PAPER,
-            "table I",
-            "The arm's first moment as m c_y, the telescope's as m c_x.",
-            "m c_x and m c_z, as its section VI says: the moments labelled so do not enter.",
-            "the moments read by their labels, so without effect",
-            Cost.of(part(unread), full),
-            Cost.of(part(unread), scenery.exact),
-        ),
+        item_of("LABELS", Cost.of(part(unread), full), Cost.of(part(unread), scenery.exact)),
     )
-    variants = (
-        variant(PAPER, "rigid, table I", "as printed", part(unread), full, scenery.exact),
-        variant(PAPER, "rigid, table I", "corrected", full, full, scenery.exact),
+    models = tuple(
+        ModelVariant(PAPER, "rigid, table I", name, Cost.of(tau, full), Cost.of(tau, scenery.exact))
+        for name, tau in (("as printed", part(unread)), ("corrected", full))
     )
-    return PaperAudit(scenery.scene, variants, items)
+    return PaperAudit(scenery.scene, models, items)
 
 
 def _map_item(
@@ -153,15 +146,8 @@ def _map_item(
     aligned = cholesky_from_ten(straight)
     reduced = np.nanmax(np.abs(ten_as_printed(aligned) - ten_from_cholesky(aligned)))
     yy = part({"strut.Iyy": float(printed[5] - right[5])})
-    return AuditItem(
+    return item_of(
         "CHOLESKY_MAP",
-        PAPER,
-        "14",
-        "Nine entries can be read: Theta_zz is missing and Theta_yy has s12^2 for s23^2.",
-        "Theta_yy: s13^2 + s23^2 + e^(2 d1) + e^(2 d3); Theta_zz: s12^2 + e^(2 d1) + e^(2 d2). "
-        "Without products of inertia (eq. 16) Theta_yy is right.",
-        f"the strut of table I in a frame turned by {TURN_DEG:g} deg about x and y; cost is that "
-        f"of Theta_yy; {RANDOM_BODIES} random bodies",
         Cost.of(yy, full),
         Cost.of(yy, scenery.exact),
         (
@@ -172,6 +158,8 @@ def _map_item(
             Figure("Theta_yy of random bodies, median error", 100 * random_error(), 0.0, "%"),
             Figure("largest error of the nine without products", float(reduced), 0.0, "kg m^2"),
         ),
+        RANDOM_BODIES=RANDOM_BODIES,
+        TURN_DEG=TURN_DEG,
     )
 
 
@@ -197,15 +185,8 @@ def _gyration_item(scenery: Stage, slim: FloatArray, full: FloatArray) -> AuditI
     lower = spindle_of(scenery.robot).lower.body(-1)
     tube = float(np.sqrt(lower.inertia[2] / lower.mass))
     smallest = float(np.linalg.eigvalsh(body.pseudo_inertia())[0])
-    return AuditItem(
+    return item_of(
         "GYRATION",
-        PAPER,
-        "table I",
-        "Theta_xx of the strut and Theta_zz of the telescope's lower part as identified: "
-        "consistent by the paper's criterion.",
-        "A thin strut has next to nothing, and no mass of a tube is nearer to its axis than its "
-        "bore: bound a body by its hull.",
-        "cost is the torque of Theta_xx beyond that of the tube in 'RG geom'",
         Cost.of(full, slim),
         Cost.of(full, scenery.exact),
         (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,29 +17,20 @@ from deltadyn.doors import write_page
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.motion import Motion
 from deltadyn.reproduce.ladder import pick_and_place
+from deltadyn.reproduce.result import filled, plain, words_of
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
 ARMS = slice(0, 3)
 
 
-class Note(NamedTuple):
-    """A slip in words: where it stands, what is printed and what is right."""
-
-    paper: str
-    equation: str
-    printed: str
-    right: str
+#: The slips in words, by key: where they stand, what is printed and what is right.
+WORDS = words_of("audit")
+ALONE = "the corrected model with this slip alone"
 
 
 class Slip(Enum):
-    """A slip that can be switched on and off; the value is its `Note`."""
-
-    @property
-    def note(self) -> Note:
-        """The slip in words."""
-        value: Note = self.value
-        return value
+    """Slips that can be switched on and off; their names are keys of `WORDS`."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +167,7 @@ class Audit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dictionaries."""
-        return {"papers": [_plain(asdict(paper)) for paper in self.papers]}
+        return {"papers": [plain(asdict(paper)) for paper in self.papers]}
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with every slip: HTML to open offline, Markdown where it ends in .md."""
@@ -193,31 +184,51 @@ def slip_items(
     slips: Iterable[S],
     torque: Callable[[frozenset[S]], FloatArray],
     exact: FloatArray,
-    how: str,
+    *,
+    how: str = ALONE,
+    figures: Mapping[str, tuple[Figure, ...]] | None = None,
 ) -> list[AuditItem]:
     """One item per slip: the model with that slip alone against itself without it, and exact."""
     corrected = torque(frozenset())
     items = []
     for slip in slips:
-        alone = torque(frozenset({slip}))
-        items.append(slip_item(slip, how, Cost.of(alone, corrected), Cost.of(alone, exact)))
+        alone, shown = torque(frozenset({slip})), (figures or {}).get(slip.name, ())
+        costs = (Cost.of(alone, corrected), Cost.of(alone, exact))
+        items.append(item_of(slip.name, *costs, shown, how=how))
     return items
 
 
-def slip_item(
-    slip: Slip, how: str, cost: Cost, against_exact: Cost, figures: tuple[Figure, ...] = ()
+def item_of(
+    key: str,
+    cost: Cost | None = None,
+    against_exact: Cost | None = None,
+    figures: tuple[Figure, ...] = (),
+    *,
+    how: str = ALONE,
+    **values: Any,
 ) -> AuditItem:
-    """The item of a slip that has a switch."""
-    note = slip.note
-    words = (note.paper, note.equation, note.printed, note.right)
-    return AuditItem(slip.name, *words, how, cost, against_exact, figures)
+    """The slip of that key in its words; those of `how` it was found may show values."""
+    words = WORDS[key]
+    text = (words[part] for part in ("paper", "equation", "printed", "right"))
+    how = filled(words.get("how", how), values)
+    return AuditItem(key, *text, how, cost, against_exact, figures)
 
 
-def variant(
-    paper: str, model: str, name: str, torque: FloatArray, corrected: FloatArray, exact: FloatArray
-) -> ModelVariant:
-    """A model in one state of repair, compared."""
-    return ModelVariant(paper, model, name, Cost.of(torque, corrected), Cost.of(torque, exact))
+def variants(
+    paper: str,
+    model: str,
+    torque: Callable[[frozenset[S]], FloatArray],
+    states: Mapping[str, frozenset[S]],
+    exact: FloatArray,
+) -> tuple[ModelVariant, ...]:
+    """A model in several states of repair, each compared with the corrected and the exact one."""
+    corrected = torque(frozenset())
+    out = []
+    for name, slips in states.items():
+        found = torque(slips)
+        costs = (Cost.of(found, corrected), Cost.of(found, exact))
+        out.append(ModelVariant(paper, model, name, *costs))
+    return tuple(out)
 
 
 def number(value: float | None) -> str:
@@ -236,14 +247,6 @@ def number(value: float | None) -> str:
 def phrase(text: str) -> str:
     """A text without its full stop, to stand in a table."""
     return text.rstrip(".")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _paper_text(paper: PaperAudit) -> str:
