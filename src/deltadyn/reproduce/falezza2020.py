@@ -17,8 +17,7 @@ from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.gray_box import M_ID, M_ID_F, M_KH, GrayBoxResult, gray_box
 from deltadyn.kinematics import State, jacobian
-from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
-from deltadyn.motion.scenarios import usable_cylinder
+from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
 from deltadyn.payload.front_end import even_rows
@@ -32,6 +31,7 @@ from deltadyn.reproduce.trials import (
     Trial,
     error_rows,
     errors,
+    random_spline,
     trial,
     trials,
     whole_number,
@@ -43,7 +43,6 @@ EXACT = "exact, identified"
 COUNT = 12  # trajectories, as in the paper
 SHARES = (1.0, 0.7, 0.45)  # of the robot's limits
 PLACES = 12  # of a spline
-SHRINK = 0.95  # a spline that leaves the workspace is made smaller until it stays inside
 
 MASS = 3.8  # kg, as in the paper
 PAYLOAD_SHARE = 0.7  # of the robot's limits: with 3.8 kg the drives stay below their peak torque
@@ -156,18 +155,11 @@ def exact_torque(robot: Robot, trials: Sequence[Trial]) -> Callable[[Trial], Flo
 
 
 def _spline(robot: Robot, low: float, high: float, share: float, seed: int) -> Motion:
-    """A spline through places at `low` to `high` of the radius, each far from the one before."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng(seed)
-    azimuth = np.cumsum(rng.uniform(0.5, 1.0, PLACES) * np.pi) + rng.uniform(0, 2 * np.pi)
-    radius = cylinder.radius * rng.uniform(low, high, PLACES)
-    centre = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
-    z = 0.35 * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, PLACES)
-    places = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), z], axis=1)
-    while True:
-        try:
-            return spline_move(robot, places + centre, share=share)
-        except LimitError:
-            places = SHRINK * places
+    """A spline through places at `low` to `high` of the radius."""
+    rng, height = np.random.default_rng(seed), 0.35
+    return random_spline(
+        robot, rng, PLACES, (low, high), height, shrink=0.95, anywhere=True, share=share
+    )
 
 
 def _tables(data: Found) -> tuple[Table, ...]:
@@ -200,7 +192,8 @@ def _factors(data: Found) -> list[Any]:
     nominal, true = half_half_parameters(data.robot), exact_parameters(machine)
 
     def spread(name: str) -> FloatArray:
-        return np.std([getattr(fit, name) for fit in result.per_trajectory], axis=0)
+        each = [getattr(fit, name) for fit in result.per_trajectory]
+        return np.asarray(np.std(each, axis=0))
 
     rows: list[Any] = [
         (name, "1", "not given", getattr(result, name), spread(name), np.mean(np.divide(a, b)))

@@ -270,7 +270,7 @@ def _places(found: Found) -> list[Any]:
         ("Y2", found.cases["Y2"]),
     ):
         paper = TABLES.get(name)
-        theirs = (None, None)
+        theirs: tuple[Any, Any] = (None, None)
         if paper is not None:
             theirs = (paper[M_S][1], taken_off(paper[M_S][1], paper[M_F][1]))
         own = (case.found[M_S].std, case.taken_off, case.between, case.rotor, case.acceleration)
@@ -450,7 +450,7 @@ def _repeated(motion: Motion) -> FloatArray:
 def _in_arrays(_: str, robot: Robot, model: str, x: FloatArray) -> Work:
     def work() -> int:
         state = State.from_platform(robot, x[..., :3], x[..., 3:6], x[..., 6:])
-        return np.atleast_2d(inverse_dynamics(robot, state, model, friction=False)).shape[0]
+        return len(np.atleast_2d(inverse_dynamics(robot, state, model, friction=False)))
 
     return work
 

@@ -31,14 +31,7 @@ from deltadyn.identification.methods.recursive import (
 from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
 from deltadyn.kinematics.struts import LimbGeometry
-from deltadyn.motion import (
-    FourierSeries,
-    LimitError,
-    Motion,
-    check_motion,
-    fourier_motion,
-    spline_move,
-)
+from deltadyn.motion import FourierSeries, Motion, check_motion, fourier_motion
 from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.reproduce.audit.kim2022 import (
@@ -48,7 +41,7 @@ from deltadyn.reproduce.audit.kim2022 import (
     regression_columns,
 )
 from deltadyn.reproduce.result import JOINTS, Check, Paper, Reproduction, Table
-from deltadyn.reproduce.trials import RATE, trials, whole_number
+from deltadyn.reproduce.trials import RATE, random_spline, trials, whole_number
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 from deltadyn.validation.metrics import Metrics, metrics
@@ -253,17 +246,9 @@ def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
 
 def validation_motion(robot: Robot, seed: int) -> Motion:
     """A quintic spline through random places of the workspace, in the shortest time at 0.8."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng([seed, 1])
-    azimuth = np.cumsum(rng.uniform(0.5, 1.0, PLACES) * np.pi)  # each far from the one before
-    radius = cylinder.radius * rng.uniform(0.2, 0.7, PLACES)
-    height = 0.3 * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, PLACES)
-    places = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=1)
-    middle = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
-    while True:
-        try:
-            return spline_move(robot, middle + places, share=SHARE, rate=RATE)
-        except LimitError:  # between its places the curve leaves the workspace
-            places = 0.9 * places
+    rng = np.random.default_rng([seed, 1])
+    radii, height = (0.2, 0.7), 0.3
+    return random_spline(robot, rng, PLACES, radii, height, shrink=0.9, share=SHARE, rate=RATE)
 
 
 def machine_values(machine: Robot) -> FloatArray:

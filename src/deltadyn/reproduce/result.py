@@ -302,10 +302,11 @@ def _fixed(value: Any) -> Any:
 
 def _cells(row: Iterable[Any]) -> Iterator[Cell]:
     for item in row:
-        if isinstance(item, np.ndarray | list | tuple):
-            yield from _cells(item)
+        plainly = item.tolist() if isinstance(item, np.ndarray | np.generic) else item
+        if isinstance(plainly, list | tuple):
+            yield from _cells(plainly)
         else:
-            yield item.item() if isinstance(item, np.generic) else item
+            yield plainly
 
 
 def by_joint(*parts: Any) -> list[tuple[Cell, ...]]:

@@ -186,12 +186,12 @@ def table_2_split(rotor: float) -> dict[str, float]:
 
 def leg_inertia(arm: float, strut: float, rotor: float) -> float:
     """I_u (kg m^2) of [telescopic2022] eq. 36, with arms of 0.385 m."""
-    return rotor + (arm / 3 + strut) * ARM_LENGTH**2
+    return float(rotor + (arm / 3 + strut) * ARM_LENGTH**2)
 
 
 def printed_rotor() -> float:
     """The rotor (kg m^2) of table 2 as printed, by eq. 36."""
-    return TABLE_2["I_u"] - leg_inertia(TABLE_2["arm.m"], TABLE_2["strut.m"], 0.0)
+    return float(TABLE_2["I_u"] - leg_inertia(TABLE_2["arm.m"], TABLE_2["strut.m"], 0.0))
 
 
 def experiment_robot() -> Robot:

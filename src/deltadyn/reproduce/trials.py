@@ -10,10 +10,11 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.motion import Motion
+from deltadyn.motion import LimitError, Motion, spline_move
+from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.progress import Bar
 from deltadyn.recording.prepare.data import Prepared, prepare
-from deltadyn.reproduce.result import JOINTS, Cell, by_joint
+from deltadyn.reproduce.result import JOINTS, Cell, by_joint, filled, words_of
 from deltadyn.robot import Robot
 from deltadyn.simulation import Run, simulate
 
@@ -23,20 +24,7 @@ RATE = 2000.0  # Hz, as the papers sample
 BAND = 30.0  # Hz, of fits and tables: the gears resonate at 80 to 100 Hz
 
 #: Statements that papers share.
-WORDS = {
-    "BAND_WORDS": f"Errors are compared below {BAND:g} Hz: measured and computed torque pass the "
-    "same linear-phase filter, because the gears of the bench resonate between 80 and 100 Hz and "
-    "no rigid model can follow them there. The columns 'all' hold the errors of the samples as "
-    "recorded, at 2 kHz.",
-    "BENCH": "The bench stands in for the D3-1200: the exact model, elastic gears, Stribeck and "
-    "load-dependent friction that differs between drives and warms up, ripple, delay, encoder and "
-    "current noise. The masses and lengths are the paper's. Rotor inertia and friction of the real "
-    "robot are not published, so those of the bench are ours. Its mechanism is the exact model "
-    "itself: the bench cannot show how well that model fits a real robot.",
-    "CALIBRATION": "The rotors and the friction of the bench were set so that M_KH, which is M_s, "
-    "errs by 20 to 24 N m on fast motion as in falezza2020: the size of its error, and how much of "
-    "it rotors and friction make, are no findings.",
-}
+WORDS = {name: filled(text, {"BAND": BAND}) for name, text in words_of("bench").items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +62,38 @@ def trials(robot: Robot, plans: Sequence[tuple[str, Motion, int]], progress: boo
             done.append(trial(robot, name, motion, seed))
             bar.step()
     return done
+
+
+def random_spline(
+    robot: Robot,
+    rng: np.random.Generator,
+    places: int,
+    radii: tuple[float, float],
+    height: float,
+    *,
+    shrink: float,
+    anywhere: bool = False,
+    **options: Any,
+) -> Motion:
+    """A spline through random places of the workspace, each far from the one before.
+
+    `radii` and `height` are shares of the workspace; it begins at an azimuth of 0 to pi, or
+    `anywhere`. Where the curve leaves the workspace between its places it is made smaller by
+    `shrink` until it stays inside. `options` go to `spline_move`.
+    """
+    cylinder = usable_cylinder(robot)
+    azimuth = np.cumsum(rng.uniform(0.5, 1.0, places) * np.pi)
+    if anywhere:
+        azimuth += rng.uniform(0, 2 * np.pi)
+    radius = cylinder.radius * rng.uniform(*radii, places)
+    z = height * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, places)
+    points = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), z], axis=1)
+    middle = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
+    while True:
+        try:
+            return spline_move(robot, points + middle, **options)
+        except LimitError:
+            points = shrink * points
 
 
 def errors(prepared: Prepared, tau: FloatArray) -> Errors:

@@ -12,7 +12,7 @@ from typing import Any
 
 from deltadyn.arrays import FloatArray
 from deltadyn.recording.prepare.data import Prepared
-from deltadyn.report.html import BAR, figures_html, list_html, write_page
+from deltadyn.report.html import BAR, figures_html, list_html, table_html, write_page
 from deltadyn.report.plots import LEFT, MEASURED, Curve, axes_figure, colour, draw, finished
 from deltadyn.reproduce.result import JOINTS, Paper, Reproduction, Table
 
@@ -65,20 +65,10 @@ def write_reproduction(result: Reproduction, path: str | os.PathLike[str]) -> Pa
 
 
 def table_block(table: Table) -> str:
-    """A table as a piece of a page; columns of numbers are set to the right."""
+    """A table as a piece of a page, with its title and note."""
     head, *body = table.texts()
-    words = table.words()
-    lines = [f"<h3>{escape(table.title)}</h3>", "<table>"]
-    for tag, cells in (("th", head), *(("td", row) for row in body)):
-        texts = "".join(
-            f"<{tag}{'' if word else ' class=n'}>{escape(cell)}</{tag}>"
-            for cell, word in zip(cells, words, strict=True)
-        )
-        lines.append(f"<tr>{texts}</tr>")
-    lines.append("</table>")
-    if table.note:
-        lines.append(f"<p class=note>{escape(table.note)}</p>")
-    return "\n".join(lines)
+    note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
+    return f"<h3>{escape(table.title)}</h3>{table_html(head, body)}{note}"
 
 
 # Figures and marks that several papers have.

@@ -47,13 +47,13 @@ def error_figure(found: Mapping[str, Errors], paper: Mapping[str, Any]) -> Any:
 def factor_figure(result: GrayBoxResult) -> Any:
     """rho1 against rho2: grid with the trajectory's number, closed form and average."""
     figure, fits = panels(), result.per_trajectory
-    exact = np.array([fit.least_squares for fit in fits])
-    grid = np.array([(fit.rho1, fit.rho2) for fit in fits])
-    draw_points(figure, *grid.T, COLOURS[0], name="grid")
-    draw_points(figure, *exact.T, LEFT, name="closed form", symbol="diamond-open")
+    exact_x, exact_y = np.array([fit.least_squares for fit in fits]).T
+    grid_x, grid_y = np.array([(fit.rho1, fit.rho2) for fit in fits]).T
+    draw_points(figure, grid_x, grid_y, COLOURS[0], name="grid")
+    draw_points(figure, exact_x, exact_y, LEFT, name="closed form", symbol="diamond-open")
     draw_points(figure, [result.rho1], [result.rho2], COLOURS[1], name="average", symbol="x")
-    for number, (x, y) in enumerate(grid, start=1):
-        figure.add_annotation(x=x, y=y, text=str(number), showarrow=False, yshift=12)
+    for number, fit in enumerate(fits, start=1):
+        figure.add_annotation(x=fit.rho1, y=fit.rho2, text=str(number), showarrow=False, yshift=12)
     return finished(figure, 400, x="rho1", y="rho2")
 
 

@@ -75,14 +75,19 @@ def stops_figure(found: Found) -> Any:
     for column, case in enumerate((found.cases["Y3"], found.slow["Y3"]), start=1):
         stops = Stops.of(case)
         for k, model in enumerate((M_S, M_F)):
-            paper = TABLES["Y3"][model][1]
-            for name, values, style in (
-                ("moving", stops.moving[model], {}),
-                ("standing", stops.standing[model], {"faint": True}),
-                ("paper", paper, {"hollow": True}),
+            for name, values in (
+                ("moving", stops.moving[model]),
+                ("standing", stops.standing[model]),
+                ("paper", TABLES["Y3"][model][1]),
             ):
                 draw_bars(
-                    figure, f"{model}, {name}", (values, None), colour(k), column=column, **style
+                    figure,
+                    f"{model}, {name}",
+                    (values, None),
+                    colour(k),
+                    hollow=name == "paper",
+                    faint=name == "standing",
+                    column=column,
                 )
     figure.update_yaxes(matches="y")
     figure.update_yaxes(title_text="standard deviation (N m)", row=1, col=1)

@@ -168,7 +168,7 @@ def terms_figure(model: Surrogate) -> Any:
         for k, (name, terms) in enumerate(sources.items()):
             torque: FloatArray = getattr(terms, kind)
             names = [f"tau_{axis + 1}, {name}" for axis in range(3)]
-            style = {"dash": DASHES[k], "width": 1.6 if k else 4.0}
+            style: dict[str, Any] = {"dash": DASHES[k], "width": 1.6 if k else 4.0}
             draw_lines(figure, model.probe.t, torque, names, row=row, label=label, **style)
     figure.update_xaxes(title_text="time (s)", row=2, col=1)
     return finished(figure, 640, top=75)

@@ -139,7 +139,7 @@ def _validation_figure(validated: Validated) -> Any:
         ("predicted, paper's model", predicted["projected-rod"], colour(1), "dot"),
         ("predicted, exact model", predicted["exact"], colour(0), "solid"),
     )
-    shown = [Curve(name, validated.t, tau, *style) for name, tau, *style in curves]
+    shown = [Curve(name, validated.t, tau, style, dash) for name, tau, style, dash in curves]
     return axes_figure(("1", "2", "3"), shown)
 
 
@@ -154,8 +154,8 @@ def _bar_figure(runs: Bench) -> Any:
                 fitted_value(result, item, unbounded=k == 1) / machine_value(machine, item)
                 for item in names
             ]
-            style = {"x": names, "faint": preset == "ideal"}
-            draw_bars(figure, f"{name}, {preset} bench", (ratios, None), colour(k), **style)
+            faint, shown = preset == "ideal", (ratios, None)
+            draw_bars(figure, f"{name}, {preset} bench", shown, colour(k), x=names, faint=faint)
     figure.add_hline(y=1, line={"color": LEFT, "width": 1})
     return finished(figure, 420, y="identified over true")
 

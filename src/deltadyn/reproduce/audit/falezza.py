@@ -28,11 +28,12 @@ from deltadyn.reproduce.audit.operations import TABLE_6
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
     ModelVariant,
+    Pair,
     PaperAudit,
     Slip,
     Stage,
+    costs_of,
     item_of,
     slip_items,
     stage,
@@ -207,18 +208,10 @@ def simplified_items(stage: Stage) -> list[AuditItem]:
     def at_angles(slips: Set[AngleSlip]) -> FloatArray:
         return simplified_torque(robot, motion, angles=arm_angles(robot, motion, slips))
 
-    off = {
-        slip.name: np.degrees(np.abs(arm_angles(robot, motion, {slip}) - motion.q[:, :3]))
-        for slip in AngleSlip
-    }
-    figures = {
-        name: (
-            Figure(
-                "largest error of an arm angle", float(np.nanmax(error, initial=0.0)), 0.0, "deg"
-            ),
-        )
-        for name, error in off.items()
-    }
+    figures = {}
+    for slip in AngleSlip:
+        off = np.degrees(np.abs(arm_angles(robot, motion, {slip}) - motion.q[:, :3]))
+        figures[slip.name] = [(np.nanmax(off, initial=0.0), 0.0)]
     return [
         *slip_items(SimpleSlip, partial(simplified_torque, robot, motion), stage.exact),
         *slip_items(AngleSlip, at_angles, stage.exact, figures=figures),
@@ -235,15 +228,8 @@ def _part_item(stage: Stage) -> AuditItem:
     torque = simplified_torque(robot, stage.motion, left)
     states = random_states(robot)
     random = Cost.of(simplified_torque(robot, states, left), simplified_torque(robot, states))
-    return item_of(
-        "PART_MENDED",
-        Cost.of(torque, simplified_torque(robot, stage.motion)),
-        Cost.of(torque, stage.exact),
-        (
-            Figure("RMS at random states", random.rms_Nm, 0.0, "N m"),
-            Figure("peak at random states", random.peak_Nm, 0.0, "N m"),
-        ),
-    )
+    costs = costs_of(torque, simplified_torque(robot, stage.motion), stage.exact)
+    return item_of("PART_MENDED", costs, [(random.rms_Nm, 0.0), (random.peak_Nm, 0.0)])
 
 
 def _one_rod_item(stage: Stage) -> AuditItem:
@@ -252,12 +238,7 @@ def _one_rod_item(stage: Stage) -> AuditItem:
     corrected = simplified_torque(robot, motion)
     mistaken = simplified_torque(robot, motion, strut_mass=2 * numbers(robot).m2)
     same = np.abs(corrected - inverse_dynamics(robot, motion, "half-half", friction=False)).max()
-    return item_of(
-        "ONE_ROD",
-        Cost.of(mistaken, corrected),
-        Cost.of(mistaken, stage.exact),
-        (Figure("corrected M_s from half-half, peak", None, float(same), "N m"),),
-    )
+    return item_of("ONE_ROD", costs_of(mistaken, corrected, stage.exact), [(None, same)])
 
 
 def recursive_payload(
@@ -292,10 +273,7 @@ def _recursion_item(stage: Stage) -> AuditItem:
     beside = float(np.abs(matrix - np.diag(np.diag(matrix))).max())
     return item_of(
         "RECURSION",
-        figures=(
-            Figure("largest entry of the estimate", float(np.abs(wild).max()), one, "kg"),
-            Figure("largest entry off the diagonal, plus sign", beside, 0.0, "kg"),
-        ),
+        figures=[(np.abs(wild).max(), one), (beside, 0.0)],
         FORGETTING=FORGETTING,
         PAYLOAD=PAYLOAD,
         TORQUE_NOISE=TORQUE_NOISE,
@@ -314,7 +292,7 @@ def _pairing_item(stage: Stage) -> AuditItem:
         columns = np.stack([qd[:, i], np.sign(qd[:, i])], axis=1)
         f_c, f_v = np.linalg.lstsq(columns, right[:, i], rcond=None)[0]
         swapped[:, i] = f_v * qd[:, i] + f_c * np.sign(qd[:, i])
-    return item_of("PAIRING", Cost.of(swapped, right), Cost.of(swapped, right))
+    return item_of("PAIRING", costs_of(swapped, right, right))
 
 
 # The complete model M_f
@@ -463,7 +441,7 @@ def complete_items(stage: Stage) -> list[AuditItem]:
     return [*items, _mean_item(stage), _compact_item(stage), _complexity_item()]
 
 
-def _angle_figures(stage: Stage) -> tuple[Figure, ...]:
+def _angle_figures(stage: Stage) -> list[Pair]:
     """How far the angles of eq. 12, with the height in n_i corrected, are from swing and sway."""
     robot, motion = stage.robot, stage.motion
     par, right = numbers(robot), strut_angles(robot, motion)
@@ -471,28 +449,23 @@ def _angle_figures(stage: Stage) -> tuple[Figure, ...]:
     for i, alpha in enumerate(par.alpha):
         still = [Jet(value) for value in (*motion.p.T[:3], motion.q[:, i])]
         found.append(strut_coordinates(par, alpha, still, {CompleteSlip.ANGLES}).angles)
-    off = [
-        np.degrees(np.abs(np.stack([jet.v for jet in jets_of], axis=1) - angle)).max()
-        for jets_of, angle in zip(zip(*found, strict=True), (right.swing, right.sway), strict=True)
+    return [
+        (np.degrees(np.abs(np.stack([jet.v for jet in own], axis=1) - angle)).max(), 0.0)
+        for own, angle in zip(zip(*found, strict=True), (right.swing, right.sway), strict=True)
     ]
-    return (
-        Figure("largest error of the swing", float(off[0]), 0.0, "deg"),
-        Figure("largest error of the sway", float(off[1]), 0.0, "deg"),
-    )
 
 
 def _angle_height_item(stage: Stage) -> AuditItem:
     slips = frozenset({CompleteSlip.ANGLES, CompleteSlip.ANGLE_HEIGHT})
     cost = Cost.of(complete_torque(stage.robot, stage.motion, slips), stage.exact)
-    share = Figure("samples at which the angles exist", cost.share, 1.0, "of all")
-    return item_of("ANGLE_HEIGHT", cost, cost, (share,))
+    return item_of("ANGLE_HEIGHT", (cost, cost), [(cost.share, 1.0)])
 
 
 def _mean_item(stage: Stage) -> AuditItem:
     """Can right rods and arms shift the mean torque as tables 3-5 say?"""
     robot, motion = stage.robot, stage.motion
-    means = [[table[name][0] for table in NUMBERS["errors"].values()] for name in ("M_s", "M_f")]
-    published = np.subtract(*means)  # torque of M_f less that of M_s
+    tables = NUMBERS["errors"].values()  # torque of M_f less that of M_s
+    published = np.array([np.subtract(table["M_s"][0], table["M_f"][0]) for table in tables])
     simple = simplified_torque(robot, motion)
     shift = np.mean(stage.exact - simple, axis=0)
     slipped = [
@@ -501,38 +474,18 @@ def _mean_item(stage: Stage) -> AuditItem:
     ]
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
-    rows: tuple[tuple[str, FloatArray, FloatArray | None], ...] = (
-        ("mean shift in tables 3-5 / exact model on the move", published, shift),
-        ("with HEIGHT alone", slipped[0], None),
-        ("with all but CONSTRAINT, ANGLE_HEIGHT", slipped[1], None),
-    )
-    figures = [
-        Figure(
-            f"{name}, {kind}",
-            float(choose(first)),
-            None if second is None else float(choose(second)),
-            "N m",
-        )
-        for name, first, second in rows
-        for kind, choose in (("smallest", np.min), ("largest", np.max))
-    ]
-    rest = Figure("change at rest, largest", None, float(np.abs(static).max()), "N m")
-    return item_of("MEAN_SHIFT", figures=(*figures, rest))
+    ends = (np.min, np.max)
+    figures = [(end(published), end(shift)) for end in ends]
+    figures += [(end(part), None) for part in slipped for end in ends]
+    return item_of("MEAN_SHIFT", figures=[*figures, (None, np.abs(static).max())])
 
 
 def _compact_item(stage: Stage) -> AuditItem:
     eom = equations_of_motion(stage.robot.with_friction(viscous=0.0, coulomb=0.0), stage.motion)
     rest = contract("nij,nj->ni", eom.M, stage.motion.qdd) + eom.c + eom.g - stage.exact
-    return item_of(
-        "COMPACT_FORM",
-        figures=(Figure("largest difference", None, float(np.abs(rest).max()), "N m"),),
-    )
+    return item_of("COMPACT_FORM", figures=[(None, np.abs(rest).max())])
 
 
 def _complexity_item() -> AuditItem:
     count = TABLE_6["M_f"]
-    right = float(count.add + count.sub)
-    return item_of(
-        "COMPLEXITY",
-        figures=(Figure("coefficient of n", float(NUMBERS["coefficient"]), right, ""),),
-    )
+    return item_of("COMPLEXITY", figures=[(NUMBERS["coefficient"], count.add + count.sub)])

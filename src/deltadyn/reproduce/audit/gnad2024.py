@@ -12,10 +12,10 @@ from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
     ModelVariant,
     PaperAudit,
     Stage,
+    costs_of,
     item_of,
     stage,
 )
@@ -51,7 +51,11 @@ def ten_from_cholesky(parameters: FloatArray) -> FloatArray:
             [0.0, 0.0, 0.0, 1.0],
         ]
     )
-    M = U.T @ U
+    return _ten_of(U.T @ U)
+
+
+def _ten_of(M: FloatArray) -> FloatArray:
+    """The ten parameters (10,) of a pseudo-inertia (4, 4)."""
     inertia = np.trace(M[:3, :3]) * np.eye(3) - M[:3, :3]
     products = (inertia[0, 1], inertia[1, 2], inertia[0, 2])
     return np.array([M[3, 3], *M[:3, 3], *np.diag(inertia), *products])
@@ -96,12 +100,8 @@ def turned(ten: TenParameters, angle: float) -> TenParameters:
     about_y = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     R = np.eye(4)
     R[:3, :3] = about_y @ about_x
-    M = R @ ten.pseudo_inertia() @ R.T
-    inertia = np.trace(M[:3, :3]) * np.eye(3) - M[:3, :3]
-    xx, yy, zz = (float(x) for x in np.diag(inertia))
-    products = (float(inertia[0, 1]), float(inertia[1, 2]), float(inertia[0, 2]))
-    moment = (float(M[0, 3]), float(M[1, 3]), float(M[2, 3]))
-    return TenParameters(float(M[3, 3]), moment, (xx, yy, zz, *products))
+    mass, *rest = _ten_of(R @ ten.pseudo_inertia() @ R.T).tolist()
+    return TenParameters(mass, tuple(rest[:3]), tuple(rest[3:]))
 
 
 def audit_gnad2024() -> PaperAudit:
@@ -125,10 +125,10 @@ def audit_gnad2024() -> PaperAudit:
     items = (
         _map_item(scenery, full, part),
         _gyration_item(scenery, part(slim), full),
-        item_of("LABELS", Cost.of(part(unread), full), Cost.of(part(unread), scenery.exact)),
+        item_of("LABELS", costs_of(part(unread), full, scenery.exact)),
     )
     models = tuple(
-        ModelVariant(PAPER, "rigid, table I", name, Cost.of(tau, full), Cost.of(tau, scenery.exact))
+        ModelVariant(PAPER, "rigid, table I", name, *costs_of(tau, full, scenery.exact))
         for name, tau in (("as printed", part(unread)), ("corrected", full))
     )
     return PaperAudit(scenery.scene, models, items)
@@ -146,20 +146,14 @@ def _map_item(
     aligned = cholesky_from_ten(straight)
     reduced = np.nanmax(np.abs(ten_as_printed(aligned) - ten_from_cholesky(aligned)))
     yy = part({"strut.Iyy": float(printed[5] - right[5])})
+    off = printed - right
     return item_of(
         "CHOLESKY_MAP",
-        Cost.of(yy, full),
-        Cost.of(yy, scenery.exact),
-        (
-            Figure("entries that are wrong, of nine", float(len(wrong)), 0.0, ""),
-            Figure(
-                f"error of {wrong[0]}, turned strut", float((printed - right)[5]), 0.0, "kg m^2"
-            ),
-            Figure("Theta_yy of random bodies, median error", 100 * random_error(), 0.0, "%"),
-            Figure("largest error of the nine without products", float(reduced), 0.0, "kg m^2"),
-        ),
+        costs_of(yy, full, scenery.exact),
+        [(len(wrong), 0.0), (off[5], 0.0), (100 * random_error(), 0.0), (reduced, 0.0)],
         RANDOM_BODIES=RANDOM_BODIES,
         TURN_DEG=TURN_DEG,
+        wrong=wrong,
     )
 
 
@@ -185,13 +179,5 @@ def _gyration_item(scenery: Stage, slim: FloatArray, full: FloatArray) -> AuditI
     lower = spindle_of(scenery.robot).lower.body(-1)
     tube = float(np.sqrt(lower.inertia[2] / lower.mass))
     smallest = float(np.linalg.eigvalsh(body.pseudo_inertia())[0])
-    return item_of(
-        "GYRATION",
-        Cost.of(full, slim),
-        Cost.of(full, scenery.exact),
-        (
-            Figure("strut's radius of gyration about its axis", radius, thin, "m"),
-            Figure("smallest eigenvalue of its pseudo-inertia", smallest, None, "kg m^2"),
-            Figure("lower part's radius of gyration; its bore", tube, INNER_RADIUS, "m"),
-        ),
-    )
+    figures = [(radius, thin), (smallest, None), (tube, INNER_RADIUS)]
+    return item_of("GYRATION", (Cost.of(full, slim), Cost.of(full, scenery.exact)), figures)

@@ -18,7 +18,6 @@ from deltadyn.kinematics import LimbGeometry, State
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
     PaperAudit,
     Slip,
     Stage,
@@ -120,11 +119,9 @@ def audit_kim2022() -> PaperAudit:
     work = partial(work_torque, robot, motion, friction=friction)
     # I_L1 is below m_a L1c^2, so it cannot be about the motor axis.
     arm = robot.arms[0]
-    about = Figure(
-        "inertia of the arm about the motor axis", arm.inertia, arm.axis_inertia, "kg m^2"
-    )
+    about = [(arm.inertia, arm.axis_inertia)]
     items = [
-        *slip_items(LagrangeSlip, lagrange, exact, figures={"ARM_COM": (about,)}),
+        *slip_items(LagrangeSlip, lagrange, exact, figures={"ARM_COM": about}),
         *slip_items(WorkSlip, work, rubbed),
         _values_item(robot),
         _energy_item(scenery),
@@ -147,10 +144,7 @@ def _values_item(robot: Robot) -> AuditItem:
     moment = robot.gravity * (arm.mass * arm.com + rod * L1)
     return item_of(
         "APPROXIMATIONS",
-        figures=(
-            Figure("I_A", equivalent * L1**2, inertia, "kg m^2"),
-            Figure("T_g", equivalent * robot.gravity * L1, moment, "N m"),
-        ),
+        figures=[(equivalent * L1**2, inertia), (equivalent * robot.gravity * L1, moment)],
         ARM_GRAVITY_TORQUE=ARM_GRAVITY_TORQUE,
         ARM_INERTIA=ARM_INERTIA,
     )
@@ -165,15 +159,8 @@ def _energy_item(scenery: Stage) -> AuditItem:
     work = [float(np.sum(torque * qd) * step) for torque in (viscous, coulomb)]
     turning = np.abs(COULOMB) / np.asarray(VISCOUS)
     active = np.mean((viscous + coulomb) * qd < 0)
-    return item_of(
-        "ACTIVE_FRICTION",
-        figures=(
-            Figure("work of the viscous term", work[0], -work[0], "J"),
-            Figure("work of the Coulomb term", work[1], work[1], "J"),
-            Figure("rate above which friction drives, slowest joint", turning.min(), None, "rad/s"),
-            Figure("samples and joints with driving friction", float(active), 0.0, "of all"),
-        ),
-    )
+    lost = [(work[0], -work[0]), (work[1], work[1])]
+    return item_of("ACTIVE_FRICTION", figures=[*lost, (turning.min(), None), (active, 0.0)])
 
 
 def regression_columns(state: State) -> FloatArray:
@@ -211,16 +198,8 @@ def _regression_item(robot: Robot) -> AuditItem:
     arm, L1 = robot.arms[0], robot.geometry.arm_length[0]
     moment = arm.mass * arm.com + robot.struts[0].mass * L1
     whole = float(np.sqrt(np.mean(torque**2)))
-    return item_of(
-        "MULTIPLIERS_AS_CONSTANTS",
-        left[0],
-        left[0],
-        (
-            Figure("RMS left after least squares", left[0].rms_Nm, left[1].rms_Nm, "N m"),
-            Figure("theta_5, in kg m as printed", moment, moment * robot.gravity, "N m"),
-        ),
-        whole=whole,
-    )
+    figures = [(left[0].rms_Nm, left[1].rms_Nm), (moment, moment * robot.gravity)]
+    return item_of("MULTIPLIERS_AS_CONSTANTS", (left[0], left[0]), figures, whole=whole)
 
 
 def fitness(predicted: FloatArray, measured: FloatArray, over: FloatArray) -> float:
@@ -231,22 +210,10 @@ def fitness(predicted: FloatArray, measured: FloatArray, over: FloatArray) -> fl
 
 def _fitness_item(scenery: Stage) -> AuditItem:
     measured, predicted = scenery.exact[:, 0], 2 * scenery.exact[:, 0]
-    return item_of(
-        "FITNESS",
-        figures=(
-            Figure(
-                "fitness",
-                fitness(predicted, measured, predicted),
-                fitness(predicted, measured, measured),
-                "",
-            ),
-        ),
-    )
+    pair = [fitness(predicted, measured, over) for over in (predicted, measured)]
+    return item_of("FITNESS", figures=[(pair[0], pair[1])])
 
 
 def _voltage_item(scenery: Stage) -> AuditItem:
     negative = float(np.mean(scenery.exact[:, :3] < 0))
-    return item_of(
-        "VOLTAGE_SQUARED",
-        figures=(Figure("samples and joints without a real voltage", negative, 0.0, "of all"),),
-    )
+    return item_of("VOLTAGE_SQUARED", figures=[(negative, 0.0)])

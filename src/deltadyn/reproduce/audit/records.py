@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -27,6 +27,7 @@ ARMS = slice(0, 3)
 #: The slips in words, by key: where they stand, what is printed and what is right.
 WORDS = words_of("audit")
 ALONE = "the corrected model with this slip alone"
+Pair = tuple[Any, Any]  # a number as printed and as it is right, or None
 
 
 class Slip(Enum):
@@ -186,32 +187,49 @@ def slip_items(
     exact: FloatArray,
     *,
     how: str = ALONE,
-    figures: Mapping[str, tuple[Figure, ...]] | None = None,
+    figures: Mapping[str, Sequence[Pair]] | None = None,
+    **values: Any,
 ) -> list[AuditItem]:
     """One item per slip: the model with that slip alone against itself without it, and exact."""
     corrected = torque(frozenset())
     items = []
     for slip in slips:
-        alone, shown = torque(frozenset({slip})), (figures or {}).get(slip.name, ())
-        costs = (Cost.of(alone, corrected), Cost.of(alone, exact))
-        items.append(item_of(slip.name, *costs, shown, how=how))
+        costs = costs_of(torque(frozenset({slip})), corrected, exact)
+        shown = (figures or {}).get(slip.name, ())
+        items.append(item_of(slip.name, costs, shown, how=how, **values))
     return items
+
+
+def costs_of(torque: FloatArray, reference: FloatArray, exact: FloatArray) -> tuple[Cost, Cost]:
+    """The error of a torque (N, dof) against a reference and against the exact model's."""
+    return Cost.of(torque, reference), Cost.of(torque, exact)
 
 
 def item_of(
     key: str,
-    cost: Cost | None = None,
-    against_exact: Cost | None = None,
-    figures: tuple[Figure, ...] = (),
+    costs: tuple[Cost | None, Cost | None] = (None, None),
+    figures: Sequence[Pair] = (),
     *,
     how: str = ALONE,
     **values: Any,
 ) -> AuditItem:
-    """The slip of that key in its words; those of `how` it was found may show values."""
+    """The slip of that key in its words, with figures as printed and as they are right.
+
+    How it was found and the names of the figures may show `values`.
+    """
     words = WORDS[key]
-    text = (words[part] for part in ("paper", "equation", "printed", "right"))
+    text = {part: words[part] for part in ("paper", "equation", "printed", "right")}
     how = filled(words.get("how", how), values)
-    return AuditItem(key, *text, how, cost, against_exact, figures)
+    shown = tuple(
+        Figure(filled(name, values), _number(printed), _number(right), unit)
+        for (name, unit), (printed, right) in zip(words.get("figures", ()), figures, strict=True)
+    )
+    cost, against_exact = costs
+    return AuditItem(key, **text, how=how, cost=cost, against_exact=against_exact, figures=shown)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def variants(
@@ -223,12 +241,10 @@ def variants(
 ) -> tuple[ModelVariant, ...]:
     """A model in several states of repair, each compared with the corrected and the exact one."""
     corrected = torque(frozenset())
-    out = []
-    for name, slips in states.items():
-        found = torque(slips)
-        costs = (Cost.of(found, corrected), Cost.of(found, exact))
-        out.append(ModelVariant(paper, model, name, *costs))
-    return tuple(out)
+    return tuple(
+        ModelVariant(paper, model, name, *costs_of(torque(slips), corrected, exact))
+        for name, slips in states.items()
+    )
 
 
 def number(value: float | None) -> str:

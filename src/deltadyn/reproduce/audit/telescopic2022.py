@@ -28,10 +28,11 @@ from deltadyn.reproduce.audit.jets import Jet
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
+    Pair,
     PaperAudit,
     Slip,
     Stage,
+    costs_of,
     item_of,
     slip_items,
     stage,
@@ -162,23 +163,20 @@ def audit_telescopic2022() -> PaperAudit:
     models = variants(PAPER, "legs and rods (40)", torque, states, exact)
     figures = {
         "PARALLEL_AXIS": _inertia_figures(robot),
-        "PROJECTED_RATES": _tilt_figures(),
+        "PROJECTED_RATES": [(100 * projected_energy_error(tilt), 0.0) for tilt in TILTS],
         "LEG_ANGLE": _angle_figures(robot, motion),
     }
-    items = slip_items(RodSlip, torque, exact, figures=figures)
+    items = slip_items(RodSlip, torque, exact, figures=figures, ROD_LENGTH=ROD_LENGTH, TILTS=TILTS)
     items += [_polar_item(), _friction_item(scenery), _rotor_item(), _legs_item(scenery)]
     return PaperAudit(scenery.scene, models, tuple(items))
 
 
-def _inertia_figures(robot: Robot) -> tuple[Figure, ...]:
+def _inertia_figures(robot: Robot) -> list[Pair]:
     lower = spindle_of(robot).lower
     l2, about_com = 2 * lower.com, lower.inertia
     printed = lower.mass * l2**2 / 3 + lower.mass * (ROD_LENGTH - l2) ** 2
     right = about_com + lower.mass * (ROD_LENGTH - lower.com) ** 2
-    return (
-        Figure(f"inertia of the lower rod at {ROD_LENGTH} m", printed, right, "kg m^2"),
-        Figure("its error", 100 * (printed / right - 1), 0.0, "%"),
-    )
+    return [(printed, right), (100 * (printed / right - 1), 0.0)]
 
 
 def projected_energy_error(tilt_deg: float) -> float:
@@ -202,20 +200,13 @@ def projected_energy_error(tilt_deg: float) -> float:
     return float(np.abs(ratio - 1).max())
 
 
-def _tilt_figures() -> tuple[Figure, ...]:
-    return tuple(
-        Figure(f"largest error of T at {tilt:g} deg", 100 * projected_energy_error(tilt), 0.0, "%")
-        for tilt in TILTS
-    )
-
-
-def _angle_figures(robot: Robot, state: State) -> tuple[Figure, ...]:
+def _angle_figures(robot: Robot, state: State) -> list[Pair]:
     """The platform that eq. 1 finds from angles of eqs. 6-14."""
     q = state.q.copy()
     q[:, :3] = np.pi / 2 - q[:, :3]
     found = forward_kinematics(robot, q, unreachable="nan")
     off = np.linalg.norm(found[:, :3] - state.p[:, :3], axis=1)
-    return (Figure("largest error of the position", 1e3 * float(np.nanmax(off)), 0.0, "mm"),)
+    return [(1e3 * np.nanmax(off), 0.0)]
 
 
 def _polar_item() -> AuditItem:
@@ -225,27 +216,21 @@ def _polar_item() -> AuditItem:
     printed = right.copy()
     printed[:, 0, 2] *= -1
     ratio = np.linalg.det(printed) / np.linalg.det(right)
-    return item_of(
-        "POLAR_JACOBIAN",
-        figures=(
-            Figure("determinant over the right one, phi = 30 deg", float(ratio[0]), 1.0, ""),
-            Figure("at phi = 45 deg", float(np.round(ratio[1], 12)), 1.0, ""),
-        ),
-    )
+    figures = [(ratio[0], 1.0), (np.round(ratio[1], 12), 1.0)]
+    return item_of("POLAR_JACOBIAN", figures=figures)
 
 
 def _friction_item(scenery: Stage) -> AuditItem:
     qd, table = scenery.motion.qd[:, :3], NUMBERS["table_2"]
     swapped = table["Fc"] * qd + table["Fv"] * np.sign(qd)
     right = table["Fv"] * qd + table["Fc"] * np.sign(qd)
-    return item_of("FRICTION_NAMES", Cost.of(swapped, right), Cost.of(swapped, right))
+    return item_of("FRICTION_NAMES", costs_of(swapped, right, right))
 
 
 def _rotor_item() -> AuditItem:
     table = NUMBERS["table_2"]
     arm = (table["arm.m"] / 3 + table["strut.m"]) * NUMBERS["arm_length"] ** 2
-    rotor = Figure("rotor inertia", table["I_u"] - arm, None, "kg m^2")
-    return item_of("ROTOR_INERTIA", figures=(rotor,))
+    return item_of("ROTOR_INERTIA", figures=[(table["I_u"] - arm, None)])
 
 
 def _legs_item(scenery: Stage) -> AuditItem:
@@ -255,9 +240,4 @@ def _legs_item(scenery: Stage) -> AuditItem:
     mine = whole_torque(robot, motion, {RodSlip.PROJECTED_RATES})
     cost = Cost.of(whole_torque(robot, motion), scenery.exact)
     same = float(np.abs(model[:, :3] - mine).max())
-    return item_of(
-        "POINT_MASSES",
-        cost,
-        cost,
-        (Figure("corrected with eqs. 27-28, from 'projected-rod'", None, same, "N m"),),
-    )
+    return item_of("POINT_MASSES", (cost, cost), [(None, same)])
