@@ -233,8 +233,8 @@ def study(
 
     The first method is the one that is judged; the others stand beside it. `payload_log` is cut
     into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default it
-    is that of the held-out recording. `options` are those of `identify`; what the data cannot tell
-    is held unless `unidentifiable` says otherwise. `tell` hears what is being done.
+    is that of the held-out recording. `options` are those of `identify`; what the data do not
+    identify is held unless `unidentifiable` says otherwise. `tell` hears what is being done.
     """
     names = _checked_methods(methods)
     told = tell or (lambda _text: None)

@@ -16,7 +16,7 @@ from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.backends import switched_off as kernels_switched_off
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.exports.fmu.sources import compiled, compiler
+from deltadyn.exports.fmu import compiled, compiler
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.motion.scenarios import usable_cylinder
