@@ -134,7 +134,7 @@ class SpindleBench:
         if name == THIN:
             return self.thin.friction(rate, s)
         viscous, coulomb, stribeck = self.coefficients(name)
-        level = 0.0 if stribeck is None else stribeck
+        level = stribeck if name == FREE and stribeck is not None else 0.0
         return _friction(rate, s, (viscous, coulomb, level), self.free.velocity)
 
 
