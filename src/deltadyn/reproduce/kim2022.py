@@ -31,8 +31,8 @@ from deltadyn.identification.methods.recursive import (
 from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
 from deltadyn.kinematics.struts import LimbGeometry
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import FourierSeries, Motion, check_motion, fourier_motion
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.reproduce.audit.kim2022 import (
     ARM_COLUMNS,
@@ -224,7 +224,7 @@ def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench
 
 def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
     """A Fourier series about the middle of the workspace, as wide as 0.8 of the limits allow."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng(seed)
+    cylinder, rng = working_cylinder(robot), np.random.default_rng(seed)
     offset = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
     size = np.array([cylinder.radius, cylinder.radius, (cylinder.z_max - cylinder.z_min) / 2])
     sine, cosine = rng.normal(size=(2, 3, HARMONICS)) / np.arange(1, HARMONICS + 1) * size[:, None]

@@ -10,8 +10,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import LimitError, Motion, spline_move
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.progress import Bar
 from deltadyn.recording.prepare.data import Prepared, prepare
 from deltadyn.reproduce.result import JOINTS, Cell, by_joint, filled, words_of
@@ -81,7 +81,7 @@ def random_spline(
     `anywhere`. Where the curve leaves the workspace between its places it is made smaller by
     `shrink` until it stays inside. `options` go to `spline_move`.
     """
-    cylinder = usable_cylinder(robot)
+    cylinder = working_cylinder(robot)
     azimuth = np.cumsum(rng.uniform(0.5, 1.0, places) * np.pi)
     if anywhere:
         azimuth += rng.uniform(0, 2 * np.pi)
