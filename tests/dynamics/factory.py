@@ -104,6 +104,8 @@ def full_friction(dof: int, **changes: Any) -> Friction:
         "coulomb_negative": 0.7 + 0.1 * axis,
         "stribeck": 0.2 * axis,
         "stribeck_velocity": 0.5 + 0.5 * axis,
+        "thinning": 0.4 * axis,
+        "thinning_velocity": 1.0 + 0.3 * axis,
         "offset": 0.1 * axis,
         "load": 0.05 + 0.02 * axis,
         "passive": tuple(

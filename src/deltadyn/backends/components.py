@@ -17,14 +17,18 @@ from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.backends.limbs import joint_state, limbs_of, platform_state
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import (
+    BEYOND_TERMS,
+    KERNEL_TERMS,
     LOAD,
     PACKED_TERMS,
     STRIBECK,
+    THINNING,
     Sliding,
     Term,
     direction,
     friction_sum,
     stribeck_shape,
+    thinning_shape,
 )
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
@@ -45,6 +49,7 @@ class FrictionTerms(NamedTuple):
     smooth: bool = True
     stribeck: bool = True
     load: bool = True
+    thinning: bool = True
 
 
 class Pose(NamedTuple):
@@ -65,7 +70,8 @@ def friction_terms(par: FloatArray) -> FrictionTerms:
     def present(name: str) -> bool:
         return bool(np.any(par[..., PLACES[name]] != 0))
 
-    return FrictionTerms(present("smoothing"), present("stribeck"), present("load"))
+    names = ("smoothing", "stribeck", "load", "thinning")
+    return FrictionTerms(*(present(name) for name in names))
 
 
 def parameters_of(par: Components, dof: int) -> ExactParameters:
@@ -130,27 +136,33 @@ def drive_friction(
     qd: Components,
     terms: FrictionTerms,
     load: list[Component] | None = None,
+    *,
+    chosen: Sequence[Term] = PACKED_TERMS,
 ) -> list[Component]:
-    """Friction of the drives, in N m; without a load no share that grows with it."""
-    left_out = {
-        term for term, present in ((STRIBECK, terms.stribeck), (LOAD, terms.load)) if not present
-    }
+    """Friction of the drives, in N m; without a load no share that grows with it.
+
+    `chosen` are the terms that count, of those that `terms` has.
+    """
+    known = ((STRIBECK, terms.stribeck), (LOAD, terms.load), (THINNING, terms.thinning))
+    left_out = {term for term, present in known if not present}
     if load is None:
         left_out.add(LOAD)
-    chosen = [term for term in PACKED_TERMS if term not in left_out]
-    width = par[PLACES["stribeck_velocity"]]
+    kept = [term for term in chosen if term not in left_out]
+    width, rise = par[PLACES["stribeck_velocity"]], par[PLACES["thinning_velocity"]]
     out = []
     for i, turn in enumerate(directions(xp, par, qd, terms)):
-        shape = None
+        shape = thin = None
         if terms.stribeck:
             shape = stribeck_shape(xp, qd[i], xp.where(width[i] > 0, width[i], 1.0))
-        slide = Sliding(qd[i], turn, shape, None if load is None else load[i])
-        out.append(axis_friction(xp, par, i, slide, chosen))
+        if terms.thinning:
+            thin = thinning_shape(xp, qd[i], xp.where(rise[i] > 0, rise[i], 1.0))
+        slide = Sliding(qd[i], turn, shape, None if load is None else load[i], thin)
+        out.append(axis_friction(xp, par, i, slide, kept))
     return out
 
 
 def axis_friction(
-    xp: Any, par: Components, axis: int, slide: Sliding, terms: Sequence[Term] = PACKED_TERMS
+    xp: Any, par: Components, axis: int, slide: Sliding, terms: Sequence[Term] = KERNEL_TERMS
 ) -> Component:
     """The friction of one drive with these terms, in N m."""
     numbers = [par[PLACES[term.field]][axis] for term in terms]
@@ -251,6 +263,21 @@ def packed_acceleration(
     Where friction grows with the load and no direction of the loads is consistent, NaN.
     """
     return _call(_acceleration, par, {"q": q, "qd": qd, "tau": tau}, friction)
+
+
+def kernel_torque(
+    par: FloatArray, q: Any, qd: Any, tau: Any, *, friction: bool = True
+) -> FloatArray:
+    """What drive torques tau (..., dof) leave to the terms that the kernels compute, in N m.
+
+    `par` (COUNT,) may have more terms than those; at q, qd their torque is taken away.
+    """
+    if not friction:
+        return np.asarray(tau, dtype=np.float64)
+    numbers, rates = split(par), split(np.asarray(qd, dtype=np.float64))
+    given = split(np.asarray(tau, dtype=np.float64))
+    thin = drive_friction(np, numbers, rates, friction_terms(par), chosen=BEYOND_TERMS)
+    return np.stack([a - b for a, b in zip(given, thin, strict=True)], axis=-1)
 
 
 def torque_components(

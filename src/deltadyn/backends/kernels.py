@@ -18,9 +18,11 @@ from deltadyn.backends.loader import fill as fill_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.dynamics.friction import (
     BACKWARD,
+    BEYOND_TERMS,
     COULOMB,
     FORWARD,
-    PACKED_TERMS,
+    KERNEL_TERMS,
+    beyond_columns,
     direction,
     drive_friction,
     drive_terms,
@@ -44,7 +46,9 @@ _FORWARD = {dof: f"forward_{dof}" for dof in (3, 4)}
 
 def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
     """Torques (dof,) of a state that is one row; None where another way has to be taken."""
-    if type(source) is not StateRow or robot.friction.passive or not kernels_available():
+    if type(source) is not StateRow or robot.friction.passive or not robot.plain_drives:
+        return None
+    if not kernels_available():
         return None
     tau = np.empty(source.dof)
     par = packed.packed_parameters(robot)
@@ -67,6 +71,8 @@ def compiled_torque(
     name, par = f"state_torque_{robot.dof}", packed.packed_parameters(robot)
     if not friction or not robot.friction.passive:
         run_kernel(name, par, motion, [tau], friction=friction)
+        if friction and not robot.plain_drives:
+            tau += drive_friction(robot.friction, state.qd, BEYOND_TERMS)
         return tau
     run_kernel(name, par, motion, [tau])
     passive = compiled_passive(robot, state)
@@ -176,6 +182,9 @@ def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
     places = _drive_places(dof, terms, 0, 0)
     _fill_friction(robot, state, packed.packed_parameters(robot), places, diagonals.T)
     out[:] = diagonals.reshape(len(terms), dof, -1).transpose(1, 0, 2)
+    if not robot.plain_drives:
+        for place, diagonal in beyond_columns(robot, state):
+            out[:, place] = diagonal.T
 
 
 def _fill_friction(
@@ -232,7 +241,7 @@ def _drive_places(dof: int, terms: tuple[str, ...], first: int, width: int) -> I
             place[part] = t
     return encoded(
         axis * width + first + place[term.name] * dof + axis if term.name in place else -1
-        for term in PACKED_TERMS
+        for term in KERNEL_TERMS
         for axis in range(dof)
     )
 
@@ -272,6 +281,8 @@ def row_accelerations(
 ) -> FloatArray | None:
     """qdd (dof,) of one sample in arrays of NumPy; None where the long way has to be taken."""
     if type(q) is not np.ndarray or q.ndim != 1 or not accelerations_compiled(robot, friction):
+        return None
+    if not robot.plain_drives:
         return None
     dof = robot.dof
     qdd = np.empty(dof)

@@ -30,6 +30,10 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("rotor", AXES),  # inertia at the output side
     ("smoothing", 1),  # 0: sign
     ("payload_offset", 2),  # x, y of a payload from the axis of the effector
+    # what the kernels do not compute; `beyond` is 1 where the robot has any of it
+    ("beyond", 1),
+    ("thinning", AXES),
+    ("thinning_velocity", AXES),  # 0: the axis has no such term
 )
 
 
@@ -43,4 +47,4 @@ def _places() -> dict[str, slice]:
 
 PLACES = _places()
 KINEMATIC = PLACES["side"].stop
-COUNT = PLACES["payload_offset"].stop
+COUNT = sum(width for _, width in ENTRIES)

@@ -15,7 +15,16 @@ from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 
-FRICTION = ("viscous", "coulomb", "stribeck", "stribeck_velocity", "offset", "load")
+FRICTION = (
+    "viscous",
+    "coulomb",
+    "stribeck",
+    "stribeck_velocity",
+    "thinning",
+    "thinning_velocity",
+    "offset",
+    "load",
+)
 
 
 @remembered
@@ -40,6 +49,7 @@ def packed_parameters(
         if values is not None:
             _fill(par, name, values)
     par[PLACES["smoothing"]] = friction.smoothing or 0.0
+    par[PLACES["beyond"]] = float(not robot.plain_drives)
     par.flags.writeable = False
     return par
 
@@ -74,6 +84,7 @@ FRICTION_PARAMETERS = {
     "Fc+": ("coulomb",),
     "Fc-": ("coulomb_negative",),
     "Fs": ("stribeck",),
+    "Ft": ("thinning",),
     "F0": ("offset",),
     "mu": ("load",),
 }

@@ -17,7 +17,9 @@ from deltadyn.arrays import columns as components_of
 from deltadyn.backends import kernels
 from deltadyn.dynamics.exact import spindle_forces
 from deltadyn.dynamics.friction import (
+    BEYOND_TERMS,
     Columns,
+    beyond_columns,
     drive_terms,
     friction_columns,
     friction_names,
@@ -211,6 +213,11 @@ def exact_columns(
     if found is None:
         found = np.zeros((len(state), robot.dof, len(names)))
         _fill(robot, state, found, labels, tied=tied, friction=friction)
+    if friction and not robot.plain_drives:
+        for place, diagonal in beyond_columns(robot, state):
+            first = labels.inertial + place * robot.dof
+            for axis in range(robot.dof):
+                found[:, axis, first + axis] = diagonal[:, axis]
     if friction and robot.friction.passive:
         found[:, :, -2 * len(robot.friction.passive) :] = passive_columns(robot, state)
     return Columns(found, names, units, values)
@@ -251,6 +258,8 @@ def _fill(
             load = (through + passive[part] - rotor * state.qdd[part]).T
         slide = sliding(np, own, np.ascontiguousarray(state.qd[part].T), load, axis=0)
         for t, term in enumerate(terms):
+            if term in BEYOND_TERMS:
+                continue
             value = term.column(np, slide) * np.ones_like(slide.qd)
             for axis in range(dof):
                 Y[part, axis, labels.inertial + t * dof + axis] = value[axis]

@@ -17,7 +17,12 @@ from deltadyn.arrays import (
     restore,
 )
 from deltadyn.backends import kernels
-from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
+from deltadyn.dynamics.friction import (
+    BEYOND_TERMS,
+    direction,
+    drive_friction,
+    passive_friction,
+)
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.terms import Terms, platform_map
@@ -116,6 +121,8 @@ def _in_one_pass(
     at_rest = np.zeros(dof) if qd is None else qd
     rates = matching_samples(at_rest, count, dof, "qd", allow_nan=nan)
     torque = matching_samples(tau, count, dof, "tau")
+    if friction and not robot.plain_drives:
+        torque = torque - drive_friction(robot.friction, rates, BEYOND_TERMS)
     external = external_wrench(robot, external_force, count)
     qdd, missing = kernels.compiled_accelerations(
         robot, (angles, rates, torque, external), friction

@@ -7,7 +7,7 @@ new term is a row there, with its number in `robot.settings.Friction` and in `ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ class Sliding(NamedTuple):
     direction: Component  # sign(qd), or tanh(qd / smoothing)
     shape: Component = None  # exp(-(qd / vs)^2), where there is a Stribeck term
     load: Component = None  # N m through the gear, where the gear loses a share of it
+    thin: Component = None  # tanh(qd / vt), where friction thins
 
 
 class Term(NamedTuple):
@@ -60,13 +61,18 @@ COULOMB = Term("Fc", "N m", "coulomb", lambda _, x: x.direction)
 FORWARD = Term("Fc+", "N m", "coulomb", lambda xp, x: _half(xp, x.direction, 1.0))
 BACKWARD = Term("Fc-", "N m", "coulomb_negative", lambda xp, x: _half(xp, x.direction, -1.0))
 STRIBECK = Term("Fs", "N m", "stribeck", lambda _, x: x.direction * x.shape)
+THINNING = Term("Ft", "N m", "thinning", lambda _, x: x.thin)
 OFFSET = Term("F0", "N m", "offset", lambda _, x: 1.0)
 LOAD = Term("mu", "1", "load", lambda xp, x: magnitude(xp, x.load) * x.direction)
 
 #: The terms in the order of the columns. Coulomb friction is one term, or one per direction.
-TERMS = (VISCOUS, COULOMB, FORWARD, BACKWARD, STRIBECK, OFFSET, LOAD)
-#: Those that packed numbers hold: Coulomb friction per direction, equal where it is one.
-PACKED_TERMS = (VISCOUS, FORWARD, BACKWARD, STRIBECK, OFFSET, LOAD)
+TERMS = (VISCOUS, COULOMB, FORWARD, BACKWARD, STRIBECK, THINNING, OFFSET, LOAD)
+#: Those that the kernels compute: Coulomb friction per direction, equal where it is one.
+KERNEL_TERMS = (VISCOUS, FORWARD, BACKWARD, STRIBECK, OFFSET, LOAD)
+#: What few robots have: it comes in a pass of its own behind a kernel.
+BEYOND_TERMS = (THINNING,)
+#: All that packed numbers hold.
+PACKED_TERMS = (*KERNEL_TERMS, *BEYOND_TERMS)
 
 
 def _half(xp: Any, x: Component, side: float) -> Component:
@@ -96,6 +102,11 @@ def stribeck_shape(xp: Any, qd: Component, velocity: Component) -> Component:
     return xp.exp(-(ratio * ratio))
 
 
+def thinning_shape(xp: Any, qd: Component, velocity: Component) -> Component:
+    """tanh(qd / vt): rises with the rate at first, and less and less."""
+    return xp.tanh(qd / velocity)
+
+
 def sliding(
     xp: Any, friction: Friction, qd: Component, load: Component = None, *, axis: int = -1
 ) -> Sliding:
@@ -104,7 +115,10 @@ def sliding(
     if friction.stribeck is not None:
         velocity = along(friction.stribeck_velocity, qd, axis)
         shape = stribeck_shape(xp, qd, velocity)
-    return Sliding(qd, direction(qd, friction.smoothing, xp), shape, load)
+    thin = None
+    if friction.thinning is not None:
+        thin = thinning_shape(xp, qd, along(friction.thinning_velocity, qd, axis))
+    return Sliding(qd, direction(qd, friction.smoothing, xp), shape, load, thin)
 
 
 def along(values: Any, like: Any, axis: int = -1) -> Any:
@@ -125,10 +139,15 @@ def friction_sum(
     return tau
 
 
-def drive_friction(friction: Friction, qd: FloatArray) -> FloatArray:
-    """Friction of the drives (N, dof) without the share that grows with the load, in N m."""
+def drive_friction(
+    friction: Friction, qd: FloatArray, chosen: Sequence[Term] = TERMS
+) -> FloatArray:
+    """Friction of the drives (N, dof) without the share that grows with the load, in N m.
+
+    `chosen` are the terms that count, of those that the robot has.
+    """
     xp = namespace(qd)
-    terms = [term for term in drive_terms(friction) if term is not LOAD]
+    terms = [term for term in drive_terms(friction) if term is not LOAD and term in chosen]
     numbers = [along(getattr(friction, term.field), qd) for term in terms]
     tau: FloatArray = friction_sum(xp, terms, numbers, sliding(xp, friction, qd))
     return tau
@@ -212,6 +231,17 @@ def friction_columns(robot: Robot, state: State, frictionless: FloatArray) -> Co
     if friction.passive:
         blocks.append(passive_columns(robot, state))
     return Columns(xp.concatenate(blocks, axis=2), *friction_names(robot))
+
+
+def beyond_columns(robot: Robot, state: State) -> Iterator[tuple[int, FloatArray]]:
+    """Diagonals (N, dof) of the drives' columns that no kernel gives, each with its place there.
+
+    Places count the terms of the drives: term t of axis a is the friction column t dof + a.
+    """
+    terms = drive_terms(robot.friction)
+    if THINNING in terms:
+        velocity = along(robot.friction.thinning_velocity, state.qd)
+        yield terms.index(THINNING), thinning_shape(np, state.qd, velocity)
 
 
 def passive_columns(robot: Robot, state: State) -> FloatArray:

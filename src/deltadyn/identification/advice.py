@@ -24,7 +24,16 @@ ONE_WAY = 0.95  # correlation of an axis' direction with a column of one sign
 SLOW = 5.0  # rad/s^2, RMS: gravity rules below
 SAME_POSE = 0.02  # rad, RMS: gravity hardly changes below
 STEEP = math.radians(3.0)  # tilt of the spindle below which its parameters hide
-DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "F0", "mu")  # friction of a drive, with its axis behind
+DRIVE = (
+    "Fv",
+    "Fc+",
+    "Fc-",
+    "Fc",
+    "Fs",
+    "Ft",
+    "F0",
+    "mu",
+)  # friction of a drive, with its axis behind
 PSI = ("I_psi", "h_x", "h_y", "I_axial", "effector.Izz", "effector.mcx", "effector.mcy", "rotor4")
 TURNING = ("I_psi", "effector.Izz", "rotor4")  # of no influence unless psi turns
 ROD = ("H", "kappa", "mu", "prismatic.Fv", "prismatic.Fc")

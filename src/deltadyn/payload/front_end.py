@@ -20,7 +20,13 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.friction import Sliding, drive_terms, friction_sum, stribeck_shape
+from deltadyn.dynamics.friction import (
+    Sliding,
+    drive_terms,
+    friction_sum,
+    stribeck_shape,
+    thinning_shape,
+)
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.dynamics.terms import term_components
@@ -175,11 +181,13 @@ def _with_friction(
     terms = drive_terms(friction)
     out, columns = [], []
     for i in range(robot.dof):
-        shape = None
+        shape = thin = None
         if friction.stribeck_velocity is not None:
             shape = stribeck_shape(xp, qd[i], friction.stribeck_velocity[i])
+        if friction.thinning_velocity is not None:
+            thin = thinning_shape(xp, qd[i], friction.thinning_velocity[i])
         numbers = [getattr(friction, term.field)[i] for term in terms]
-        rubbed = friction_sum(xp, terms, numbers, Sliding(qd[i], s[i], shape, load[i]))
+        rubbed = friction_sum(xp, terms, numbers, Sliding(qd[i], s[i], shape, load[i], thin))
         own = column[i]
         if friction.load is not None:  # |load + m own| grows by own where the load is positive
             own = own + friction.load[i] * s[i] * xp.where(load[i] < 0.0, -own, own)

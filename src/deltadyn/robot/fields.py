@@ -151,6 +151,8 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("coulomb_negative", "torque", "axis"),
         Field("stribeck", "torque", "axis"),
         Field("stribeck_velocity", "rate", "axis"),
+        Field("thinning", "torque", "axis"),
+        Field("thinning_velocity", "rate", "axis"),
         Field("offset", "torque", "axis"),
         Field("load", shape="axis"),
         Field("smoothing", "rate"),

@@ -127,6 +127,11 @@ class Robot:
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)
 
+    @cached_property
+    def plain_drives(self) -> bool:
+        """Whether the drives have no term beyond those that the compiled kernels compute."""
+        return self.friction.thinning is None
+
     def replace(self, **changes: Any) -> Robot:
         """The same robot with other parts; a value that changes loses its source."""
         robot = replace(self, **changes)

@@ -18,6 +18,7 @@ FRICTION_FIELDS = {
     "Fc+": "coulomb",
     "Fc-": "coulomb_negative",
     "Fs": "stribeck",
+    "Ft": "thinning",
     "F0": "offset",
     "mu": "load",
 }
@@ -82,9 +83,9 @@ class PassiveFriction(Part):
 class Friction(Part):
     """Friction at the output side of each drive, and in passive joints.
 
-    The drive must add Fv qd + Fc s(qd) + Fs s(qd) exp(-(qd/vs)^2) + offset + mu |load| s(qd),
-    with s = sign, or tanh(qd / smoothing) where `smoothing` is given. A term that is None is not
-    part of the robot's friction model and has no column in its regressor.
+    The drive must add Fv qd + Fc s(qd) + Fs s(qd) exp(-(qd/vs)^2) + Ft tanh(qd/vt) + offset
+    + mu |load| s(qd), with s = sign, or tanh(qd / smoothing) where `smoothing` is given. A term
+    that is None is not part of the robot's friction model and has no column in its regressor.
     """
 
     viscous: Any = 0.0  # N m s/rad
@@ -92,6 +93,8 @@ class Friction(Part):
     coulomb_negative: Any | None = None  # N m, for qd < 0
     stribeck: Any | None = None  # N m above Coulomb at rest
     stribeck_velocity: Any | None = None  # rad/s
+    thinning: Any | None = None  # N m, of friction that rises less and less with the rate
+    thinning_velocity: Any | None = None  # rad/s
     offset: Any | None = None  # N m
     load: Any | None = None  # share of the torque through the gear that is lost
     smoothing: float | None = None  # rad/s (m/s in the prismatic joint)
@@ -104,9 +107,11 @@ class Friction(Part):
             value = getattr(self, name)
             return None if value is None else each(f"friction.{name}", value, dof, **limits)
 
-        if (self.stribeck is None) != (self.stribeck_velocity is None):
-            missing = "stribeck" if self.stribeck is None else "stribeck_velocity"
-            raise RobotError(f"friction.{missing}", None, "given together with its partner")
+        for term in ("stribeck", "thinning"):
+            pair = (term, f"{term}_velocity")
+            missing = [name for name in pair if getattr(self, name) is None]
+            if len(missing) == 1:
+                raise RobotError(f"friction.{missing[0]}", None, "given together with its partner")
         if self.smoothing is not None:
             number("friction.smoothing", self.smoothing, low=0.0, strict=True, unit="rad/s")
         names = [item.joint for item in self.passive]
@@ -118,6 +123,8 @@ class Friction(Part):
             coulomb_negative=axis("coulomb_negative", low=0.0),
             stribeck=axis("stribeck", low=0.0),
             stribeck_velocity=axis("stribeck_velocity", low=0.0, strict=True),
+            thinning=axis("thinning", low=0.0),
+            thinning_velocity=axis("thinning_velocity", low=0.0, strict=True),
             offset=axis("offset"),
             load=axis("load", low=0.0, high=0.9),
             smoothing=self.smoothing,

@@ -57,7 +57,7 @@ ROOM = {"numpy": 200_000, "jax": 60_000_000}  # torques in memory at a time
 
 
 #: Entries of the packed numbers in which the torque is linear; the load's share mu is apart.
-LINEAR = ("M_P", *LIMB, "viscous", "coulomb", "coulomb_negative", "stribeck", "offset")
+LINEAR = ("M_P", *LIMB, "viscous", "coulomb", "coulomb_negative", "stribeck", "thinning", "offset")
 BLOCK = 16_384  # machines that one stream of random numbers draws
 SECTIONS = 8  # parts into which a pass cuts the range that holds a quantile
 PASSES = 19  # 8**-19 of the range is below the rounding of its ends

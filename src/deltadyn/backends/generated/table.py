@@ -5,7 +5,7 @@
 
 """Names of the compiled kernels, in the order of their numbers."""
 
-DIGEST = "4ce7d4d3039da003"
+DIGEST = "bfc9e545625af120"
 
 KERNELS = (
     "platform_row_3",

@@ -150,6 +150,7 @@ static void look_at_batch(batch *c, int n)
         for (int i = 0; i < n; i++) {
             c->lossy |= par[PAR_LOAD + i] != 0;
             c->stribeck |= par[PAR_STRIBECK + i] != 0;
+            c->thinning |= par[PAR_THINNING + i] != 0;
             c->tanh |= par[PAR_COULOMB + i] != 0 || par[PAR_COULOMB_NEGATIVE + i] != 0
                 || par[PAR_STRIBECK + i] != 0 || par[PAR_LOAD + i] != 0;
         }

@@ -25,7 +25,7 @@ typedef struct {
 /* What of a machine's numbers decides which work is to be done, and the drives' warmth. */
 typedef struct {
     const real *num;
-    int substeps, rippled, dry, stribeck, lossy, passive;
+    int substeps, rippled, dry, stribeck, thinning, lossy, passive;
     real warm_viscous[AXES], warm_coulomb[AXES];
 } plant_machine;
 
@@ -51,11 +51,12 @@ static void look_at(plant_machine *w, const real *num, const real *state, int n)
 {
     w->num = num;
     w->substeps = (int)num[NUM_SUBSTEPS];
-    w->rippled = w->dry = w->stribeck = w->lossy = w->passive = 0;
+    w->rippled = w->dry = w->stribeck = w->thinning = w->lossy = w->passive = 0;
     for (int i = 0; i < n; i++) {
         w->rippled |= num[NUM_RIPPLE + i] != 0;
         w->lossy |= num[PAR_LOAD + i] != 0;
         w->stribeck |= num[PAR_STRIBECK + i] != 0;
+        w->thinning |= num[PAR_THINNING + i] != 0;
         w->dry |= num[PAR_COULOMB + i] != 0 || num[PAR_COULOMB_NEGATIVE + i] != 0
             || num[PAR_STRIBECK + i] != 0;
     }
@@ -95,6 +96,11 @@ INLINE void drive_friction(
         friction[i] = w->warm_viscous[i] * num[PAR_VISCOUS + i] * rate[i]
             + w->warm_coulomb[i] * dry * s[i] + num[PAR_OFFSET + i];
     }
+    if (w->thinning)
+        for (int i = 0; i < n; i++)
+            if (num[PAR_THINNING + i] != 0)
+                friction[i] += w->warm_viscous[i] * num[PAR_THINNING + i]
+                    * vector_tanh(rate[i] / num[PAR_THINNING_VELOCITY + i]);
 }
 
 /* Ripple torques of the motors at their angles. */

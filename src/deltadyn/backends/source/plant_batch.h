@@ -16,7 +16,7 @@ enum { LANES = 32, PASSIVE_ROWS = 3 * LIMB_JOINTS + SPINDLE_JOINTS };
 /* One call: (rows, 2 n) states, and what drives them. Strides are in numbers; 0: one for all. */
 typedef struct {
     ptrdiff_t rows, steps, every; /* every: ticks from one stored state to the next, 0: none */
-    int substeps, ramp, tanh, stribeck, lossy, passive, joint[JOINTS], law;
+    int substeps, ramp, tanh, stribeck, thinning, lossy, passive, joint[JOINTS], law;
     real dt;
     const real *par, *wrench, *torque, *forward, *reference, *rates, *gains;
     ptrdiff_t par_row, wrench_row, torque_row, course_row;
@@ -63,6 +63,12 @@ INLINE void block_friction(const batch *c, int n, size_t step, const real *restr
         real *restrict right = b->right + (size_t)i * LANES;
         real *restrict s = b->direction + (size_t)i * LANES;
         LANE right[k] -= NUMBER(PAR_VISCOUS + i) * rate[k] + NUMBER(PAR_OFFSET + i);
+        if (c->thinning)
+            LANE {
+                const real size = NUMBER(PAR_THINNING + i);
+                const real slow = rate[k] / (size != 0 ? NUMBER(PAR_THINNING_VELOCITY + i) : 1.0);
+                right[k] -= size * vector_tanh(slow);
+            }
         if (!c->tanh)
             continue;
         LANE s[k] = vector_tanh(rate[k] / NUMBER(PAR_SMOOTHING));

@@ -92,6 +92,7 @@ def left_out(robot: Robot) -> list[str]:
     friction = robot.friction
     given = {
         "friction.stribeck (MuJoCo has no Stribeck term)": friction.stribeck,
+        "friction.thinning (MuJoCo's damping is linear)": friction.thinning,
         "friction.load (MuJoCo has no friction that grows with the load)": friction.load,
         "friction.offset (add it to the torque)": friction.offset,
     }

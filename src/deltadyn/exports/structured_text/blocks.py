@@ -152,7 +152,8 @@ def _torque(
     steps = [*steps, *direction_steps(robot, "m_out_qd"), *stribeck_steps(robot, "m_out_qd")]
     names |= {f"{group}_{i}": f"{group}_{i}" for group in ("direction", "stribeck") for i in axes}
     steps += bound(f"friction_{robot.dof}", "f_", names)
-    steps += _to_controller(robot, "f_out_tau", "given", angle=False)
+    steps += thinning_steps(robot, "m_out_qd", "f_out_tau", "whole")
+    steps += _to_controller(robot, "whole", "given", angle=False)
     outputs = _joints(robot, "Tau", "torque in the controller's sign", "N m")
     purpose = f"Torque of a {of} motion, friction of the drives included"
     return _block(robot, name, purpose, inputs, outputs, steps, "given")
@@ -179,6 +180,21 @@ def stribeck_steps(robot: Robot, rate: str) -> list[Step]:
             continue
         steps.append(Step(f"ratio_{i}", "/", (f"{rate}_{i}", literal(velocity[i - 1]))))
         steps.append(Step(f"stribeck_{i}", "bell", (f"ratio_{i}",)))
+    return steps
+
+
+def thinning_steps(robot: Robot, rate: str, torque: str, whole: str) -> list[Step]:
+    """whole_i: the torque with friction that rises less and less, Ft tanh(rate / velocity)."""
+    own, steps = robot.friction, []
+    for i in range(1, robot.dof + 1):
+        if own.thinning is None:
+            steps.append(Step(f"{whole}_{i}", "copy", (f"{torque}_{i}",)))
+            continue
+        velocity, size = (literal(x[i - 1]) for x in (own.thinning_velocity, own.thinning))
+        steps.append(Step(f"slow_{i}", "/", (f"{rate}_{i}", velocity)))
+        steps.append(Step(f"thin_{i}", "tanh", (f"slow_{i}",)))
+        steps.append(Step(f"thinned_{i}", "*", (size, f"thin_{i}")))
+        steps.append(Step(f"{whole}_{i}", "+", (f"{torque}_{i}", f"thinned_{i}")))
     return steps
 
 

@@ -18,6 +18,7 @@ from deltadyn.exports.structured_text.blocks import (
     Variable,
     robot_numbers,
     stribeck_steps,
+    thinning_steps,
 )
 from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
 from deltadyn.robot import Robot
@@ -61,7 +62,8 @@ def _model(robot: Robot) -> FunctionBlock:
     steps += stribeck_steps(robot, "rate")
     steps += bound(f"payload_sample_{robot.dof}", "m_", names)
     steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
-    wanted = {f"Torque{i}": f"m_out_tau_{i}" for i in axes}
+    steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
+    wanted = {f"Torque{i}": f"whole_{i}" for i in axes}
     wanted |= {f"Column{i}": f"m_out_column_{i}" for i in axes}
     text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
     outputs = (

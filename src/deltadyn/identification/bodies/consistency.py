@@ -46,7 +46,9 @@ def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
         if stem in _REASONS and value < -ROUNDING * abs(values["M_P"]):
             unit = _UNITS.get(stem, "")
             found.append(f"{name} is {value:.4g} {unit}".rstrip() + f": {_REASONS[stem]}.")
-        friction = name.startswith(("Fv", "Fc", "Fs", "mu1", "mu2", "mu3", "mu4")) or "." in name
+        friction = (
+            name.startswith(("Fv", "Fc", "Fs", "Ft", "mu1", "mu2", "mu3", "mu4")) or "." in name
+        )
         if (friction or name.startswith("rotor")) and value < -ROUNDING:
             found.append(negative_friction(name, value, values))
     needed, terms = _needed(robot, values)

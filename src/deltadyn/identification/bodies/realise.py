@@ -112,7 +112,7 @@ def _polished(K: FloatArray, bodies: Bodies, z: FloatArray, x: FloatArray) -> Fl
 
 ROUNDING = 1e-9  # of a body's size: a violation below it is rounding and is taken back
 THIN = 1e-13  # of a body's size: what a thin body may have beside its axis
-_AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|F0|mu)(\d)")
+_AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|Ft|F0|mu)(\d)")
 
 
 def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:

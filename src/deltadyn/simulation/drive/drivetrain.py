@@ -29,18 +29,23 @@ class AxisFriction:
     negative: float  # N m, for qd < 0
     stribeck: float  # N m
     stribeck_velocity: float  # rad/s
+    thinning: float  # N m
+    thinning_velocity: float  # rad/s
     offset: float  # N m
     load: float  # share of the torque through the gear
     smoothing: float  # rad/s
 
     def torque(self, qd: float, warm: tuple[float, float]) -> float:
-        """What the drive must add without the gear's loss; `warm` scales Fv and Fc, in N m."""
+        """What the drive must add without the gear's loss; `warm` scales grease and Fc, in N m."""
         s = math.tanh(qd / self.smoothing)
         dry = self.positive if s > 0 else self.negative
         if self.stribeck:
             ratio = qd / self.stribeck_velocity
             dry += self.stribeck * math.exp(-ratio * ratio)
-        return warm[0] * self.viscous * qd + warm[1] * dry * s + self.offset
+        fluid = self.viscous * qd
+        if self.thinning:
+            fluid += self.thinning * math.tanh(qd / self.thinning_velocity)
+        return warm[0] * fluid + warm[1] * dry * s + self.offset
 
     def loss(self, qd: float) -> float:
         """mu s: the share of |load| that the gear loses, with the sign of the motion."""
@@ -139,6 +144,8 @@ def _axes(machine: Machine) -> list[AxisFriction]:
         negative,
         values(friction.stribeck, 0.0),
         values(friction.stribeck_velocity, 1.0),
+        values(friction.thinning, 0.0),
+        values(friction.thinning_velocity, 1.0),
         values(friction.offset, 0.0),
         values(friction.load, 0.0),
         (smoothing,) * dof,

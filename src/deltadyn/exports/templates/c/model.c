@@ -311,6 +311,10 @@ static void add_friction(const real *x, const real *direction, real *tau)
         in[4 * DOF + i] = shape;
     }
     deltadyn_friction_@dof@(EMPTY, in, tau, 1);
+    for (int i = 0; i < DOF; i++)
+        if (EMPTY[PAR_THINNING + i] > (real)0.0)
+            tau[i] += EMPTY[PAR_THINNING + i]
+                * @tanh@(x[AT_QD + i] / EMPTY[PAR_THINNING_VELOCITY + i]);
 }
 
 @passive@

@@ -44,7 +44,7 @@ static int model_outputs(Model *model)
     if (!reached)
         return UNREACHABLE;
     needed_torque(par, v, &s, &passive, y);
-    KERNEL(friction)(par, y, y, 1);
+    add_friction(par, &s, y);
     if (!all_finite(y, DOF))
         return SINGULAR;
     store_state(v, &s);

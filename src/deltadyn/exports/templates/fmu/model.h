@@ -199,6 +199,15 @@ static void needed_torque(const real *par, const real *v, const State *s, Passiv
     }
 }
 
+/* The drives' friction on top of the torque in y. */
+static void add_friction(const real *par, const State *s, real *y)
+{
+    KERNEL(friction)(par, y, y, 1);
+    for (int i = 0; i < DOF; i++)
+        if (par[PAR_THINNING + i] > 0)
+            y[i] += par[PAR_THINNING + i] * tanh(s->qd[i] / par[PAR_THINNING_VELOCITY + i]);
+}
+
 /* Into the variables: the state, and the controller's own angles and rates. */
 static void store_state(real *v, const State *s)
 {
