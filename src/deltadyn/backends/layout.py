@@ -6,6 +6,8 @@ reads the first `KINEMATIC` numbers alone. The generated C holds the same places
 
 from __future__ import annotations
 
+from deltadyn.robot.settings import WAVES as WAVES
+
 AXES = 4  # room for axis 4 in per-axis entries
 
 #: Name and width of every entry, in order; "limb" is r, l1, l2, cos, sin of each arm in turn.
@@ -34,6 +36,11 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("beyond", 1),
     ("thinning", AXES),
     ("thinning_velocity", AXES),  # 0: the axis has no such term
+    ("motor_load", AXES),
+    ("torque_ratio", AXES),  # reported over true torque; 1 where nothing is known
+    ("ripple_order", WAVES),  # waves per turn; 0: no such wave
+    ("ripple_cos", WAVES * AXES),  # wave after wave, the axes of each
+    ("ripple_sin", WAVES * AXES),
 )
 
 

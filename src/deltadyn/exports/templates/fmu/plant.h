@@ -123,7 +123,8 @@ static real friction_rate(
     for (int i = 0; i < DOF; i++) {
         real unit[DOF] = { 0 };
         const real dry = fmax(par[PAR_COULOMB + i], par[PAR_COULOMB_NEGATIVE + i])
-            + par[PAR_STRIBECK + i] + par[PAR_LOAD + i] * (fabs(needed[i]) + fabs(tau[i]));
+            + par[PAR_STRIBECK + i]
+            + (par[PAR_LOAD + i] + par[PAR_MOTOR_LOAD + i]) * (fabs(needed[i]) + fabs(tau[i]));
         const real velocity = par[PAR_THINNING_VELOCITY + i];
         const real thin = velocity > 0 ? par[PAR_THINNING + i] / velocity : 0;
         unit[i] = 1;
@@ -176,7 +177,8 @@ static int accelerate(
     memset(y, 0, DOF * sizeof(real)); /* no load: the gears' losses come below */
     add_friction(par, &s, y);
     for (int i = 0; i < DOF; i++) {
-        given[i] = tau[i] - y[i];
+        const real own = tau[i] / par[PAR_TORQUE_RATIO + i];
+        given[i] = own * left_over(par, own, y[3 * DOF + i], i) - ripple_of(par, q[i], i) - y[i];
         loss[i] = par[PAR_LOAD + i] * y[3 * DOF + i];
         lossy |= loss[i] != 0;
     }
