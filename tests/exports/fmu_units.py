@@ -18,7 +18,7 @@ from tests.dynamics.factory import rich_drives
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.exports.fmu.sources import compiler
+from deltadyn.exports.fmu import compiler
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PASSIVE_JOINTS, Controller, PassiveFriction
 

@@ -1,4 +1,4 @@
-"""The designed excitation: a value with its motion, what it will tell, and what binds it."""
+"""The designed excitation: a value with its motion, what it will identify, and what binds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import UnknownNameError
-from deltadyn.excitation.parameters import Noise, Prediction
+from deltadyn.excitation.criteria import Noise, Prediction
 from deltadyn.files import replacing
 from deltadyn.motion.arguments import check_flag
 from deltadyn.motion.fourier import ROUNDING, FourierSeries, fourier_motion
@@ -85,7 +85,7 @@ BINDING = 0.98  # of a limit: a motion that uses this much is bound by it
 
 @dataclass(frozen=True)
 class PredictedParameter:
-    """One parameter: its value for the robot, and how well the motion will tell it.
+    """One parameter: its value for the robot, and how well the motion will identify it.
 
     `std` is the predicted standard deviation and `before` that of a typical random motion, both in
     `unit`; `relative` is std / |value|, None where the value is 0.

@@ -16,8 +16,8 @@ from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.gray_box import M_ID, M_ID_F, M_KH, GrayBoxResult, gray_box
 from deltadyn.kinematics import State, jacobian
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import LimitError, Motion, spline_move, y1, y2, y3
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
 from deltadyn.payload.front_end import even_rows
@@ -177,7 +177,7 @@ def exact_torque(robot: Robot, trials: Sequence[Trial]) -> Callable[[Trial], Flo
 
 def _spline(robot: Robot, low: float, high: float, share: float, seed: int) -> Motion:
     """A spline through places at `low` to `high` of the radius, each far from the one before."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng(seed)
+    cylinder, rng = working_cylinder(robot), np.random.default_rng(seed)
     azimuth = np.cumsum(rng.uniform(0.5, 1.0, PLACES) * np.pi) + rng.uniform(0, 2 * np.pi)
     radius = cylinder.radius * rng.uniform(low, high, PLACES)
     centre = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])

@@ -15,10 +15,10 @@ from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.backends import switched_off as kernels_switched_off
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.exports.fmu.sources import compiled, compiler
+from deltadyn.exports.fmu import compiled, compiler
 from deltadyn.kinematics import State
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import Motion, y1, y2, y3
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.reproduce.audit.operations import (
     TABLE_6,
     Count,
@@ -217,7 +217,7 @@ def falezza2022(*, seed: int = 0, dwell: float = 2.0, progress: bool = False) ->
 
 def largest_static_difference(robot: Robot) -> float:
     """The largest torque (N m) between exact and half-half at rest, over the workspace."""
-    cylinder = usable_cylinder(robot)
+    cylinder = working_cylinder(robot)
     shares = np.meshgrid(
         np.linspace(0, cylinder.radius, 13),
         np.linspace(0, 2 * np.pi, 72, endpoint=False),

@@ -31,6 +31,7 @@ from deltadyn.identification.methods.recursive import (
 from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
 from deltadyn.kinematics.struts import LimbGeometry
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import (
     FourierSeries,
     LimitError,
@@ -39,7 +40,6 @@ from deltadyn.motion import (
     fourier_motion,
     spline_move,
 )
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.reproduce.audit.kim2022 import LagrangeSlip, lagrange_torque
 from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
@@ -251,7 +251,7 @@ def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench
 
 def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
     """A Fourier series about the middle of the workspace, as wide as 0.8 of the limits allow."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng(seed)
+    cylinder, rng = working_cylinder(robot), np.random.default_rng(seed)
     offset = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
     size = np.array([cylinder.radius, cylinder.radius, (cylinder.z_max - cylinder.z_min) / 2])
     sine, cosine = rng.normal(size=(2, 3, HARMONICS)) / np.arange(1, HARMONICS + 1) * size[:, None]
@@ -273,7 +273,7 @@ def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
 
 def validation_motion(robot: Robot, seed: int) -> Motion:
     """A quintic spline through random places of the workspace, in the shortest time at 0.8."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng([seed, 1])
+    cylinder, rng = working_cylinder(robot), np.random.default_rng([seed, 1])
     azimuth = np.cumsum(rng.uniform(0.5, 1.0, PLACES) * np.pi)  # each far from the one before
     radius = cylinder.radius * rng.uniform(0.2, 0.7, PLACES)
     height = 0.3 * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, PLACES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, extra_module
-from deltadyn.exports.common import filled, identifier, provenance
+from deltadyn.exports.common import checked_step, filled, identifier, provenance
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.exports.mjcf.tree import add_look, model_tree
 from deltadyn.kinematics.inverse import inverse_kinematics
@@ -60,7 +59,9 @@ class Options:
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """The model and its README; refused where MuJoCo shows an acceleration error above 0.2 %."""
-    step = _checked_step((Options() if options is None else options).timestep)
+    chosen = Options() if options is None else options
+    allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
+    step = checked_step(chosen.timestep, SHORTEST, LONGEST, allowed)
     _check_mass(robot)
     name = f"{identifier(robot)}.xml"
     error = None if find_spec("mujoco") is None else acceleration_error(robot, step)
@@ -109,30 +110,17 @@ def left_out(robot: Robot) -> list[str]:
     return items
 
 
-def _checked_step(timestep: float) -> float:
-    allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
-    if isinstance(timestep, bool) or not isinstance(timestep, float | int):
-        raise InputError("timestep", timestep, allowed)
-    if not math.isfinite(timestep) or not SHORTEST <= timestep <= LONGEST:
-        raise InputError("timestep", float(timestep), allowed)
-    return float(timestep)
-
-
 def _check_mass(robot: Robot) -> None:
-    if robot.platform.mass <= 0:
-        raise InputError("platform.mass", robot.platform.mass, "above 0 kg for target 'mjcf'")
-    for i, strut in enumerate(robot.struts):
-        if strut.mass <= 0:
-            raise InputError(
-                f"struts[{i}].mass", strut.mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies"
-            )
+    masses = {"platform.mass": robot.platform.mass}
+    masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
     for i, arm in enumerate(robot.arms):
-        if arm.mass <= 0 and arm.elbow_mass <= 0:
-            raise InputError(f"arms[{i}].mass", arm.mass, "above 0 kg for target 'mjcf'")
+        masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
     if robot.spindle is not None:
-        for side, rod in (("upper", robot.spindle.upper), ("lower", robot.spindle.lower)):
-            if rod.mass <= 0:
-                raise InputError(f"spindle.{side}.mass", rod.mass, "above 0 kg for target 'mjcf'")
+        masses["spindle.upper.mass"] = robot.spindle.upper.mass
+        masses["spindle.lower.mass"] = robot.spindle.lower.mass
+    for name, mass in masses.items():
+        if mass <= 0:
+            raise InputError(name, mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies")
 
 
 def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:

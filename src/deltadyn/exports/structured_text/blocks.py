@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from deltadyn.backends.layout import ENTRIES
-from deltadyn.exports.common import fingerprint, identifier
-from deltadyn.exports.payload_numbers import empty_parameters
+from deltadyn.exports.common import empty_parameters, fingerprint, identifier
 from deltadyn.exports.structured_text.code import (
     BAD_INPUT,
     SINGULAR,

@@ -10,8 +10,7 @@ import re
 from string import Template
 
 from deltadyn.errors import InputError
-from deltadyn.exports.common import template
-from deltadyn.exports.payload_numbers import PayloadNumbers
+from deltadyn.exports.common import PayloadNumbers, template
 from deltadyn.exports.structured_text.blocks import (
     FASTEST,
     FunctionBlock,

@@ -24,8 +24,11 @@ from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.identification.problem import Method
 from deltadyn.options import merged, parted
 from deltadyn.recording.prepare.stream import Streamed
+from deltadyn.recording.read import ReadOptions
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
+
+__all__ = ["Fleet", "LogFile", "Outlier", "Spread", "fleet"]
 
 # How a parameter varies over a fleet: random effects, and who stands out.
 #
@@ -39,8 +42,8 @@ class Spread:
     """One parameter over the members: mean, its deviation, tau, and z of every member.
 
     `z` is (x_i - mean of the others) over the deviation of that difference; NaN for a member whose
-    log does not tell the parameter, and where fewer than two others do. `p_value` is that of equal
-    robots.
+    log does not identify the parameter, and where fewer than two others do. `p_value` is that of
+    equal robots.
     """
 
     name: str
@@ -108,11 +111,11 @@ class LogFile:
     """A file and the options of `read_recording` for it; it may travel to another process."""
 
     path: str
-    options: Mapping[str, Any]
+    options: ReadOptions | None = None
 
     def open(self, robot: Robot) -> Streamed:
         """The log, to be read in pieces."""
-        return Streamed(robot, self.path, **self.options)
+        return Streamed(robot, self.path, self.options)
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,7 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a first look at a member's logs tells."""
+    """What a first look at a member's logs gives."""
 
     band: float | None
     smoothing: float | None
@@ -259,10 +262,10 @@ def fleet(
     """Fit every robot of a fleet and all together; say which of them differ from the others.
 
     `logs` gives recordings or files by the robot's name. All are compared in one band, the
-    lowest that any of them asks for. What a log cannot tell stays at the robot file's value and is
-    not compared. `workers` processes read the logs through joblib, whose backends, dask among
-    them, may be chosen around the call. Further keywords are those of `identify`. A member stands
-    out by 3.5 deviations and 5 %.
+    lowest that any of them asks for. What a log does not identify stays at the robot file's value
+    and is not compared. `workers` processes read the logs through joblib, whose backends, dask
+    among them, may be chosen around the call. Further keywords are those of `identify`. A member
+    stands out by 3.5 deviations and 5 %.
     """
     if len(logs) < 2:
         raise InputError("robots of the fleet", len(logs), "at least 2")
@@ -347,10 +350,11 @@ def _in_parallel(work: Any, tasks: list[tuple[Any, ...]], workers: int) -> list[
 
 
 def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
-    """The parameters that at least one member's log tells, in their order."""
+    """The robots' parameters that at least one member's log identifies, in their order."""
     units: dict[str, str] = {}
     for fit in fits.values():
-        units |= dict(zip(fit.names, fit.units, strict=True))
+        own = fit.parametrisation.own
+        units |= dict(zip(fit.names[:own], fit.units[:own], strict=True))
     tables = [
         dict(zip(fit.names, zip(fit.values, fit.std, strict=True), strict=True))
         for fit in fits.values()
