@@ -56,8 +56,7 @@ def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
     refused = {"torque_ratio"} if asked.gains else set()
     if asked.tied is True:
         refused.add("limbs")
-    forced = {*names, "stribeck"} if asked.stribeck else set(names)
-    search = Search(loaded.robot, par, parts, None if automatic else forced, forced, refused)
+    search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
 
