@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.dynamics.factory import rich_drives
@@ -10,10 +12,13 @@ from tests.simulation.factory import strokes
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.robot import Robot
+from deltadyn.errors import InputError, RobotError
+from deltadyn.kinematics import State
+from deltadyn.robot import Robot, robot_from_text, robot_text
 from deltadyn.robot.settings import Sensors
 from deltadyn.simulation import PDFeedforward, Run, rollout, simulate
-from deltadyn.simulation.plant.machine import home_angles
+from deltadyn.simulation.plant.machine import build_machine, home_angles
+from deltadyn.simulation.presets import preset_by_name
 
 SAME = 1e-9  # the compiled plant rounds in another order
 
@@ -90,3 +95,32 @@ def test_rollouts_agree(dof: int, motor: bool) -> None:
     rate = (short.qd - qd) / 1e-6
     qdd = dd.forward_dynamics(robot, q, qd, np.broadcast_to(torque[0], q.shape))
     np.testing.assert_allclose(rate, qdd, rtol=0, atol=1e-3 * np.abs(qdd).max())
+
+
+def test_the_robots_own_gears_swing_in_the_place_of_the_presets() -> None:
+    robot = dd.load_robot("sipro-d3-1200").with_rotor_inertia(0.4)
+    drives = replace(robot.drives, stiffness=[2e4, 3e4, 4e4], damping=[10.0, 20.0, 30.0])
+    elastic = robot.replace(drives=drives)
+    machine = build_machine(elastic, preset_by_name("industrial"))
+    assert machine.stiffness is not None
+    assert machine.damping is not None
+    assert machine.stiffness.tolist() == [2e4, 3e4, 4e4]
+    assert machine.damping.tolist() == [10.0, 20.0, 30.0]
+    run = simulate(elastic, strokes(elastic)[0], rate=2000.0)
+    twist = run.truth.q_motor - run.truth.q
+    assert 1e-4 < np.abs(twist).max() < 1e-2
+    load = drives.stiffness * twist + drives.damping * (run.truth.qd_motor - run.truth.qd)
+    rigid = dd.inverse_dynamics(elastic, swung(run), friction=False) - 0.4 * run.truth.qdd
+    np.testing.assert_allclose(load, rigid, rtol=0, atol=1e-6 * np.abs(rigid).max())
+    with pytest.raises(InputError, match=r"drives\.rotor_inertia"):
+        simulate(elastic.with_rotor_inertia(0.0), strokes(elastic)[0])
+    no_damping = elastic.replace(drives=replace(drives, damping=None))
+    assert build_machine(no_damping, preset_by_name("ideal")).damping is not None
+    with pytest.raises(RobotError, match=r"drives\.stiffness"):
+        robot.replace(drives=replace(robot.drives, damping=1.0))
+    assert robot_from_text(robot_text(elastic)) == elastic
+
+
+def swung(run: Run) -> State:
+    truth = run.truth
+    return State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
