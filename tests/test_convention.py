@@ -11,7 +11,7 @@ from tests.identification.motions import swing
 
 import deltadyn as dd
 from deltadyn.errors import InputError, RobotError
-from deltadyn.excitation.result import controller_columns
+from deltadyn.excitation.result import Coordinates, controller_columns
 from deltadyn.motion.motion import read_motion
 from deltadyn.recording.read import read_recording
 from deltadyn.robot import Controller, Eccentricity, Robot, Sensors, robot_from_text, robot_text
@@ -84,7 +84,7 @@ def test_readers_take_it_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("coordinates", ["joints", "platform"])
-def test_tables_for_the_controller_have_it(tmp_path: Path, coordinates: str) -> None:
+def test_tables_for_the_controller_have_it(tmp_path: Path, coordinates: Coordinates) -> None:
     own = robot()
     motion = swing(own, 0.1)
     names, table = controller_columns(
@@ -103,3 +103,8 @@ def test_tables_for_the_controller_have_it(tmp_path: Path, coordinates: str) -> 
 def test_exports_refuse_it_by_name(tmp_path: Path, target: str) -> None:
     with pytest.raises(InputError, match=r"sensors\.eccentricity"):
         dd.export(robot(), target, tmp_path)
+
+
+def test_accelerations_want_their_rates() -> None:
+    with pytest.raises(InputError, match="accelerations"):
+        from_controller(robot(), Angles(np.zeros(3), None, np.zeros(3)))

@@ -73,7 +73,8 @@ def test_feedforward_of_the_own_model_follows_well(dof: int) -> None:
     unknown = simulate(robot, motion, PDFeedforward(bare), rate=2000.0)
 
     def rms(run: Run) -> FloatArray:
-        return np.sqrt(np.mean((run.truth.q - run.reference.q)[:, :3] ** 2, axis=0))
+        error = run.truth.q - run.reference.q
+        return np.asarray(np.sqrt(np.mean(error[:, :3] ** 2, axis=0)))
 
     assert (rms(known) < 0.5 * rms(unknown)).all()
 
@@ -109,7 +110,7 @@ def test_the_robots_own_gears_swing_in_the_place_of_the_presets() -> None:
     run = simulate(elastic, strokes(elastic)[0], rate=2000.0)
     twist = run.truth.q_motor - run.truth.q
     assert 1e-4 < np.abs(twist).max() < 1e-2
-    load = drives.stiffness * twist + drives.damping * (run.truth.qd_motor - run.truth.qd)
+    load = machine.stiffness * twist + machine.damping * (run.truth.qd_motor - run.truth.qd)
     rigid = dd.inverse_dynamics(elastic, swung(run), friction=False) - 0.4 * run.truth.qdd
     np.testing.assert_allclose(load, rigid, rtol=0, atol=1e-6 * np.abs(rigid).max())
     with pytest.raises(InputError, match=r"drives\.rotor_inertia"):

@@ -584,9 +584,6 @@ class Conversion:
             return
         sign = np.asarray(self.robot.controller.sign)
         names = ("q", "qd", "qdd")
-        if "qdd" in out and "qd" not in out and self.robot.sensors.eccentricity:
-            allowed = "qd beside it: the encoders' eccentricity bends accelerations by the rates"
-            raise InputError("columns", "qdd without qd", allowed)
         if "q" in out:
             found = from_controller(self.robot, Angles(*(out.get(name) for name in names)))
             out |= {name: x for name, x in zip(names, found, strict=True) if x is not None}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from deltadyn.errors import InputError
 from deltadyn.robot.settings import Controller, Sensors
 
 ROUNDS = 60  # of q = r - e(q); each shrinks the error by |e'|, which is at most 0.5
@@ -46,8 +47,11 @@ def to_controller(robot: _Robot, motion: Angles, axes: slice = slice(None)) -> A
     if not robot.sensors.eccentricity:
         return Angles(q * sign + offset, *(None if x is None else x * sign for x in (qd, qdd)))
     bend = _bend(robot, q, axes)
-    rate = None if qd is None else sign * (1 + bend.slope) * qd
-    push = None if qdd is None else sign * ((1 + bend.slope) * qdd + bend.curvature * qd**2)
+    rate = push = None
+    if qd is not None:
+        rate = sign * (1 + bend.slope) * qd
+    if qdd is not None:
+        push = sign * ((1 + bend.slope) * qdd + bend.curvature * _known(qd) ** 2)
     return Angles(sign * (q + bend.value) + offset, rate, push)
 
 
@@ -64,11 +68,19 @@ def from_controller(robot: _Robot, motion: Angles, axes: slice = slice(None)) ->
         if np.all(np.abs(q - before) <= 1e-16 * np.abs(q)) or np.isnan(q).all():
             break
     bend = _bend(robot, q, axes)
-    qd = None if xd is None else sign * xd / (1 + bend.slope)
-    qdd = None
+    qd = qdd = None
+    if xd is not None:
+        qd = sign * xd / (1 + bend.slope)
     if xdd is not None:
-        qdd = (sign * xdd - bend.curvature * qd**2) / (1 + bend.slope)
+        qdd = (sign * xdd - bend.curvature * _known(qd) ** 2) / (1 + bend.slope)
     return Angles(q, qd, qdd)
+
+
+def _known(rate: Any) -> Any:
+    if rate is None:
+        allowed = "rates beside them: the encoders' eccentricity bends accelerations by the rates"
+        raise InputError("accelerations", "without rates", allowed)
+    return rate
 
 
 def _convention(robot: _Robot, axes: slice) -> tuple[Any, Any]:
