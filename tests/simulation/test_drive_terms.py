@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,15 @@ from deltadyn.errors import InputError, RobotError
 from deltadyn.kinematics import State
 from deltadyn.robot import Robot, robot_from_text, robot_text
 from deltadyn.robot.settings import Sensors
-from deltadyn.simulation import PDFeedforward, Run, rollout, simulate
+from deltadyn.simulation import (
+    AugmentedPD,
+    ComputedTorque,
+    PDFeedforward,
+    PDGravity,
+    Run,
+    rollout,
+    simulate,
+)
 from deltadyn.simulation.plant.machine import build_machine, home_angles
 from deltadyn.simulation.presets import preset_by_name
 
@@ -125,3 +134,22 @@ def test_the_robots_own_gears_swing_in_the_place_of_the_presets() -> None:
 def swung(run: Run) -> State:
     truth = run.truth
     return State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
+
+
+@each_dof
+@pytest.mark.parametrize("law", [PDGravity, ComputedTorque, AugmentedPD])
+def test_laws_at_the_measured_state_speak_the_drives_scale(dof: int, law: Any) -> None:
+    """The law of a robot with drives in a scale of their own: what it asks holds the robot."""
+    robot = machine(dof)
+    plain = robot.replace(sensors=Sensors())
+    motion = strokes(robot)[0]
+    with kernels.switched_off():
+        slow = simulate(robot, motion, law(robot), rate=1000.0)
+    fast = simulate(robot, motion, law(robot), rate=1000.0)
+    np.testing.assert_allclose(fast.truth.q, slow.truth.q, rtol=0, atol=1e-7)
+    gains = {"stiffness": 1e-9, "damping": 1e-9} if law is PDGravity else {}
+    if gains:  # gravity alone, at the first tick: the scale times the true torque
+        first = [simulate(r, motion, law(r, **gains), rate=1000.0) for r in (robot, plain)]
+        command = [run.recording.tau_command[0] for run in first]
+        ratio = np.asarray(robot.sensors.torque_ratio)
+        np.testing.assert_allclose(command[0], ratio * command[1], rtol=0, atol=1e-6)
