@@ -150,6 +150,6 @@ def test_laws_at_the_measured_state_speak_the_drives_scale(dof: int, law: Any) -
     gains = {"stiffness": 1e-9, "damping": 1e-9} if law is PDGravity else {}
     if gains:  # gravity alone, at the first tick: the scale times the true torque
         first = [simulate(r, motion, law(r, **gains), rate=1000.0) for r in (robot, plain)]
-        command = [run.recording.tau_command[0] for run in first]
+        command = [np.asarray(run.recording.tau_command)[0] for run in first]
         ratio = np.asarray(robot.sensors.torque_ratio)
         np.testing.assert_allclose(command[0], ratio * command[1], rtol=0, atol=1e-6)
