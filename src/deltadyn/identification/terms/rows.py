@@ -101,7 +101,7 @@ def stacked(
             ]
             places[axis] = [j for j, _ in own]
             raw = np.stack(
-                [values for _, values in own] + [sample.part.tau[:, axis] - _payload(sample, axis)]
+                [values for _, values in own] + [sample.measured[:, axis] - _payload(sample, axis)]
             )
             collected[axis].append(_filtered(sample.part, raw))
         times = sample.part.times
@@ -142,7 +142,7 @@ def _columns(sample: Sample, terms: Sequence[Term]) -> list[Column]:
         column = every(values)
         found.append(tuple(part if part.any() else None for part in column))
     for term in terms:
-        found += list(term.columns(sample))
+        found += list(sample.columns_of(term))
     return found
 
 
