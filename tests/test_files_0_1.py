@@ -73,6 +73,8 @@ def test_information() -> None:
     factor = information.factor(parametrise(robot))
     assert information.blocks == 12
     assert information.samples == 180
+    assert information.rows.shape == information.left_out.shape == (12, 3)
+    assert not information.left_out.any()
     assert information.recordings == ("log",)
     assert float(np.abs(factor).sum()) == pytest.approx(1789.8273496578513, rel=ROUNDING)
 

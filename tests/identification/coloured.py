@@ -86,7 +86,7 @@ class Experiment:
         Y = wide_regressor(robot, part, source)
         template = gather(robot, [("a", [part])], source)
         limited = part.limited(Y)
-        edges = np.concatenate([[0], np.cumsum(template.rows)])
+        edges = np.concatenate([[0], np.cumsum(template.rows[:, 0])])
         blocks = [
             [_factored(limited[low:high, a]) for a in range(robot.dof)]
             for low, high in pairwise(edges)
@@ -110,7 +110,7 @@ class Experiment:
         factors = np.zeros_like(self.template.factors)
         low = 0
         for b, axes in enumerate(self.blocks):
-            high = low + int(self.template.rows[b])
+            high = low + int(self.template.rows[b, 0])
             for a, (Q, R) in enumerate(axes):
                 y = limited[low:high, a]
                 z = Q.T @ y

@@ -347,10 +347,11 @@ def _in_parallel(work: Any, tasks: list[tuple[Any, ...]], workers: int) -> list[
 
 
 def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
-    """The parameters that at least one member's log tells, in their order."""
+    """The robots' parameters that at least one member's log tells, in their order."""
     units: dict[str, str] = {}
     for fit in fits.values():
-        units |= dict(zip(fit.names, fit.units, strict=True))
+        own = fit.parametrisation.own
+        units |= dict(zip(fit.names[:own], fit.units[:own], strict=True))
     tables = [
         dict(zip(fit.names, zip(fit.values, fit.std, strict=True), strict=True))
         for fit in fits.values()

@@ -3,6 +3,7 @@
 from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
+from deltadyn.identification.extra import Extra
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.gains import Gains, drive_gains
 from deltadyn.identification.identifiability import (
@@ -42,6 +43,7 @@ __all__ = [
     "Convex",
     "Covariance",
     "Damped",
+    "Extra",
     "Fit",
     "FitOptions",
     "Gains",

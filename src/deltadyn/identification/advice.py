@@ -223,7 +223,7 @@ def _rms(information: Information, name: str, axis: int) -> float:
     column = _column(information, name, axis)
     if column is None:
         return math.nan
-    return math.sqrt(float((column**2).sum()) / max(information.samples, 1))
+    return math.sqrt(float((column**2).sum()) / int(information.counts[axis]))
 
 
 def _acceleration(information: Information, axis: int) -> float:

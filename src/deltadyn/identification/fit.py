@@ -18,6 +18,7 @@ from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
+from deltadyn.identification.information import IntArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
@@ -42,8 +43,9 @@ class Fit:
 
     `values` (k,) are the parameters named by `names`; where no robot can have them, `robot` is the
     nearest that can, `consistent` is False and `status` says so. `residual` and `torque_level`
-    (dof,) are RMS values in N m in the `band` (Hz) of the fit. `warnings` are sentences on what
-    deserves a look.
+    (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
+    that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
+    to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
     """
 
     method: str
@@ -71,6 +73,8 @@ class Fit:
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     excerpt: Excerpt | None = None
+    rows: IntArray | None = None
+    left_out: IntArray | None = None
 
     @property
     def model(self) -> str:
@@ -81,6 +85,11 @@ class Fit:
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         return self.parametrisation.names
+
+    @property
+    def log_names(self) -> tuple[str, ...]:
+        """Those of the parameters that belong to the log, not to the robot."""
+        return self.names[self.parametrisation.own :]
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -104,7 +113,7 @@ class Fit:
         return float(self.values[self.names.index(name)])
 
     def torque(self, state: State) -> FloatArray:
-        """Torque (N, dof) of the fitted parameters, in N m, with the nominal payload."""
+        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload."""
         tau = self.parametrisation.torque(self.nominal, state, self.values)
         return restore(tau, state.single)
 
@@ -117,13 +126,18 @@ class Fit:
 
     @property
     def table(self) -> str:
-        """The parameters as text: value, standard deviation, what the robot file said."""
+        """The parameters as text: value, standard deviation, what the robot file said.
+
+        Those of the log come behind the robot's.
+        """
         rows = zip(
             self.names, self.values, self.std, self.units, self.parametrisation.prior, strict=True
         )
         width = max(9, *(len(name) for name in self.names))
         lines = [f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}{'before':>12}  unit"]
         for name, value, std, unit, prior in rows:
+            if name in self.log_names[:1]:
+                lines.append("of the log:")
             share = f"{100 * std / abs(value):.2g}" if std < 10 * abs(value) else "-"
             lines.append(
                 f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}{prior:>12.5g}  {unit}"
@@ -145,6 +159,8 @@ class Fit:
             f"RMS residual ({band}): " + ", ".join(parts),
             self.uncertainty.status,
         ]
+        if left_out := self.left_out_text:
+            lines.append(left_out)
         if self.certificate is not None:
             lines.append(self.certificate.sentence)
         if self.limbs is not None:
@@ -154,6 +170,15 @@ class Fit:
         lines += [f"warning: {text}" for text in self.warnings]
         lines.append(str(self.consistency))
         return "\n".join(lines)
+
+    @property
+    def left_out_text(self) -> str:
+        """How many rows of each axis were left out, in words; empty where none were."""
+        if self.rows is None or self.left_out is None or not self.left_out.any():
+            return ""
+        axes = zip(self.robot.axis_names(), self.rows, self.left_out, strict=True)
+        parts = [f"axis {a}: {n} of {n + m} rows at rest left out" for a, m, n in axes if n]
+        return "; ".join(parts)
 
     def __str__(self) -> str:
         return self.text
@@ -172,7 +197,14 @@ class Fit:
             "converged": self.converged,
             "consistent": self.consistent,
             "parameters": [
-                {"name": n, "value": float(v), "std": float(s), "unit": u, "before": float(b)}
+                {
+                    "name": n,
+                    "value": float(v),
+                    "std": float(s),
+                    "unit": u,
+                    "before": float(b),
+                    "of": "log" if n in self.log_names else "robot",
+                }
                 for n, v, s, u, b in zip(
                     self.names,
                     self.values,
@@ -187,6 +219,8 @@ class Fit:
             "standard": self.standard,
             "residual_rms_Nm": self.residual.tolist(),
             "torque_rms_Nm": self.torque_level.tolist(),
+            "rows": None if self.rows is None else self.rows.tolist(),
+            "rows_left_out": None if self.left_out is None else self.left_out.tolist(),
             "band_Hz": self.band,
             "weights": self.weights.tolist(),
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),

@@ -17,6 +17,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, IntArray, triangle
 from deltadyn.identification.methods.base import least, solved
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.prior import checked_prior, with_prior
 
 LEAST = 0.05  # kg between payloads that count as different
 GROUPS = 8  # of blocks, for deviations
@@ -60,17 +61,22 @@ def with_gains(information: Information, gains: FloatArray) -> Information:
 
 
 def check_payloads(
-    information: Information, par: Parametrisation, weights: FloatArray, platform: float
+    information: Information,
+    par: Parametrisation,
+    weights: FloatArray,
+    platform: float,
+    prior_rows: FloatArray | None = None,
 ) -> None:
     """Refuse a recording that carried another payload, against the first, than was declared."""
     present = np.unique(information.recording)
     if len(present) < 2:
         return
-    mass = _masses(information, par, weights, present)
+    before = checked_prior(prior_rows, par)
+    mass = _masses(information, par, weights, present, before)
     counts = [int((information.recording == r).sum()) for r in present]
     order = np.concatenate([_order(count, GROUPS) for count in counts])
     rests = [information.of_blocks(order != g) for g in range(GROUPS) if (order == g).any()]
-    std = _jackknife(lambda rest: _masses(rest, par, weights, present), rests)
+    std = _jackknife(lambda rest: _masses(rest, par, weights, present, before), rests)
     extra = [float(information.extra[information.recording == r][0]) for r in present]
     for r, declared, more, doubt in zip(present[1:], extra[1:], mass, std, strict=True):
         carried = max(abs(declared), abs(extra[0]))
@@ -121,7 +127,11 @@ def _gains(information: Information, par: Parametrisation) -> FloatArray:
 
 
 def _masses(
-    information: Information, par: Parametrisation, weights: FloatArray, present: IntArray
+    information: Information,
+    par: Parametrisation,
+    weights: FloatArray,
+    present: IntArray,
+    before: FloatArray,
 ) -> FloatArray:
     """Mass in kg that every recording after the first carried beyond what is declared."""
     reduced = information.reduced(par) * weights[:, None, None]
@@ -129,4 +139,5 @@ def _masses(
     own = information.recording[:, None] == present[1:]  # (B, r)
     extra = push[..., None] * own[:, None, None, :]
     rows = np.concatenate([reduced[..., :-1], extra, reduced[..., -1:]], axis=-1)
-    return solved(triangle(rows.reshape(-1, rows.shape[-1])))[len(par.names) :]
+    known = np.insert(before, [len(par.names)] * (len(present) - 1), 0.0, axis=1)
+    return solved(with_prior(triangle(rows.reshape(-1, rows.shape[-1])), known))[len(par.names) :]

@@ -16,6 +16,7 @@ from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels
 from deltadyn.identification.information import Information
 from deltadyn.identification.methods.base import axis_weights
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.prior import checked_prior, prior_without, with_prior
 from deltadyn.identification.uncertainty import DEPENDENT, UNKNOWN, Covariance, covariance
 from deltadyn.robot import Robot
 
@@ -149,6 +150,7 @@ def _of_body(name: str) -> bool:
 
 
 NO_INFLUENCE = 1e-10  # of the largest torque that a parameter's typical size gives
+ALIKE = 1e-6  # of a unit column: what others leave of one that they hold
 ROUNDING = 1e-14  # of the largest singular value
 WEAK = 0.3  # relative standard deviation: the data hardly tell the parameter
 ESSENTIAL = 0.1  # relative standard deviation: the data tell it well
@@ -246,21 +248,29 @@ def identifiability(
     weights: npt.ArrayLike | None = None,
     *,
     levels: MotionLevels | None = None,
+    prior_rows: FloatArray | None = None,
 ) -> Identifiability:
-    """What the data of a fit can tell of its parameters, from their factors.
+    """What the data of a fit can tell of the robot's parameters, from their factors.
 
     `weights` (dof,) or (B, dof) are those of the fit, by default one over the residual's deviation
     of each axis. `levels` of the motion are read from the factors where they are not given.
+    Parameters of a log are fitted beside the robot's and make these less sure, but are not judged:
+    `untold` says which of them a fit cannot have. `prior_rows` (m, k + 1) count as rows.
     """
     w = axis_weights(information, par) if weights is None else weights
-    found = covariance(information, par, None, w)
+    before = checked_prior(prior_rows, par)
+    found = covariance(information, par, None, w, before)
     scale = shown_sizes(robot, par, found)
-    R, raw = (information.factor(par, u)[:-1, :-1] for u in (w, None))
+    mine = np.arange(len(par.names)) < par.own
+    factor = with_prior(information.factor(par, w), before)
+    R, raw = factor[:-1, :-1], information.factor(par)[:-1, : par.own]
     length = np.linalg.norm(R, axis=0)
+    seen = ~mine & (length > 0)  # a log's parameter is felt in its own motion
+    scale[seen] = np.maximum(scale[seen], FELT * np.linalg.norm(factor[:, -1]) / length[seen])
     felt = length * scale
     moved = levels or levels_of_information(information)
     silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
-    silent |= np.array(at_rest(par.names, moved))
+    silent |= np.array(at_rest(par.names, moved)) & mine
     alive = np.flatnonzero(~silent)
     unit = R[:, alive] / length[alive]
     sums = dependent_sums(unit, length[alive], felt[alive], [par.names[j] for j in alive])
@@ -270,26 +280,27 @@ def identifiability(
     relative = std / scale
     weak = (relative > WEAK) & ~(silent | dependent | drowned)
     spare = np.isin(np.arange(len(silent)), alive[list(sums.spare)])
-    held = _held(information, par, w, scale, silent | drowned | spare)
+    cannot = silent | spare | (drowned & mine)
+    held = _held(information, par, w, scale, cannot, before)
     # The small terms of whole rigid bodies lie below the noise as a rule; their fits know that.
     hidden = drowned if par.source == "exact" else np.zeros_like(drowned)
-    missing = silent | dependent | hidden
+    missing = (silent | dependent | hidden) & mine
     lacking = missing | np.isin(par.names, held) if missing.any() else missing
     bodies = body_groups(robot, par, [n for n in par.names if n not in held])
     return Identifiability(
-        names=par.names,
-        units=par.units,
-        rank=len(alive) - len(sums.spare),
+        names=par.names[: par.own],
+        units=par.units[: par.own],
+        rank=int((mine & ~silent & ~spare).sum()),
         condition_number=_condition(unit),
         raw_condition_number=_condition(raw),
-        std=std,
-        scale=scale,
-        no_influence=_named(par, silent),
-        drowned=_named(par, drowned),
-        dependent=_named(par, dependent),
+        std=std[mine],
+        scale=scale[mine],
+        no_influence=_named(par, silent & mine),
+        drowned=_named(par, drowned & mine),
+        dependent=_named(par, dependent & mine),
         sums=sums.texts,
-        weak=_named(par, weak),
-        essential=_named(par, relative < ESSENTIAL),
+        weak=_named(par, weak & mine),
+        essential=_named(par, (relative < ESSENTIAL) & mine),
         held=held,
         together=_together(found, par, weak),
         separable=bodies.separable,
@@ -297,9 +308,37 @@ def identifiability(
         silent=bodies.silent,
         missing=_named(par, missing),
         advice=advise(_named(par, lacking), moved),
-        weak_advice=advise(_named(par, (weak | drowned) & ~lacking), moved, poorly=True),
+        weak_advice=advise(_named(par, (weak | drowned) & ~lacking & mine), moved, poorly=True),
         status=found.status,
     )
+
+
+def untold(
+    information: Information,
+    par: Parametrisation,
+    weights: npt.ArrayLike | None = None,
+    prior_rows: FloatArray | None = None,
+) -> tuple[str, ...]:
+    """Parameters of the log whose columns the robot's and the ones before them hold already.
+
+    The data cannot tell them; a fit does without them, or knows something of them before.
+    """
+    R = with_prior(information.factor(par, weights), checked_prior(prior_rows, par))[:, :-1]
+    length = np.linalg.norm(R, axis=0)
+    empty = length <= NO_INFLUENCE * length.max(initial=0.0)
+    unit = np.where(empty, 0.0, R) / np.where(empty, 1.0, length)
+    U, singular, _ = np.linalg.svd(unit[:, : par.own], full_matrices=False)
+    basis = U[:, singular > DEPENDENT * singular.max(initial=0.0)]
+    lost = []
+    for j in range(par.own, len(par.names)):
+        rest = unit[:, j] - basis @ (basis.T @ unit[:, j])
+        rest = rest - basis @ (basis.T @ rest)  # what rounding left
+        size = float(np.linalg.norm(rest))
+        if size <= ALIKE:
+            lost.append(par.names[j])
+        else:
+            basis = np.column_stack([basis, rest / size])
+    return tuple(lost)
 
 
 def require_identifiable(found: Identifiability) -> Identifiability:
@@ -364,26 +403,30 @@ def _held(
     weights: npt.ArrayLike,
     scale: FloatArray,
     cannot: BoolArray,
+    before: FloatArray,
 ) -> tuple[str, ...]:
     """What stays at the robot's values: what cannot be told, then the most hopeless one by one.
 
-    Holding x_j leaves C - C_j C_j^T / C_jj of the others' covariance C.
+    Holding x_j leaves C - C_j C_j^T / C_jj of the others' covariance C. Parameters of a log are
+    never among them.
     """
     left = np.flatnonzero(~cannot)
     if not left.size:
-        return par.names
-    found = covariance(information, par.without(_named(par, cannot)), None, weights)
+        return par.names[: par.own]
+    rest = par.without(_named(par, cannot))
+    found = covariance(information, rest, None, weights, prior_without(before, cannot, par.prior))
     more = np.nan_to_num(found.inflation, nan=1.0)
     C = found.white * np.outer(more, more)
     while left.size:
         share = np.sqrt(np.maximum(np.diag(C), 0.0)) / scale[left]
+        share[left >= par.own] = 0.0
         worst = int(np.argmax(share))
         if not share[worst] > HOPELESS:
             break
         C = C - np.outer(C[worst], C[worst]) / C[worst, worst]
         keep = np.arange(len(left)) != worst
         C, left = C[np.ix_(keep, keep)], left[keep]
-    return tuple(name for j, name in enumerate(par.names) if j not in left)
+    return tuple(name for j, name in enumerate(par.names[: par.own]) if j not in left)
 
 
 def _together(

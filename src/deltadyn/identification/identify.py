@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.realise import realised
+from deltadyn.identification.extra import Extra
 from deltadyn.identification.fit import Excerpt, Fit
 from deltadyn.identification.gains import Gains, check_payloads, drive_gains, with_gains
 from deltadyn.identification.identifiability import (
@@ -15,6 +17,7 @@ from deltadyn.identification.identifiability import (
     hold_unidentifiable,
     identifiability,
     require_identifiable,
+    untold,
 )
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
@@ -28,6 +31,7 @@ from deltadyn.identification.parametrisation import (
     Parametrisation,
     parametrise,
 )
+from deltadyn.identification.prior import prior_rows
 from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.uncertainty import covariance
@@ -88,7 +92,11 @@ def identify(
 
 @dataclass(eq=False)
 class _Work:
-    """One fit in the making."""
+    """One fit in the making.
+
+    Where `loaded` has an `extra`, the information has its columns. `priors` are values and standard
+    deviations of parameters that are known before, by name; see `prior_rows`.
+    """
 
     robot: Robot
     information: Information
@@ -97,6 +105,7 @@ class _Work:
     options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None
+    priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def fit(self) -> Fit:
         """Identifiability, then the method, then what the answer is worth."""
@@ -104,28 +113,54 @@ class _Work:
         limbs = self._limbs()
         tied = limbs.tied if asked.tied == "auto" and limbs is not None else asked.limbs
         par = parametrise(robot, model, tied=tied, com_offset=asked.com_offset)
+        par = self._extended(par)
         gains: Gains | None = None
         if asked.gains:
             gains = drive_gains(self.information, par)
             self.information = with_gains(self.information, gains.values)
         weights = self._weights(par)
-        known = identifiability(robot, self.information, par, weights)
+        lost = untold(self.information, par, weights, prior_rows(par, self.priors))
+        if lost:
+            par = par.without(lost)
+            weights = self._weights(par)
+        before = prior_rows(par, self.priors)
+        known = identifiability(robot, self.information, par, weights, prior_rows=before)
         held: dict[str, float] = {}
         if asked.unidentifiable == "hold":
             rest = hold_unidentifiable(par, known)
             kept = dict(zip(par.names, par.prior.tolist(), strict=True))
             held = {name: value for name, value in kept.items() if name not in rest.names}
             par, weights = rest, self._weights(rest)
+            before = prior_rows(par, self.priors)
         else:
             require_identifiable(known)
         if asked.check:
             mass = robot.platform.mass + robot.effector.mass
-            check_payloads(self.information, par, weights, mass)
-        parts = None if self.loaded is None else self.loaded.parts
+            check_payloads(self.information, par, weights, mass, before)
         problem = Problem(
-            robot, par, self.information, weights, parts, asked.seed, self.progress, held
+            robot,
+            par,
+            self.information,
+            weights,
+            None if self.loaded is None else self.loaded.parts,
+            asked.seed,
+            self.progress,
+            held,
+            self._extra,
+            before,
         )
-        return self._finished(problem, self.method.solve(problem), known, limbs, gains)
+        return self._finished(problem, self.method.solve(problem), known, limbs, gains, lost)
+
+    @property
+    def _extra(self) -> Extra | None:
+        return None if self.loaded is None else self.loaded.extra
+
+    def _extended(self, par: Parametrisation) -> Parametrisation:
+        """The parameters with those of the log, where the information has its columns."""
+        names, units = self.information.log_names, self.information.log_units
+        if not names:
+            return par
+        return par.with_extra(names, units, [self.priors.get(name, (0.0,))[0] for name in names])
 
     def _finished(
         self,
@@ -134,6 +169,7 @@ class _Work:
         known: Identifiability,
         limbs: LimbChoice | None,
         gains: Gains | None,
+        lost: tuple[str, ...],
     ) -> Fit:
         par, information, x = problem.par, problem.information, solution.x
         body = realised(problem, solution)
@@ -145,7 +181,7 @@ class _Work:
             nominal=problem.robot,
             parametrisation=par,
             values=x,
-            uncertainty=covariance(information, par, x, problem.weights),
+            uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
             residual=residual_rms(reduced, information, x),
             torque_level=torque_rms(information),
             weights=problem.weights,
@@ -157,14 +193,16 @@ class _Work:
             data=() if self.loaded is None else self.loaded.sources,
             band=None if self.loaded is None else self.loaded.band,
             options=record_of(self.method, self.options),
-            held=tuple(problem.held),
+            held=(*problem.held, *lost),
             standard=body.standard,
             certificate=solution.certificate,
             limbs=limbs,
             gains=gains,
-            warnings=self._warnings(par, x, limbs),
+            warnings=(*self._warnings(par, x, limbs), *_untold_words(lost)),
             details=solution.details,
             excerpt=self._excerpt(par, x),
+            rows=information.rows.sum(axis=0),
+            left_out=information.left_out.sum(axis=0),
         )
 
     def _limbs(self) -> LimbChoice | None:
@@ -172,7 +210,12 @@ class _Work:
         model = str(self.options.model)
         if model not in ("exact", "rigid") or not self.robot.equal_limbs:
             return None
-        return compare_limbs(self.robot, self.information, model)
+        try:
+            return compare_limbs(self.robot, self.information, model)
+        except InputError:
+            if self.information.log_names:  # the log's columns tell the limbs apart already
+                return None
+            raise
 
     def _weights(self, par: Parametrisation) -> FloatArray:
         given = self.options.given_weights(self.robot.dof)
@@ -213,7 +256,15 @@ class _Work:
         if self.loaded is None:
             return None
         part = next(iter(self.loaded.parts()))
-        Y, tau = rows_of(self.robot, par, self.information, part)
+        Y, tau, _ = rows_of(self.robot, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)
         left, known = tau[rows] - Y[rows] @ x, part.limited(part.tau)[rows]
         return Excerpt(part.times[rows], known, known - left)
+
+
+def _untold_words(lost: tuple[str, ...]) -> tuple[str, ...]:
+    """What is said of parameters of the log that the data cannot tell."""
+    if not lost:
+        return ()
+    be, it = ("stays", "its value") if len(lost) == 1 else ("stay", "their values")
+    return (f"{', '.join(lost)} {be} at {it} before: these data tell no more than other columns.",)

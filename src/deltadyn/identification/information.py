@@ -26,6 +26,7 @@ from deltadyn.dynamics.columns import axis_columns, has_axis_rows
 from deltadyn.dynamics.friction import drive_terms
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import replacing
+from deltadyn.identification.extra import Extra
 from deltadyn.identification.parametrisation import (
     Parametrisation,
     payload_direction,
@@ -103,9 +104,10 @@ MEMORY = 4_000_000  # numbers in all factors: 32 MB; beyond, neighbouring blocks
 class Information:
     """factors (B, dof, n + 1, n + 1) of [Y tau] for the wide columns `names` (n) of a robot.
 
-    Per block: `rows` (B,) samples of each axis, `seconds` (B,), `extra` (B,) payload in kg beyond
-    the robot's own, `recording` (B,) the index into `recordings`. `payload` (n,) is what one kg of
-    payload adds to the parameters.
+    Per block: `rows` (B, dof) that were used of each axis and `left_out` (B, dof) that were not,
+    `seconds` (B,), `extra` (B,) payload in kg beyond the robot's own, `recording` (B,) the index
+    into `recordings`. `payload` (n,) is what one kg of payload adds to the parameters. The last
+    `names` may be columns of the log (`Extra`): `log_names` with `log_units`.
     """
 
     source: str
@@ -113,11 +115,14 @@ class Information:
     names: tuple[str, ...]
     factors: FloatArray
     rows: IntArray
+    left_out: IntArray
     seconds: FloatArray
     extra: FloatArray
     recording: IntArray
     payload: FloatArray
     recordings: tuple[str, ...]
+    log_names: tuple[str, ...] = ()
+    log_units: tuple[str, ...] = ()
 
     @property
     def dof(self) -> int:
@@ -131,13 +136,19 @@ class Information:
 
     @property
     def samples(self) -> int:
-        """Samples in all blocks, each with a torque per axis."""
-        return int(self.rows.sum())
+        """Instants in all blocks, with the rows that were left out."""
+        return int(self.rows[:, 0].sum() + self.left_out[:, 0].sum())
+
+    @property
+    def counts(self) -> IntArray:
+        """Rows (dof,) of each axis that were used, at least 1: what a mean over rows divides by."""
+        counts: IntArray = np.maximum(self.rows.sum(axis=0), 1)
+        return counts
 
     def merge(self, *others: Information) -> Information:
         """The information of all recordings together, exactly."""
         for other in others:
-            for name in ("source", "robot", "names"):
+            for name in ("source", "robot", "names", "log_names", "log_units"):
                 mine, theirs = getattr(self, name), getattr(other, name)
                 if mine != theirs:
                     raise InputError(
@@ -159,6 +170,7 @@ class Information:
             self,
             factors=self.factors[chosen],
             rows=self.rows[chosen],
+            left_out=self.left_out[chosen],
             seconds=self.seconds[chosen],
             extra=self.extra[chosen],
             recording=self.recording[chosen],
@@ -172,6 +184,11 @@ class Information:
         known = par.offset + self.extra[:, None] * self.payload  # (B, n)
         target = self.factors[..., -1] - contract("bamn,bn->bam", columns, known)
         return np.concatenate([columns @ par.T, target[..., None]], axis=-1)
+
+    def extended(self, par: Parametrisation) -> Parametrisation:
+        """A robot's parameters with those of the log behind them, at 0 before the fit."""
+        lacking = self.log_names and not par.log_names
+        return par.with_extra(self.log_names, self.log_units) if lacking else par
 
     def factor(self, par: Parametrisation, weights: npt.ArrayLike | None = None) -> FloatArray:
         """Triangular factor (k + 1, k + 1) of all weighted rows; weights (dof,) or (B, dof)."""
@@ -193,11 +210,14 @@ class Information:
                 text=np.array([self.source, self.robot]),
                 names=np.array(self.names),
                 recordings=np.array(self.recordings),
-                **{
-                    name: getattr(self, name)
-                    for name in ("factors", "rows", "seconds", "extra", "recording", "payload")
-                },
+                log_names=np.array(self.log_names, dtype=np.str_),
+                log_units=np.array(self.log_units, dtype=np.str_),
+                **{name: getattr(self, name) for name in _ARRAYS},
             )
+
+
+_ARRAYS = ("factors", "rows", "left_out", "seconds", "extra", "recording", "payload")
+_TEXTS = ("names", "recordings", "log_names", "log_units")
 
 
 def load_information(path: str | os.PathLike[str]) -> Information:
@@ -206,20 +226,34 @@ def load_information(path: str | os.PathLike[str]) -> Information:
         with np.load(path, allow_pickle=False) as file:
             fields = {name: file[name] for name in file.files}
         source, robot = (str(text) for text in fields.pop("text"))
-        names, recordings = (
-            tuple(str(text) for text in fields.pop(key)) for key in ("names", "recordings")
+        if fields["rows"].ndim == 1:  # of 0.1: one count for all axes, and nothing was left out
+            shape = fields["factors"].shape[:2]
+            fields["rows"] = np.broadcast_to(fields["rows"][:, None], shape).copy()
+            fields |= {"left_out": np.zeros(shape, dtype=np.int64)}
+            fields |= {"log_names": np.array([], str), "log_units": np.array([], str)}
+        names, recordings, log_names, log_units = (
+            tuple(str(text) for text in fields.pop(key)) for key in _TEXTS
         )
-        return Information(source, robot, names, recordings=recordings, **fields)
+        return Information(
+            source,
+            robot,
+            names,
+            recordings=recordings,
+            log_names=log_names,
+            log_units=log_units,
+            **fields,
+        )
     except (ValueError, KeyError, TypeError, EOFError) as error:
         allowed = "a file that Information.save wrote"
         raise FileError("information file", str(path), allowed, path=str(path)) from error
 
 
 class _Blocks(NamedTuple):
-    """Blocks of one part: factors, samples, seconds and payload."""
+    """Blocks of one part: factors, rows used and left out, seconds and payload."""
 
     factors: FloatArray
     rows: IntArray
+    left_out: IntArray
     seconds: FloatArray
     extra: FloatArray
 
@@ -233,23 +267,29 @@ def gather(
     source: str = "exact",
     *,
     workers: int | None = None,
+    extra: Extra | None = None,
 ) -> Information:
     """The information of prepared recordings (name and parts each), in chunks and threads.
 
-    A part may be a function that prepares it: then it is called in a thread.
+    A part may be a function that prepares it: then it is called in a thread. `extra` corrects the
+    parts, adds columns of the log behind the robot's own and leaves rows out.
     """
     names = wide_columns(robot, source).names
     active = _active(robot, source)
     payload = payload_direction(robot, source)
+    more, units = ((), ()) if extra is None else (extra.names, extra.units)
+    if set(more) & set(names):
+        raise InputError("names of extra columns", more, f"none of the robot's own: {names}")
+    names, payload = names + more, np.append(payload, np.zeros(len(more)))
     most = max(64, MEMORY // (robot.dof * (len(names) + 1) ** 2))
     labels: list[str] = []
     found: list[Information] = []
     halvings = 0  # of all blocks so far: new ones follow, so that blocks stay of one length
     for index, (label, parts) in enumerate(recordings):
         labels.append(label)
-        for part in _mapped(robot, source, active, parts, workers):
+        for part in _mapped(robot, source, active, parts, workers, extra):
             number = np.full(len(part.rows), index, dtype=np.int64)
-            new = Information(source, robot.name, names, *part, number, payload, ())
+            new = Information(source, robot.name, names, *part, number, payload, (), more, units)
             for _ in range(halvings):
                 new = _paired(new)
             found.append(new)
@@ -298,6 +338,7 @@ def _paired(information: Information) -> Information:
         both = np.concatenate([fewer.factors[here], more], axis=2)
         fewer.factors[here] = triangle(both)
     fewer.rows[target] += information.rows[second]
+    fewer.left_out[target] += information.left_out[second]
     fewer.seconds[target] += information.seconds[second]
     return fewer
 
@@ -320,6 +361,7 @@ def _concatenated(items: Sequence[Information]) -> Information:
         items[0],
         factors=np.concatenate([item.factors for item in items]),
         rows=np.concatenate([item.rows for item in items]),
+        left_out=np.concatenate([item.left_out for item in items]),
         seconds=np.concatenate([item.seconds for item in items]),
         extra=np.concatenate([item.extra for item in items]),
         recording=np.concatenate([item.recording for item in items]),
@@ -333,11 +375,13 @@ def _mapped(
     active: list[BoolArray],
     parts: Iterable[Part],
     workers: int | None,
+    extra: Extra | None,
 ) -> Iterator[_Blocks]:
     """The factors of every part in threads: NumPy lets go of the lock, and the next are read."""
 
     def work(part: Part) -> _Blocks:
-        return _factors(robot, source, active, part if isinstance(part, Prepared) else part())
+        ready = part if isinstance(part, Prepared) else part()
+        return _factors(robot, source, active, ready, extra)
 
     count = workers or min(4, os.cpu_count() or 1)
     ahead: deque[Future[_Blocks]] = deque()
@@ -350,20 +394,51 @@ def _mapped(
             yield ahead.popleft().result()
 
 
-def _factors(robot: Robot, source: str, active: list[BoolArray], part: Prepared) -> _Blocks:
+def _factors(
+    robot: Robot, source: str, active: list[BoolArray], part: Prepared, extra: Extra | None
+) -> _Blocks:
     """Factors of a part's blocks, of equal length as far as samples allow."""
+    part = part if extra is None else extra.correct(part)
     count = len(part.times)
     blocks = max(1, count // max(1, round(BLOCK * part.limited_rate))) if count else 0
     edges = np.linspace(0, count, blocks + 1).round().astype(np.int64)
     sizes = np.diff(edges)
-    n = len(active[0])
+    used = np.repeat(sizes[:, None], robot.dof, axis=1)
+    left_out = np.zeros_like(used)
+    more = 0 if extra is None else len(extra.names)
+    n = len(active[0]) + more
     out = np.zeros((blocks, robot.dof, n + 1, n + 1))
-    for axis, (rows, place) in enumerate(_limited_rows(robot, source, active, part)):
+    found = _limited_rows(robot, source, active, part)
+    if extra is not None:
+        keep = extra.kept(part)
+        found = _with_extra(found, extra.limited_columns(part), keep, len(active[0]))
+        if keep is not None and blocks:
+            left_out = np.add.reduceat(~keep, edges[:-1], axis=0, dtype=np.int64)
+            used = used - left_out
+    for axis, (rows, place) in enumerate(found):
         for size in np.unique(sizes):
             same = np.flatnonzero(sizes == size)
             several = triangle(rows[edges[same][:, None] + np.arange(size)])  # (blocks, m, m)
             out[same[:, None, None], axis, np.arange(len(place))[:, None], place] = several
-    return _Blocks(out, sizes, sizes / part.limited_rate, np.full(blocks, part.extra))
+    return _Blocks(out, used, left_out, sizes / part.limited_rate, np.full(blocks, part.extra))
+
+
+def _with_extra(
+    found: Iterable[tuple[FloatArray, IntArray]],
+    more: FloatArray,
+    keep: BoolArray | None,
+    own: int,
+) -> Iterator[tuple[FloatArray, IntArray]]:
+    """The rows of each axis with the log's columns (M, dof, m) before tau, behind `own` wide ones.
+
+    Rows that are not kept become zeros.
+    """
+    behind = own + np.arange(more.shape[2] + 1)  # the last is tau's
+    for axis, (rows, places) in enumerate(found):
+        both = np.column_stack([rows[:, :-1], more[:, axis], rows[:, -1]])
+        if keep is not None:
+            both[~keep[:, axis]] = 0.0  # a row of zeros adds nothing to R'R
+        yield both, np.concatenate([places[:-1], behind])
 
 
 def _limited_rows(
@@ -382,9 +457,14 @@ def _limited_rows(
         yield part.limited(both), np.append(np.flatnonzero(columns), len(columns))
 
 
-def wide_regressor(robot: Robot, part: Prepared, source: str) -> FloatArray:
-    """Y (N, dof, n) of a part's samples, before the filter."""
-    return widest(robot, part.state, source).Y
+def wide_regressor(
+    robot: Robot, part: Prepared, source: str, extra: Extra | None = None
+) -> FloatArray:
+    """Y (N, dof, n) of a part's samples, before the filter; `extra` columns come behind."""
+    Y = widest(robot, part.state, source).Y
+    if extra is None or not extra.names:
+        return Y
+    return np.concatenate([Y, extra.raw_columns(part)], axis=2)
 
 
 def _active(robot: Robot, source: str) -> list[BoolArray]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
 from deltadyn.errors import InputError
+from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.options import Preparation
 from deltadyn.progress import Bar
@@ -41,6 +43,9 @@ class Loaded:
 
     Where rates are estimated and the robot's friction has no smoothing, the direction of a joint
     that rests is noise; friction then gets a smoothing of three deviations of the rate.
+
+    `extra` may be set: then the parts are those that it corrects, and the information has its
+    columns and lacks the rows that it leaves out.
     """
 
     def __init__(
@@ -62,7 +67,9 @@ class Loaded:
         self._progress = progress
         self._rates: Rates = asked.rates
         self._bandwidth = asked.bandwidth
+        self.extra: Extra | None = None
         self._kept: list[list[Prepared]] | None = None
+        self._corrected: tuple[Extra, list[list[Prepared]]] | None = None
         self.robot = robot
         longest = sorted(map(_head, self.recordings), key=len, reverse=True)[:BAND_FROM]
         first = [self._first_part(item) for item in longest]
@@ -83,16 +90,20 @@ class Loaded:
         )
 
     def parts(self) -> Iterator[Prepared]:
-        """All parts of all recordings, each in the band."""
+        """All parts of all recordings, each in the band and corrected by `extra`."""
         for _, parts in self.by_recording():
             yield from parts
 
     def by_recording(self) -> Iterator[tuple[str, Iterable[Prepared]]]:
-        """The name of every recording with its parts."""
+        """The name of every recording with its parts, corrected by `extra`."""
         names = self.names()
-        kept = self._small()
+        kept = self._small_corrected()
+        correct = self._correct
         for index, (name, recording) in enumerate(zip(names, self.recordings, strict=True)):
-            yield name, (make() for make in self._parts(recording)) if kept is None else kept[index]
+            if kept is not None:
+                yield name, kept[index]
+            else:
+                yield name, (correct(make()) for make in self._parts(recording))
 
     def names(self) -> list[str]:
         """The recordings' names, numbered where several share one."""
@@ -103,12 +114,14 @@ class Loaded:
 
     def information(self, source: str) -> Information:
         """The information of all recordings for the widest regressor of a kind."""
-        kept = self._small()
+        kept = self._small_corrected()
         if kept is not None:
-            return gather(self.robot, zip(self.names(), kept, strict=True), source)
+            extra = None if self.extra is None else replace(self.extra, corrected=None)
+            return gather(self.robot, zip(self.names(), kept, strict=True), source, extra=extra)
         with Bar(self._progress, "reading", self._seconds(), "s") as bar:
             parts = (self._parts(item, bar) for item in self.recordings)
-            return gather(self.robot, zip(self.names(), parts, strict=True), source)
+            named = zip(self.names(), parts, strict=True)
+            return gather(self.robot, named, source, extra=self.extra)
 
     def _seconds(self) -> float | None:
         """The duration of all recordings; None where a stream's is not known yet."""
@@ -122,6 +135,18 @@ class Loaded:
             if len(whole) == len(self.recordings) and sum(map(len, whole)) <= KEPT:
                 self._kept = [[make() for make in self._parts(item)] for item in whole]
         return self._kept
+
+    def _correct(self, part: Prepared) -> Prepared:
+        return part if self.extra is None else self.extra.correct(part)
+
+    def _small_corrected(self) -> list[list[Prepared]] | None:
+        """The same, corrected; kept until another `extra` is set."""
+        kept, extra = self._small(), self.extra
+        if kept is None or extra is None or extra.corrected is None:
+            return kept
+        if self._corrected is None or self._corrected[0] is not extra:
+            self._corrected = extra, [[extra.correct(part) for part in parts] for parts in kept]
+        return self._corrected[1]
 
     def _parts(
         self, recording: Recording | Streamed, bar: Bar | None = None

@@ -6,11 +6,12 @@ line and the papers' simplified models are restrictions wide = T x + offset of i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import base_parameters, exciting_states
@@ -44,7 +45,11 @@ class Wide(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Parametrisation:
-    """k parameters of a model with names, units and the robot's values; wide = T x + offset."""
+    """k parameters of a model with names, units and the robot's values; wide = T x + offset.
+
+    The last of the wide columns may be those of a log, `log_names` (m), and their parameters come
+    last in `names`, too. They are no part of the robot: `columns` and `torque` leave them out.
+    """
 
     model: str
     source: str
@@ -55,6 +60,12 @@ class Parametrisation:
     T: FloatArray
     offset: FloatArray
     tied: bool
+    log_names: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> int:
+        """How many of the parameters are the robot's; those of a log come behind them."""
+        return sum(name not in self.log_names for name in self.names)
 
     def wide(self, x: FloatArray) -> FloatArray:
         """The wide parameters (n,) of x (k,)."""
@@ -62,12 +73,45 @@ class Parametrisation:
         return out
 
     def columns(self, robot: Robot, state: State) -> FloatArray:
-        """Y (N, dof, k) of the parameters, without the known part of the torque."""
-        return widest(robot, state, self.source).Y @ self.T
+        """Y (N, dof, k) of the parameters, without the known part of the torque.
+
+        Columns of a log are zero: a state does not tell them.
+        """
+        Y = widest(robot, state, self.source).Y
+        return Y @ self.T[: Y.shape[2]]
 
     def torque(self, robot: Robot, state: State, x: FloatArray) -> FloatArray:
-        """Torque (N, dof) of the parameters x, in N m."""
-        return widest(robot, state, self.source).Y @ self.wide(x)
+        """Torque (N, dof) of the robot's parameters among x (k,), in N m."""
+        Y = widest(robot, state, self.source).Y
+        return Y @ self.wide(x)[: Y.shape[2]]
+
+    def with_extra(
+        self, names: Sequence[str], units: Sequence[str], prior: npt.ArrayLike | None = None
+    ) -> Parametrisation:
+        """The same with the parameters of a log behind the others, as `Extra` has their columns.
+
+        `prior` (m,) are their values before the fit, 0 where none are given.
+        """
+        more = tuple(names)
+        values = np.zeros(len(more)) if prior is None else np.asarray(prior, dtype=np.float64)
+        if len(set(more)) != len(more) or set(more) & {*self.names, *self.wide_names}:
+            raise InputError("names of extra parameters", more, "each once, none of the robot's")
+        if len(units) != len(more) or values.shape != (len(more),):
+            given = (len(units), values.shape)
+            raise InputError("units and prior of extra parameters", given, f"{len(more)} each")
+        (n, k), m = self.T.shape, len(more)
+        T = np.zeros((n + m, k + m))
+        T[:n, :k], T[n:, k:] = self.T, np.eye(m)
+        return replace(
+            self,
+            wide_names=self.wide_names + more,
+            names=self.names + more,
+            units=(*self.units, *units),
+            prior=np.append(self.prior, values),
+            T=T,
+            offset=np.append(self.offset, np.zeros(m)),
+            log_names=self.log_names + more,
+        )
 
     def without(
         self, names: Collection[str], values: Mapping[str, float] | None = None

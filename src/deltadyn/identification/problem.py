@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.base import base_parameters, exact_base_map
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.bodies import Bodies, standard_parameters
 from deltadyn.identification.bodies.body import Hull
-from deltadyn.identification.information import Information, wide_regressor
+from deltadyn.identification.extra import Extra
+from deltadyn.identification.information import Information, triangle, wide_regressor
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.prior import checked_prior, with_prior
 from deltadyn.options import names_of
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
@@ -67,14 +70,30 @@ SURE = 100.0  # torques: what a held parameter would cost if it moved by its siz
 SMALL = 0.1  # size of a held parameter that is 0, in its unit
 CACHE = 60_000_000  # numbers of rows that are kept in memory: 480 MB
 
+NO_COLUMN = 1e-10  # of the largest singular value of columns of unit length
+
 Parts = Callable[[], Iterator[Prepared]]
+
+
+class Block(NamedTuple):
+    """Rows Y (M, dof, k) and torque (M, dof) of a part in its band, without weights.
+
+    `keep` (M, dof) tells which rows count.
+    """
+
+    Y: FloatArray
+    tau: FloatArray
+    keep: BoolArray
 
 
 @dataclass(eq=False)
 class Problem:
     """Robot, parameters and data of a fit; `weights` (dof,) scale the rows of each axis.
 
-    `held` are parameters that the data cannot tell, at the values that they keep.
+    `held` are parameters that the data cannot tell, at the values that they keep. `extra` gives the
+    columns of the log and the rows that are left out; `parts` are corrected by it already.
+    `prior_rows` (m, k + 1) are rows [P, target] beside the weighted ones, in their units: what is
+    known of the parameters before the fit adds |P x - target|^2 to the squares.
     """
 
     robot: Robot
@@ -85,15 +104,38 @@ class Problem:
     seed: int = 0
     progress: bool = False
     held: dict[str, float] = field(default_factory=dict)
-    _rows: list[tuple[FloatArray, FloatArray]] | None = None
+    extra: Extra | None = None
+    prior_rows: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    _rows: list[Block] | None = None
+
+    def __post_init__(self) -> None:
+        self.prior_rows = checked_prior(self.prior_rows, self.par)
+
+    @property
+    def known(self) -> BoolArray:
+        """Parameters (k,) of which something is known before the fit."""
+        return np.asarray((self.prior_rows[:, :-1] != 0).any(axis=0))
 
     def factor(self) -> FloatArray:
-        """Triangular factor (k + 1, k + 1) of the weighted rows."""
-        return self.information.factor(self.par, self.weights)
+        """Triangular factor (k + 1, k + 1) of the weighted rows and the prior ones."""
+        return with_prior(self.information.factor(self.par, self.weights), self.prior_rows)
+
+    @cached_property
+    def _eliminated(self) -> tuple[FloatArray, FloatArray]:
+        return eliminated(self.factor(), self.par.own)
+
+    def completed(self, x: FloatArray) -> FloatArray:
+        """x (k,) with the parameters of the log that fit the robot's own, x (own,), best."""
+        if self.par.own == len(self.par.names):
+            return x
+        return np.append(x, self._eliminated[1] @ np.append(x, -1.0))
 
     def factor_with_held(self) -> FloatArray:
-        """The factor with columns for what is held, so sure that a fit of bodies keeps it."""
-        R, k, m = self.factor(), len(self.par.names), len(self.held)
+        """The factor of the robot's parameters, the log's minimised, with what is held behind.
+
+        Columns of what is held are so sure that a fit of bodies keeps it.
+        """
+        R, k, m = self._eliminated[0], self.par.own, len(self.held)
         values = np.array(list(self.held.values()))
         size = np.where(values != 0, np.abs(values), SMALL)
         sure = SURE * float(np.linalg.norm(R[:, -1])) / size
@@ -103,8 +145,8 @@ class Problem:
         out[index, index], out[index, -1] = sure, sure * values
         return out
 
-    def rows(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Rows Y (M, dof, k) and torque (M, dof) of every part in its band, without weights."""
+    def rows(self) -> Iterator[Block]:
+        """The rows of every part; those that are left out are zero and not kept."""
         if self._rows is not None:
             yield from self._rows
             return
@@ -112,11 +154,13 @@ class Problem:
             raise InputError(
                 "data", "information alone", "recordings: this method reads the samples again"
             )
-        kept: list[tuple[FloatArray, FloatArray]] | None = []
+        kept: list[Block] | None = []
         size = 0
         for part in self.parts():
-            block = rows_of(self.robot, self.par, self.information, part)
-            size += block[0].size
+            block = rows_of(self.robot, self.par, self.information, part, self.extra)
+            if not block.keep.all():
+                block.Y[~block.keep], block.tau[~block.keep] = 0.0, 0.0
+            size += block.Y.size
             if kept is not None:
                 kept.append(block)
                 if size > CACHE:
@@ -127,10 +171,11 @@ class Problem:
     def bodies(self, hull: Hull | bool = True) -> tuple[Bodies, FloatArray]:
         """The bodies behind the parameters, and K (k, n): parameters = K @ standard ones.
 
-        Parameters that are held come behind the others, as in `factor_with_held`.
+        Parameters that are held come behind the robot's others, as in `factor_with_held`; those
+        of the log have no bodies.
         """
         robot, par = self.robot, self.par
-        names = (*par.names, *self.held)
+        names = (*par.names[: par.own], *self.held)
         if par.source == "rigid":
             base = base_parameters(robot, "rigid", par.tied, friction=True)
             rows = [base.independent.index(name) for name in names]
@@ -141,12 +186,32 @@ class Problem:
         return Bodies.of(robot, standard, "exact", tied=par.tied, hull=hull), K
 
     def stacked(self) -> tuple[FloatArray, FloatArray]:
-        """All weighted rows as Y (rows, k) and torque (rows,)."""
+        """All weighted rows that are kept as Y (rows, k) and torque (rows,), without priors."""
         blocks = [
-            ((Y * self.weights[:, None]).reshape(-1, Y.shape[2]), (tau * self.weights).reshape(-1))
-            for Y, tau in self.rows()
+            ((Y * self.weights[:, None])[keep], (tau * self.weights)[keep])
+            for Y, tau, keep in self.rows()
         ]
         return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+
+def eliminated(factor: FloatArray, own: int) -> tuple[FloatArray, FloatArray]:
+    """The factor (own + 1, own + 1) of squares minimised over the columns behind `own`.
+
+    With the columns L of y and B of x, and the target t, Q = [Q1 Q2] with L = Q1 S gives
+    |L y + B x - t|^2 = |S y + Q1'(B x - t)|^2 + |Q2'(B x - t)|^2. The first square is 0 at
+    y = -S^+ Q1' [B t] (x, -1), whatever x is; so Q2' [B t] is the factor of what is left, and its
+    optimum under any constraint on x is that of both. Also returned: -S^+ Q1' [B t] (m, own + 1).
+    """
+    k = factor.shape[1] - 1
+    if own == k:
+        return factor, np.zeros((0, own + 1))
+    others = np.concatenate([factor[:, :own], factor[:, -1:]], axis=1)
+    length = np.linalg.norm(factor[:, own:k], axis=0)
+    length[length == 0] = 1.0
+    Q, s, Vt = np.linalg.svd(factor[:, own:k] / length)
+    rank = int((s > NO_COLUMN * s.max(initial=0.0)).sum())  # beyond, y stays where it is least
+    back = -(Vt[:rank].T / s[:rank]) @ (Q[:, :rank].T @ others) / length[:, None]
+    return triangle(Q[:, rank:].T @ others), back
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,12 +269,25 @@ class Solver(Method, ABC):
 
 
 def rows_of(
-    robot: Robot, par: Parametrisation, information: Information, part: Prepared
-) -> tuple[FloatArray, FloatArray]:
-    """Y (M, dof, k) and the torque (M, dof) that the parameters explain, in the part's band."""
-    wide = wide_regressor(robot, part, par.source)
+    robot: Robot,
+    par: Parametrisation,
+    information: Information,
+    part: Prepared,
+    extra: Extra | None = None,
+) -> Block:
+    """Y and the torque that the parameters explain in the band of a part, which is corrected.
+
+    Rows that `extra` leaves out are there, too, and marked.
+    """
+    wide = wide_regressor(robot, part, par.source, extra)
+    if wide.shape[2] != len(par.wide_names):
+        allowed = f"those of the parameters, {par.log_names}"
+        raise InputError("extra columns", () if extra is None else extra.names, allowed)
     known = par.offset + part.extra * information.payload
     tau = part.tau - contract("nij,j->ni", wide, known)
     both = np.concatenate([wide @ par.T, tau[..., None]], axis=2)
     limited = part.limited(both)
-    return limited[..., :-1], limited[..., -1]
+    keep = None if extra is None else extra.kept(part)
+    if keep is None:
+        keep = np.ones(limited.shape[:2], dtype=np.bool_)
+    return Block(limited[..., :-1], limited[..., -1], keep)

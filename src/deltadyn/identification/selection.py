@@ -82,7 +82,8 @@ def compare_limbs(
     takes what they have in common with a parameter for a difference of the limbs.
     """
     own = parametrise(robot, model, tied=False)
-    equal = _equal_limbs(robot, own)
+    equal = information.extended(_equal_limbs(robot, own))
+    own = information.extended(own)
     w = checked_weights(information, axis_weights(information, own) if weights is None else weights)
     found = scores_of(information, own, None, w)
     rows = information.reduced(own) * w[..., None, None]
@@ -102,7 +103,7 @@ def compare_limbs(
     if gain <= ROUNDING * total:  # noise-free data: what is left is rounding
         gain = 0.0
     F = gain / noise
-    samples = int((information.rows[:, None] * (w > 0)).sum())
+    samples = int((information.rows * (w > 0)).sum())
     white = q * rest / max(samples - Z.shape[-1], 1)
     effective = samples / max(noise / white, 1.0) if white > 0 else float(samples)
     r = Z.shape[-1]

@@ -16,6 +16,7 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, IntArray, triangle
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.prior import checked_prior, with_prior
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
@@ -37,6 +38,13 @@ from deltadyn.robot import Robot
 # 5. A direction that a single block tells has P_b = 1 there and no scores to judge by: `expected`
 #    has no eigenvalue there. It gets the variance for white noise times the mean inflation of the
 #    others.
+#
+# Priors. Rows [P, target] of what is known before belong to the bread: H = Y'Y + P'P, and the basis
+# makes H the unit matrix. They have no residuals of their own, so the meat is that of the data:
+# the covariance of x is H^-1 E[Y'e e'Y] H^-1, what noise does to the estimate. What the prior pulls
+# it by is not in it: a direction that the prior alone tells has the variance 0. The information of
+# all blocks is then S = Z'Z <= 1, white noise gives the meat S, and step 4 is done in S^(-1/2) z,
+# in which it is 1 again.
 
 
 DEPENDENT = 1e-8  # of the largest singular value, columns of unit length; rounding leaves 1e-15
@@ -55,7 +63,8 @@ class Scores:
     P (B, r, r) is the information of each block, with the sum 1, `scores` (B, r) its gradient,
     `recording` (B,) where it comes from. `null` (k, k - r) spans, in columns of unit length, what
     the data do not tell. `white` (r, r) is the covariance of z for white residuals, `residual_std`
-    (dof,) is in N m, `x` (k,) is where residuals were taken.
+    (dof,) is in N m, `x` (k,) is where residuals were taken. `seen` (r, r) is the sum of P where a
+    prior tells the rest; None where it is 1.
     """
 
     basis: FloatArray
@@ -68,6 +77,7 @@ class Scores:
     white: FloatArray
     residual_std: FloatArray
     x: FloatArray
+    seen: FloatArray | None = None
 
     @property
     def blocks(self) -> int:
@@ -86,13 +96,15 @@ def scores_of(
     par: Parametrisation,
     x: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
+    prior_rows: npt.ArrayLike | None = None,
 ) -> Scores:
     """The blocks of time as scores of orthonormal parameters, at x or at the least squares."""
     reduced = information.reduced(par)
     w = checked_weights(information, weights)
     rows = reduced * w[..., None, None]  # (B, dof, m, k + 1)
     k = rows.shape[-1] - 1
-    R = triangle(rows.reshape(-1, k + 1))[:, :k]
+    before = checked_prior(prior_rows, par)
+    R = with_prior(triangle(rows.reshape(-1, k + 1)), before)[:, :k]
     length = np.linalg.norm(R, axis=0)
     dead = length <= NO_COLUMN * length.max(initial=0.0)
     R, length = np.where(dead, 0.0, R), np.where(dead, 1.0, length)
@@ -102,7 +114,8 @@ def scores_of(
     basis[dead] = 0.0
     Z = rows[..., :k] @ basis
     if x is None:
-        at = basis @ contract("bamr,bam->r", Z, rows[..., k])
+        right = contract("bamr,bam->r", Z, rows[..., k])
+        at = basis @ (right + (before[:, :k] @ basis).T @ before[:, k])
     else:
         at = np.asarray(x, dtype=np.float64)
         if at.shape != (k,) or not np.isfinite(at).all():
@@ -110,8 +123,8 @@ def scores_of(
     e = rows[..., k] - rows[..., :k] @ at
     rest = contract("bam,bam->a", e, e)
     plain = contract("bamk,k->bam", reduced, np.append(-at, 1.0))
-    spare = max(1 - k / (information.samples * information.dof), 1e-3)  # of the rows, for noise
-    count = np.maximum(np.where(w > 0, information.rows[:, None], 0).sum(axis=0) * spare, 1e-300)
+    spare = max(1 - k / max(int(information.rows.sum()), 1), 1e-3)  # of the rows, for noise
+    count = np.maximum(np.where(w > 0, information.rows, 0).sum(axis=0) * spare, 1e-300)
     loud = (Z * np.sqrt(rest / count)[:, None, None]).reshape(-1, rank)
     return _joined(
         Scores(
@@ -124,9 +137,10 @@ def scores_of(
             seconds=float(information.seconds.mean()),
             white=loud.T @ loud,
             residual_std=np.sqrt(
-                contract("bam,bam->a", plain, plain) / (information.samples * spare)
+                contract("bam,bam->a", plain, plain) / (information.counts * spare)
             ),
             x=at,
+            seen=contract("bamr,bams->rs", Z, Z) if len(before) else None,
         )
     )
 
@@ -168,7 +182,10 @@ class Sandwich:
             loss = contract("bij,bkj->ik", KP[first], KP[second])
             meat = meat + weight * (product + product.T)
             expected = expected - weight * (loss + loss.T)
-        mended, unjudged = _mended(meat, expected, found.white)
+        if found.seen is None:
+            mended, unjudged = _mended(meat, expected, found.white)
+        else:
+            mended, unjudged = _mended_seen(meat, expected, found.white, found.seen)
         return cls(mended, unjudged, KP, KPK, weights, span, rho)
 
     def degrees(self, C: FloatArray) -> FloatArray:
@@ -230,6 +247,20 @@ def _mended(
     seen = np.trace(vectors[:, good].T @ white @ vectors[:, good])
     inflation = max(np.trace(mended) / seen, 1.0) if seen > 0 else 1.0
     return mended + inflation * other @ white @ other, other
+
+
+def _mended_seen(
+    meat: FloatArray, expected: FloatArray, white: FloatArray, seen: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same beside a prior, in directions scaled such that the data see 1 of each."""
+    values, vectors = np.linalg.eigh((seen + seen.T) / 2)
+    good = values > NOTHING  # beyond, the prior alone tells
+    root = np.sqrt(values[good])
+    down, up = vectors[:, good] / root, vectors[:, good] * root
+    scaled = (down.T @ item @ down for item in (meat, expected, white))
+    mended, unjudged = _mended(*scaled)
+    other = vectors[:, good] @ unjudged @ vectors[:, good].T
+    return up @ mended @ up.T, other
 
 
 def _span(recording: IntArray, s: FloatArray, KP: FloatArray) -> tuple[float, float]:
@@ -366,15 +397,21 @@ def covariance(
     par: Parametrisation,
     x: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
+    prior_rows: npt.ArrayLike | None = None,
 ) -> Covariance:
     """Covariance of the weighted least-squares estimate x (k,), with autocorrelated residuals.
 
     `weights` (dof,) or (B, dof) scale the rows as in the fit. Without x the estimate is found here.
+    `prior_rows` (m, k + 1) are those of the fit. They count in the bread of the sandwich only, and
+    its meat is that of the data: the covariance is what noise does to the estimate, and leaves out
+    how far the prior may be wrong.
     """
-    found = scores_of(information, par, x, weights)
+    found = scores_of(information, par, x, weights, prior_rows)
     sandwich = Sandwich.of(found)
     basis = found.basis
     known, white = (basis @ meat @ basis.T for meat in (sandwich.meat, found.white))
+    diagonal = np.arange(len(known))
+    known[diagonal, diagonal] = np.maximum(np.diag(known), 0.0)  # rounding, where a prior rules
     told = (np.diag(white) > 0) & ~found.unknown
     ratio = np.sqrt(np.diag(known)[told] / np.diag(white)[told])
     inflation = float(np.median(ratio)) if ratio.size else 1.0

@@ -93,7 +93,10 @@ class FitComparison:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Every parameter that a fit and the first one both have, with both deviations known."""
+        """Every parameter that a fit and the first one both have, with both deviations known.
+
+        Parameters of a log are left out: another log has others.
+        """
         start = {row["name"]: row for row in self.records[self.first]["parameters"]}
         found = []
         for name, record in self.records.items():
@@ -101,7 +104,7 @@ class FitComparison:
                 continue
             for row in record["parameters"]:
                 other = start.get(row["name"])
-                if other is None or row["unit"] != other["unit"]:
+                if other is None or row["unit"] != other["unit"] or row.get("of") == "log":
                     continue
                 if row["std"] is None or other["std"] is None:
                     continue

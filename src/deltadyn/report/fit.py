@@ -114,6 +114,7 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
                 "high": high,
                 "change": (value - before) / abs(before) if before else None,
                 "before_inside": low <= before <= high,
+                "of": "log" if name in fit.log_names else "robot",
             }
         )
     return rows
@@ -122,14 +123,20 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
 def parameter_section(fit: Fit) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
     rows = parameter_rows(fit)
+    own = [row for row in rows if row["of"] == "robot"]
     held = [f"{name}: the data cannot tell it." for name in fit.held]
     caption = "Robot file, identified value and its 95 % interval"
     blocks = [
         f"<p class=note>{escape(fit.uncertainty.status)}</p>",
-        table_of(rows, _PARAMETERS, caption),
-        figure_html("Change against the robot file", parameter_figure({"fit": rows}), _CHANGE),
+        table_of(own, _PARAMETERS, caption),
+        figure_html("Change against the robot file", parameter_figure({"fit": own}), _CHANGE),
         list_html("Held at the robot file's values", held, level=3),
     ]
+    if fit.log_names:
+        of_log = "What belongs to the log, not to the robot, and its 95 % interval"
+        blocks.append(table_of([row for row in rows if row["of"] == "log"], _OF_LOG, of_log))
+    if fit.left_out_text:
+        blocks.append(paragraphs(f"{fit.left_out_text}."))
     if fit.limbs is not None:
         blocks.append(f"<h3>Limbs</h3>{paragraphs(fit.limbs.recommendation)}")
     if fit.gains is not None:
@@ -147,6 +154,9 @@ _PARAMETERS: Columns = {
     "change": lambda row: "-" if row["change"] is None else f"{100 * row['change']:+.3g} %",
     "robot file is": lambda row: "inside" if row["before_inside"] else "outside",
     "unit": lambda row: row["unit"],
+}
+_OF_LOG: Columns = {
+    name: _PARAMETERS[name] for name in ("parameter", "identified", "95 % from", "to", "unit")
 }
 _CHANGE = (
     "Each parameter with its 95 % interval, in which the autocorrelation of the residuals is "

@@ -146,7 +146,11 @@ def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Sec
         "time (s)",
     )
     failed = [f"{item.name}: {item.trouble}" for item in results if item.fit is None]
-    fits = {item.name: parameter_rows(item.fit) for item in results if item.fit is not None}
+    fits = {
+        item.name: [row for row in parameter_rows(item.fit) if row["of"] == "robot"]
+        for item in results
+        if item.fit is not None
+    }
     blocks = (
         wide_table(columns, rows, caption=_CAPTION),
         list_html("Methods that could not", failed, level=3),

@@ -425,11 +425,12 @@ def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
     par = fit.parametrisation
     if par.source != "exact":
         raise InputError("model of the fit", fit.model, "one with the exact model's parameters")
-    P = packing(par.wide_names)
+    own = len(par.wide_names) - len(par.log_names)  # what belongs to a log is not packed
+    P = packing(par.wide_names[:own])
     base = np.where(P.any(axis=1), 0.0, packed_parameters(fit.nominal))
     root = covariance_root(fit.uncertainty.known)
-    centre = base + P @ (par.T @ fit.values + par.offset)
-    return Doubt(fit.robot, centre, P @ par.T, root, _normal(draws, len(root), seed))
+    centre = base + P @ par.wide(fit.values)[:own]
+    return Doubt(fit.robot, centre, P @ par.T[:own], root, _normal(draws, len(root), seed))
 
 
 def _names(robot: Robot) -> tuple[str, ...]:

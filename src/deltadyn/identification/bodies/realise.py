@@ -29,7 +29,7 @@ from deltadyn.identification.bodies.bodies import (
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.parametrisation import LIMB_NAMES
+from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation
 from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Effector, Platform, Rod, Spindle, Strut, TenParameters
@@ -355,7 +355,7 @@ def _nearest(problem: Problem, x: FloatArray) -> Realisation:
 def _exact(problem: Problem, x: FloatArray) -> Realisation:
     """From the exact model's base parameters, tied or per arm."""
     par, robot = problem.par, problem.robot
-    wide = dict(zip(par.wide_names, par.wide(x), strict=True))
+    wide = _robot_values(par, x)
     tied = robot.equal_limbs and all(
         len({wide[f"{family}{i}"] for i in (1, 2, 3)}) == 1 for family in LIMB_NAMES
     )
@@ -378,7 +378,7 @@ def _rigid(problem: Problem, x: FloatArray) -> Realisation:
     bodies, K = problem.bodies()
     factor = problem.factor_with_held()
     level = float(np.linalg.norm(problem.factor()[:, -1]))
-    wanted = np.concatenate([x, list(problem.held.values())])
+    wanted = np.concatenate([x[: problem.par.own], list(problem.held.values())])
     target = factor.copy()
     target[:-1, -1], target[-1, -1] = factor[:-1, :-1] @ wanted, 0.0
     found = solve_convex(target, K, bodies)
@@ -394,6 +394,12 @@ def _rigid(problem: Problem, x: FloatArray) -> Realisation:
     return Realisation(new, apart <= NEAR, consistency(new), sentence, found.standard)
 
 
+def _robot_values(par: Parametrisation, x: FloatArray) -> dict[str, float]:
+    """The wide parameters by name, without those of a log."""
+    pairs = zip(par.wide_names, par.wide(x).tolist(), strict=True)
+    return {name: value for name, value in pairs if name not in par.log_names}
+
+
 def _gray_box(problem: Problem, x: FloatArray) -> Realisation:
     """Factors of the gray-box model, and friction as far as a robot can have it."""
     par, robot = problem.par, problem.robot
@@ -406,7 +412,7 @@ def _gray_box(problem: Problem, x: FloatArray) -> Realisation:
         negative += [f"{family}{axis + 1}" for axis, value in enumerate(fitted) if value < 0]
         friction[field] = tuple(max(value, 0.0) for value in fitted)
     new = new.with_friction(**friction)
-    wide = {name: float(v) for name, v in zip(par.wide_names, par.wide(x), strict=True)}
+    wide = _robot_values(par, x)
     sentence = ""
     if negative:
         sentence = f"{', '.join(negative)} came out negative; the robot has 0 there."

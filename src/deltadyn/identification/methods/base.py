@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.information import Information, triangle
-from deltadyn.identification.methods.rows import positive, whole
+from deltadyn.identification.methods.rows import one_each, positive, whole
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Problem, Solution, Solver
 
@@ -85,14 +87,14 @@ def solved(factor: FloatArray) -> FloatArray:
 def residual_rms(reduced: FloatArray, information: Information, x: FloatArray) -> FloatArray:
     """Root mean square of the residuals (dof,) in N m, from reduced factors."""
     left = contract("bamk,k->bam", reduced, np.append(x, -1.0))
-    rms: FloatArray = np.sqrt(contract("bam,bam->a", left, left) / information.samples)
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", left, left) / information.counts)
     return rms
 
 
 def torque_rms(information: Information) -> FloatArray:
     """Root mean square of the measured torque (dof,) in N m, in the band of the fit."""
     last = information.factors[..., -1]
-    rms: FloatArray = np.sqrt(contract("bam,bam->a", last, last) / information.samples)
+    rms: FloatArray = np.sqrt(contract("bam,bam->a", last, last) / information.counts)
     return rms
 
 
@@ -121,26 +123,77 @@ def least(factor: FloatArray) -> FloatArray:
     return x
 
 
+# Sums of absolute residuals have no room for a prior: a square beside them is no linear program,
+# and an absolute value instead would say something else of the parameter. So methods that minimise
+# such sums hold what has a prior where least squares, prior counted in, put it.
+
+
+class Remaining(NamedTuple):
+    """Weighted rows Y (rows, f) and torque (rows,) of the f parameters that stay `free` (k,).
+
+    `x` (k,) has the values of those that do not.
+    """
+
+    Y: FloatArray
+    tau: FloatArray
+    x: FloatArray
+    free: BoolArray
+
+    def completed(self, free: FloatArray) -> FloatArray:
+        """x (k,) with the free parameters in their places."""
+        x = self.x.copy()
+        x[self.free] = free
+        return x
+
+    def bounds(
+        self, given: npt.ArrayLike | None, own: int, none: float, quantity: str
+    ) -> FloatArray | None:
+        """Bounds (f,) from those of the robot's `own` parameters; those of a log have `none`."""
+        if given is None:
+            return None
+        values = one_each(given, own, quantity)
+        return np.append(values, np.full(len(self.free) - own, none))[self.free]
+
+    def words(self, names: Sequence[str]) -> str:
+        """What was held, in a sentence; empty where nothing was."""
+        held = [name for name, free in zip(names, self.free, strict=True) if not free]
+        return f" {', '.join(held)} stayed where least squares put it." if held else ""
+
+
+def remaining(problem: Problem, held: BoolArray) -> Remaining:
+    """All weighted rows, with parameters `held` (k,) at their least-squares values."""
+    Y, tau = problem.stacked()
+    if not held.any():
+        return Remaining(Y, tau, np.zeros(len(held)), ~held)
+    x = least(problem.factor())
+    return Remaining(Y[:, ~held], tau - Y[:, held] @ x[held], np.where(held, x, 0.0), ~held)
+
+
 def _reweighted(problem: Problem, x: FloatArray, bound: FloatArray) -> tuple[FloatArray, float]:
-    """One pass of Huber's weights, and the share of residuals that count less."""
-    collected: FloatArray | None = None
+    """One pass of Huber's weights, and the share of residuals that count less.
+
+    Prior rows are no residuals: they keep their weight.
+    """
+    collected = problem.prior_rows
     light, total = 0, 0
-    for Y, tau in problem.rows():
+    for Y, tau, keep in problem.rows():
         size = np.abs(tau - Y @ x)
         weight = np.sqrt(np.minimum(1.0, bound / np.maximum(size, 1e-300))) * problem.weights
-        light += int((size > bound).sum())
-        total += size.size
+        light += int((size > bound)[keep].sum())
+        total += int(keep.sum())
         rows = np.concatenate([Y, tau[..., None]], axis=2) * weight[..., None]
         new = triangle(rows.reshape(-1, rows.shape[2]))
-        collected = new if collected is None else triangle(np.concatenate([collected, new]))
-    assert collected is not None
-    return solved(collected), light / total
+        collected = triangle(np.concatenate([collected, new])) if len(collected) else new
+    return solved(collected), light / max(total, 1)
 
 
 def _spread(problem: Problem, x: FloatArray) -> FloatArray:
     """Deviation of the residuals of each axis (dof,) by the median, which outliers do not move."""
-    sizes = np.concatenate([np.abs(tau - Y @ x) for Y, tau in problem.rows()])
-    torque = np.concatenate([np.abs(tau) for _, tau in problem.rows()])
+    sizes = np.concatenate([np.abs(tau - Y @ x) for Y, tau, _ in problem.rows()])
+    torque = np.concatenate([np.abs(tau) for _, tau, _ in problem.rows()])
+    keep = np.concatenate([kept for _, _, kept in problem.rows()])
     floor = ROUNDING * np.maximum(torque.max(axis=0), 1e-300)
-    spread: FloatArray = np.maximum(NORMAL * np.median(sizes, axis=0), floor)
+    axes = zip(sizes.T, keep.T, strict=True)
+    middle = [float(np.median(size[kept])) if kept.any() else 0.0 for size, kept in axes]
+    spread: FloatArray = np.maximum(NORMAL * np.array(middle), floor)
     return spread

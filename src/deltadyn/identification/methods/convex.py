@@ -405,7 +405,7 @@ class Convex(Solver):
             "iterations": found.iterations,
             "active": [item.text for item in found.active],
         }
-        x = found.x[: len(problem.par.names)]
+        x = problem.completed(found.x[: problem.par.own])
         return Solution(
             x, found.status, found.converged, found.standard, found.certificate, details
         )

@@ -278,6 +278,12 @@ class GrayBoxFit(Solver):
             raise InputError(
                 "data", "information alone", "recordings: this method reads the samples"
             )
+        if problem.extra is not None or len(problem.prior_rows):
+            raise InputError(
+                "method",
+                self.name,
+                "another one where a log has columns of its own, rows left out or priors",
+            )
         parts = list(problem.parts())
         found = gray_box(
             problem.robot,

@@ -7,7 +7,7 @@ penalties, which are exact when their slope is that of the whole objective.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray, chunks
 from deltadyn.errors import InputError
 from deltadyn.identification.information import triangle
+from deltadyn.identification.methods.base import remaining
 from deltadyn.identification.methods.rows import linear_rows, one_each, positive
 from deltadyn.identification.problem import Certificate, Problem, Solution, Solver
 
@@ -59,11 +60,19 @@ class L1(Solver):
         positive(self.tolerance, "tolerance")
 
     def solve(self, problem: Problem) -> Solution:
-        """The optimum over all weighted rows."""
-        found = self.minimise(*problem.stacked())
+        """The optimum over all weighted rows; parameters with a prior stay at least squares'.
+
+        Bounds are those of the robot's parameters; columns of a log have none.
+        """
+        rows, own = remaining(problem, problem.known), problem.par.own
+        low = rows.bounds(self.lower, own, -np.inf, "lower")
+        high = rows.bounds(self.upper, own, np.inf, "upper")
+        found = replace(self, lower=low, upper=high).minimise(rows.Y, rows.tau)
         proof = Certificate(found.objective, found.bound, found.gap)
         details = {"objective": found.objective, "iterations": found.iterations}
-        return Solution(found.x, found.status, found.converged, None, proof, details)
+        status = found.status + rows.words(problem.par.names)
+        x = rows.completed(found.x)
+        return Solution(x, status, found.converged, None, proof, details)
 
     def minimise(
         self, Y: npt.ArrayLike, tau: npt.ArrayLike, weights: npt.ArrayLike | None = None

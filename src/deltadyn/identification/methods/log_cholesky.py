@@ -225,7 +225,7 @@ class LogCholesky(Solver):
             "variables": len(found.parameters),
             "border": list(found.border),
         }
-        x = found.x[: len(problem.par.names)]
+        x = problem.completed(found.x[: problem.par.own])
         return Solution(
             x, found.status, found.converged, found.standard, found.certificate, details
         )

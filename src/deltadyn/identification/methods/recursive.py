@@ -58,8 +58,11 @@ class _Linear(Solver):
         """x of tau = Y x."""
 
     def solve(self, problem: Problem) -> Solution:
-        """The estimate from all weighted rows."""
-        found = self.estimate(*problem.stacked())
+        """The estimate from all weighted rows, after those of what is known before."""
+        (Y, tau), known = problem.stacked(), problem.prior_rows
+        if len(known):
+            Y, tau = np.concatenate([known[:, :-1], Y]), np.concatenate([known[:, -1], tau])
+        found = self.estimate(Y, tau)
         left_out = ("x", "status", "history", "covariance")  # as long as the data, or of no use
         details = {key: value for key, value in vars(found).items() if key not in left_out}
         return Solution(found.x, found.status, details=details)

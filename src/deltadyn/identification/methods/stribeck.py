@@ -13,6 +13,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction
 from deltadyn.errors import InputError
+from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import triangle, wide_regressor
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.base import axis_weights, least
@@ -52,10 +53,12 @@ def settle_stribeck(loaded: Loaded, model: str, tied: bool | None) -> Stribeck:
         rounds += 1
         loaded.robot = robot
         information = loaded.information(SOURCES[model])
-        par = parametrise(robot, model, tied=tied)
+        par = information.extended(parametrise(robot, model, tied=tied))
         x = least(information.factor(par, axis_weights(information, par)))
         before = np.asarray(robot.friction.stribeck_velocity)
-        after = np.array([_best(robot, par, x, parts, axis) for axis in range(robot.dof)])
+        after = np.array(
+            [_best(robot, par, x, parts, axis, loaded.extra) for axis in range(robot.dof)]
+        )
         robot = _with_velocity(robot, after)
         change = float(np.abs(after / before - 1).max())
     loaded.robot = robot
@@ -75,7 +78,12 @@ def _with_velocity(robot: Robot, velocity: FloatArray) -> Robot:
 
 
 def _best(
-    robot: Robot, par: Parametrisation, x: FloatArray, parts: list[Prepared], axis: int
+    robot: Robot,
+    par: Parametrisation,
+    x: FloatArray,
+    parts: list[Prepared],
+    axis: int,
+    extra: Extra | None = None,
 ) -> float:
     """The velocity in rad/s at which an axis' friction explains best what the others leave.
 
@@ -83,20 +91,24 @@ def _best(
     """
     from scipy.optimize import minimize_scalar, nnls  # takes longer than the rest of the import
 
-    own = [name in (f"Fv{axis + 1}", f"Fc{axis + 1}", f"Fs{axis + 1}") for name in par.wide_names]
-    wide = np.where(own, 0.0, par.wide(x))
-    left, rates = [], []
+    friction = [
+        name in (f"Fv{axis + 1}", f"Fc{axis + 1}", f"Fs{axis + 1}") for name in par.wide_names
+    ]
+    wide = np.where(friction, 0.0, par.wide(x))
+    left, rates, used = [], [], []
     for part in parts:
-        rest = part.tau[:, axis] - wide_regressor(robot, part, par.source)[:, axis] @ wide
-        left.append(part.limited(rest))
+        rest = part.tau[:, axis] - wide_regressor(robot, part, par.source, extra)[:, axis] @ wide
+        keep = None if extra is None else extra.kept(part)
+        used.append(slice(None) if keep is None else keep[:, axis])
+        left.append(part.limited(rest)[used[-1]])
         rates.append(part.state.qd[:, axis])
     highest = max(float(np.abs(rate).max()) for rate in rates)
     target = np.concatenate(left)
 
     def misfit(log_velocity: float) -> float:
         rows = [
-            part.limited(_columns(rate, float(np.exp(log_velocity)), robot.friction.smoothing))
-            for part, rate in zip(parts, rates, strict=True)
+            part.limited(_columns(rate, float(np.exp(log_velocity)), robot.friction.smoothing))[own]
+            for part, rate, own in zip(parts, rates, used, strict=True)
         ]
         R = triangle(np.column_stack([np.concatenate(rows), target]))
         return float(nnls(R[:, :3], R[:, 3])[1]) ** 2

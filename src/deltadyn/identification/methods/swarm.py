@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification.methods.base import torque_rms
+from deltadyn.identification.methods.base import remaining, torque_rms
 from deltadyn.identification.methods.rows import (
     Rows,
     linear_rows,
@@ -209,14 +209,18 @@ class Swarm(Solver):
             positive(value, "attraction", zero=True)
 
     def solve(self, problem: Problem) -> Solution:
-        """The best place that a particle finds, from all weighted rows."""
+        """The best place that a particle finds, from all weighted rows.
+
+        Parameters of a log, and those with a prior, stay where least squares put them.
+        """
+        of_log = np.arange(len(problem.par.names)) >= problem.par.own
+        rows, count = remaining(problem, of_log | problem.known), problem.par.own
         low, high = _box(problem)
-        own = replace(
-            self,
-            lower=low if self.lower is None else self.lower,
-            upper=high if self.upper is None else self.upper,
-        )
-        found = own.minimise(*problem.stacked(), problem.seed, problem.progress)
+        low = low if self.lower is None else one_each(self.lower, count, "lower")
+        high = high if self.upper is None else one_each(self.upper, count, "upper")
+        free = rows.free[:count]
+        own = replace(self, lower=low[free], upper=high[free])
+        found = own.minimise(rows.Y, rows.tau, problem.seed, problem.progress)
         details = {
             "objective": found.objective,
             "evaluations": found.evaluations,
@@ -224,7 +228,8 @@ class Swarm(Solver):
             "topology": found.topology,
             "neighbours_best": found.neighbours_best,
         }
-        return Solution(found.x, found.status, details=details)
+        status = found.status + rows.words(problem.par.names)
+        return Solution(rows.completed(found.x), status, details=details)
 
     def minimise(
         self, Y: npt.ArrayLike, tau: npt.ArrayLike, seed: int = 0, progress: bool = False
@@ -336,9 +341,10 @@ class _Box:
 
 def _box(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Where a swarm starts: up to three times the values before; friction up to half the torque."""
-    prior = np.abs(problem.par.prior)
+    own = problem.par.own
+    prior = np.abs(problem.par.prior[:own])
     torque = float(torque_rms(problem.information).max())
-    friction = np.array([name[0] == "F" or "." in name for name in problem.par.names])
+    friction = np.array([name[0] == "F" or "." in name for name in problem.par.names[:own]])
     reach = np.where(friction, np.maximum(REACH * prior, torque / 2), REACH * prior)
     reach = np.maximum(reach, 1e-3 * max(float(reach.max()), 1e-12))
     return np.where(friction, -reach, 0.0), reach

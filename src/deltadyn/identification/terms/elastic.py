@@ -1,29 +1,30 @@
-"""Elastic gears: their compliance, and the motion of the arms behind them.
+"""Elastic gears: how they wind up, and the motion of the arms behind them.
 
-All terms of a drive sit before the spring, th is the logged angle of the motor, s = sign(th'):
+All terms of a drive sit before the spring. With th the logged angle of the motor, s = sign(th'):
 
     tau = R th'' + fr(th') + rip(th) + mu s |tL| + tL,   tL = k w + d w' = Y(q) x,   w = th - q
 
 At a point, u = tau - R th'' - fr - rip goes through the gear, tL = u / (1 + mu s sign u), and the
-gear winds up by w = c (tL - T tL') with the compliance c = 1/k and T = d/k. So the motion of the
-arms is q = th - w. With D z = M z'' + C z' + K z, the change of the load's torque where the arms
-are at q + z, the columns are
+gear winds up by w = c (tL - T tL') with the compliance c = 1/k and T = d/k. So the arms are at
+q = th - w. With D z = M z'' + C z' + K z, the change of the load's torque where the arms are at
+q + z, the columns are
 
     bodies                Y(q) (1 + mu s sign tL)
-    a drive's torque z    z + D(c z): what the drive takes, the gear is not wound up by
-    encoder, th + z       D(-z), and the rotor's R (-z'')
+    a drive's torque z    z + D(c z): what the drive takes does not wind up the gear
+    encoder, th + z       -D z, and of the rotor -R z'' as a drive's torque
     c, T                  -D(tm - T tm'),  D(c tm'),   tm = Y(q) x
 
-The columns of c, T and of the loss are made of the model's torque tm, not of the measured tL: its
-noise would be in column and residual alike, and pull c towards the inverse of the inertia. The sum
-A of arm and rotor stays the base parameter, so that R's column is its own less that of A.
+The columns of c, T and of the loss are made of the model's torque tm, not of the measured tL, whose
+noise would be in column and residual alike and pull c towards the inverse of the inertia. The sum A
+of arm and rotor stays the base parameter: R's column is its own less that of A.
 
-Work is done at a few hundred samples a second: what the gears do is slow beside the log.
+Columns are made at a few hundred samples a second: what gears do to the band of a comparison is
+slow beside a log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -45,14 +46,17 @@ from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-BAND = 24.0  # Hz of the comparison: above, jitter in th'' counts more than the gears do
-SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which they are not
+BAND = 24.0  # Hz of the comparison, which ends at 40: above, jitter in th'' counts more than gears
+SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
 FAST = 400.0  # samples per second, at least, at which columns are made
-LOWEST_GEAR = 40.0  # Hz, of an arm on its gear: the prior deviation of the compliance
+LOWEST_GEAR = 40.0  # Hz, of A on its gear: the prior deviation of the compliance
 ROTOR_SIZE = 0.3  # of A, where the robot's file gives none
 KNOWN_ROTOR_SIZE = 0.05  # of the file's
 RELAXATION_SIZE = 2e-4  # s
+REACH = 0.015  # s before and after an instant at rest that are left out
 LOAD_SIDE = ("limbs", "geometry")  # terms of the bodies behind the gears
+
+Slopes = tuple[FloatArray, FloatArray, FloatArray]
 
 
 # Derivatives of even samples, exact to the sixth order.
@@ -60,56 +64,52 @@ LOAD_SIDE = ("limbs", "geometry")  # terms of the bodies behind the gears
 
 FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60
 SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180
+EDGE = 3  # samples at each end that have the derivative of their neighbour
 
 
-def derivatives(z: FloatArray, rate: float) -> tuple[FloatArray, FloatArray]:
-    """z' and z'' of even samples z (N, ...); beyond the ends z goes on straight."""
-    half = len(FIRST) // 2
-    steps = np.arange(1, half + 1).reshape(-1, *(1,) * (z.ndim - 1))
-    ahead = z[-1] + steps * (z[-1] - z[-2])
-    behind = z[0] - steps[::-1] * (z[1] - z[0])
-    wide = np.concatenate([behind, z, ahead])
-    count = len(z)
-    first, second = np.zeros_like(z), SECOND[half] * z
-    for k in range(half):
-        low, high = wide[k : k + count], wide[2 * half - k : 2 * half - k + count]
-        first += FIRST[2 * half - k] * (high - low)
-        second += SECOND[k] * (high + low)
-    return first * rate, second * rate**2
+def derivatives(z: FloatArray, rate: float, axis: int = 0) -> tuple[FloatArray, FloatArray]:
+    """z' and z'' of even samples along an axis."""
+    from scipy.ndimage import correlate1d  # takes longer than the rest of the import
+
+    first = correlate1d(z, FIRST * rate, axis=axis)
+    second = correlate1d(z, SECOND * rate**2, axis=axis)
+    for found in (first, second):
+        rows = np.moveaxis(found, axis, 0)
+        rows[:EDGE], rows[-EDGE:] = rows[EDGE], rows[-EDGE - 1]
+    return first, second
 
 
 # A part at the rate of the work.
 
 
-def thinned(robot: Robot, part: Prepared) -> Prepared:
-    """The part on an even grid with fewer samples, without what is faster than `SMOOTH`.
+def thinned(robot: Robot, part: Prepared, band: float = BAND) -> Prepared:
+    """The part on an even grid of fewer samples, without what is faster than `STOP`.
 
-    Estimated rates are made again from the angles: at missing rows those of a wide smoother have
-    lost the noise that their neighbours would cancel.
+    Estimated rates are made again from the angles: where a row is missing, those of a wide smoother
+    lack the noise that would cancel their neighbours'.
     """
     step = max(1, int(part.rate / FAST))
-    state, rate = part.state, part.rate / step
-    given = [state.q, state.qd, state.qdd] if part.rate_noise is None else [state.q]
-    moved, t = [*given, part.tau], part.t
+    rate, state, t = part.rate / step, part.state, part.t
+    given = [state.q] if part.rate_noise is not None else [state.q, state.qd, state.qdd]
+    moved = np.concatenate([*given, part.tau], axis=1)
     if part.grid is not None:
         from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
 
-        moved = np.split(CubicSpline(t, np.concatenate(moved, axis=1))(part.grid.t), len(moved), 1)
-        t = part.grid.t
+        t, moved = part.grid.t, CubicSpline(t, moved)(part.grid.t)
     if part.rate > 2 * STOP:
-        first = _smoother(part.rate, step)
-        moved, t = [first(a) for a in moved], first.times(t)
-    q, *rates, tau = moved
+        smoother = _smoother(part.rate, step)
+        t, moved = smoother.times(t), smoother(moved)
+    q, *rates, tau = np.split(moved, len(given) + 1, axis=1)
     qd, qdd = rates or derivatives(q, rate)
     slow = replace(
         part, t=t, state=State.from_joints(robot, q, qd, qdd), tau=tau, rate=rate, grid=None
     )
-    return slow.with_band(min(BAND, rate / 3))
+    return slow.with_band(min(band, rate / 3))
 
 
 def _smoother(rate: float, step: int) -> LowPass:
-    """Passes `SMOOTH` and stops `STOP`: the loss takes absolute values, which noise would lift."""
-    from scipy.signal import firwin, kaiserord
+    """Passes `SMOOTH` and stops `STOP`: noise above would lift the absolute values of the loss."""
+    from scipy.signal import firwin, kaiserord  # takes longer than the rest of the import
 
     stop = min(STOP, rate / step - SMOOTH)
     count, beta = kaiserord(60.0, 2 * (stop - SMOOTH) / rate)
@@ -122,52 +122,57 @@ def _smoother(rate: float, step: int) -> LowPass:
 
 
 @dataclass(frozen=True, eq=False)
-class Gears:
-    """Compliance c (rad/(N m)), rotor inertia R (dof,) at the output and T = d/k (s)."""
+class GearedPoint(Point):
+    """A point with the terms that its values belong to."""
 
-    c: float
-    R: FloatArray
-    T: float
+    terms: tuple[Term, ...] = ()
 
-    @classmethod
-    def of(cls, robot: Robot, point: Point) -> Gears:
-        """The gears of a point; its `rotor` is beyond that of the robot's file."""
+    def rotor(self, robot: Robot) -> FloatArray:
+        """Rotor inertia (dof,) at the output; the value `rotor` is beyond that of the file."""
         R = np.array(robot.drives.output_inertia, dtype=np.float64)
-        R[:ARMS] += point.values.get("rotor", 0.0)
-        values = point.values
-        return cls(values.get("compliance", 0.0), R, values.get("relaxation", 0.0))
+        R[:ARMS] += self.values.get("rotor", 0.0)
+        return R
+
+    def summed(self, term: Term, columns: Iterator[Column], like: FloatArray) -> FloatArray:
+        """Torque (N, dof) of a term by its values."""
+        total = np.zeros_like(like)
+        for parameter, column in zip(term.parameters, columns, strict=True):
+            value = self.values.get(parameter.name, 0.0)
+            for axis, own in enumerate(column):
+                if own is not None and value:
+                    total[:, axis] += value * own
+        return total
 
 
 @dataclass(frozen=True, eq=False)
 class Geared(Sample):
     """A thinned part with the motors' motion, seen from a point with elastic gears.
 
-    `carried` are the terms whose values the point has. The motion of the arms is that of `link`.
+    `bend` are K, C and M of the bodies near the point; without them they are taken at the point.
     """
 
-    carried: tuple[Term, ...] = ()
+    point: GearedPoint
+    bend: Slopes | None = None
+
+    @property
+    def reach(self) -> float:
+        """Seconds beside an instant at rest; motors that pass rest do so at a known torque."""
+        return REACH
 
     @cached_property
-    def gears(self) -> Gears:
-        return Gears.of(self.robot, self.point)
+    def c(self) -> float:
+        """Compliance, in rad/(N m)."""
+        return self.point.values.get("compliance", 0.0)
 
     @cached_property
-    def _friction(self) -> FloatArray:
-        """Columns (N, dof, f) of the friction that the model itself has, at the motors."""
-        both = widest(self.robot, self.state, self.par.source).Y
-        return both[:, :, self._bodies :]
+    def R(self) -> FloatArray:
+        """Rotor inertia (dof,) at the output, in kg m^2."""
+        return self.point.rotor(self.robot)
 
     @cached_property
-    def _bodies(self) -> int:
-        """How many wide columns belong to bodies."""
-        return wide_columns(self.robot, self.par.source).inertial
-
-    @cached_property
-    def _x(self) -> FloatArray:
-        """Wide parameters with the payload of the part."""
-        more = self.part.extra * payload_direction(self.robot, self.par.source)
-        out: FloatArray = self.par.wide(self.point.x) + more
-        return out
+    def T(self) -> float:
+        """Damping over stiffness, in s."""
+        return self.point.values.get("relaxation", 0.0)
 
     @cached_property
     def mu(self) -> FloatArray:
@@ -176,26 +181,46 @@ class Geared(Sample):
         return np.array([values.get(f"mu{axis + 1}", 0.0) for axis in range(self.robot.dof)])
 
     @cached_property
+    def _bodies(self) -> int:
+        """How many wide columns belong to bodies; friction comes behind."""
+        return wide_columns(self.robot, self.par.source).inertial
+
+    @cached_property
+    def _x(self) -> FloatArray:
+        """Wide parameters with the payload of the part."""
+        x = self.par.wide(self.point.x)
+        if self.part.extra:
+            x = x + self.part.extra * payload_direction(self.robot, self.par.source)
+        return x
+
+    @cached_property
+    def _friction(self) -> FloatArray:
+        """Columns (N, dof, f) of the model's own friction, at the motors."""
+        return widest(self.robot, self.state, self.par.source).Y[:, :, self._bodies :]
+
+    def taken(self, state: State) -> FloatArray:
+        """Torque (N, dof) that drives take before the gears, but for the gears' loss."""
+        part = self.part if state is self.state else replace(self.part, state=state)
+        own = Sample(self.robot, self.par, self.point, part, self.clock, self.level)
+        friction = self._friction if state is self.state else own.wide[:, :, self._bodies :]
+        found: FloatArray = friction @ self._x[self._bodies :] + self.R * state.qdd
+        for term in self.point.terms:
+            inside = term.name in (*LOAD_SIDE, "load", "elastic") or term.corrects
+            if not inside:
+                found += self.point.summed(term, term.columns(own), found)
+        return found
+
+    @cached_property
     def drive(self) -> FloatArray:
-        """Torque (N, dof) that the drives take before the gears, without the gears' loss."""
-        taken = self._friction @ self._x[self._bodies :] + self.gears.R * self.state.qdd
-        for term in self.carried:
-            if term.name in LOAD_SIDE or term.name in ("load", "elastic") or _corrected(term):
-                continue
-            own = Sample(self.robot, self.par, self.point, self.part, self.clock, self.level)
-            for parameter, column in zip(term.parameters, term.columns(own), strict=True):
-                value = self.point.values.get(parameter.name, 0.0)
-                for axis, values in enumerate(column):
-                    if values is not None and value:
-                        taken[:, axis] += value * values
-        return taken
+        """What the drives take along the logged motion."""
+        return self.taken(self.state)
 
     @cached_property
     def windup(self) -> FloatArray:
-        """w (N, dof) in rad, from the measured torque; the drive of a spindle is rigid."""
+        """w (N, dof) in rad, from the measured torque; a spindle's drive is rigid."""
         u = self.part.tau - self.drive
         load = u / (1 + self.mu * self.direction * np.sign(u))
-        w = self.gears.c * (load - self.gears.T * derivatives(load, self.part.rate)[0])
+        w = self.c * (load - self.T * derivatives(load, self.part.rate)[0])
         w[:, ARMS:] = 0.0
         return w
 
@@ -209,155 +234,192 @@ class Geared(Sample):
         return Sample(self.robot, self.par, self.point, part, self.clock, self.level)
 
     @cached_property
-    def _link_columns(self) -> FloatArray:
-        return widest(self.robot, self.link.state, self.par.source, friction=False).Y
-
-    @cached_property
-    def load(self) -> FloatArray:
-        """tm (N, dof): the bodies' torque without the rotors."""
-        tm = self._link_columns @ self._x[: self._bodies]
-        tm = tm - self.gears.R * self.link.state.qdd
-        for term in self.carried:
+    def passing(self) -> FloatArray:
+        """tm (N, dof): torque of the bodies without the rotors, which passes the gears."""
+        tm = self.link.wide[:, :, : self._bodies] @ self._x[: self._bodies]
+        tm -= self.R * self.link.state.qdd
+        for term in self.point.terms:
             if term.name == "limbs":
-                for parameter, column in zip(term.parameters, term.columns(self.link), strict=True):
-                    value = self.point.values.get(parameter.name, 0.0)
-                    tm = tm + value * np.stack(column, axis=1)  # type: ignore[arg-type]
+                tm += self.point.summed(term, term.columns(self.link), tm)
         return tm
 
+    def load(self, share: float | None) -> FloatArray:
+        """Torque through the gears; the rotor is the point's, and no share is tried."""
+        return self.passing
+
     @cached_property
-    def passed(self) -> FloatArray:
+    def grown(self) -> FloatArray:
         """1 + mu s sign(tm) (N, dof): torque before the gears over that behind them."""
-        return 1 + self.mu * self.direction * np.sign(self.load)
+        return 1 + self.mu * self.direction * np.sign(self.passing)
 
     @cached_property
     def torque(self) -> FloatArray:
         """The model's torque (N, dof) at the motors."""
-        return self.drive + self.passed * self.load
+        return self.drive + self.grown * self.passing
 
     @cached_property
-    def slopes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def slopes(self) -> Slopes:
         """K, C and M (N, dof, dof) of the bodies behind the gears."""
-        K, C, M = self.link.slopes
-        return K, C, M - np.diag(self.gears.R)
+        K, C, M = self.link.slopes if self.bend is None else self.bend
+        return K, C, M - np.diag(self.R)
+
+    @cached_property
+    def _rows_of_slopes(self) -> FloatArray:
+        """The slopes as (3, dof, dof, N)."""
+        return np.ascontiguousarray(np.stack(self.slopes).transpose(0, 2, 3, 1))
+
+    def moved(self, axis: int, z: FloatArray) -> FloatArray:
+        """D z (dof, m, N) of moves z (m, N) of one arm."""
+        zd, zdd = derivatives(z, self.part.rate, axis=1)
+        K, C, M = self._rows_of_slopes[:, :, axis, None]
+        out: FloatArray = K * z + C * zd + M * zdd
+        return out
+
+    def changed(self, z: FloatArray) -> FloatArray:
+        """D z (N, dof) of moves z (N, dof) of the arms."""
+        total = sum(self.moved(axis, z.T[axis, None])[:, 0] for axis in range(ARMS))
+        return np.asarray(total).T
+
+    def before(self, axis: int, z: FloatArray) -> FloatArray:
+        """Columns (dof, m, N) of torques z (m, N) of one drive: z + D(c z)."""
+        if axis < ARMS:
+            found = self.moved(axis, self.c * z)
+        else:
+            found = np.zeros((self.robot.dof, *z.shape))
+        found[axis] += z
+        return found
 
     @cached_property
     def wide(self) -> FloatArray:
         """Columns (N, dof, n) of the model's own parameters."""
-        bodies = self._link_columns * self.passed[:, :, None]
-        friction = self._friction + self._unwound(self._friction)
+        bodies = self.link.wide[:, :, : self._bodies] * self.grown[:, :, None]
+        friction = np.zeros_like(self._friction)
+        for axis in range(self.robot.dof):
+            own = np.flatnonzero(self._friction[:, axis].any(axis=0))
+            z = np.ascontiguousarray(self._friction[:, axis, own].T)
+            friction[:, :, own] += self.before(axis, z).transpose(2, 0, 1)
         return np.concatenate([bodies, friction], axis=2)
 
-    def _unwound(self, z: FloatArray) -> FloatArray:
-        """D(c z) (N, dof, m) of drive torques z (N, dof, m)."""
-        return self.gears.c * self.changed(z)
-
-    def changed(self, z: FloatArray) -> FloatArray:
-        """D z (N, dof, m) of moves z (N, dof, m) of the arms."""
-        zd, zdd = derivatives(z, self.part.rate)
-        out: FloatArray = np.zeros_like(z)
-        for slope, moves in zip(self.slopes, (z, zd, zdd), strict=True):
-            out += slope[:, :, :ARMS] @ moves[:, :ARMS]
-        return out
-
     def columns_of(self, term: Term) -> Iterator[Column]:
-        """The columns of a term, through the gears."""
-        if term.name == "elastic":
-            yield from map(every, self._elastic())
-        elif term.name in LOAD_SIDE:
+        """The columns of a term, seen through the gears."""
+        if term.name in LOAD_SIDE:
             for column in term.columns(self.link):
                 yield tuple(
-                    None if a is None else a * self.passed[:, i] for i, a in enumerate(column)
+                    None if own is None else own * self.grown[:, axis]
+                    for axis, own in enumerate(column)
                 )
         elif term.name == "eccentricity":
             yield from self._encoder(term)
+        elif term.name == "elastic":
+            yield from term.columns(self)
         else:
-            found = [_filled(column, self.state.q) for column in term.columns(self)]
-            z = np.stack(found, axis=2)
-            both = z + self._unwound(z)
-            for j in range(both.shape[2]):
-                yield every(both[:, :, j])
-
-    def _elastic(self) -> list[FloatArray]:
-        """Columns (N, dof) of c, R and T."""
-        gears, rate = self.gears, self.part.rate
-        tm = self.load
-        tmd = derivatives(tm, rate)[0]
-        found = self.changed(np.stack([-(tm - gears.T * tmd), gears.c * tmd], axis=2))
-        arms = (np.arange(self.robot.dof) < ARMS) * 1.0
-        return [found[:, :, 0], self._rotor(arms), found[:, :, 1]]
-
-    def _rotor(self, R: FloatArray) -> FloatArray:
-        """The column (N, dof) of rotors R (dof,) whose inertia is taken from that of the arms."""
-        z = R * self.state.qdd
-        back = self._unwound(z[:, :, None])[:, :, 0]
-        out: FloatArray = z + back - R * self.passed * self.link.state.qdd
-        return out
+            for column in term.columns(self):
+                axes = [axis for axis, own in enumerate(column) if own is not None]
+                found = sum(self.before(axis, _one(column[axis]))[:, 0] for axis in axes)
+                yield tuple(np.asarray(found))
 
     def _encoder(self, term: Term) -> Iterator[Column]:
-        """Columns of an encoder that shows th + z: -D z, and what the rotor takes less."""
+        """Columns of encoders that show th + z."""
         assert term.setting is not None
         n = term.setting
-        q, qd, qdd = self.state.q, self.state.qd, self.state.qdd
         for axis in range(self.robot.dof):
-            for wave, turned in ((np.cos, lambda a: -np.sin(a)), (np.sin, np.cos)):
-                angle = n * q[:, axis]
-                z, first = np.zeros_like(q), n * turned(angle)
-                z[:, axis] = wave(angle)
-                rotor = np.zeros_like(q)
-                rotor[:, axis] = -self.gears.R[axis] * (
-                    first * qdd[:, axis] - n * n * z[:, axis] * qd[:, axis] ** 2
-                )
-                both = self.changed(np.stack([-z, self.gears.c * rotor], axis=2))
-                yield every(both[:, :, 0] + both[:, :, 1] + rotor)
+            q, qd, qdd = (a[:, axis] for a in (self.state.q, self.state.qd, self.state.qdd))
+            cos, sin = np.cos(n * q), np.sin(n * q)
+            z = np.stack([cos, sin])
+            zdd = n * np.stack([-sin, cos]) * qdd - n**2 * z * qd**2
+            found = self.before(axis, -self.R[axis] * zdd)
+            if axis < ARMS:
+                found -= self.moved(axis, z)
+            yield tuple(found[:, 0])
+            yield tuple(found[:, 1])
+
+    def rotor_column(self, R: FloatArray) -> FloatArray:
+        """The column (N, dof) of rotors R (dof,) whose inertia is taken from that of the arms."""
+        z = R * self.state.qdd
+        out: FloatArray = z + self.changed(self.c * z) - R * self.grown * self.link.state.qdd
+        return out
 
     @cached_property
     def measured(self) -> FloatArray:  # type: ignore[override]
         """y (N, dof) = r + J p0, so that estimates are the whole values.
 
-        What J p0 has in common with the model cancels. Terms that motion and torque are corrected
-        for are not in it.
+        What J p0 has in common with the model cancels. Terms that the part is corrected for are
+        not in it.
         """
-        gears, tm = self.gears, self.load
+        tm = self.passing
         lost = self.mu * self.direction * np.abs(tm)
-        tmd = derivatives(tm, self.part.rate)[0]
-        moves = self.drive + lost - (tm - gears.T * tmd) + gears.T * tmd
-        y: FloatArray = self.part.tau + gears.c * self.changed(moves[:, :, None])[:, :, 0]
-        return y + lost - self._rotor(np.array(self.robot.drives.output_inertia))
+        slow = self.T * derivatives(tm, self.part.rate)[0]
+        y = self.part.tau + self.changed(self.c * (self.drive + lost - tm + 2 * slow)) + lost
+        out: FloatArray = y - self.rotor_column(np.array(self.robot.drives.output_inertia))
+        return out
 
 
-def _filled(column: Column, like: FloatArray) -> FloatArray:
-    """A column as (N, dof)."""
-    out = np.zeros_like(like)
-    for axis, values in enumerate(column):
-        if values is not None:
-            out[:, axis] = values
-    return out
-
-
-def mean_inertia(of: Sample) -> float:
-    """A: inertia of an arm and its rotor at the motor's axis, the mean of the arms."""
-    wide = of.par.wide(of.point.x)
-    places = [of.par.wide_names.index(f"A{i + 1}") for i in range(ARMS)]
-    return float(np.mean(wide[places]))
+def _one(column: FloatArray | None) -> FloatArray:
+    assert column is not None
+    return column[None]
 
 
 def elastic(of: Sample) -> Term:
-    """Gears give way: compliance, rotor beyond the file's, and relaxation T = d/k."""
-    A = max(mean_inertia(of), 1e-9)
-    known = float(np.mean(np.asarray(of.robot.drives.output_inertia)[:ARMS]))
+    """Gears give way: compliance, rotor inertia beyond the file's, and relaxation T = d/k."""
+    A = max(of.limb_mean("A"), 1e-9)
+    known = float(np.mean(of.robot.drives.output_inertia[:ARMS]))
     parameters = (
         Parameter("compliance", "rad/(N m)", 1 / (A * (2 * np.pi * LOWEST_GEAR) ** 2)),
         Parameter("rotor", "kg m^2", KNOWN_ROTOR_SIZE * known if known > 0 else ROTOR_SIZE * A),
         Parameter("relaxation", "s", RELAXATION_SIZE),
     )
+    arms = (np.arange(of.robot.dof) < ARMS) * 1.0
 
     def columns(sample: Sample) -> Iterator[Column]:
-        geared = sample if isinstance(sample, Geared) else Geared(**vars(sample))
-        yield from map(every, geared._elastic())
+        assert isinstance(sample, Geared)
+        tm = sample.passing
+        tmd = derivatives(tm, sample.part.rate)[0]
+        yield every(sample.changed(sample.T * tmd - tm))
+        yield every(sample.rotor_column(arms))
+        yield every(sample.changed(sample.c * tmd))
 
     return Term("elastic", "elastic", parameters, columns)
 
 
-def _corrected(term: Term) -> bool:
-    """Whether motion and torque are corrected for a term, and not its columns summed up."""
-    return term.name in ("delay", "torque_ratio", "eccentricity", "geometry")
+# What a found point is used for.
+
+
+def link_part(geared: Geared, part: Prepared) -> Prepared:
+    """The part as a rigid model sees it: the arms' motion, and the torque that moves them rigidly.
+
+    `geared` is the part thinned, at the point. What drives take at the motors' motion in place of
+    the arms' is taken off the torque, so that a model of all terms along q holds:
+    tau' = tau - (drive(th) - drive(q)).
+    """
+    from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
+
+    arms = geared.link.state
+    more = geared.drive - geared.taken(arms)
+    slow = np.column_stack([arms.q, arms.qd, arms.qdd, more])
+    t = geared.part.t
+    q, qd, qdd, more = np.split(CubicSpline(t, slow)(np.clip(part.t, t[0], t[-1])), 4, axis=1)
+    state = State.from_joints(geared.robot, q, qd, qdd)
+    return replace(part, state=state, tau=part.tau - more)
+
+
+def motor_torque(geared: Geared) -> FloatArray:
+    """The motors' torque (N, dof) where the part's motion is that of the arms.
+
+    w + T w' = c tm, th = q + w, tau = drive(th) + tm (1 + mu s sign tm).
+    """
+    arms, rate = geared.state, geared.part.rate
+    rigid = replace(geared, point=_rigid(geared.point))
+    tm = rigid.passing
+    tmd, tmdd = derivatives(tm, rate)
+    w = geared.c * (tm - geared.T * (tmd - geared.T * tmdd))
+    w[:, ARMS:] = 0.0
+    wd, wdd = derivatives(w, rate)
+    motors = State.from_joints(geared.robot, arms.q + w, arms.qd + wd, arms.qdd + wdd)
+    at_motors = replace(geared, part=replace(geared.part, state=motors))
+    grown = 1 + geared.mu * at_motors.direction * np.sign(tm)
+    out: FloatArray = at_motors.drive + grown * tm
+    return out
+
+
+def _rigid(point: GearedPoint) -> GearedPoint:
+    return replace(point, values={**point.values, "compliance": 0.0})

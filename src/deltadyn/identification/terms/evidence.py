@@ -24,6 +24,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 
 PRESENT = 0.2  # probability before the data that a machine has a term
+ODDS = math.log(PRESENT / (1 - PRESENT))
+ASKED = 1e6  # log odds of a term that was asked for: no data speak against it
 KEPT = 6.9  # nats below the best: a thousandth of its probability
 MOST_STEPS = 60  # of one climb
 
@@ -34,7 +36,7 @@ class Candidate(NamedTuple):
     term: str
     family: str
     columns: tuple[int, ...]
-    setting: float | None = None  # what the columns were made for: a velocity, an order
+    asked: bool = False  # it was asked for by name: it is there
 
 
 class Model(NamedTuple):
@@ -63,7 +65,7 @@ class Evidence:
 
     def _of(self, chosen: frozenset[int]) -> float:
         places = [c for number in sorted(chosen) for c in self.candidates[number].columns]
-        price = len(chosen) * math.log(PRESENT / (1 - PRESENT))
+        price = sum(ASKED if self.candidates[n].asked else ODDS for n in chosen)
         if not places:
             return price
         H = self.G[np.ix_(places, places)] / self.kappa
@@ -72,66 +74,61 @@ class Evidence:
         z = np.linalg.solve(L, self.g[places] / self.kappa)
         return float(z @ z) / 2 - float(np.log(np.diag(L)).sum()) + price
 
-    def models(self, forced: Iterable[int] = ()) -> list[Model]:
-        """The models that remain, best first; candidates in `forced` are in all of them."""
-        fixed = frozenset(forced)
-        best = max((self._climb(start, fixed) for start in (fixed, self.full(fixed))), key=self.of)
-        for first in (best, fixed):
-            for second in self._pairs(first, fixed):
+    def models(self) -> list[Model]:
+        """The models that remain, best first."""
+        nothing, full = frozenset[int](), self.full()
+        best = max((self._climb(start) for start in (nothing, full)), key=self.of)
+        for first in (best, nothing):
+            for second in self._pairs(first, full):
                 self.of(second)
-        best = self._climb(max(self._allowed(fixed), key=self.of), fixed)
+        best = self._climb(max(self._seen, key=self.of))
         level = self.of(best) - KEPT
-        found = [Model(key, self.of(key)) for key in self._allowed(fixed) if self.of(key) >= level]
+        found = [Model(key, value) for key, value in self._seen.items() if value >= level]
         return sorted(found, key=lambda model: -model.evidence)
 
-    def full(self, fixed: frozenset[int] = frozenset()) -> frozenset[int]:
-        """The best candidate of every family by itself, with those that are forced."""
-        taken = {self.candidates[number].family for number in fixed}
-        chosen = set(fixed)
-        families = dict.fromkeys(item.family for item in self.candidates)
-        for family in families:
-            if family not in taken:
-                own = [n for n, item in enumerate(self.candidates) if item.family == family]
-                chosen.add(max(own, key=lambda n: self.of({*fixed, n})))
+    def full(self) -> frozenset[int]:
+        """One candidate of every family: the best beside those that were taken before it.
+
+        Families come in the order of what they explain by themselves.
+        """
+        families: dict[str, list[int]] = {}
+        for number, item in enumerate(self.candidates):
+            families.setdefault(item.family, []).append(number)
+        alone = {family: max(self.of({n}) for n in own) for family, own in families.items()}
+        chosen: set[int] = set()
+        for family in sorted(families, key=lambda f: -alone[f]):
+            chosen.add(max(families[family], key=lambda n: self.of({*chosen, n})))
         return frozenset(chosen)
 
-    def _allowed(self, fixed: frozenset[int]) -> list[frozenset[int]]:
-        return [key for key in self._seen if fixed <= key]
-
-    def _climb(self, start: frozenset[int], fixed: frozenset[int]) -> frozenset[int]:
+    def _climb(self, start: frozenset[int]) -> frozenset[int]:
         best = start
         for _ in range(MOST_STEPS):
-            step = max(self._neighbours(best, fixed), key=self.of, default=best)
+            step = max(self._neighbours(best), key=self.of, default=best)
             if self.of(step) <= self.of(best):
                 break
             best = step
         return best
 
-    def _neighbours(self, chosen: frozenset[int], fixed: frozenset[int]) -> list[frozenset[int]]:
+    def _neighbours(self, chosen: frozenset[int]) -> list[frozenset[int]]:
         """One candidate more, fewer, or in place of another."""
-        free = [n for n in chosen if n not in fixed]
-        found = [chosen - {n} for n in free]
+        found = [chosen - {n} for n in chosen]
         for number, item in enumerate(self.candidates):
             if number in chosen:
                 continue
             rivals = {n for n in chosen if self.candidates[n].family == item.family}
-            if rivals & fixed:
-                continue
             found.append(chosen - rivals | {number})
             if not rivals:
-                found += [chosen - {n} | {number} for n in free]
+                found += [chosen - {n} | {number} for n in chosen]
         return found
 
-    def _pairs(self, chosen: frozenset[int], fixed: frozenset[int]) -> list[frozenset[int]]:
+    def _pairs(self, chosen: frozenset[int], full: frozenset[int]) -> list[frozenset[int]]:
         """Sets that differ from a set in two families."""
         state = {self.candidates[n].family: n for n in chosen}
-        held = {self.candidates[n].family for n in fixed}
-        best = {self.candidates[n].family: n for n in self.full(fixed)}
-        flips = []
-        for family, number in best.items():
-            if family in held:
-                continue
-            flips.append((family, None if family in state else number))
+        flips = [
+            (family, None if family in state else number)
+            for number in full
+            for family in [self.candidates[number].family]
+        ]
         found = []
         for pair in combinations(flips, 2):
             changed = dict(state)

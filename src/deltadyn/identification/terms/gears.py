@@ -1,30 +1,29 @@
-"""Find elastic gears: by least squares from several rotors, then by evidence against rigid gears."""
+"""Find elastic gears: least squares from several rotors, then evidence against rigid gears."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.terms.choose import (
-    CORRECTED,
-    Choice,
-    Weighing,
-    corrected,
-    numbered,
-    peak_width,
-    weigh,
+from deltadyn.identification.terms.choose import Choice, Search, Weighing, nearer
+from deltadyn.identification.terms.corrections import changed_geometry, corrected
+from deltadyn.identification.terms.elastic import (
+    Geared,
+    GearedPoint,
+    Slopes,
+    elastic,
+    thinned,
 )
-from deltadyn.identification.terms.elastic import Geared, elastic, mean_inertia, thinned
-from deltadyn.identification.terms.evidence import PRESENT
+from deltadyn.identification.terms.evidence import ODDS
 from deltadyn.identification.terms.library import (
     ARMS,
     NEAR,
     STRIBECK,
+    Near,
     Point,
     Sample,
     Term,
@@ -34,199 +33,190 @@ from deltadyn.identification.terms.library import (
     limbs,
     ripple,
 )
-from deltadyn.identification.terms.orders import MOST, orders_of
-from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, squares, stacked
+from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
 from deltadyn.recording.prepare.data import Prepared
-from deltadyn.robot import Robot
 
 STARTS = (0.15, 0.4, 0.65, 0.85)  # rotor's share of A
-FEW, MANY = 3, 4  # steps of a least squares fit: from a start, and from the best of them
-STILL = 0.005  # relative change of compliance and rotor that ends it
-ROUNDS = 3
+DEBUG=False
+FEW, MANY = 3, 4  # steps of least squares: from a start, and from the best of them
+STILL = 0.005  # relative change of compliance and rotor that ends them
+FIRST_GUESS = 0.01  # of the RMS torque: deviation before anything is known
+ROUNDS = 3  # of evidence
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 FALSE = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
 
 
-@dataclass(eq=False)
-class Search:
-    robot: Robot
-    par: Parametrisation
-    parts: Sequence[Prepared]
-    clocks: Sequence[FloatArray]
-    level: FloatArray
-    rest: FloatArray
-    _thin: tuple[tuple[float, ...], list[tuple[Robot, Prepared, FloatArray]]] | None = None
+@dataclass(frozen=True, eq=False)
+class GearSearch(Search):
+    """A search among samples whose gears may be elastic, on thinned parts.
 
-    def seen(self, point: Point) -> list[tuple[Robot, Prepared, FloatArray]]:
-        """Machine, thinned part and its clock, corrected for what the point says of motors."""
-        values = {n: v for n, v in point.values.items() if CORRECTED(n)}
-        key = tuple(values.values())
-        if self._thin is None or self._thin[0] != key:
-            found = []
-            for part, clock in zip(self.parts, self.clocks, strict=True):
-                machine, right = corrected(self.robot, part, Point(point.x, values))
-                thin = thinned(machine, right)
-                found.append((machine, thin, np.interp(thin.t, part.t, clock)))
-            self._thin = key, found
-        return self._thin[1]
+    `bends` are K, C and M of the parts' bodies; without them every point has its own.
+    """
 
-    def samples(self, point: Point, carried: Sequence[Term]) -> list[Geared]:
+    bends: tuple[Slopes, ...] | None = None
+
+    def samples(self, point: Point) -> list[Sample]:
+        """The thinned parts as the model sees them at a point."""
+        return list(self.geared(point))
+
+    def geared(self, point: Point) -> list[Geared]:
+        """The same; a point without terms has rigid gears."""
+        own = point if isinstance(point, GearedPoint) else GearedPoint(point.x, point.values)
+        machine = changed_geometry(self.robot, point.values)
+        parts = [corrected(machine, part, point.values) for part in self.thin]
+        bends = self.bends or (None,) * len(parts)
         return [
-            Geared(machine, self.par, point, part, clock, self.level, tuple(carried))
-            for machine, part, clock in self.seen(point)
+            Geared(machine, self.par, own, part, clock, self.level, bend)
+            for part, clock, bend in zip(parts, self.thin_clocks, bends, strict=True)
         ]
 
-    def rows(self, point: Point, carried: Sequence[Term], terms: Sequence[Term]) -> Rows:
+    @cached_property
+    def thin(self) -> list[Prepared]:
+        """The parts with fewer samples."""
+        return [thinned(self.robot, part) for part in self.parts]
+
+    @cached_property
+    def thin_clocks(self) -> list[FloatArray]:
+        """The machine's time at the samples of the thinned parts."""
+        both = zip(self.thin, self.parts, self.clocks, strict=True)
+        return [np.interp(slow.t, part.t, clock) for slow, part, clock in both]
+
+    def candidates(self, of: Sample, near: Near) -> list[Term]:
+        """All terms, and elastic gears; the loss needs no share for the rotor."""
+        found = candidates(of, near)
+        first = next((n for n, term in enumerate(found) if term.name == "load"), 0)
+        return [
+            *(term for n, term in enumerate(found) if term.name != "load" or n == first),
+            elastic(of),
+        ]
+
+    def bent(self, point: Point) -> GearSearch:
+        """The search with the slopes at a point."""
+        found = replace(self, bends=tuple(own.link.slopes for own in self.geared(point)))
+        for name in ("level", "clocks", "thin", "thin_clocks"):
+            found.__dict__[name] = getattr(self, name)
+        return found
+
+    def rows(self, point: Point, terms: Sequence[Term], rest: FloatArray) -> Rows:
+        """Rows with the columns of some terms."""
         kept = [
-            point.values.get(p.name, 0.0) if CORRECTED(p.name) else 0.0
-            for t in terms
-            for p in t.parameters
+            point.values.get(p.name, 0.0) if term.corrects else 0.0
+            for term in terms
+            for p in term.parameters
         ]
-        return stacked(self.samples(point, carried), terms, self.rest, np.array(kept))
+        return stacked(self.samples(point), terms, rest, np.array(kept))
 
-    def fitted(self, point: Point, terms: Sequence[Term], steps: int) -> tuple[Point, Rows, FloatArray]:
-        names = [p.name for t in terms for p in t.parameters]
-        sigma = 0.01 * self.level
+    def fitted(
+        self, point: Point, terms: Sequence[Term], rest: FloatArray, steps: int
+    ) -> tuple[GearedPoint, Weighing]:
+        """Least squares with all of these terms: the last point, and the rows of its step."""
+        names = [p.name for term in terms for p in term.parameters]
+        columns, sigma = range(len(names)), FIRST_GUESS * self.level
+        own = GearedPoint(point.x, point.values, tuple(terms))
         for _ in range(steps):
-            rows = self.rows(point, terms, terms)
-            own = squares(rows)
+            before, rows = own.values, self.rows(own, terms, rest)
+            weighing = Weighing(rows, sigma, 1.0)
             for _ in range(2):
-                z, _ = Weighing(rows, own, sigma, 1.0).estimate(range(len(names)))
-                left = rows.left(z)
-                rms = np.sqrt((left**2).sum(axis=0) / np.maximum(rows.counts(), 1.0))
-                sigma = np.maximum(rms, LEAST_NOISE * self.level)
-            before = point
-            point = Point(z[: rows.base], dict(zip(names, z[rows.base :].tolist(), strict=True)))
+                z, _ = weighing.estimate(columns)
+                sigma = weighing.spread(rows.left(z), len(names), LEAST_NOISE * self.level)
+                weighing = Weighing(rows, sigma, 1.0)
+            values = dict(zip(names, z[rows.base :].tolist(), strict=True))
+            own = GearedPoint(z[: rows.base], values, tuple(terms))
             if all(
-                abs(point.values[n] - before.values.get(n, 0.0)) <= STILL * abs(point.values[n])
-                for n in ("compliance", "rotor")
+                abs(values.get(name, 0.0) - before.get(name, 0.0)) <= STILL * abs(values[name])
+                for name in ("compliance", "rotor")
+                if name in values
             ):
                 break
-        return point, rows, sigma
+        return own, weighing
 
 
-def search(
-    robot: Robot,
-    par: Parametrisation,
-    parts: Sequence[Prepared],
-    clocks: Sequence[FloatArray],
-    level: FloatArray,
-    rigid: Choice,
-    *,
-    trace: Callable[[str], None] | None = None,
-) -> Choice:
-    """The choice with elastic gears where the data ask for them, else the rigid one as it is."""
-    if par.source != "exact":
-        return rigid
-    say = trace or (lambda text: None)
-    rest = np.maximum(rigid.rest, SHARP * (robot.friction.smoothing or 0.0))
-    look = Search(robot, par, parts, clocks, level, rest)
-    point, carried = _settled(look, rigid, say)
-    orders = list(rigid.orders)
-    best: Choice | None = None
-    for number in range(ROUNDS):
-        sample = look.samples(point, carried)[0]
-        terms = [*candidates(sample, orders), elastic(sample)]
-        items = numbered(terms)
-        rows = look.rows(point, carried, terms)
-        weighing = weigh(rows, items, level)
-        models = weighing.evidence(items).models()
-        columns = [c for n in models[0].candidates for c in items[n].columns]
-        z, V = weighing.estimate(columns)
-        found = Choice(
-            point, tuple(terms), tuple(items), tuple(models), weighing, z, V, look.rest, tuple(orders)
-        )
-        say(
-            f"elastic round {number}: {found.names()} sigma/level {weighing.sigma / level} "
-            f"kappa {weighing.kappa:.2f} orders {orders}"
-        )
-        if "elastic" not in found.names():
-            return rigid
-        names = [p.name for t in terms for p in t.parameters]
-        point = Point(z[: rows.base], {names[c]: float(z[rows.base + c]) for c in columns})
-        carried = [terms[n] for n in sorted(models[0].candidates)]
-        orders = _orders(rows, rows.left(z), carried)
-        same = best is not None and found.names() == best.names()
-        best = found
-        if same:
+def find_gears(search: Search, rigid: Choice) -> Choice | None:
+    """The choice with elastic gears where the data ask for them more than for a rigid choice."""
+    elastic_may = search.allowed is None or "elastic" in search.allowed
+    if search.par.source != "exact" or not elastic_may:
+        return None
+    look = GearSearch(search.robot, search.par, search.parts, search.allowed, search.asked)
+    k = rigid.weighing.rows.base
+    first, rest, near = look.first()
+    rest = np.maximum(rest, SHARP * (search.robot.friction.smoothing or 0.0))
+    look = look.bent(first)
+    point = _settled(look, rigid, first, rest, near)
+    DEBUG and print('rigid',rigid.titles(), 'orders',near.orders,'LS',[t.title for t in point.terms],{n: v for n, v in point.values.items() if n in ('compliance','rotor','relaxation')})
+    look = look.bent(point)
+    found: Choice | None = None
+    for _ in range(ROUNDS):
+        before, found = found, look.look(point, rest, near)
+        DEBUG and print("round", found.titles(), {n: v for n, v in found.values.items() if n in ("compliance","rotor","relaxation")}, found.weighing.sigma / search.level)
+        if not any(term.name == "elastic" for term in found.chosen):
+            return None
+        point = GearedPoint(found.z[:k], found.values, found.chosen)
+        near = nearer(found)
+        if before is not None and found.titles() == before.titles():
             break
-    assert best is not None
-    gain = _gain(look, best, rigid)
-    say(f"evidence over rigid gears: {gain:.1f}")
-    return best if gain > 0 else rigid
+    assert found is not None
+    return found if _log_evidence(found.weighing, found.columns(found.best), len(found.chosen)) > _stiff(look, found, rigid, rest) else None
 
 
 def _settled(
-    look: Search, rigid: Choice, say: Callable[[str], None]
-) -> tuple[Point, list[Term]]:
-    """The best least squares fit of elastic gears, from several rotors, and its terms."""
-    first = Point(rigid.z[: len(look.par.names)], {})
-    sample = look.samples(first, ())[0]
-    terms = _usual(rigid, sample)
-    rotors = np.asarray(look.robot.drives.output_inertia)[:ARMS]
-    starts = [0.0] if rotors.all() else [share * mean_inertia(sample) for share in STARTS]
-    found = []
-    for rotor in starts:
-        point, _, sigma = look.fitted(Point(first.x, {"rotor": rotor}), terms, FEW)
-        found.append((float(np.log(sigma).sum()), point))
-        say(
-            f"rotor {rotor:.4g}: sigma/level {sigma / look.level} "
-            f"c {point.values['compliance']:.4g} R {point.values['rotor']:.4g}"
-        )
-    best = min(found, key=lambda item: item[0])[1]
-    return look.fitted(best, terms, MANY)[0], terms
+    look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, near: Near
+) -> GearedPoint:
+    """The best least squares fit of elastic gears, from several rotors."""
+    sample = look.geared(first)[0]
+    terms = _usual(rigid, sample, near)
+    known = all(look.robot.drives.output_inertia[:ARMS])
+    starts = [0.0] if known else [share * sample.limb_mean("A") for share in STARTS]
+    found = [
+        look.fitted(Point(first.x, {"rotor": rotor}), terms, rest, FEW) for rotor in starts
+    ]
+    best = min(found, key=lambda item: float(np.log(item[1].sigma).sum()))[0]
+    return look.fitted(best, terms, rest, MANY)[0]
 
 
-def _usual(rigid: Choice, sample: Sample) -> list[Term]:
+def _usual(rigid: Choice, sample: Sample, near: Near) -> list[Term]:
     """What a least squares fit has: what rigid gears chose, and what machines mostly have."""
-    chosen = [rigid.terms[n] for n in sorted(rigid.best.candidates)]
-    terms = [term for term in chosen if term.name not in FALSE and term.name != "load"]
+    terms = [term for term in rigid.chosen if term.name not in (*FALSE, "load")]
     if not any(term.family == "shape" for term in terms):
-        terms += [t for t in friction_shape(sample) if t.setting == STRIBECK[len(STRIBECK) // 2]]
-    if not any(term.name == "motor_load" for term in terms):
-        terms += [term for term in gear_loss(sample) if term.name == "load"]
+        middle = STRIBECK[len(STRIBECK) // 2]
+        terms += [term for term in friction_shape(sample, Near()) if term.setting == middle]
+    if not any(term.family == "loss" for term in terms):
+        terms += [term for term in gear_loss(sample, near) if term.name == "load"][:1]
     if not any(term.name == "limbs" for term in terms):
         terms += limbs(sample)
     waves = {term.setting for term in terms if term.name == "ripple"}
-    for order in rigid.orders:
-        if all(abs(order - n) > NEAR for n in waves if n is not None):
+    for order, _ in near.orders:
+        if all(abs(order - wave) > NEAR for wave in waves if wave is not None):
             terms.append(ripple(sample, order, f"ripple{order}"))
     return [*terms, elastic(sample)]
 
 
-def _orders(rows: Rows, left: FloatArray, carried: Sequence[Term]) -> list[int]:
-    """Orders of ripple that were chosen, then those at which the residual still peaks."""
-    found = sorted(
-        {int(t.setting) for t in carried if t.name in ("ripple", "eccentricity") and t.setting}
-        - {1}
-    )
-    for order in orders_of(rows.q, left, peak_width(rows)):
-        if len(found) < MOST and all(abs(order - n) > NEAR for n in found):
-            found.append(order)
-    return found
+def _stiff(look: GearSearch, found: Choice, rigid: Choice, rest: FloatArray) -> float:
+    """log E of the best rigid model on the rows, and with the deviations, of the elastic one."""
+    terms = rigid.chosen
+    k = rigid.weighing.rows.base
+    share = next((term.setting for term in terms if term.name == "load"), None)
+    point = GearedPoint(rigid.z[:k], rigid.values, terms)
+    if share is not None:  # the load is that of all but this share of A
+        rotor = share * look.geared(point)[0].limb_mean("A")
+        point = replace(point, values={**point.values, "rotor": rotor})
+    rows = look.rows(point, terms, rest)
+    weighing = Weighing(rows, found.weighing.sigma, found.weighing.kappa)
+    return _log_evidence(weighing, range(len(rows.size)), len(terms))
 
 
-def _gain(look: Search, best: Choice, rigid: Choice) -> float:
-    """log E of the choice less that of the best rigid model, on the same rows."""
-    terms = [rigid.terms[n] for n in sorted(rigid.best.candidates)]
-    rows = look.rows(rigid.point, (), terms)
-    weighing = replace(best.weighing, rows=rows, squares=squares(rows))
-    items = numbered(terms)
-    stiff = _whole(weighing, [c for item in items for c in item.columns], len(items))
-    return _whole(best.weighing, best.columns(best.best), len(best.best.candidates)) - stiff
-
-
-def _whole(weighing: Weighing, columns: Sequence[int], groups: int) -> float:
-    """log E with the part that does not depend on the set, which differs between points."""
-    rows = weighing.rows
-    XX, Xy = weighing.total()
+def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> float:
+    """log E with the parts that all sets of a point share, and points do not."""
+    rows, kappa = weighing.rows, weighing.kappa
+    XX, Xy = weighing.products
     on = np.append(np.arange(rows.base), rows.base + np.asarray(columns, dtype=np.int64))
-    H, b = XX[np.ix_(on, on)] / weighing.kappa, Xy[on] / weighing.kappa
+    H, b = XX[np.ix_(on, on)] / kappa, Xy[on] / kappa
     H[np.arange(rows.base, len(on)), np.arange(rows.base, len(on))] += 1.0
-    yy = sum(float((a.y[a.used] ** 2).sum()) / s**2 for a, s in zip(rows.axes, weighing.sigma, strict=True))
+    yy = sum(
+        float((axis.y[axis.used] ** 2).sum()) / sigma**2
+        for axis, sigma in zip(rows.axes, weighing.sigma, strict=True)
+    )
     scale = np.sqrt(np.diag(H))
     L = np.linalg.cholesky(H / np.outer(scale, scale))
     z = np.linalg.solve(L, b / scale)
     volume = float(np.log(np.diag(L)).sum() + np.log(scale).sum())
-    fit = (float(z @ z) - yy / weighing.kappa) / 2
-    return fit - volume + groups * math.log(PRESENT / (1 - PRESENT))
+    return (float(z @ z) - yy / kappa) / 2 - volume + groups * ODDS

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,11 +19,11 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction, stribeck_shape
 from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, widest
+from deltadyn.identification.terms.corrections import ARMS, GEOMETRY, changed_geometry, contrasts
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-ARMS = 3
 STRIBECK = tuple(np.geomspace(0.05, 0.4, 10).tolist())  # rad/s
 THINNING = tuple(np.geomspace(0.8, 6.0, 5).tolist())  # rad/s
 OFFSET_SIZE = 0.03  # of the axis' RMS torque
@@ -39,6 +39,10 @@ RIPPLE_SIZE = 0.03  # of the axis' RMS torque
 ECCENTRIC_SIZE, WAVY_SIZE = 0.8e-3, 0.15e-3  # rad: once per turn, and of higher orders
 LENGTH_SIZE, AZIMUTH_SIZE = 0.4e-3, math.radians(0.17)
 OTHER_SIZE = 0.02  # of the axis' RMS torque
+CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times a velocity that was found before
+CLOSE_SHARES = (-0.1, -0.05, 0.0, 0.05, 0.1)
+ROTORS = (0.0, 0.2, 0.4, 0.6, 0.8)  # of A: rotor inertia at the output that is tried
+REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
 NEAR = 3  # orders beside a peak of the periodogram that are tried
 STEP = 1e-6  # rad, rad/s, rad/s^2: of a finite difference
 
@@ -78,6 +82,11 @@ class Sample:
         """The torque (N, dof) that the columns have to explain, in N m."""
         return self.part.tau
 
+    @property
+    def reach(self) -> float:
+        """Seconds before and after an instant at rest that the filter smears."""
+        return 0.0 if self.part.band is None else REACH / self.part.band
+
     def columns_of(self, term: Term) -> Iterator[Column]:
         """The columns of a term."""
         return term.columns(self)
@@ -94,10 +103,26 @@ class Sample:
         return out
 
     @cached_property
-    def load(self) -> FloatArray:
-        """Torque (N, dof) of the bodies alone, without the rotors: what goes through the gears."""
-        rotor = np.asarray(self.robot.drives.output_inertia)
-        return self._inertial(self.state) - rotor * self.state.qdd
+    def bodies(self) -> FloatArray:
+        """Torque (N, dof) of the bodies and rotors, without friction."""
+        return self._inertial(self.state)
+
+    def rotor(self, share: float | None) -> FloatArray:
+        """Rotor inertia (dof,) at the output: the robot file's, or a share of the arms' A."""
+        own = np.array(self.robot.drives.output_inertia)
+        if share is not None:
+            own[:ARMS] = share * self.limb_mean("A")
+        return own
+
+    def load(self, share: float | None) -> FloatArray:
+        """Torque (N, dof) through the gears: of all but the rotors."""
+        return self.bodies - self.rotor(share) * self.state.qdd
+
+    def limb_mean(self, name: str) -> float:
+        """The mean over the limbs of a parameter at the point."""
+        if name in self.par.names:
+            return self.base(name)
+        return float(np.mean([self.base(f"{name}{i + 1}") for i in range(ARMS)]))
 
     @cached_property
     def direction(self) -> FloatArray:
@@ -109,7 +134,7 @@ class Sample:
     def slopes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """df/dq, df/dqd and df/dqdd (N, dof, dof) of the bodies, column j by joint j."""
         state = self.state
-        here = self._inertial(state)
+        here = self.bodies
         found: list[list[FloatArray]] = [[], [], []]
         for kind in range(3):
             for axis in range(self.robot.dof):
@@ -163,6 +188,26 @@ class Parameter(NamedTuple):
     size: float
 
 
+@dataclass(frozen=True)
+class Near:
+    """Where to look for settings: orders with the width around each, and velocities found before."""
+
+    orders: tuple[tuple[int, int], ...] = ()
+    found: tuple[tuple[str, float], ...] = ()
+
+    def velocities(self, term: str, grid: Sequence[float]) -> Sequence[float]:
+        """The grid, or close steps about the velocity that was found before."""
+        own = dict(self.found).get(term)
+        return grid if own is None else [own * step for step in CLOSE]
+
+    def shares(self, term: str, grid: Sequence[float]) -> Sequence[float]:
+        """The grid, or close steps about the share that was found before."""
+        own = dict(self.found).get(term)
+        if own is None:
+            return grid
+        return sorted({float(np.clip(own + step, 0.0, 0.95)) for step in CLOSE_SHARES})
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """A term that may be there: its parameters, and their columns at the samples of a part.
@@ -175,6 +220,13 @@ class Term:
     parameters: tuple[Parameter, ...]
     columns: Callable[[Sample], Iterator[Column]]
     setting: float | None = None
+    corrects: bool = False  # the log is corrected by its values, see `corrections`
+
+    @property
+    def title(self) -> str:
+        """The name, with the order of a wave."""
+        wave = self.name in ("ripple", "eccentricity") and self.setting is not None
+        return f"{self.name}{self.setting:g}" if wave else self.name
 
 
 def only(axis: int, dof: int, values: FloatArray) -> Column:
@@ -218,40 +270,42 @@ def offset(of: Sample) -> Iterator[Term]:
         )  # fmt: skip
 
 
-def friction_shape(of: Sample) -> Iterator[Term]:
+def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     """Stribeck's peak at rest, or friction that rises less than linearly: one or the other."""
     friction = of.robot.friction
     if friction.stribeck is not None or getattr(friction, "thinning", None) is not None:
         return
-    for v in STRIBECK:
+    for v in near.velocities("stribeck", STRIBECK):
         yield _drive_term(
             "stribeck", "shape", "Fs", "N m", STRIBECK_SIZE * of.coulomb,
             lambda s, v=v: s.direction * stribeck_shape(np, s.state.qd, v), v,
         )  # fmt: skip
-    for v in THINNING:
+    for v in near.velocities("thinning", THINNING):
         yield _drive_term(
             "thinning", "shape", "Ft", "N m", THINNING_SIZE * of.coulomb,
             lambda s, v=v: np.tanh(s.state.qd / v), v,
         )  # fmt: skip
 
 
-def gear_loss(of: Sample) -> Iterator[Term]:
-    """A share of the torque through the gear, or of the motor's own, is lost."""
+def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
+    """A share of the torque through the gear, or of the motor's own, is lost.
+
+    The torque through the gear is what turns all but the rotor. Where the robot file has no rotor
+    inertia, shares of A are tried for it.
+    """
     friction = of.robot.friction
     if friction.load is not None or getattr(friction, "motor_load", None) is not None:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
-    yield _drive_term("load", "loss", "mu", "1", sizes, lambda s: np.abs(s.load) * s.direction)
+    known = any(of.robot.drives.output_inertia[:ARMS])
+    for share in [None] if known else near.shares("load", ROTORS):
+        yield _drive_term(
+            "load", "loss", "mu", "1", sizes,
+            lambda s, share=share: np.abs(s.load(share)) * s.direction, share,
+        )  # fmt: skip
     yield _drive_term(
         "motor_load", "loss", "mu_m", "1", sizes, lambda s: np.abs(s.torque) * s.direction
     )
-
-
-def contrasts(count: int = ARMS) -> FloatArray:
-    """Orthonormal directions (count, count - 1) along which a sum stays 0."""
-    basis = np.linalg.qr(np.column_stack([np.ones(count), np.eye(count)[:, : count - 1]]))[0]
-    out: FloatArray = basis[:, 1:]
-    return out
 
 
 def limbs(of: Sample) -> Iterator[Term]:
@@ -286,7 +340,7 @@ def torque_ratio(of: Sample) -> Iterator[Term]:
                 sample.torque[:, axis] * share[axis] if axis < ARMS else None for axis in range(dof)
             )
 
-    yield Term("torque_ratio", "torque_ratio", parameters, columns)
+    yield Term("torque_ratio", "torque_ratio", parameters, columns, corrects=True)
 
 
 def delay(of: Sample) -> Iterator[Term]:
@@ -295,7 +349,7 @@ def delay(of: Sample) -> Iterator[Term]:
     def columns(sample: Sample) -> Iterator[Column]:
         yield every(-np.gradient(sample.torque, sample.part.t, axis=0))
 
-    yield Term("delay", "delay", (Parameter("delay", "s", DELAY_SIZE),), columns)
+    yield Term("delay", "delay", (Parameter("delay", "s", DELAY_SIZE),), columns, corrects=True)
 
 
 def drift(of: Sample) -> Iterator[Term]:
@@ -346,10 +400,7 @@ def eccentricity(of: Sample, order: int, family: str) -> Term:
             yield every(-sample.pushed(axis, c, -n * s * qd, -n * n * c * qd**2 - n * s * qdd))
             yield every(-sample.pushed(axis, s, n * c * qd, -n * n * s * qd**2 + n * c * qdd))
 
-    return Term("eccentricity", family, parameters, columns, float(order))
-
-
-GEOMETRY = ("arm_length", "strut_length", "base_radius", "azimuth")
+    return Term("eccentricity", family, parameters, columns, float(order), corrects=True)
 
 
 def geometry(of: Sample) -> Iterator[Term]:
@@ -361,27 +412,13 @@ def geometry(of: Sample) -> Iterator[Term]:
         for i in range(ARMS)
     )
 
+    moved = [changed_geometry(of.robot, {p.name: STEP}) for p in parameters]
+
     def columns(sample: Sample) -> Iterator[Column]:
-        here = sample.with_geometry(sample.robot)
-        for name in GEOMETRY:
-            for i in range(ARMS):
-                there = sample.with_geometry(
-                    changed_geometry(sample.robot, {f"{name}{i + 1}": STEP})
-                )
-                yield every((there - here) / STEP)
+        for robot in moved:
+            yield every((sample.with_geometry(robot) - sample.bodies) / STEP)
 
-    yield Term("geometry", "geometry", parameters, columns)
-
-
-def changed_geometry(robot: Robot, by: dict[str, float]) -> Robot:
-    """The robot with lengths and azimuths changed by these amounts (m, rad)."""
-    changes = {}
-    for name in GEOMETRY:
-        own = list(getattr(robot.geometry, name))
-        for i in range(ARMS):
-            own[i] += by.get(f"{name}{i + 1}", 0.0)
-        changes[name] = tuple(own)
-    return robot.replace(geometry=replace(robot.geometry, **changes))
+    yield Term("geometry", "geometry", parameters, columns, corrects=True)
 
 
 def other(of: Sample) -> Iterator[Term]:
@@ -409,26 +446,17 @@ def other(of: Sample) -> Iterator[Term]:
     yield Term("other", "other", parameters, columns)
 
 
-#: Terms that are always looked for; ripple and eccentricity are, where the residual shows an order.
-TERMS = {
-    "offset": offset,
-    "shape": friction_shape,
-    "loss": gear_loss,
-    "limbs": limbs,
-    "torque_ratio": torque_ratio,
-    "delay": delay,
-    "drift": drift,
-    "geometry": geometry,
-    "other": other,
-}
+#: Families of terms that are always looked for.
+FAMILIES = (offset, limbs, torque_ratio, delay, drift, geometry, other)
 
 
-def candidates(of: Sample, orders: Sequence[int]) -> list[Term]:
-    """All terms that are considered at a point, with these orders of ripple and eccentricity."""
-    found = [term for make in TERMS.values() for term in make(of)]
+def candidates(of: Sample, near: Near) -> list[Term]:
+    """All terms that are considered at a point."""
+    found = [*friction_shape(of, near), *gear_loss(of, near)]
+    found += [term for family in FAMILIES for term in family(of)]
     found.append(eccentricity(of, 1, "eccentricity1"))
-    for peak in orders:
-        near = [n for n in range(peak - NEAR, peak + NEAR + 1) if n > 1]
-        found += [ripple(of, n, f"ripple{peak}") for n in near]
-        found += [eccentricity(of, n, f"eccentricity{peak}") for n in near]
+    for peak, width in near.orders:
+        for order in range(max(peak - width, 2), peak + width + 1):
+            found.append(ripple(of, order, f"ripple{peak}"))
+            found.append(eccentricity(of, order, f"eccentricity{peak}"))
     return found

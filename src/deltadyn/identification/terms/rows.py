@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification.information import IntArray
+from deltadyn.identification.parametrisation import payload_direction
 from deltadyn.identification.terms.library import Column, Sample, Term, every
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
 LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
-REACH = 0.015  # s before and after an instant at rest that the filters smear
 
 
 class Axis(NamedTuple):
@@ -56,29 +57,20 @@ class Rows:
         out = [np.where(a.used, a.y - a.X @ z[a.places], 0.0) for a in self.axes]
         return np.column_stack(out)
 
+    @cached_property
+    def squares(self) -> list[tuple[FloatArray, FloatArray]]:
+        """X'X (k + m, k + m) and X'y (k + m,) of each axis, without weights."""
+        found = []
+        for axis in self.axes:
+            X, y = axis.X[axis.used], axis.y[axis.used]
+            both, right = np.zeros((self.width, self.width)), np.zeros(self.width)
+            both[np.ix_(axis.places, axis.places)], right[axis.places] = X.T @ X, X.T @ y
+            found.append((both, right))
+        return found
+
     def counts(self) -> FloatArray:
         """Rows (dof,) that are used."""
         return np.array([float(a.used.sum()) for a in self.axes])
-
-
-class Squares(NamedTuple):
-    """X'X (k + m, k + m) and X'y (k + m,) of each axis."""
-
-    XX: list[FloatArray]
-    Xy: list[FloatArray]
-
-
-def squares(rows: Rows) -> Squares:
-    """Products of the rows that are used, without weights."""
-    XX, Xy = [], []
-    for axis in rows.axes:
-        X, y = axis.X[axis.used], axis.y[axis.used]
-        own = np.ix_(axis.places, axis.places)
-        both, right = np.zeros((rows.width, rows.width)), np.zeros(rows.width)
-        both[own], right[axis.places] = X.T @ X, X.T @ y
-        XX.append(both)
-        Xy.append(right)
-    return Squares(XX, Xy)
 
 
 def stacked(
@@ -93,16 +85,16 @@ def stacked(
     collected: list[list[list[FloatArray]]] = [[] for _ in range(dof)]
     places: list[list[int]] = [[] for _ in range(dof)]
     segment, q, qd, slowest, count = [], [], [], [], 0
+    payload = payload_direction(samples[0].robot, samples[0].par.source)
     for sample in samples:
         columns = _columns(sample, terms)
+        tau = sample.measured - _known(sample, payload)
         for axis in range(dof):
             own = [
                 (j, column[axis]) for j, column in enumerate(columns) if column[axis] is not None
             ]
             places[axis] = [j for j, _ in own]
-            raw = np.stack(
-                [values for _, values in own] + [sample.measured[:, axis] - _payload(sample, axis)]
-            )
+            raw = np.stack([*(values for _, values in own), tau[:, axis]])
             collected[axis].append(_filtered(sample.part, raw))
         times = sample.part.times
         seconds = (times - times[0]) // SEGMENT if len(times) else times
@@ -110,7 +102,7 @@ def stacked(
         count = int(segment[-1].max(initial=count - 1)) + 1
         q.append(at_rows(sample.part, sample.state.q))
         qd.append(at_rows(sample.part, sample.state.qd))
-        slowest.append(at_rows(sample.part, _slowest(sample.part)))
+        slowest.append(at_rows(sample.part, _slowest(sample.part, sample.reach)))
     slow = np.concatenate(slowest)
     axes = []
     for axis in range(dof):
@@ -146,14 +138,12 @@ def _columns(sample: Sample, terms: Sequence[Term]) -> list[Column]:
     return found
 
 
-def _payload(sample: Sample, axis: int) -> FloatArray:
-    """Torque (N,) of what is known: held parameters and the declared payload."""
-    from deltadyn.identification.parametrisation import payload_direction
-
-    known = sample.par.offset + sample.part.extra * payload_direction(
-        sample.robot, sample.par.source
-    )
-    out: FloatArray = sample.wide[:, axis] @ known
+def _known(sample: Sample, payload: FloatArray) -> FloatArray:
+    """Torque (N, dof) of what is known: held parameters and the declared payload."""
+    known = sample.par.offset + sample.part.extra * payload
+    if not known.any():
+        return np.zeros_like(sample.part.tau)
+    out: FloatArray = sample.wide @ known
     return out
 
 
@@ -170,10 +160,10 @@ def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
     return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
 
 
-def _slowest(part: Prepared) -> FloatArray:
-    """The lowest |qd| (N, dof) within the filters' reach."""
+def _slowest(part: Prepared, reach: float) -> FloatArray:
+    """The lowest |qd| (N, dof) within `reach` seconds."""
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
-    width = 2 * round(REACH * part.rate) + 1
+    width = 2 * round(reach * part.rate) + 1
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out
