@@ -25,12 +25,13 @@ slow beside a log.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.friction import direction
 from deltadyn.identification.parametrisation import payload_direction, wide_columns, widest
 from deltadyn.identification.terms.library import (
     ARMS,
@@ -46,7 +47,7 @@ from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-BAND = 24.0  # Hz of the comparison, which ends at 40: above, jitter in th'' counts more than gears
+BAND = 22.0  # Hz of the comparison, which ends at 36: above, jitter in th'' counts more than gears
 SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
 FAST = 400.0  # samples per second, at least, at which columns are made
 LOWEST_GEAR = 40.0  # Hz, of A on its gear: the prior deviation of the compliance
@@ -82,29 +83,74 @@ def derivatives(z: FloatArray, rate: float, axis: int = 0) -> tuple[FloatArray, 
 # A part at the rate of the work.
 
 
-def thinned(robot: Robot, part: Prepared, band: float = BAND) -> Prepared:
-    """The part on an even grid of fewer samples, without what is faster than `STOP`.
+@dataclass(frozen=True, eq=False)
+class Thinned:
+    """A part with few samples and without fast noise, and as it is, on an even grid.
 
-    Estimated rates are made again from the angles: where a row is missing, those of a wide smoother
-    lack the noise that would cancel their neighbours'.
+    Friction jumps where a motor turns back: it is made at all samples of `fine`, then thinned.
     """
-    step = max(1, int(part.rate / FAST))
-    rate, state, t = part.rate / step, part.state, part.t
-    given = [state.q] if part.rate_noise is not None else [state.q, state.qd, state.qdd]
-    moved = np.concatenate([*given, part.tau], axis=1)
-    if part.grid is not None:
-        from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
 
-        t, moved = part.grid.t, CubicSpline(t, moved)(part.grid.t)
-    if part.rate > 2 * STOP:
-        smoother = _smoother(part.rate, step)
-        t, moved = smoother.times(t), smoother(moved)
-    q, *rates, tau = np.split(moved, len(given) + 1, axis=1)
-    qd, qdd = rates or derivatives(q, rate)
-    slow = replace(
-        part, t=t, state=State.from_joints(robot, q, qd, qdd), tau=tau, rate=rate, grid=None
-    )
-    return slow.with_band(min(band, rate / 3))
+    part: Prepared
+    fine: Prepared
+    filter: LowPass | None
+    _kept: dict[tuple[str, float | None], list[Column]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, robot: Robot, part: Prepared, band: float = BAND) -> Thinned:
+        """A part without what is faster than `STOP`, compared up to `band`.
+
+        Estimated rates are made again from the angles: where a row is missing, those of a wide
+        smoother lack the noise that would cancel their neighbours'.
+        """
+        state, rate = part.state, part.rate
+        dof, t = robot.dof, part.t
+        moved = np.concatenate([state.q, state.qd, state.qdd, part.tau], axis=1)
+        if part.grid is not None:
+            from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
+
+            t, moved = part.grid.t, CubicSpline(t, moved)(part.grid.t)
+            state = State.from_joints(robot, *np.split(moved[:, : 3 * dof], 3, axis=1))
+        fine = replace(part, t=t, state=state, tau=moved[:, 3 * dof :], grid=None, filter=None)
+        step = max(1, int(rate / FAST))
+        smoother = _smoother(rate, step) if rate > 2 * STOP else None
+        slow = fine
+        if smoother is not None:
+            q, qd, qdd, tau = np.split(smoother(moved), 4, axis=1)
+            if part.rate_noise is not None:
+                qd, qdd = derivatives(q, rate / step)
+            state = State.from_joints(robot, q, qd, qdd)
+            slow = replace(fine, t=smoother.times(t), state=state, tau=tau, rate=rate / step)
+        return cls(slow.with_band(min(band, slow.rate / 3)), fine, smoother)
+
+    def thin(self, values: FloatArray) -> FloatArray:
+        """Values (N, ...) at the samples of `fine`, at those of the thinned part."""
+        return values if self.filter is None else self.filter(values)
+
+    def columns(self, term: Term, at: Sample) -> list[Column]:
+        """Columns of a term that depends on the motors' motion alone."""
+        key = (term.name, term.setting)
+        if key not in self._kept:
+            clock = np.zeros(len(self.fine))
+            full = Sample(at.robot, at.par, at.point, self.fine, clock, at.level)
+            self._kept[key] = [
+                tuple(None if own is None else self.thin(own) for own in column)
+                for column in term.columns(full)
+            ]
+        return self._kept[key]
+
+    def direction(self, robot: Robot) -> FloatArray:
+        """sign(th') (N, dof), smoothed as in the robot's friction."""
+        return self.thin(direction(self.fine.state.qd, robot.friction.smoothing))
+
+    def friction(self, robot: Robot, source: str, bodies: int) -> FloatArray:
+        """Columns (N, dof, f) of the model's own friction."""
+        key = ("friction", None)
+        if key not in self._kept:
+            own = self.thin(widest(robot, self.fine.state, source).Y[:, :, bodies:])
+            self._kept[key] = [(own,)]
+        found = self._kept[key][0][0]
+        assert found is not None
+        return found
 
 
 def _smoother(rate: float, step: int) -> LowPass:
@@ -149,10 +195,12 @@ class Geared(Sample):
     """A thinned part with the motors' motion, seen from a point with elastic gears.
 
     `bend` are K, C and M of the bodies near the point; without them they are taken at the point.
+    Without `thinned` the part is as it is.
     """
 
     point: GearedPoint
     bend: Slopes | None = None
+    thinned: Thinned | None = None
 
     @property
     def reach(self) -> float:
@@ -196,24 +244,35 @@ class Geared(Sample):
     @cached_property
     def _friction(self) -> FloatArray:
         """Columns (N, dof, f) of the model's own friction, at the motors."""
+        if self.thinned is not None:
+            return self.thinned.friction(self.robot, self.par.source, self._bodies)
         return widest(self.robot, self.state, self.par.source).Y[:, :, self._bodies :]
 
-    def taken(self, state: State) -> FloatArray:
-        """Torque (N, dof) that drives take before the gears, but for the gears' loss."""
-        part = self.part if state is self.state else replace(self.part, state=state)
-        own = Sample(self.robot, self.par, self.point, part, self.clock, self.level)
-        friction = self._friction if state is self.state else own.wide[:, :, self._bodies :]
-        found: FloatArray = friction @ self._x[self._bodies :] + self.R * state.qdd
-        for term in self.point.terms:
-            inside = term.name in (*LOAD_SIDE, "load", "elastic") or term.corrects
-            if not inside:
-                found += self.point.summed(term, term.columns(own), found)
-        return found
+    @cached_property
+    def direction(self) -> FloatArray:
+        """sign(th') (N, dof), smoothed as in the robot's friction."""
+        if self.thinned is not None:
+            return self.thinned.direction(self.robot)
+        return direction(self.state.qd, self.robot.friction.smoothing)
+
+    def _of_motors(self, term: Term) -> Iterator[Column]:
+        """Columns of a term of the drives, before the gears."""
+        if self.thinned is not None and term.family == "shape":
+            return iter(self.thinned.columns(term, self))
+        return term.columns(self)
 
     @cached_property
     def drive(self) -> FloatArray:
-        """What the drives take along the logged motion."""
-        return self.taken(self.state)
+        """Torque (N, dof) that drives take before the gears, but for the gears' loss."""
+        found: FloatArray = self._friction @ self._x[self._bodies :] + self.R * self.state.qdd
+        for term in self.point.terms:
+            inside = term.name in (*LOAD_SIDE, "load", "motor_load", "elastic") or term.corrects
+            if not inside:
+                found += self.point.summed(term, self._of_motors(term), found)
+        for axis in range(self.robot.dof):
+            share = self.point.values.get(f"mu_m{axis + 1}", 0.0)
+            found[:, axis] += share * self.direction[:, axis] * np.abs(self.part.tau[:, axis])
+        return found
 
     @cached_property
     def windup(self) -> FloatArray:
@@ -313,7 +372,7 @@ class Geared(Sample):
         elif term.name == "elastic":
             yield from term.columns(self)
         else:
-            for column in term.columns(self):
+            for column in self._of_motors(term):
                 axes = [axis for axis, own in enumerate(column) if own is not None]
                 found = sum(self.before(axis, _one(column[axis]))[:, 0] for axis in axes)
                 yield tuple(np.asarray(found))
@@ -388,14 +447,16 @@ def link_part(geared: Geared, part: Prepared) -> Prepared:
     """The part as a rigid model sees it: the arms' motion, and the torque that moves them rigidly.
 
     `geared` is the part thinned, at the point. What drives take at the motors' motion in place of
-    the arms' is taken off the torque, so that a model of all terms along q holds:
+    the arms' is taken off the torque, so that a rigid model of all terms along q holds:
     tau' = tau - (drive(th) - drive(q)).
     """
     from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
 
-    arms = geared.link.state
-    more = geared.drive - geared.taken(arms)
-    slow = np.column_stack([arms.q, arms.qd, arms.qdd, more])
+    motors = replace(geared, thinned=None, bend=None)
+    arms = replace(motors, part=geared.link.part)
+    more = motors.drive - arms.drive
+    motion = geared.link.state
+    slow = np.column_stack([motion.q, motion.qd, motion.qdd, more])
     t = geared.part.t
     q, qd, qdd, more = np.split(CubicSpline(t, slow)(np.clip(part.t, t[0], t[-1])), 4, axis=1)
     state = State.from_joints(geared.robot, q, qd, qdd)
@@ -415,9 +476,8 @@ def motor_torque(geared: Geared) -> FloatArray:
     w[:, ARMS:] = 0.0
     wd, wdd = derivatives(w, rate)
     motors = State.from_joints(geared.robot, arms.q + w, arms.qd + wd, arms.qdd + wdd)
-    at_motors = replace(geared, part=replace(geared.part, state=motors))
-    grown = 1 + geared.mu * at_motors.direction * np.sign(tm)
-    out: FloatArray = at_motors.drive + grown * tm
+    there = replace(geared, part=replace(geared.part, state=motors))
+    out: FloatArray = there.drive + (1 + geared.mu * there.direction * np.sign(tm)) * tm
     return out
 
 

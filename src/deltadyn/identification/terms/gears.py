@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, nearer
-from deltadyn.identification.terms.corrections import changed_geometry, corrected
+from deltadyn.identification.terms.corrections import (
+    GEOMETRY,
+    Values,
+    changed_geometry,
+    corrected,
+)
 from deltadyn.identification.terms.elastic import (
     Geared,
     GearedPoint,
     Slopes,
+    Thinned,
     elastic,
-    thinned,
 )
 from deltadyn.identification.terms.evidence import ODDS
 from deltadyn.identification.terms.library import (
@@ -34,15 +39,17 @@ from deltadyn.identification.terms.library import (
     ripple,
 )
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
-from deltadyn.recording.prepare.data import Prepared
+from deltadyn.robot import Robot
 
 STARTS = (0.15, 0.4, 0.65, 0.85)  # rotor's share of A
 DEBUG=False
 FEW, MANY = 3, 4  # steps of least squares: from a start, and from the best of them
+HEAVIEST = 0.95  # share of the rotor in A
 STILL = 0.005  # relative change of compliance and rotor that ends them
 FIRST_GUESS = 0.01  # of the RMS torque: deviation before anything is known
 ROUNDS = 3  # of evidence
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
+CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
 FALSE = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
 
 
@@ -54,6 +61,7 @@ class GearSearch(Search):
     """
 
     bends: tuple[Slopes, ...] | None = None
+    _kept: dict[tuple[tuple[str, float], ...], list[Thinned]] = field(default_factory=dict)
 
     def samples(self, point: Point) -> list[Sample]:
         """The thinned parts as the model sees them at a point."""
@@ -63,23 +71,29 @@ class GearSearch(Search):
         """The same; a point without terms has rigid gears."""
         own = point if isinstance(point, GearedPoint) else GearedPoint(point.x, point.values)
         machine = changed_geometry(self.robot, point.values)
-        parts = [corrected(machine, part, point.values) for part in self.thin]
-        bends = self.bends or (None,) * len(parts)
+        bends = self.bends or (None,) * len(self.parts)
         return [
-            Geared(machine, self.par, own, part, clock, self.level, bend)
-            for part, clock, bend in zip(parts, self.thin_clocks, bends, strict=True)
+            Geared(machine, self.par, own, thin.part, clock, self.level, bend, thin)
+            for thin, clock, bend in zip(
+                self._thinned(machine, point.values), self.thin_clocks, bends, strict=True
+            )
         ]
 
-    @cached_property
-    def thin(self) -> list[Prepared]:
-        """The parts with fewer samples."""
-        return [thinned(self.robot, part) for part in self.parts]
+    def _thinned(self, machine: Robot, values: Values) -> list[Thinned]:
+        """The parts with fewer samples, corrected by the values that a log is corrected by."""
+        key = tuple(
+            sorted((name, value) for name, value in values.items() if name.startswith(CORRECTIONS))
+        )
+        if key not in self._kept:
+            parts = [corrected(machine, part, values) for part in self.parts]
+            self._kept[key] = [Thinned.of(machine, part) for part in parts]
+        return self._kept[key]
 
     @cached_property
     def thin_clocks(self) -> list[FloatArray]:
         """The machine's time at the samples of the thinned parts."""
-        both = zip(self.thin, self.parts, self.clocks, strict=True)
-        return [np.interp(slow.t, part.t, clock) for slow, part, clock in both]
+        both = zip(self._thinned(self.robot, {}), self.parts, self.clocks, strict=True)
+        return [np.interp(slow.part.t, part.t, clock) for slow, part, clock in both]
 
     def candidates(self, of: Sample, near: Near) -> list[Term]:
         """All terms, and elastic gears; the loss needs no share for the rotor."""
@@ -93,7 +107,7 @@ class GearSearch(Search):
     def bent(self, point: Point) -> GearSearch:
         """The search with the slopes at a point."""
         found = replace(self, bends=tuple(own.link.slopes for own in self.geared(point)))
-        for name in ("level", "clocks", "thin", "thin_clocks"):
+        for name in ("level", "clocks", "thin_clocks"):
             found.__dict__[name] = getattr(self, name)
         return found
 
@@ -121,7 +135,7 @@ class GearSearch(Search):
                 sigma = weighing.spread(rows.left(z), len(names), LEAST_NOISE * self.level)
                 weighing = Weighing(rows, sigma, 1.0)
             values = dict(zip(names, z[rows.base :].tolist(), strict=True))
-            own = GearedPoint(z[: rows.base], values, tuple(terms))
+            own = self._possible(GearedPoint(z[: rows.base], values, tuple(terms)))
             if all(
                 abs(values.get(name, 0.0) - before.get(name, 0.0)) <= STILL * abs(values[name])
                 for name in ("compliance", "rotor")
@@ -129,6 +143,15 @@ class GearSearch(Search):
             ):
                 break
         return own, weighing
+
+
+    def _possible(self, point: GearedPoint) -> GearedPoint:
+        """The point with a compliance that is not negative, and a rotor that leaves the arm some."""
+        A = Sample.limb_mean(self.geared(point)[0], "A")
+        known = np.array(self.robot.drives.output_inertia[:ARMS])
+        rotor = float(np.clip(point.values["rotor"], -known.min(), HEAVIEST * A - known.max()))
+        compliance = max(point.values["compliance"], 0.0)
+        return replace(point, values={**point.values, "rotor": rotor, "compliance": compliance})
 
 
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
