@@ -409,7 +409,9 @@ class Geared(Sample):
         lost = self.mu * self.direction * np.abs(tm)
         slow = self.T * derivatives(tm, self.part.rate)[0]
         y = self.part.tau + self.changed(self.c * (self.drive + lost - tm + 2 * slow)) + lost
-        out: FloatArray = y - self.rotor_column(np.array(self.robot.drives.output_inertia))
+        free = any(term.name == "elastic" for term in self.point.terms)
+        known = np.array(self.robot.drives.output_inertia) if free else self.R
+        out: FloatArray = y - self.rotor_column(known)
         return out
 
 

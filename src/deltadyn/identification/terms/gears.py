@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, nearer
 from deltadyn.identification.terms.corrections import (
     GEOMETRY,
@@ -42,12 +43,12 @@ from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
 from deltadyn.robot import Robot
 
 STARTS = (0.15, 0.4, 0.65, 0.85)  # rotor's share of A
-DEBUG=False
 FEW, MANY = 3, 4  # steps of least squares: from a start, and from the best of them
 HEAVIEST = 0.95  # share of the rotor in A
 STILL = 0.005  # relative change of compliance and rotor that ends them
 FIRST_GUESS = 0.01  # of the RMS torque: deviation before anything is known
 ROUNDS = 3  # of evidence
+STIFF_STEPS = 2  # to the best point of rigid gears
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
 FALSE = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
@@ -144,14 +145,19 @@ class GearSearch(Search):
                 break
         return own, weighing
 
-
     def _possible(self, point: GearedPoint) -> GearedPoint:
         """The point with a compliance that is not negative, and a rotor that leaves the arm some."""
-        A = Sample.limb_mean(self.geared(point)[0], "A")
+        A = inertia(self.par, point.x)
         known = np.array(self.robot.drives.output_inertia[:ARMS])
         rotor = float(np.clip(point.values["rotor"], -known.min(), HEAVIEST * A - known.max()))
         compliance = max(point.values["compliance"], 0.0)
         return replace(point, values={**point.values, "rotor": rotor, "compliance": compliance})
+
+
+def inertia(par: Parametrisation, x: FloatArray) -> float:
+    """A, the mean of the arms, in kg m^2."""
+    wide = par.wide(x)
+    return float(np.mean([wide[par.wide_names.index(f"A{i + 1}")] for i in range(ARMS)]))
 
 
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
@@ -165,12 +171,10 @@ def find_gears(search: Search, rigid: Choice) -> Choice | None:
     rest = np.maximum(rest, SHARP * (search.robot.friction.smoothing or 0.0))
     look = look.bent(first)
     point = _settled(look, rigid, first, rest, near)
-    DEBUG and print('rigid',rigid.titles(), 'orders',near.orders,'LS',[t.title for t in point.terms],{n: v for n, v in point.values.items() if n in ('compliance','rotor','relaxation')})
     look = look.bent(point)
     found: Choice | None = None
     for _ in range(ROUNDS):
         before, found = found, look.look(point, rest, near)
-        DEBUG and print("round", found.titles(), {n: v for n, v in found.values.items() if n in ("compliance","rotor","relaxation")}, found.weighing.sigma / search.level)
         if not any(term.name == "elastic" for term in found.chosen):
             return None
         point = GearedPoint(found.z[:k], found.values, found.chosen)
@@ -178,7 +182,9 @@ def find_gears(search: Search, rigid: Choice) -> Choice | None:
         if before is not None and found.titles() == before.titles():
             break
     assert found is not None
-    return found if _log_evidence(found.weighing, found.columns(found.best), len(found.chosen)) > _stiff(look, found, rigid, rest) else None
+    own = _log_evidence(found.weighing, found.columns(found.best), len(found.chosen))
+    stiff = (_stiff(look, found, at, rest) for at in (_stiffened(found), _with_rotor(rigid)))
+    return found if found.values["compliance"] > 0 and own > max(stiff) else None
 
 
 def _settled(
@@ -188,10 +194,8 @@ def _settled(
     sample = look.geared(first)[0]
     terms = _usual(rigid, sample, near)
     known = all(look.robot.drives.output_inertia[:ARMS])
-    starts = [0.0] if known else [share * sample.limb_mean("A") for share in STARTS]
-    found = [
-        look.fitted(Point(first.x, {"rotor": rotor}), terms, rest, FEW) for rotor in starts
-    ]
+    starts = [0.0] if known else [share * inertia(look.par, first.x) for share in STARTS]
+    found = [look.fitted(Point(first.x, {"rotor": rotor}), terms, rest, FEW) for rotor in starts]
     best = min(found, key=lambda item: float(np.log(item[1].sigma).sum()))[0]
     return look.fitted(best, terms, rest, MANY)[0]
 
@@ -213,18 +217,37 @@ def _usual(rigid: Choice, sample: Sample, near: Near) -> list[Term]:
     return [*terms, elastic(sample)]
 
 
-def _stiff(look: GearSearch, found: Choice, rigid: Choice, rest: FloatArray) -> float:
-    """log E of the best rigid model on the rows, and with the deviations, of the elastic one."""
-    terms = rigid.chosen
-    k = rigid.weighing.rows.base
-    share = next((term.setting for term in terms if term.name == "load"), None)
-    point = GearedPoint(rigid.z[:k], rigid.values, terms)
-    if share is not None:  # the load is that of all but this share of A
-        rotor = share * look.geared(point)[0].limb_mean("A")
-        point = replace(point, values={**point.values, "rotor": rotor})
-    rows = look.rows(point, terms, rest)
-    weighing = Weighing(rows, found.weighing.sigma, found.weighing.kappa)
-    return _log_evidence(weighing, range(len(rows.size)), len(terms))
+# Rigid gears have a rotor too: what the loss has to turn it is not lost.
+
+
+def _stiffened(found: Choice) -> GearedPoint:
+    """The same terms and rotor with rigid gears."""
+    terms = tuple(term for term in found.chosen if term.name != "elastic")
+    values = {n: v for n, v in found.values.items() if n not in ("compliance", "relaxation")}
+    return GearedPoint(found.z[: found.weighing.rows.base], values, terms)
+
+
+def _with_rotor(rigid: Choice) -> GearedPoint:
+    """A rigid choice, with the rotor that its loss was found with."""
+    values = rigid.values
+    share = next((term.setting for term in rigid.chosen if term.name == "load"), None)
+    x = rigid.z[: rigid.weighing.rows.base]
+    if share is not None:
+        values = {**values, "rotor": share * inertia(rigid.par, x)}
+    return GearedPoint(x, values, rigid.chosen)
+
+
+def _stiff(look: GearSearch, found: Choice, point: GearedPoint, rest: FloatArray) -> float:
+    """log E with rigid gears, on the rows and with the deviations of the elastic choice."""
+    names = [p.name for term in point.terms for p in term.parameters]
+    kept = {n: v for n, v in point.values.items() if n not in names}
+    for _ in range(STIFF_STEPS):
+        rows = look.rows(point, point.terms, rest)
+        weighing = Weighing(rows, found.weighing.sigma, found.weighing.kappa)
+        z, _ = weighing.estimate(range(len(names)))
+        values = dict(zip(names, z[rows.base :].tolist(), strict=True))
+        point = replace(point, x=z[: rows.base], values={**kept, **values})
+    return _log_evidence(weighing, range(len(names)), len(point.terms))
 
 
 def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> float:
