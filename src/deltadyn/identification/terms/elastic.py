@@ -392,11 +392,19 @@ class Geared(Sample):
             yield tuple(found[:, 0])
             yield tuple(found[:, 1])
 
-    def rotor_column(self, R: FloatArray) -> FloatArray:
-        """The column (N, dof) of rotors R (dof,) whose inertia is taken from that of the arms."""
+    def rotor_column(self, R: FloatArray, qdd: FloatArray) -> FloatArray:
+        """The column (N, dof) of rotors R (dof,) taken from arms that accelerate by qdd."""
         z = R * self.state.qdd
-        out: FloatArray = z + self.changed(self.c * z) - R * self.grown * self.link.state.qdd
+        out: FloatArray = z + self.changed(self.c * z) - R * self.grown * qdd
         return out
+
+    @cached_property
+    def modelled_qdd(self) -> FloatArray:
+        """The arms' acceleration (N, dof) where the model's torque winds up the gears."""
+        tm, rate = self.passing, self.part.rate
+        w = self.c * (tm - self.T * derivatives(tm, rate)[0])
+        w[:, ARMS:] = 0.0
+        return self.state.qdd - derivatives(w, rate)[1]
 
     @cached_property
     def measured(self) -> FloatArray:  # type: ignore[override]
@@ -411,7 +419,9 @@ class Geared(Sample):
         y = self.part.tau + self.changed(self.c * (self.drive + lost - tm + 2 * slow)) + lost
         free = any(term.name == "elastic" for term in self.point.terms)
         known = np.array(self.robot.drives.output_inertia) if free else self.R
-        out: FloatArray = y - self.rotor_column(known)
+        arms = self.link.state.qdd
+        y += (self.R - known) * self.grown * (arms - self.modelled_qdd)
+        out: FloatArray = y - self.rotor_column(known, arms)
         return out
 
 
@@ -436,7 +446,7 @@ def elastic(of: Sample) -> Term:
         tm = sample.passing
         tmd = derivatives(tm, sample.part.rate)[0]
         yield every(sample.changed(sample.T * tmd - tm))
-        yield every(sample.rotor_column(arms))
+        yield every(sample.rotor_column(arms, sample.modelled_qdd))
         yield every(sample.changed(sample.c * tmd))
 
     return Term("elastic", "elastic", parameters, columns)
