@@ -47,7 +47,7 @@ from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-BAND = 22.0  # Hz of the comparison, which ends at 36: above, jitter in th'' counts more than gears
+BAND = 24.0  # Hz of the comparison, which ends at 40: above, jitter in th'' counts more than gears
 SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
 FAST = 400.0  # samples per second, at least, at which columns are made
 LOWEST_GEAR = 40.0  # Hz, of A on its gear: the prior deviation of the compliance
@@ -275,10 +275,16 @@ class Geared(Sample):
         return found
 
     @cached_property
+    def wound(self) -> FloatArray:
+        """tL (N, dof): what the measured torque leaves for the gears."""
+        u = self.part.tau - self.drive
+        out: FloatArray = u / (1 + self.mu * self.direction * np.sign(u))
+        return out
+
+    @cached_property
     def windup(self) -> FloatArray:
         """w (N, dof) in rad, from the measured torque; a spindle's drive is rigid."""
-        u = self.part.tau - self.drive
-        load = u / (1 + self.mu * self.direction * np.sign(u))
+        load = self.wound
         w = self.c * (load - self.T * derivatives(load, self.part.rate)[0])
         w[:, ARMS:] = 0.0
         return w
@@ -443,7 +449,8 @@ def elastic(of: Sample) -> Term:
 
     def columns(sample: Sample) -> Iterator[Column]:
         assert isinstance(sample, Geared)
-        tm = sample.passing
+        # With rigid gears tm is far from what passes elastic ones: start from the measured torque.
+        tm = sample.passing if sample.c > 0 else sample.wound
         tmd = derivatives(tm, sample.part.rate)[0]
         yield every(sample.changed(sample.T * tmd - tm))
         yield every(sample.rotor_column(arms, sample.modelled_qdd))
