@@ -46,6 +46,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 
 BAND = 24.0  # Hz of the comparison, which ends at 40: above, jitter in th'' counts more than gears
 SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
@@ -90,6 +91,7 @@ class Thinned:
     Friction jumps where a motor turns back: it is made at all samples of `fine`, then thinned.
     """
 
+    robot: Robot
     part: Prepared
     fine: Prepared
     filter: LowPass | None
@@ -120,7 +122,7 @@ class Thinned:
                 qd, qdd = derivatives(q, rate / step)
             state = State.from_joints(robot, q, qd, qdd)
             slow = replace(fine, t=smoother.times(t), state=state, tau=tau, rate=rate / step)
-        return cls(slow.with_band(min(band, slow.rate / 3)), fine, smoother)
+        return cls(robot, slow.with_band(min(band, slow.rate / 3)), fine, smoother)
 
     def thin(self, values: FloatArray) -> FloatArray:
         """Values (N, ...) at the samples of `fine`, at those of the thinned part."""
@@ -138,19 +140,16 @@ class Thinned:
             ]
         return self._kept[key]
 
-    def direction(self, robot: Robot) -> FloatArray:
+    @cached_property
+    def direction(self) -> FloatArray:
         """sign(th') (N, dof), smoothed as in the robot's friction."""
-        return self.thin(direction(self.fine.state.qd, robot.friction.smoothing))
+        return self.thin(direction(self.fine.state.qd, self.robot.friction.smoothing))
 
-    def friction(self, robot: Robot, source: str, bodies: int) -> FloatArray:
+    @cached_property
+    def friction(self) -> FloatArray:
         """Columns (N, dof, f) of the model's own friction."""
-        key = ("friction", None)
-        if key not in self._kept:
-            own = self.thin(widest(robot, self.fine.state, source).Y[:, :, bodies:])
-            self._kept[key] = [(own,)]
-        found = self._kept[key][0][0]
-        assert found is not None
-        return found
+        all_columns = widest(self.robot, self.fine.state, "exact").Y
+        return self.thin(all_columns[:, :, _body_columns(self.robot, "exact") :])
 
 
 def _smoother(rate: float, step: int) -> LowPass:
@@ -165,6 +164,11 @@ def _smoother(rate: float, step: int) -> LowPass:
 
 
 # The model at a point.
+
+
+@remembered
+def _body_columns(robot: Robot, source: str) -> int:
+    return wide_columns(robot, source).inertial
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +235,7 @@ class Geared(Sample):
     @cached_property
     def _bodies(self) -> int:
         """How many wide columns belong to bodies; friction comes behind."""
-        return wide_columns(self.robot, self.par.source).inertial
+        return _body_columns(self.robot, self.par.source)
 
     @cached_property
     def _x(self) -> FloatArray:
@@ -245,14 +249,14 @@ class Geared(Sample):
     def _friction(self) -> FloatArray:
         """Columns (N, dof, f) of the model's own friction, at the motors."""
         if self.thinned is not None:
-            return self.thinned.friction(self.robot, self.par.source, self._bodies)
+            return self.thinned.friction
         return widest(self.robot, self.state, self.par.source).Y[:, :, self._bodies :]
 
     @cached_property
     def direction(self) -> FloatArray:
         """sign(th') (N, dof), smoothed as in the robot's friction."""
         if self.thinned is not None:
-            return self.thinned.direction(self.robot)
+            return self.thinned.direction
         return direction(self.state.qd, self.robot.friction.smoothing)
 
     def _of_motors(self, term: Term) -> Iterator[Column]:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.errors import UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, nearer
 from deltadyn.identification.terms.corrections import (
@@ -47,11 +48,12 @@ FEW, MANY = 3, 4  # steps of least squares: from a start, and from the best of t
 HEAVIEST = 0.95  # share of the rotor in A
 STILL = 0.005  # relative change of compliance and rotor that ends them
 FIRST_GUESS = 0.01  # of the RMS torque: deviation before anything is known
+UNKNOWN = 1e-10  # on a unit diagonal: directions that the data do not know
 ROUNDS = 3  # of evidence
 STIFF_STEPS = 2  # to the best point of rigid gears
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
-FALSE = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
+SHORTEST = 0.5  # s of a part that is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,7 @@ class GearSearch(Search):
         return own, weighing
 
     def _possible(self, point: GearedPoint) -> GearedPoint:
-        """The point with a compliance that is not negative, and a rotor that leaves the arm some."""
+        """The point with a compliance of at least 0, and a rotor that leaves the arm some of A."""
         A = inertia(self.par, point.x)
         known = np.array(self.robot.drives.output_inertia[:ARMS])
         rotor = float(np.clip(point.values["rotor"], -known.min(), HEAVIEST * A - known.max()))
@@ -162,13 +164,22 @@ def inertia(par: Parametrisation, x: FloatArray) -> float:
 
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
     """The choice with elastic gears where the data ask for them more than for a rigid choice."""
-    elastic_may = search.allowed is None or "elastic" in search.allowed
-    if search.par.source != "exact" or not elastic_may:
+    may = search.allowed is None or "elastic" in search.allowed
+    parts = [part for part in search.parts if len(part) >= SHORTEST * part.rate]
+    if search.par.source != "exact" or not may or not parts:
         return None
-    look = GearSearch(search.robot, search.par, search.parts, search.allowed, search.asked)
+    try:
+        return _found(
+            GearSearch(search.robot, search.par, parts, search.allowed, search.asked), rigid
+        )
+    except UnreachableError:  # no compliance that the robot could have
+        return None
+
+
+def _found(look: GearSearch, rigid: Choice) -> Choice | None:
     k = rigid.weighing.rows.base
     first, rest, near = look.first()
-    rest = np.maximum(rest, SHARP * (search.robot.friction.smoothing or 0.0))
+    rest = np.maximum(rest, SHARP * (look.robot.friction.smoothing or 0.0))
     look = look.bent(first)
     point = _settled(look, rigid, first, rest, near)
     look = look.bent(point)
@@ -184,7 +195,8 @@ def find_gears(search: Search, rigid: Choice) -> Choice | None:
     assert found is not None
     own = _log_evidence(found.weighing, found.columns(found.best), len(found.chosen))
     stiff = (_stiff(look, found, at, rest) for at in (_stiffened(found), _with_rotor(rigid)))
-    return found if found.values["compliance"] > 0 and own > max(stiff) else None
+    better = found.values["compliance"] > 0 and own > max(stiff)
+    return found if better or "elastic" in look.asked else None
 
 
 def _settled(
@@ -201,8 +213,12 @@ def _settled(
 
 
 def _usual(rigid: Choice, sample: Sample, near: Near) -> list[Term]:
-    """What a least squares fit has: what rigid gears chose, and what machines mostly have."""
-    terms = [term for term in rigid.chosen if term.name not in (*FALSE, "load")]
+    """What a least squares fit has: what rigid gears chose, and what machines mostly have.
+
+    Corrections of the log wait for the evidence: rigid models take elastic gears for them.
+    """
+    terms = [term for term in rigid.chosen if not term.corrects]
+    terms = [term for term in terms if term.name not in ("other", "load")]
     if not any(term.family == "shape" for term in terms):
         middle = STRIBECK[len(STRIBECK) // 2]
         terms += [term for term in friction_shape(sample, Near()) if term.setting == middle]
@@ -262,7 +278,7 @@ def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> fl
         for axis, sigma in zip(rows.axes, weighing.sigma, strict=True)
     )
     scale = np.sqrt(np.diag(H))
-    L = np.linalg.cholesky(H / np.outer(scale, scale))
+    L = np.linalg.cholesky(H / np.outer(scale, scale) + UNKNOWN * np.eye(len(on)))
     z = np.linalg.solve(L, b / scale)
     volume = float(np.log(np.diag(L)).sum() + np.log(scale).sum())
     return (float(z @ z) - yy / kappa) / 2 - volume + groups * ODDS
