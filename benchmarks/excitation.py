@@ -30,8 +30,8 @@ import deltadyn as dd
 from benchmarks.machine import machine_name
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation import Excitation, Noise, Prediction, design_excitation
+from deltadyn.excitation.criteria import predict
 from deltadyn.excitation.design import within_limits
-from deltadyn.excitation.parameters import predict
 from deltadyn.excitation.problem import FAR, Problem
 from deltadyn.excitation.request import Design, Prepared, Request, prepared
 from deltadyn.excitation.search import random_motion, touching

@@ -31,8 +31,7 @@ import deltadyn as dd
 from benchmarks.machine import best, machine_name, timed
 from deltadyn.arrays import FloatArray
 from deltadyn.sizing.pace import allowed_sets, fastest_pace, fastest_part
-from deltadyn.sizing.path_limits import Linear, PathLimits, path_limits, with_friction
-from deltadyn.sizing.stretches import Stretch, way_of
+from deltadyn.sizing.path import Linear, PathLimits, Stretch, path_limits, way_of, with_friction
 
 FACETS = 128  # of the circle: 1 / cos(pi / FACETS) - 1 = 3e-4 beyond it
 REPEATS = 5

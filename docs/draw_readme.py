@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import deltadyn as dd
-from deltadyn.kinematics.skeleton import skeleton
+from deltadyn.kinematics.struts import skeleton
 from deltadyn.report.picture import drawn_spacing, robot_lines
 from deltadyn.reproduce.ladder import pick_and_place
 

@@ -113,7 +113,7 @@ class UnidentifiableError(DeltadynError):
 
     It is raised before the fit and before the search for a motion. `no_influence` have no influence
     on the torque, or less than its noise; of `dependent` only combinations have one. Recordings
-    tell more than a kind of motion: `sums` writes the combinations out, `advice` says what would
+    say more than a kind of motion: `sums` writes the combinations out, `advice` says what would
     make them identifiable.
     """
 
@@ -133,11 +133,11 @@ class UnidentifiableError(DeltadynError):
     def _of_recordings(self) -> str:
         parts = list(self.advice)
         if self.sums:
-            parts.append("only sums can be told: " + ", ".join(self.sums))
+            parts.append("only these sums are identifiable: " + ", ".join(self.sums))
         return (
             f"the recordings do not identify {', '.join(self.no_influence + self.dependent)}: "
-            f"{'; '.join(parts)}; or pass unidentifiable='hold' to keep what cannot be told at the "
-            "robot's own values"
+            f"{'; '.join(parts)}; or pass unidentifiable='hold' to keep what is not "
+            "identifiable at the robot's own values"
         )
 
     def _of_motions(self) -> str:
@@ -154,7 +154,7 @@ def unidentifiable_text(no_influence: Sequence[str], dependent: Sequence[str]) -
         verb = "has" if len(no_influence) == 1 else "have"
         parts.append(f"{', '.join(no_influence)} {verb} no influence on the torque")
     if dependent:
-        parts.append(f"{', '.join(dependent)} cannot be told apart")
+        parts.append(f"{', '.join(dependent)} are linearly dependent")
     return " and ".join(parts) + " in any motion of this kind"
 
 

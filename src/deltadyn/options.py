@@ -44,5 +44,6 @@ def merged(
     if options is None:
         return kind(**keywords)
     if not isinstance(options, kind):
-        raise InputError("options", type(options).__name__, f"{kind.__name__}(...)")
+        allowed = f"{kind.__name__}(...) of {kind.__module__}, or None"
+        raise InputError("options", type(options).__name__, allowed)
     return replace(options, **keywords) if keywords else options  # type: ignore[type-var]

@@ -333,4 +333,4 @@ def test_an_unidentifiable_error_has_its_fields() -> None:
     error = UnidentifiableError(["a"], ["b", "c"])
     assert error.no_influence == ("a",)
     assert error.dependent == ("b", "c")
-    assert "a has no influence on the torque and b, c cannot be told apart" in str(error)
+    assert "a has no influence on the torque and b, c are linearly dependent" in str(error)

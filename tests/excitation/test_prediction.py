@@ -8,7 +8,7 @@ from tests.excitation.cases import ABB, D3, problem
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.excitation.parameters import Noise, Prediction, predict
+from deltadyn.excitation.criteria import Noise, Prediction, predict
 from deltadyn.excitation.problem import Problem
 from deltadyn.excitation.request import Prepared
 from deltadyn.excitation.search import random_motion

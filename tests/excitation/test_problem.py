@@ -90,7 +90,7 @@ def test_limits_are_those_of_check_motion(robot: Robot) -> None:
 
 def _share(rows: list[Row], name: str) -> float:
     """The largest share of a limit whose rows are squares."""
-    return math.sqrt(max(worst([row]) for row in rows if row.name == name))
+    return math.sqrt(max(worst(np, [row])[0] for row in rows if row.name == name))
 
 
 def test_the_aggregate_is_just_above_the_largest() -> None:

@@ -25,9 +25,8 @@ from tests.exports.c_build import (
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.c import KERNELS, Options, files, kernels, middle, state_bytes
-from deltadyn.exports.c.numbers import PRECISIONS as KINDS
-from deltadyn.exports.common import fingerprint
-from deltadyn.exports.payload_numbers import payload_numbers
+from deltadyn.exports.c import PRECISIONS as KINDS
+from deltadyn.exports.common import fingerprint, payload_numbers
 from deltadyn.payload.estimator import PayloadEstimator
 
 

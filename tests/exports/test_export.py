@@ -78,7 +78,10 @@ def test_options_are_a_class_or_single_keywords(tmp_path: Path) -> None:
         dd.export(ROBOT, "sheets", tmp_path / name, **call)
         text = (tmp_path / name / "linuxcnc-rotarydeltakins.hal").read_text()
         assert text == sheets.files(ROBOT, inches)["linuxcnc-rotarydeltakins.hal"]
-    with pytest.raises(InputError, match=r"options is 'Options'; allowed: deltadyn\.exports\.c"):
+    with pytest.raises(
+        InputError,
+        match=r"options is 'Options'; allowed: Options\(\.\.\.\) of deltadyn\.exports\.c",
+    ):
         dd.export(ROBOT, "c", tmp_path / "other", inches)
 
 

@@ -11,7 +11,7 @@ import pytest
 import deltadyn as dd
 from deltadyn.exports.mjcf import files, xml_text
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
-from deltadyn.kinematics.skeleton import skeleton
+from deltadyn.kinematics.struts import skeleton
 from deltadyn.robot.settings import Friction, PassiveFriction
 
 mujoco = pytest.importorskip("mujoco")

@@ -101,7 +101,7 @@ def test_psi_that_never_turns() -> None:
     assert str(error) == (
         "the recordings do not identify I_psi, Fv4, Fc4, I_axial: psi never turns: I_axial, I_psi, "
         "Fv4, Fc4 cannot be told; turn the spindle; or pass unidentifiable='hold' to keep what "
-        "cannot be told at the robot's own values"
+        "is not identifiable at the robot's own values"
     )
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
@@ -163,7 +163,7 @@ def test_axes_that_never_reverse() -> None:
         "axis 1 never reverses: Fc1, F01 cannot be told from an offset or from gravity; move axis "
         "1 both ways"
     ) in caught.value.advice
-    assert "only sums can be told: Fc1 + F01, Fc2 + F02, Fc3 + F03" in str(caught.value)
+    assert "only these sums are identifiable: Fc1 + F01, Fc2 + F02, Fc3 + F03" in str(caught.value)
     assert "Told in sums only: Fc1 + F01, Fc2 + F02, Fc3 + F03." in found.text
     # Without a parameter for the offset the sign is seen in the gravity column.
     plain = simulated(DELTA, t, State.from_joints(DELTA, q, qd, qdd))

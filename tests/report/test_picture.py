@@ -9,8 +9,8 @@ import pytest
 from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
-from deltadyn.report.coupling import coupling_page
 from deltadyn.report.picture import drawn_spacing, merged, robot_lines, torque_page
+from deltadyn.report.sizing import coupling_page
 from deltadyn.reproduce.ladder import pick_and_place
 
 

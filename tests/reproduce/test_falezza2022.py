@@ -12,7 +12,7 @@ import pytest
 
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.exports.fmu.sources import compiler
+from deltadyn.exports.fmu import compiler
 from deltadyn.motion import y1, y2
 from deltadyn.reproduce.falezza2022 import (
     M_F,

@@ -15,7 +15,7 @@ from deltadyn.motion import Motion, adept_cycle, check_motion, pick_and_place, s
 from deltadyn.robot import Robot
 from deltadyn.sizing import FastMotion, fastest
 from deltadyn.sizing.pace import fastest_part
-from deltadyn.sizing.stretches import Stretch, way_of
+from deltadyn.sizing.path import Stretch, way_of
 
 # the sampled motion may ask for some 1e-5 of even slowing down (TOLERANCE of `fastest`)
 TIME = 1e-4

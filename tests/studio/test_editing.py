@@ -10,7 +10,7 @@ import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.motion import telescopic_gate
 from deltadyn.robot.bodies import Strut
-from deltadyn.studio.editing import differences, edited, entries, torque_along, torque_rows
+from deltadyn.studio.robot import differences, edited, entries, torque_along, torque_rows
 
 ROBOT = dd.load_robot("example-delta")
 

@@ -1,8 +1,8 @@
 """Pieces of the page: escaped, with contrast."""
 
 from deltadyn.report.verdict import BAD, Verdict
-from deltadyn.studio.drawing import Key
-from deltadyn.studio.page import BOXES, legend, message_box, preformatted, table, verdict_box
+from deltadyn.studio.page import BOXES, message_box, preformatted, table, verdict_box
+from deltadyn.studio.volumes import Key, legend
 
 EVIL = "<script>alert(1)</script>"
 

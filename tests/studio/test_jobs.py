@@ -4,7 +4,7 @@ import threading
 
 from tests.waits import PATIENCE
 
-from deltadyn.studio.logs import CancelledError, Job, Tell
+from deltadyn.studio.log import CancelledError, Job, Tell
 
 
 class Listener:

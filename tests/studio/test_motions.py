@@ -6,8 +6,7 @@ from tests.studio.cases import simulated
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.studio.editing import edited
-from deltadyn.studio.motions import (
+from deltadyn.studio.motion import (
     SCENARIOS,
     Curves,
     Player,
@@ -16,6 +15,7 @@ from deltadyn.studio.motions import (
     plot_curves,
     scenario_track,
 )
+from deltadyn.studio.robot import edited
 
 ROBOT = dd.load_robot("example-delta")
 

@@ -9,8 +9,7 @@ import deltadyn as dd
 from deltadyn.dynamics import energy
 from deltadyn.kinematics import State
 from deltadyn.studio.drawing import home
-from deltadyn.studio.editing import edited
-from deltadyn.studio.motions import (
+from deltadyn.studio.pose import (
     OutOfReachError,
     axis_rows,
     pose_at,
@@ -18,6 +17,7 @@ from deltadyn.studio.motions import (
     pose_rows,
     strut_rows,
 )
+from deltadyn.studio.robot import edited
 
 
 def test_a_pose_of_angles_is_the_pose_of_the_platform() -> None:

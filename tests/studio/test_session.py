@@ -11,17 +11,18 @@ import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot.file import robot_from_text
 from deltadyn.robot.write import robot_text
-from deltadyn.studio.logs import (
+from deltadyn.studio.log import (
     STUDIO_METHODS,
     CancelledError,
     checked,
     export_archive,
-    file_stem,
     finding_rows,
     identify_log,
     report_files,
 )
-from deltadyn.studio.motions import FROM_LOG, UPLOADED, OutOfReachError
+from deltadyn.studio.motion import FROM_LOG, UPLOADED
+from deltadyn.studio.pose import OutOfReachError
+from deltadyn.studio.robot import file_stem
 from deltadyn.studio.session import Session, Upload, UploadError
 
 

@@ -7,8 +7,8 @@ import pytest
 from tests.studio.cases import ROBOT
 
 import deltadyn as dd
+from deltadyn.studio.pose import PoseTab
 from deltadyn.studio.session import Session
-from deltadyn.studio.tabs.pose import PoseTab
 
 
 def slider(value: float) -> Any:

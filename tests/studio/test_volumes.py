@@ -9,7 +9,7 @@ import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics import in_workspace, singularity, workspace
 from deltadyn.kinematics.workspace import WorkspaceRules
-from deltadyn.studio.drawing import (
+from deltadyn.studio.volumes import (
     AZIMUTHS,
     BANDS,
     LATITUDES,

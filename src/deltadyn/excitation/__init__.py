@@ -1,8 +1,7 @@
-"""Excitation: motions that tell a model's parameters, within the limits of the robot."""
+"""Excitation: motions that identify a model's parameters, within the limits of the robot."""
 
-from deltadyn.excitation.criteria import CRITERIA
+from deltadyn.excitation.criteria import CRITERIA, Noise, Prediction, UnidentifiableError, predict
 from deltadyn.excitation.design import ScreenedStart, design_excitation, screen_starts
-from deltadyn.excitation.parameters import Noise, Prediction, UnidentifiableError, predict
 from deltadyn.excitation.request import Design, SearchOptions
 from deltadyn.excitation.result import Excitation, PredictedParameter
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn.excitation.parameters import Prediction, predict
+from deltadyn.excitation.criteria import Prediction, predict
 from deltadyn.excitation.problem import Problem
 from deltadyn.excitation.request import Design, Prepared, Request, SearchOptions, prepared
 from deltadyn.excitation.result import Excitation, PredictedParameter
@@ -61,15 +61,15 @@ def design_excitation(
     search: SearchOptions | None = None,
     **keywords: Any,
 ) -> Excitation:
-    """The periodic motion that tells a model's parameters best, within all limits of the robot.
+    """The periodic motion that identifies a model best, within all limits of the robot.
 
     min over coefficients and base frequency of J - w ||qd|| [gnad2024] eqs. 8-11, with J one of
     the criteria (see `excitation.criteria`) and w a weight on the root mean square of the rates as
     shares of their limits. The motion has whole periods in `duration` (s) and ramps in and out
     besides. Limits that the robot does not name are skipped, and the result says so. Parameters
-    that no such motion can tell raise `UnidentifiableError` before the search, or are left out with
-    unidentifiable="drop". The result is the same for the same seed, unless the time limit ends the
-    search early: `.status` says.
+    that no such motion identifies raise `UnidentifiableError` before the search, or are left out
+    with unidentifiable="drop". The result is the same for the same seed, unless the time limit ends
+    the search early: `.status` says.
 
     The fields of `Design` and `SearchOptions` are `design` and `search`, or keywords:
 
@@ -399,7 +399,7 @@ def screen_starts(
 ) -> list[ScreenedStart]:
     """The best `keep` motions, of `starts` random ones for every number of periods, best first.
 
-    `design`, or its fields as keywords, tells what makes a motion good: `periods`, `criterion`,
+    `design`, or its fields as keywords, says what makes a motion good: `periods`, `criterion`,
     `share` and so on. Every motion is as wide as the limits allow; the force in the
     struts is not looked at. The `backend` is "jax", "numpy" or "auto"; both give the same motions.
     """

@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray, contract, namespace
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.excitation.columns import Field, Pose, exact_regressor, pose_of
-from deltadyn.excitation.criteria import criterion_by_name
+from deltadyn.excitation.criteria import IntArray, criterion_by_name
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import assembly_sign
 from deltadyn.motion.fourier import FourierSeries, fourier_basis
@@ -189,11 +189,11 @@ def aggregate(rows: list[Row], sharpness: float) -> tuple[FloatArray, Field]:
     return np.concatenate(values), np.concatenate(slopes)
 
 
-def worst(rows: list[Row]) -> float:
-    """The largest g of all rows; infinite where one does not exist."""
-    peaks = [np.real(row.g).mean(axis=-1) if row.mean else np.real(row.g) for row in rows]
-    most = max(float(peak.max()) for peak in peaks)
-    return most if math.isfinite(most) else math.inf
+def worst(xp: Any, rows: list[Row]) -> Any:
+    """The largest g (D,) of all rows, real ones; infinite where one does not exist."""
+    peaks = [(row.g.mean(axis=-1) if row.mean else row.g.max(axis=-1)).max(axis=0) for row in rows]
+    most = xp.stack(peaks).max(axis=0)
+    return xp.where(xp.isfinite(most), most, xp.inf)
 
 
 def _range_rows(
@@ -225,8 +225,6 @@ def _column(values: tuple[float, ...]) -> FloatArray:
 
 
 FAR = 25.0  # of a limit's square: five times what is allowed
-
-IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class Evaluation(NamedTuple):
@@ -336,13 +334,13 @@ class Problem:
         with np.errstate(all="ignore"):
             pose = pose_of(self.setting.robot, self.motion(x)[:, None])
             Y = self.regressor(pose)
-            return worst(self._rows(pose, Y))
+            return float(worst(np, self._rows(pose, Y))[0])
 
     def broken(self, x: FloatArray) -> tuple[str, ...]:
         """Names of the limits that the motion of x exceeds."""
         pose = pose_of(self.setting.robot, self.motion(x)[:, None])
         rows = self._rows(pose, self.regressor(pose))
-        return tuple(dict.fromkeys(row.name for row in rows if not worst([row]) <= 1))
+        return tuple(dict.fromkeys(row.name for row in rows if not worst(np, [row])[0] <= 1))
 
     def objective(self, x: FloatArray) -> float:
         """Criterion less the velocity term [gnad2024] eq. 9; infinite where there is none."""

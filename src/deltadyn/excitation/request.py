@@ -15,12 +15,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.excitation.columns import pose_of
-from deltadyn.excitation.criteria import criterion_by_name
-from deltadyn.excitation.parameters import (
+from deltadyn.excitation.criteria import (
     Chosen,
     Noise,
     UnidentifiableError,
     choose_parameters,
+    criterion_by_name,
     identifiability,
     unidentifiable_text,
 )
@@ -52,7 +52,7 @@ LEAST_TIME = 5.0  # s: less does not even start the workers and check the result
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What a motion shall tell, and what it may be; every field may be left out."""
+    """What a motion shall identify, and what it may be; every field may be left out."""
 
     #: Whole periods in the duration; left out, it is free up to `highest_frequency`.
     periods: int | None = None
@@ -81,7 +81,7 @@ class Design:
     highest_frequency: float = 10.0
     #: Coordinates that do not move: "x", "y", "z", "psi".
     still: Sequence[str] = ()
-    #: "raise" where no such motion can tell a parameter, or "drop" it.
+    #: "raise" where no such motion identifies a parameter, or "drop" it.
     unidentifiable: Literal["raise", "drop"] = "raise"
     #: Samples per second of the motion, Hz.
     rate: float = 1000.0
@@ -315,7 +315,7 @@ def region(robot: Robot, margin: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _first_setting(request: Request, chosen: Chosen) -> Setting:
-    """A setting that can tell feasible motions; weights and scales follow from these."""
+    """A setting that judges which motions are feasible; weights and scales follow from these."""
     design = request.design
     centre, half = region(request.robot, design.singularity_margin)
     return Setting(

@@ -26,14 +26,14 @@ from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.columns import exact_regressor, pose_of
 from deltadyn.excitation.criteria import criterion_by_name
-from deltadyn.excitation.problem import Evaluation, Problem, Row, Setting, limit_rows
+from deltadyn.excitation.problem import Evaluation, Problem, Setting, limit_rows, worst
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, repeat
 
 DRAWS = 200  # of a random motion, before none is thought to be feasible
 HALVINGS = 11  # of the factor between feasible and not: 5e-4
 TOLERANCE = 1e-5  # of the objective, a logarithm: 1e-5 relative
 LOST = 10.0  # added to the objective where the motion does not exist
-NEARLY = 1.05  # of a limit's square: narrowing mends the rest at little cost
+NEARLY = 1.05  # of a limit's square: narrowing removes the rest at little cost
 #: Of a worker. One thread of linear algebra: results do not depend on the number of workers. Freed
 #: memory is kept, 2^28 bytes of it and for arrays up to 2^24 bytes: giving pages back to the system
 #: between operations takes up to 60 % more processor time. No module from the current folder.
@@ -412,9 +412,7 @@ def judge(xp: Any, setting: Setting, basis: Any, offset: Any, moving: Any) -> Ju
 
     def use(width: Any) -> Any:
         pose = pose_of(setting.robot, motion(width))
-        return _worst(
-            xp, limit_rows(setting.robot, pose, _torque(xp, setting, pose), setting.rules)
-        )
+        return worst(xp, limit_rows(setting.robot, pose, _torque(xp, setting, pose), setting.rules))
 
     nothing = xp.zeros_like(offset[:, 0])
 
@@ -450,13 +448,6 @@ def _torque(xp: Any, setting: Setting, pose: Any) -> Any:
     names = ("cos_q", "sin_q", *components.Pose._fields[2:])
     state = components.Pose(*(tuple(getattr(pose, name)) for name in names))
     return xp.stack(components.torque(xp, tuple(par), state, components.friction_terms(par)))
-
-
-def _worst(xp: Any, rows: list[Row]) -> Any:
-    """The largest g (S,) of all rows; infinite where one does not exist."""
-    peaks = [(row.g.mean(axis=-1) if row.mean else row.g.max(axis=-1)).max(axis=0) for row in rows]
-    most = xp.stack(peaks).max(axis=0)
-    return xp.where(xp.isfinite(most), most, xp.inf)
 
 
 def _speed(xp: Any, setting: Setting, pose: Any) -> Any:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
 from deltadyn.exports.common import fingerprint
+from deltadyn.options import merged
 from deltadyn.robot import Robot
 
 #: Name of a target, and where its class `Options` and its function `files(robot, options)` live.
@@ -74,7 +75,8 @@ def export(
         raise UnknownNameError("target", target, TARGETS)
     module = import_module(f"deltadyn.exports.{TARGETS[target]}")
     write: Callable[[Robot, Any], Files] = module.files
-    files = dict(write(own, _chosen(target, module.Options, options, single)))
+    chosen = merged(module.Options, options, single, what=f"option of target {target!r}")
+    files = dict(write(own, chosen))
     place = Path(folder)
     _check_place(place)
     records = _read_manifest(place)
@@ -90,19 +92,6 @@ def export(
     _write(place, {MANIFEST: json.dumps(records, indent=2) + "\n"})
     names = sorted(files, key=lambda name: (not name.startswith("README"), name))
     return Export(own.name, target, place, tuple(place / name for name in names))
-
-
-def _chosen(target: str, kind: type[Any], options: Any, single: Mapping[str, Any]) -> Any:
-    """The options of a target, with single fields put in."""
-    known = tuple(item.name for item in fields(kind))
-    for name in single:
-        if name not in known:
-            raise UnknownNameError(f"option of target {target!r}", name, known)
-    given = kind() if options is None else options
-    if not isinstance(given, kind):
-        allowed = f"{kind.__module__}.{kind.__name__}, or None"
-        raise InputError("options", type(options).__name__, allowed)
-    return replace(given, **single)
 
 
 def _check_place(place: Path) -> None:

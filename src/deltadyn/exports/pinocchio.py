@@ -22,8 +22,8 @@ from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle, TenParameters
+from deltadyn.simulation.plant.mjcf import DRIVEN
 
-DRIVEN = ("theta_1", "theta_2", "theta_3", "psi")
 DOWNWARD = np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # a hanging rod's axes
 LOOPS = (("tip_1", "socket_1"), ("tip_2", "socket_2"), ("tip_3", "socket_3"))
 
@@ -176,7 +176,7 @@ class _Tree:
         return joint
 
     def spindle(self, platform: int, spindle: Spindle) -> None:
-        """Effector, lower rod and upper rod; see `mjcf_tree` on why they may hang here."""
+        """Effector, lower rod and upper rod; see `mjcf/tree.py` on why they may hang here."""
         pin, robot = self.pin, self.robot
         effector = self._joint(platform, pin.JointModelRZ(), self._at(), "psi")
         for part, com in (

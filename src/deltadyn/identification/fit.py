@@ -22,6 +22,7 @@ from deltadyn.identification.information import IntArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
+from deltadyn.identification.terms.found import Terms
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource
@@ -75,6 +76,7 @@ class Fit:
     excerpt: Excerpt | None = None
     rows: IntArray | None = None
     left_out: IntArray | None = None
+    terms: Terms | None = None
 
     @property
     def model(self) -> str:
@@ -106,6 +108,20 @@ class Fit:
         """Standard deviations (k,) of the parameters."""
         return self.uncertainty.std
 
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper ends (k, 2) of the parameters' intervals.
+
+        Where terms were looked for it is the hull over the models that remain, and wider where a
+        term is missing; else it is that of `covariance`, which knows one model only.
+        """
+        own = self.uncertainty.interval(level)
+        if self.terms is None:
+            return own
+        about = own - self.uncertainty.x[:, None]
+        hull = self.terms.hull.offsets(level)
+        low, high = np.minimum(hull[:, 0], about[:, 0]), np.maximum(hull[:, 1], about[:, 1])
+        return self.values[:, None] + np.stack([low, high], axis=1)
+
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""
         if name not in self.names:
@@ -126,21 +142,31 @@ class Fit:
 
     @property
     def table(self) -> str:
-        """The parameters as text: value, standard deviation, what the robot file said.
+        """The parameters as text: value, standard deviation, interval, what the robot file said.
 
         Those of the log come behind the robot's.
         """
         rows = zip(
-            self.names, self.values, self.std, self.units, self.parametrisation.prior, strict=True
+            self.names,
+            self.values,
+            self.std,
+            self.interval(),
+            self.parametrisation.prior,
+            self.units,
+            strict=True,
         )
         width = max(9, *(len(name) for name in self.names))
-        lines = [f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}{'before':>12}  unit"]
-        for name, value, std, unit, prior in rows:
+        lines = [
+            f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}"
+            f"{'95 % from':>12}{'to':>12}{'before':>12}  unit"
+        ]
+        for name, value, std, (low, high), prior, unit in rows:
             if name in self.log_names[:1]:
                 lines.append("of the log:")
             share = f"{100 * std / abs(value):.2g}" if std < 10 * abs(value) else "-"
             lines.append(
-                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}{prior:>12.5g}  {unit}"
+                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}"
+                f"{low:>12.5g}{high:>12.5g}{prior:>12.5g}  {unit}"
             )
         lines += [f"{name:<{width}}{'held at its value before':>43}" for name in self.held]
         return "\n".join(lines)
@@ -159,6 +185,8 @@ class Fit:
             f"RMS residual ({band}): " + ", ".join(parts),
             self.uncertainty.status,
         ]
+        if self.terms is not None:
+            lines.append(self.terms.text)
         if left_out := self.left_out_text:
             lines.append(left_out)
         if self.certificate is not None:
@@ -201,14 +229,16 @@ class Fit:
                     "name": n,
                     "value": float(v),
                     "std": float(s),
+                    "interval_95": [float(end) for end in ends],
                     "unit": u,
                     "before": float(b),
                     "of": "log" if n in self.log_names else "robot",
                 }
-                for n, v, s, u, b in zip(
+                for n, v, s, ends, u, b in zip(
                     self.names,
                     self.values,
                     self.std,
+                    self.interval(),
                     self.units,
                     self.parametrisation.prior,
                     strict=True,
@@ -225,6 +255,7 @@ class Fit:
             "weights": self.weights.tolist(),
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),
             "gains": None if self.gains is None else self.gains.values.tolist(),
+            "terms": None if self.terms is None else self.terms.as_dict(),
             "warnings": list(self.warnings),
             "details": self.details,
             "provenance": {

@@ -3,7 +3,6 @@
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics, reachable
 from deltadyn.kinematics.singularity import Singularity, singularity
-from deltadyn.kinematics.skeleton import Skeleton, skeleton
 from deltadyn.kinematics.spindle import (
     SpindleGeometry,
     SpindleMotion,
@@ -18,6 +17,7 @@ from deltadyn.kinematics.spindle import (
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import (
     LimbGeometry,
+    Skeleton,
     StrutAngles,
     StrutRateMaps,
     StrutRates,
@@ -25,6 +25,7 @@ from deltadyn.kinematics.struts import (
     jacobian_rate,
     passive_rate_map,
     passive_rates,
+    skeleton,
     strut_angles,
     strut_rate_maps,
     strut_rates,

@@ -144,7 +144,7 @@ def spindle_width(robot: Robot) -> int:
 #     "projected"  l, theta and phi between -z and the rod's projections on XZ and YZ:
 #                  z = -l / sqrt(1 + tan(theta)^2 + tan(phi)^2), x = -z tan(theta), y = -z tan(phi)
 #
-# These are [telescopic2022] eqs. 3-5 and 15-16 with the signs mended: as printed, eq. 3 has the
+# These are [telescopic2022] eqs. 3-5 and 15-16 with the signs corrected: as printed, eq. 3 has the
 # platform above the pivot, eq. 5 gives x and y the wrong sign and lacks the root, and the last
 # column of J_t1 lacks the minus of -l sin(theta) sin(phi).
 

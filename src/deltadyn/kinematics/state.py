@@ -46,7 +46,7 @@ class State:
     """Consistent q, qd, qdd and p, pd, pdd of N samples, each (N, dof).
 
     The arm directions are kept as cos_q, sin_q (N, 3), because the closed forms need no angle.
-    `single` tells that one sample (dof,) was given; results are then returned without the row.
+    `single` says that one sample (dof,) was given; results are then returned without the row.
     With unreachable="nan" what does not exist is NaN in the whole row: all that was asked for
     where the pose cannot be taken, its rates where the pose is singular.
     """

@@ -34,6 +34,7 @@ from deltadyn.kinematics.inverse import (
     Elbows,
     arm_directions,
     elbow_signs,
+    inverse_kinematics,
     raise_if_unreachable,
 )
 from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
@@ -205,9 +206,7 @@ class LocalStruts:
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
-        ca, sa = np.cos(robot.geometry.azimuth), np.sin(robot.geometry.azimuth)
-        zero = np.zeros(3)
-        e_r, t = np.stack([ca, sa, zero], axis=-1), np.stack([-sa, ca, zero], axis=-1)
+        e_r, t = arm_axes(robot)
         radial = contract("nik,ik->ni", geometry.s, e_r)
         tangential = contract("nik,ik->ni", geometry.s, t)
         return cls(radial, tangential, geometry.s[:, :, 2], e_r, t)
@@ -372,3 +371,47 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
 def passive_rates(robot: Robot, state: State, joint: str) -> FloatArray:
     """Rates (N, k) of a passive joint: B qd."""
     return contract("nkj,nj->nk", passive_rate_map(robot, state, joint), state.qd)
+
+
+# The joint centres of a pose, for drawings.
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Joint centres per limb (3, 3) in m: shoulders, elbows and the platform's joints.
+
+    `pins` are the tangential directions along which the two rods of a strut lie apart, `pivot` and
+    `spindle_end` the ends of the telescope where there is one.
+    """
+
+    shoulders: FloatArray
+    elbows: FloatArray
+    joints: FloatArray
+    pins: FloatArray
+    platform: FloatArray
+    pivot: FloatArray | None
+    spindle_end: FloatArray | None
+
+
+def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
+    azimuth = np.asarray(robot.geometry.azimuth)
+    radial = np.stack([np.cos(azimuth), np.sin(azimuth), np.zeros(3)], axis=-1)
+    return radial, np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
+
+
+def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
+    """The joint centres with the platform at p (dof,), on the robot's true radii."""
+    (point,), _ = as_samples(p, robot.dof, "p")
+    theta = inverse_kinematics(robot, point, elbows=elbows)[:3]
+    g = robot.geometry
+    radial, pins = arm_axes(robot)
+    shoulders = radial * np.asarray(g.base_radius)[:, None]
+    arms = radial * np.cos(theta)[:, None] - np.array([0.0, 0.0, 1.0]) * np.sin(theta)[:, None]
+    at_elbow = shoulders + arms * np.asarray(g.arm_length)[:, None]
+    joints = point[:3] + radial * np.asarray(g.platform_radius)[:, None]
+    pivot = end = None
+    if robot.spindle is not None:
+        pivot = np.array([0.0, 0.0, robot.spindle.upper_joint_z])
+        end = point[:3] + np.array([0.0, 0.0, robot.spindle.lower_joint_z])
+    return Skeleton(shoulders, at_elbow, joints, pins, point[:3], pivot, end)

@@ -165,16 +165,13 @@ class WorkspaceBoundary:
             return np.empty((0, 3), dtype=np.int64)
         here = np.arange(count)
         there = (here + 1) % count
-        low = (np.arange(rings - 1) * count)[:, None]
-        a, b, c, d = low + here, low + there, low + count + there, low + count + here
-        sides = [np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]
         bottom, top = np.full(count, rings * count), np.full(count, rings * count + 1)
         last = (rings - 1) * count
         caps = [
             np.stack([bottom, there, here], axis=-1),
             np.stack([top, last + here, last + there], axis=-1),
         ]
-        return np.concatenate([part.reshape(-1, 3) for part in (*sides, *caps)])
+        return np.concatenate([ring_faces(rings, count), *caps])
 
     @property
     def volume(self) -> float:
@@ -211,6 +208,15 @@ class WorkspaceBoundary:
         return Workspace(float(between[low, high]), *ends)
 
 
+def ring_faces(rings: int, count: int) -> IntArray:
+    """Triangles (2 (rings - 1) count, 3) between closed rings of `count` vertices each."""
+    here = np.arange(count)
+    there = (here + 1) % count
+    low = (np.arange(rings - 1) * count)[:, None]
+    a, b, c, d = low + here, low + there, low + count + there, low + count + here
+    return np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]).reshape(-1, 3)
+
+
 def workspace(
     robot: Robot,
     *,
@@ -235,7 +241,7 @@ def workspace(
     rays = np.tile(direction, (heights, 1))  # (H A, 3)
     start = np.zeros_like(rays)
     start[:, 2] = np.repeat(z, azimuths)
-    radius = _leave(robot, rules, start, rays)
+    radius = leaving(robot, rules, start, rays)
     return WorkspaceBoundary(z, around, radius.reshape(heights, azimuths), "found")
 
 
@@ -362,9 +368,18 @@ def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | Non
     return (low, high) if low < high else None
 
 
-def _leave(robot: Robot, rules: WorkspaceRules, start: FloatArray, rays: FloatArray) -> FloatArray:
-    """Distance (N,) along each ray at which it first leaves the workspace."""
-    step = float(np.abs(bounding_box(robot)).max()) * math.sqrt(2) / MARCH_STEPS
+def leaving(
+    robot: Robot,
+    rules: WorkspaceRules,
+    start: FloatArray,
+    rays: FloatArray,
+    steps: int = MARCH_STEPS,
+) -> FloatArray:
+    """Distance (N,) at which rays (N, 3) from points (N, 3) inside first leave the workspace, in m.
+
+    They go on in steps of the farthest radius over `steps`, then the last step is bisected.
+    """
+    step = float(np.abs(bounding_box(robot)).max()) * math.sqrt(2) / steps
     inside = np.zeros(len(start))
     active = np.arange(len(start))
     while active.size:

@@ -217,16 +217,14 @@ def _record(item: object, number: int) -> tuple[Mapping[str, Any], str]:
         return item, f"record {number}"
     if not isinstance(item, str | os.PathLike):
         raise InputError(f"fit {number}", type(item).__name__, "a Fit, a record or a JSON file")
-    path = Path(item)
+    path, allowed = str(item), "a JSON file as a fit or a report writes it"
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(Path(item).read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        allowed = f"a JSON file as a fit or a report writes it ({error})"
-        raise FileError("file", str(path), allowed, path=str(path)) from None
+        raise FileError("file", path, f"{allowed} ({error})", path=path) from None
     if not isinstance(found, dict):
-        allowed = "a JSON file as a fit or a report writes it"
-        raise FileError("file", str(path), allowed, path=str(path))
-    return found, str(path)
+        raise FileError("file", path, allowed, path=path)
+    return found, path
 
 
 def _checked(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:

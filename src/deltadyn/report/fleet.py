@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.fleet.fleet import FEWEST, Fleet
+from deltadyn.fleet import FEWEST, Fleet
 from deltadyn.report.html import (
     Columns,
     Section,

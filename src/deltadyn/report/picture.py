@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.skeleton import Skeleton, skeleton
+from deltadyn.kinematics.struts import Skeleton, skeleton
 from deltadyn.motion.motion import Motion
 from deltadyn.report.html import Section, asset, figure_html, write_sections
 from deltadyn.report.plots import (
@@ -50,7 +50,6 @@ PARTS = {
 }
 PATH = COLOURS[5]
 FAINT = 0.25  # opacity of the poses beside the one that stands out
-PATH_POINTS = 1800
 
 # The robot as lines.
 

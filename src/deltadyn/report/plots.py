@@ -427,7 +427,7 @@ def _draw_parameters(
 
 
 def _finite(value: float | None, otherwise: float) -> float:
-    """An end of an interval; the value itself where the data do not tell it."""
+    """An end of an interval; the value itself where the data do not identify it."""
     return otherwise if value is None or not np.isfinite(value) else value
 
 

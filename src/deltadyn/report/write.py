@@ -134,7 +134,7 @@ def missing(study: Study) -> list[str]:
 def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Section:
     """A row per method, then the parameters side by side."""
     judged = next(item.fit for item in results if item.fit is not None)
-    rows = [_row(item, judged, axes) for item in results]
+    records = [_method_record(item, judged) for item in results]
     columns = (
         "method",
         "model",
@@ -152,12 +152,11 @@ def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Sec
         if item.fit is not None
     }
     blocks = (
-        wide_table(columns, rows, caption=_CAPTION),
+        wide_table(columns, [_row(record, axes) for record in records], caption=_CAPTION),
         list_html("Methods that could not", failed, level=3),
         figure_html("Parameters by method", parameter_figure(fits), _FIGURE),
     )
-    numbers = {"methods": [_method_record(item, judged) for item in results]}
-    return Section("methods", "Comparison of methods", blocks, numbers)
+    return Section("methods", "Comparison of methods", blocks, {"methods": records})
 
 
 _CAPTION = (
@@ -198,22 +197,19 @@ def _method_record(item: MethodResult, judged: Fit) -> dict[str, Any]:
     }
 
 
-def _row(item: MethodResult, judged: Fit, axes: Sequence[str]) -> list[Any]:
-    none = ["-"] * len(axes)
-    out = none if item.held_out is None else cells(item.held_out.metrics.rms)
-    fit = item.fit
-    seconds = "-" if item.seconds is None else f"{item.seconds:.2g}"
-    if fit is None:
-        return [item.name, "-", *out, *none, "-", "-", "-", seconds]
+def _row(record: dict[str, Any], axes: Sequence[str]) -> list[str]:
+    """A line of the table, from the record of a method; "-" where it has no number."""
+    none = [None] * len(axes)
+    held_out, own = (record[key] for key in ("held_out_rms_Nm", "residual_rms_Nm"))
     return [
-        item.name,
-        fit.model,
-        *out,
-        *cells(fit.residual),
-        cell(objective(fit, judged), 5),
-        "yes" if fit.consistent else "no",
-        str(len(fit.held)),
-        seconds,
+        record["method"],
+        record["model"] or "-",
+        *(cell(value) for value in (none if held_out is None else held_out)),
+        *(cell(value) for value in (none if own is None else own)),
+        cell(record["objective"], 5),
+        {True: "yes", False: "no"}.get(record["consistent"], "-"),
+        "-" if record["model"] is None else str(len(record["held"])),
+        cell(record["seconds"], 2),
     ]
 
 

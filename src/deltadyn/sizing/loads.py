@@ -17,6 +17,7 @@ from deltadyn.doors import write_page
 from deltadyn.dynamics.inverse import check_robot, check_state, inverse_dynamics
 from deltadyn.dynamics.loads import CUP_HALF_ANGLE, ConstraintLoads, constraint_loads
 from deltadyn.errors import InputError
+from deltadyn.kinematics.struts import arm_axes
 from deltadyn.motion.arguments import is_real
 from deltadyn.motion.limits import LimitReport, check_motion
 from deltadyn.motion.motion import Motion
@@ -121,14 +122,58 @@ class MotionLoads:
     @property
     def text(self) -> str:
         """Tables with units, and the margin to every limit."""
-        return loads_text(self)
+        without, with_all = self.mean_power
+        lines = [
+            f"{self.robot.name}, payload {self.robot.payload.mass:g} kg, motion of "
+            f"{self.motion.duration:.4g} s ({self.cycles_per_minute:.4g} a minute), "
+            f"model {self.model!r}",
+            "",
+            *drive_lines(self),
+            f"  mean power of all drives: {_number(without)} W, or {_number(with_all)} W where "
+            "what is returned is used",
+            "",
+            *arm_lines(self),
+            "",
+            _preload_line(self),
+        ]
+        if self.spindle_upper is not None and self.spindle_lower is not None:
+            lines.append(
+                f"  spindle, largest joint force: {self.spindle_upper:.4g} N at the base, "
+                f"{self.spindle_lower:.4g} N at the platform"
+            )
+        return "\n".join([*lines, "", str(self.limits)])
 
     def __str__(self) -> str:
         return self.text
 
     def as_dict(self) -> dict[str, Any]:
         """Every number with its unit in the key, for JSON."""
-        return loads_dict(self)
+        struts = self.struts
+        without, with_all = self.mean_power
+        balls = {"ball_elbow_N": struts.ball_elbow, "ball_platform_N": struts.ball_platform}
+        return {
+            "robot": self.robot.name,
+            "payload_kg": self.robot.payload.mass,
+            "model": self.model,
+            "duration_s": self.motion.duration,
+            "cycles_per_minute": self.cycles_per_minute,
+            "axes": list(self.robot.axis_names()),
+            "drives": _rows_dict(self.drives, DRIVE_ROWS),
+            "mean_power_W": without,
+            "mean_power_with_returned_W": with_all,
+            "bearings": _rows_dict(self.bearings, BEARING_ROWS),
+            "struts": {
+                "rod_max_N": struts.rod_max.tolist(),
+                "rod_min_N": struts.rod_min.tolist(),
+                **{key: None if value is None else value.tolist() for key, value in balls.items()},
+                "preload_elbow_N": struts.preload_elbow,
+                "preload_platform_N": struts.preload_platform,
+                "cup_half_angle_rad": struts.cup_half_angle,
+            },
+            "spindle_upper_N": self.spindle_upper,
+            "spindle_lower_N": self.spindle_lower,
+            "limits": limits_dict(self.limits),
+        }
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with tables and curves, to open without a network."""
@@ -143,6 +188,16 @@ def carrying(robot: Robot, payload: float | None) -> Robot:
     if not is_real(payload) or payload < 0:
         raise InputError("payload", payload, "a number of kg from 0, or None")
     return robot.with_payload(float(payload))
+
+
+def check_in_reach(robot: Robot, motion: Motion, name: str, least: int) -> None:
+    """Refuse a motion with fewer than `least` samples, or with one out of reach."""
+    check_state(robot, motion)
+    if len(motion) < least:
+        raise InputError(f"samples of {name}", len(motion), f"at least {least}")
+    bad = np.flatnonzero(~np.isfinite(motion.qdd).all(axis=1))
+    if bad.size:
+        raise InputError(name, "out of reach", "a motion in reach", where=f"row {int(bad[0])}")
 
 
 def motion_loads(
@@ -165,12 +220,7 @@ def motion_loads(
     robot = carrying(robot, payload)
     if not isinstance(motion, Motion):
         raise InputError("motion", type(motion).__name__, "a Motion, which has times")
-    check_state(robot, motion)
-    if len(motion) < 2:
-        raise InputError("samples of motion", len(motion), "at least 2")
-    bad = np.flatnonzero(~np.isfinite(motion.qdd).all(axis=1))
-    if bad.size:
-        raise InputError("motion", "out of reach", "a motion in reach", where=f"row {int(bad[0])}")
+    check_in_reach(robot, motion, "motion", 2)
     tau = inverse_dynamics(robot, motion, model, external_force=external_force)
     forces = constraint_loads(robot, motion, external_force, cup_half_angle)
     spindle = (forces.spindle_upper, forces.spindle_lower)
@@ -223,8 +273,7 @@ def _signed_areas(t: FloatArray, power: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _bearings(robot: Robot, motion: Motion, forces: ConstraintLoads) -> BearingLoads:
-    azimuth = np.asarray(robot.geometry.azimuth)
-    axis = np.stack([-np.sin(azimuth), np.cos(azimuth), np.zeros(3)], axis=-1)
+    _, axis = arm_axes(robot)
     axial = contract("nik,ik->ni", forces.shoulder_force, axis)
     radial = np.linalg.norm(forces.shoulder_force - axial[..., None] * axis, axis=2)
     rate = np.abs(motion.qd[:, :3])
@@ -242,8 +291,7 @@ def _struts(robot: Robot, forces: ConstraintLoads, half_angle: float) -> StrutLo
         most, least = forces.axial_max.max(axis=0), forces.axial_min.min(axis=0)
         pair = ((split * most)[:, None], (split * least)[:, None])
         return StrutLoads(*pair, None, None, None, None, half_angle)
-    azimuth = np.asarray(robot.geometry.azimuth)
-    pin = np.stack([-np.sin(azimuth), np.cos(azimuth), np.zeros(3)], axis=-1)
+    _, pin = arm_axes(robot)
     outward = np.stack([pin, -pin], axis=1)  # (3, 2, 3)
     preloads = float(rods.preload_elbow.max()), float(rods.preload_platform.max())
     elbow, platform = (
@@ -278,43 +326,21 @@ ROUNDING = 1e-9  # N, N m, W, J: what symmetry makes zero
 WIDE, UNIT, CELL = 32, 7, 11
 
 
-def loads_text(found: MotionLoads) -> str:
-    """Tables with units, and the margin to every limit."""
-    robot, motion = found.robot, found.motion
-    without, with_all = found.mean_power
-    lines = [
-        f"{robot.name}, payload {robot.payload.mass:g} kg, motion of {motion.duration:.4g} s "
-        f"({found.cycles_per_minute:.4g} a minute), model {found.model!r}",
-        "",
-        *drive_lines(found),
-        f"  mean power of all drives: {_number(without)} W, or {_number(with_all)} W where what is "
-        "returned is used",
-        "",
-        *arm_lines(found),
-        "",
-        *_preload_lines(found),
-    ]
-    if found.spindle_upper is not None and found.spindle_lower is not None:
-        lines.append(
-            f"  spindle, largest joint force: {found.spindle_upper:.4g} N at the base, "
-            f"{found.spindle_lower:.4g} N at the platform"
-        )
-    return "\n".join([*lines, "", str(found.limits)])
-
-
 def drive_lines(found: MotionLoads) -> list[str]:
     """The table of the drives."""
-    lines = [_row("drives, at the output side", "unit", _axes(found))]
-    for field, words, unit in DRIVE_ROWS:
-        lines.append(_row(f"  {words}", unit, _numbers(getattr(found.drives, field))))
-    return lines
+    axes = [f"axis {name}" for name in found.robot.axis_names()]
+    head = _row("drives, at the output side", "unit", axes)
+    return [head, *_row_lines(found.drives, DRIVE_ROWS)]
+
+
+def _row_lines(loads: object, rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    return [_row(f"  {words}", unit, _numbers(getattr(loads, name))) for name, words, unit in rows]
 
 
 def arm_lines(found: MotionLoads) -> list[str]:
     """The table of bearings, rods and ball joints, a column per arm."""
     lines = [_row("arms", "unit", (f"arm {k}" for k in (1, 2, 3)))]
-    for field, words, unit in BEARING_ROWS:
-        lines.append(_row(f"  {words}", unit, _numbers(getattr(found.bearings, field))))
+    lines += _row_lines(found.bearings, BEARING_ROWS)
     struts = found.struts
     both = struts.rod_max.shape[1] == 2
     for r in range(struts.rod_max.shape[1]):
@@ -327,55 +353,19 @@ def arm_lines(found: MotionLoads) -> list[str]:
     return lines
 
 
-def _preload_lines(found: MotionLoads) -> list[str]:
+def _preload_line(found: MotionLoads) -> str:
     struts = found.struts
     if struts.preload is None:
-        return [
-            "  preload: not known, because the robot names no geometry.rod_spacing",
-        ]
-    angle = math.degrees(struts.cup_half_angle)
-    return [
-        f"  preload needed in cups of {angle:g} deg: {struts.preload_elbow:.4g} N at the elbows, "
-        f"{struts.preload_platform:.4g} N at the platform"
-    ]
+        return "  preload: not known, because the robot names no geometry.rod_spacing"
+    return (
+        f"  preload needed in cups of {math.degrees(struts.cup_half_angle):g} deg: "
+        f"{struts.preload_elbow:.4g} N at the elbows, {struts.preload_platform:.4g} N at the "
+        "platform"
+    )
 
 
-def loads_dict(found: MotionLoads) -> dict[str, Any]:
-    """Every number with its unit in the key."""
-    drives = {
-        f"{field}_{UNITS[unit]}": getattr(found.drives, field).tolist()
-        for field, _, unit in DRIVE_ROWS
-    }
-    bearings = {
-        f"{field}_{UNITS[unit]}": getattr(found.bearings, field).tolist()
-        for field, _, unit in BEARING_ROWS
-    }
-    struts = found.struts
-    without, with_all = found.mean_power
-    balls = {"ball_elbow_N": struts.ball_elbow, "ball_platform_N": struts.ball_platform}
-    return {
-        "robot": found.robot.name,
-        "payload_kg": found.robot.payload.mass,
-        "model": found.model,
-        "duration_s": found.motion.duration,
-        "cycles_per_minute": found.cycles_per_minute,
-        "axes": list(found.robot.axis_names()),
-        "drives": drives,
-        "mean_power_W": without,
-        "mean_power_with_returned_W": with_all,
-        "bearings": bearings,
-        "struts": {
-            "rod_max_N": struts.rod_max.tolist(),
-            "rod_min_N": struts.rod_min.tolist(),
-            **{key: None if value is None else value.tolist() for key, value in balls.items()},
-            "preload_elbow_N": struts.preload_elbow,
-            "preload_platform_N": struts.preload_platform,
-            "cup_half_angle_rad": struts.cup_half_angle,
-        },
-        "spindle_upper_N": found.spindle_upper,
-        "spindle_lower_N": found.spindle_lower,
-        "limits": limits_dict(found.limits),
-    }
+def _rows_dict(loads: object, rows: Iterable[tuple[str, str, str]]) -> dict[str, list[float]]:
+    return {f"{field}_{UNITS[unit]}": getattr(loads, field).tolist() for field, _, unit in rows}
 
 
 def limits_dict(report: LimitReport) -> dict[str, Any]:
@@ -399,10 +389,6 @@ def limits_dict(report: LimitReport) -> dict[str, Any]:
 def _json(value: float | None) -> float | None:
     """JSON has no infinity: what is not finite is null."""
     return value if value is not None and math.isfinite(value) else None
-
-
-def _axes(found: MotionLoads) -> list[str]:
-    return [f"axis {name}" for name in found.robot.axis_names()]
 
 
 def _numbers(values: Iterable[float]) -> list[str]:

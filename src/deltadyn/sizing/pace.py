@@ -19,8 +19,17 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.errors import DeltadynError
 from deltadyn.motion.planned import PlannedMotion, Samples, reached
 from deltadyn.robot import Robot
-from deltadyn.sizing.path_limits import Linear, PathLimits, Row, at_ends, path_limits, with_friction
-from deltadyn.sizing.stretches import Stretch, Values, Way
+from deltadyn.sizing.path import (
+    Linear,
+    PathLimits,
+    Row,
+    Stretch,
+    Values,
+    Way,
+    at_ends,
+    path_limits,
+    with_friction,
+)
 
 HALVINGS = 50  # of a range: to rounding
 FLAT = 1e-12  # of an interval's largest coefficient: less is none

@@ -1,8 +1,8 @@
 """The studio: a page in the browser, served from this machine to this machine only.
 
-Everything that thinks (`drawing`, `motions`, `editing`, `logs`, `session`) knows nothing of the
-page; `server`, `page` and the tabs are a thin layer on viser, which the extra `deltadyn[studio]`
-installs.
+A tab has its file (`robot`, `pose`, `volumes`, `motion`, `log`): first what it knows and computes,
+without the page, then the tab itself, a thin layer on viser, which the extra `deltadyn[studio]`
+installs. `session` holds what one window has before it, `server` and `page` what it shows.
 """
 
 from deltadyn.studio.session import Session, Upload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.report.html import is_number, items_html
 from deltadyn.report.verdict import BAD, CARE, GOOD, Verdict
 from deltadyn.robot import Robot
-from deltadyn.studio.drawing import Band, Key, robot_parts, robot_places
+from deltadyn.studio.drawing import robot_parts, robot_places
 
 if TYPE_CHECKING:
     import viser
+
+    from deltadyn.studio.server import Window
 
 
 # HTML: every text is escaped, because names and cells come from uploaded files.
@@ -80,23 +82,17 @@ def preformatted(text: str) -> str:
     )
 
 
-def legend(keys: Iterable[Key], title: str) -> str:
-    """Colours and what they mean."""
-    items = "".join(
-        '<li style="list-style:none"><span style="display:inline-block;width:1.2em;height:0.9em;'
-        f'margin-right:0.5em;vertical-align:middle;background:rgb{key.colour}"></span>'
-        f"{escape(key.label)}</li>"
-        for key in keys
-    )
-    return (
-        f'<div style="margin:4px 8px;font-size:0.8em"><b>{escape(title)}</b>'
-        f'<ul style="margin:2px 0;padding:0">{items}</ul></div>'
-    )
-
-
 def _cell(text: str, first: bool) -> str:
     side = "right" if not first and is_number(text) else "left"
     return f'<td style="{_CELL}text-align:{side}">{escape(text)}</td>'
+
+
+class Tab:
+    """A tab of a window, and the controls of the page."""
+
+    def __init__(self, window: Window, tab: Any) -> None:
+        self.window, self._tab = window, tab
+        self._gui: Any = window.client.gui
 
 
 # The 3-D view of one window: parts made once, then moved.
@@ -160,41 +156,6 @@ class RobotScene:
     def node(self, name: str) -> Any:
         """The node of a part, to hear of drags."""
         return self._nodes[name]
-
-
-class Surfaces:
-    """Coloured surfaces under a name of the scene's tree."""
-
-    def __init__(self, client: viser.ClientHandle, root: str) -> None:
-        self._client, self._root = client, root
-        self._nodes: list[Any] = []
-
-    def show(
-        self,
-        bands: Sequence[Band],
-        opacity: float | None = None,
-        side: Literal["front", "back", "double"] = "double",
-    ) -> None:
-        """Draw these bands in place of those that were there; `side` is the one that is seen."""
-        self.clear()
-        for k, band in enumerate(bands):
-            node = self._client.scene.add_mesh_simple(
-                f"{self._root}/{k}",
-                band.vertices,
-                band.faces,
-                color=band.colour,
-                opacity=opacity,
-                side=side,
-                cast_shadow=False,
-                receive_shadow=False,
-            )
-            self._nodes.append(node)
-
-    def clear(self) -> None:
-        """Take them away."""
-        for node in self._nodes:
-            node.remove()
-        self._nodes.clear()
 
 
 def look_at_robot(client: viser.ClientHandle, robot: Robot) -> None:

@@ -8,24 +8,25 @@ import io
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
-from deltadyn.studio.motions import OutOfReachError
-from deltadyn.studio.page import RobotScene, floor, look_at_robot, message_box
+from deltadyn.studio.log import LogTab
+from deltadyn.studio.motion import MotionTab
+from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
+from deltadyn.studio.pose import OutOfReachError, PoseTab, pose_at
+from deltadyn.studio.robot import RobotTab
 from deltadyn.studio.session import Session, Upload, UploadError, check_size
-from deltadyn.studio.tabs.log import LogTab
-from deltadyn.studio.tabs.motion import MotionTab
-from deltadyn.studio.tabs.pose import PoseTab
-from deltadyn.studio.tabs.robot import RobotTab
-from deltadyn.studio.tabs.volumes import VolumesTab
+from deltadyn.studio.volumes import VolumesTab
 
 if TYPE_CHECKING:
     import viser
 
+
+T = TypeVar("T", bound=Tab)
 
 HOST = "127.0.0.1"
 TITLE = "deltadyn studio"
@@ -225,17 +226,17 @@ class Window:
         self._grab: np.ndarray[Any, Any] | None = None
         self._message = client.gui.add_html("")
         tabs = client.gui.add_tab_group()
-        with tabs.add_tab("Robot") as tab:
-            self.robot_tab = RobotTab(self, tab)
-        with tabs.add_tab("Pose") as tab:
-            self.pose_tab = PoseTab(self, tab)
-        with tabs.add_tab("Volumes") as tab:
-            self.volumes_tab = VolumesTab(self, tab)
-        with tabs.add_tab("Motion") as tab:
-            self.motion_tab = MotionTab(self, tab)
-        with tabs.add_tab("Log") as tab:
-            self.log_tab = LogTab(self, tab)
+        self.robot_tab = self._made(tabs, "Robot", RobotTab)
+        self.pose_tab = self._made(tabs, "Pose", PoseTab)
+        self.volumes_tab = self._made(tabs, "Volumes", VolumesTab)
+        self.motion_tab = self._made(tabs, "Motion", MotionTab)
+        self.log_tab = self._made(tabs, "Log", LogTab)
         self.robot_changed(new=True)
+
+    def _made(self, tabs: Any, title: str, kind: Callable[[Window, Any], T]) -> T:
+        """A new tab."""
+        with tabs.add_tab(title) as tab:
+            return kind(self, tab)
 
     # messages and errors
 
@@ -293,6 +294,10 @@ class Window:
         value = event.target.value
         event.target._impl.value = viser.UploadedFile("", b"")  # else it lives as long as the page
         return Upload(value.name, value.content)
+
+    def send(self, name: str, content: bytes) -> None:
+        """Let the browser save a file under this name."""
+        self.client.send_file_download(name, content, save_immediately=True)
 
     # what changed
 
@@ -390,8 +395,6 @@ class Window:
 
     def _move_ghost(self) -> None:
         """The robot before the changes at the same platform pose, where it reaches it."""
-        from deltadyn.studio.motions import pose_at
-
         session = self.session
         try:
             p = pose_at(session.reference, session.pose.p[: session.reference.dof]).p

@@ -24,21 +24,20 @@ from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
-from deltadyn.studio.drawing import Volume, home, volume_of
-from deltadyn.studio.editing import edited
-from deltadyn.studio.logs import CheckedLog, checked
-from deltadyn.studio.motions import (
+from deltadyn.studio.drawing import home
+from deltadyn.studio.log import CheckedLog, checked
+from deltadyn.studio.motion import (
     FROM_LOG,
     SCENARIOS,
     UPLOADED,
-    Pose,
     Track,
     log_track,
     motion_track,
-    pose_at,
-    pose_of_angles,
     scenario_track,
 )
+from deltadyn.studio.pose import Pose, pose_at, pose_of_angles
+from deltadyn.studio.robot import edited
+from deltadyn.studio.volumes import Volume, volume_of
 
 # Files that a browser sends: bounded in size, never opened by the name they bring.
 

@@ -1,9 +1,14 @@
-"""The variables of the FMUs: one table for the model description and for the C sources."""
+"""The variables of the FMUs: one table for the model description and for the C sources.
+
+Behind them stands modelDescription.xml, of FMI 2.0 and 3.0, and the build description of FMI 3.0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -11,6 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS
+from deltadyn.exports.common import filled, number, provenance
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import home_angles
@@ -62,77 +68,45 @@ def plant_variables(robot: Robot, timestep: float) -> tuple[Variable, ...]:
     """Variables of the plant: torques in, motion out."""
     dof, home = robot.dof, home_angles(robot)
     torques, rest = ("N.m",) * dof, (0.0,) * dof
+    step = ("longest integration step", "s", timestep, LEAST_STEP, LONGEST_STEP)
     return (
-        _time(),
-        *_axes("TAU", "tau", "input", "drive torque of axis {}", torques, rest),
+        TIME,
+        *_axes(Variable("TAU", "tau", "input", "drive torque of axis {}"), torques, rest),
         *_loads(robot),
-        *_axes(
-            "Q_START",
-            "q_start",
-            "parameter",
-            "angle of axis {} at the start",
-            _angles(dof),
-            home,
-            variability="fixed",
-        ),
-        *_axes(
-            "QD_START",
-            "qd_start",
-            "parameter",
-            "rate of axis {} at the start",
-            _angles(dof, "/s"),
-            rest,
-            variability="fixed",
-        ),
-        _scalar(
-            "STEP", "step", "longest integration step", "s", timestep, LEAST_STEP, LONGEST_STEP
-        ),
+        *_axes(_start("Q"), _group_units("Q", dof), home),
+        *_axes(_start("QD"), _group_units("QD", dof), rest),
+        _scalar("STEP", "step", *step),
         *_model(robot, sharp=False),
         *_outputs(dof, feeds=("QDD", "PDD")),
-        _status(),
+        STATUS,
     )
 
 
 def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
     """Variables of the inverse model: motion in, torques out."""
     dof, home = robot.dof, home_angles(robot)
-    place, torques = np.round(forward_kinematics(robot, home), 12), ("N.m",) * dof
-    where = COORDINATES
+    starts = {"P": np.round(forward_kinematics(robot, home), 12), "Q": home}
+    reference = [
+        item
+        for symbol in ("P", "PD", "PDD", "Q", "QD", "QDD")
+        for item in _axes(
+            Variable(f"{symbol}_REF", f"{symbol.lower()}_ref", "input", MOTION[symbol][0]),
+            _group_units(symbol, dof),
+            starts.get(symbol, np.zeros(dof)),
+        )
+    ]
+    torques = (
+        ("TAU", "tau", "output", "drive torque of axis {}"),
+        ("CONTROLLER_TAU", "controller_tau", "output", "tau[{}] in the controller's sign"),
+    )
     return (
-        _time(),
-        *_axes("P_REF", "p_ref", "input", where, _lengths(dof), place),
-        *_axes("PD_REF", "pd_ref", "input", f"rate of {where}", _lengths(dof, "/s"), (0.0,) * dof),
-        *_axes(
-            "PDD_REF",
-            "pdd_ref",
-            "input",
-            f"acceleration of {where}",
-            _lengths(dof, "/s2"),
-            (0.0,) * dof,
-        ),
-        *_axes("Q_REF", "q_ref", "input", "angle of axis {}", _angles(dof), home),
-        *_axes("QD_REF", "qd_ref", "input", "rate of axis {}", _angles(dof, "/s"), (0.0,) * dof),
-        *_axes(
-            "QDD_REF",
-            "qdd_ref",
-            "input",
-            "acceleration of axis {}",
-            _angles(dof, "/s2"),
-            (0.0,) * dof,
-        ),
+        TIME,
+        *reference,
         *_loads(robot),
         *_model(robot, sharp=True),
-        *_axes("TAU", "tau", "output", "drive torque of axis {}", torques, feeds=True),
-        *_axes(
-            "CONTROLLER_TAU",
-            "controller_tau",
-            "output",
-            "tau[{}] in the controller's sign",
-            torques,
-            feeds=True,
-        ),
+        *(v for row in torques for v in _axes(Variable(*row, feeds=True), ("N.m",) * dof)),
         *_outputs(dof, feeds=tuple(MOTION)),
-        replace(_status(), feeds=True),
+        replace(STATUS, feeds=True),
         Variable(
             "FROM_JOINTS",
             "from_joints",
@@ -145,33 +119,32 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
     )
 
 
+TIME = Variable("TIME", "time", "independent", "time of the simulation", "s")
+STATUS = Variable(
+    "STATUS", "status", "output", STATUS_MEANING, kind="integer", variability="discrete"
+)
+
+
+def _start(symbol: str) -> Variable:
+    """The parameter for where a joint coordinate starts."""
+    text = f"{MOTION[symbol][0]} at the start"
+    name = f"{symbol}_START"
+    return Variable(name, name.lower(), "parameter", text, variability="fixed")
+
+
 def _axes(
-    symbol: str,
-    name: str,
-    causality: str,
-    description: str,
-    units: Sequence[str],
-    starts: Iterable[float] = (),
-    *,
-    variability: str = "continuous",
-    least: float | None = None,
-    most: float | None = None,
-    feeds: bool = False,
+    model: Variable, units: Sequence[str], starts: Iterable[float] = ()
 ) -> Iterator[Variable]:
-    """One variable per axis, name[1] and so on; {} in the description is its number."""
+    """One variable like `model` per axis, name[1] and so on; {} in its text is the number."""
     values: list[float | None] = [float(start) for start in starts] or [None] * len(units)
-    for i, (unit, start) in enumerate(zip(units, values, strict=True)):
-        yield Variable(
-            "" if i else symbol,
-            f"{name}[{i + 1}]",
-            causality,
-            description.format(i + 1),
-            unit,
-            start,
-            least,
-            most,
-            variability,
-            feeds=feeds,
+    for i, (unit, start) in enumerate(zip(units, values, strict=True), start=1):
+        yield replace(
+            model,
+            symbol=model.symbol if i == 1 else "",
+            name=f"{model.name}[{i}]",
+            description=model.description.format(i),
+            unit=unit,
+            start=start,
         )
 
 
@@ -187,16 +160,6 @@ def _scalar(
     """A tunable parameter."""
     return Variable(
         symbol, name, "parameter", description, unit, float(start), least, most, "tunable"
-    )
-
-
-def _time() -> Variable:
-    return Variable("TIME", "time", "independent", "time of the simulation", "s")
-
-
-def _status() -> Variable:
-    return Variable(
-        "STATUS", "status", "output", STATUS_MEANING, kind="integer", variability="discrete"
     )
 
 
@@ -234,16 +197,9 @@ def _model(robot: Robot, *, sharp: bool) -> Iterator[Variable]:
         ("G", "kg.m", "gravity moment of arm {} along its line"),
         ("G_s", "kg.m", "gravity moment of arm {} across its line"),
     ):
-        start, units = par[PLACES[symbol]], (unit,) * 3
-        yield from _axes(
-            symbol.upper(),
-            f"base.{symbol}",
-            "parameter",
-            text,
-            units,
-            start,
-            variability="tunable",
-        )
+        model = Variable(symbol.upper(), f"base.{symbol}", "parameter", text)
+        tunable = replace(model, variability="tunable")
+        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]])
     if robot.spindle is not None:
         yield from _spindle(robot, par[PLACES["spindle"]])
     yield from _friction(robot, par, sharp=sharp)
@@ -282,17 +238,16 @@ def _friction(robot: Robot, par: FloatArray, *, sharp: bool) -> Iterator[Variabl
         ("offset", "N.m", "constant torque of axis {}"),
         ("load", "1", "share of the torque through gear {} that is lost"),
     ):
-        yield from _axes(
+        model = Variable(
             name.upper(),
             f"friction.{name}",
             "parameter",
             text,
-            (unit,) * dof,
-            par[PLACES[name]][:dof],
-            variability="tunable",
             least=None if name == "offset" else 0.0,
             most=LARGEST_LOSS if name == "load" else None,
+            variability="tunable",
         )
+        yield from _axes(model, (unit,) * dof, par[PLACES[name]][:dof])
     yield from _passive(robot)
     own = robot.friction.smoothing
     text = "friction's direction is tanh(rate / smoothing)"
@@ -321,15 +276,126 @@ def _passive(robot: Robot) -> Iterator[Variable]:
 
 def _outputs(dof: int, *, feeds: tuple[str, ...]) -> Iterator[Variable]:
     """The motion; `feeds` names the groups on which inputs act without delay."""
-    for symbol, (text, units, per) in MOTION.items():
-        unit = _lengths(dof, per) if units == "platform" else _angles(dof, per)
-        name = symbol.lower()
-        yield from _axes(symbol, name, "output", text, unit, feeds=symbol in feeds)
+    for symbol, (text, _, _) in MOTION.items():
+        model = Variable(symbol, symbol.lower(), "output", text, feeds=symbol in feeds)
+        yield from _axes(model, _group_units(symbol, dof))
 
 
-def _angles(dof: int, per: str = "") -> tuple[str, ...]:
-    return (f"rad{per}",) * dof
+def _group_units(symbol: str, dof: int) -> tuple[str, ...]:
+    """The units of a group of coordinates, or of their rates."""
+    _, kind, per = MOTION[symbol]
+    first = "m" if kind == "platform" else "rad"
+    return (f"{first}{per}",) * 3 + (f"rad{per}",) * (dof - 3)
 
 
-def _lengths(dof: int, per: str = "") -> tuple[str, ...]:
-    return (f"m{per}",) * 3 + (f"rad{per}",) * (dof - 3)
+#: Unit and its exponents of the base units.
+UNITS = {
+    "s": {"s": 1},
+    "m": {"m": 1},
+    "m/s": {"m": 1, "s": -1},
+    "m/s2": {"m": 1, "s": -2},
+    "rad": {"rad": 1},
+    "rad/s": {"rad": 1, "s": -1},
+    "rad/s2": {"rad": 1, "s": -2},
+    "kg": {"kg": 1},
+    "kg.m": {"kg": 1, "m": 1},
+    "kg.m2": {"kg": 1, "m": 2},
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "N.m": {"kg": 1, "m": 2, "s": -2},
+    "N.m.s/rad": {"kg": 1, "m": 2, "s": -1, "rad": -1},
+    "N.s/m": {"kg": 1, "s": -1},
+    "1": {},
+}
+SUMMARY = {
+    "plant": "Plant of a Delta robot: drive torques in, motion out",
+    "inverse": "Inverse model of a Delta robot: motion in, feedforward torques out",
+}
+ELEMENTS = {
+    "2.0": {"real": "Real", "integer": "Integer", "boolean": "Boolean"},
+    "3.0": {"real": "Float64", "integer": "Int32", "boolean": "Boolean"},
+}
+TOKEN = "@TOKEN@"
+
+
+def description(
+    robot: Robot, model: str, name: str, fmi: str, layer: str, variables: Sequence[Variable]
+) -> str:
+    """The text of modelDescription.xml, with @TOKEN@ where the unit's identity goes."""
+    told = ". ".join(" ".join(line.split()) for line in provenance(robot, SUMMARY[model]))
+    words = {
+        "name": quoteattr(name),
+        "told": quoteattr(told),
+        "tool": quoteattr(f"deltadyn {version('deltadyn')}"),
+        "layer": quoteattr(layer),
+        "units": "\n".join(_units(variables)),
+        "variables": "\n".join(_variable(place, item, fmi) for place, item in enumerate(variables)),
+        "structure": "\n".join(_structure(variables, fmi)),
+    }
+    return filled("fmu", f"modelDescription_{fmi[0]}.xml", words)
+
+
+def build_description(name: str, layer: str) -> str:
+    """sources/buildDescription.xml of FMI 3.0."""
+    words = {"name": quoteattr(name), "layer": quoteattr(layer)}
+    return filled("fmu", "buildDescription.xml", words)
+
+
+def _units(variables: Sequence[Variable]) -> Iterator[str]:
+    used = {item.unit for item in variables}
+    for unit, exponents in UNITS.items():
+        if unit in used:
+            powers = "".join(f' {base}="{power}"' for base, power in exponents.items())
+            yield f"    <Unit name={quoteattr(unit)}><BaseUnit{powers}/></Unit>"
+
+
+def _variable(place: int, item: Variable, fmi: str) -> str:
+    outer = [
+        f"name={quoteattr(item.name)}",
+        f'valueReference="{place}"',
+        f"description={quoteattr(item.description)}",
+        f'causality="{item.causality}"',
+        f'variability="{item.variability}"',
+    ]
+    initial = {"parameter": "exact", "output": "calculated"}.get(item.causality)
+    if initial is not None:
+        outer.append(f'initial="{initial}"')
+    inner = [f"unit={quoteattr(item.unit)}"] if item.unit else []
+    bounds = (("min", item.least), ("max", item.most))
+    inner += [f'{name}="{number(value)}"' for name, value in bounds if value is not None]
+    if isinstance(item.start, bool):
+        inner.append(f'start="{str(item.start).lower()}"')
+    elif item.start is not None:
+        inner.append(f'start="{number(item.start)}"')
+    element = ELEMENTS[fmi][item.kind]
+    if fmi == "3.0":
+        return f"    <{' '.join([element, *outer, *inner])}/>"
+    return (
+        f"    <ScalarVariable {' '.join(outer)}><{' '.join([element, *inner])}/></ScalarVariable>"
+    )
+
+
+def _structure(variables: Sequence[Variable], fmi: str) -> Iterator[str]:
+    """Outputs with the inputs they depend on, then the unknowns at the start.
+
+    FMI 2.0 counts variables from 1, FMI 3.0 names their value references.
+    """
+    first = 1 if fmi == "2.0" else 0
+    acting = " ".join(
+        str(place + first) for place, item in enumerate(variables) if item.causality == "input"
+    )
+    outputs = [(k + first, item) for k, item in enumerate(variables) if item.causality == "output"]
+    depends = {place: acting if item.feeds else "" for place, item in outputs}
+    if fmi == "3.0":
+        for place, on in depends.items():
+            yield f'    <Output valueReference="{place}" dependencies="{on}"/>'
+        for place in depends:
+            yield f'    <InitialUnknown valueReference="{place}"/>'
+        return
+    yield "    <Outputs>"
+    for place, on in depends.items():
+        yield f'      <Unknown index="{place}" dependencies="{on}"/>'
+    yield "    </Outputs>"
+    yield "    <InitialUnknowns>"
+    for place in depends:
+        yield f'      <Unknown index="{place}"/>'
+    yield "    </InitialUnknowns>"

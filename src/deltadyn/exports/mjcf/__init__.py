@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -14,13 +13,13 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, extra_module
-from deltadyn.exports.common import filled, identifier, provenance
+from deltadyn.exports.common import checked_step, filled, identifier, provenance
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.exports.mjcf.tree import add_look, model_tree
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import Friction
+from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import DRIVEN
 
 TIMESTEP = 5e-4  # s
@@ -60,7 +59,9 @@ class Options:
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """The model and its README; refused where MuJoCo shows an acceleration error above 0.2 %."""
-    step = _checked_step((Options() if options is None else options).timestep)
+    chosen = Options() if options is None else options
+    allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
+    step = checked_step(chosen.timestep, SHORTEST, LONGEST, allowed)
     _check_mass(robot)
     name = f"{identifier(robot)}.xml"
     error = None if find_spec("mujoco") is None else acceleration_error(robot, step)
@@ -92,41 +93,38 @@ def left_out(robot: Robot) -> list[str]:
     friction = robot.friction
     given = {
         "friction.stribeck (MuJoCo has no Stribeck term)": friction.stribeck,
+        "friction.thinning (MuJoCo's damping is linear)": friction.thinning,
         "friction.load (MuJoCo has no friction that grows with the load)": friction.load,
+        "friction.motor_load (nor with the motor's torque)": friction.motor_load,
         "friction.offset (add it to the torque)": friction.offset,
     }
     items = [name for name, value in given.items() if value is not None and any(value)]
     if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
         items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
+    if robot.drives.ripple:
+        items.append("drives.ripple (add it to the torque)")
+    if robot.drives.stiffness is not None:
+        items.append("drives.stiffness (gears are rigid)")
+    if robot.sensors.eccentricity:
+        items.append("sensors.eccentricity (angles are true ones)")
+    if set(robot.sensors.torque_ratio) != {1.0}:
+        items.append("sensors.torque_ratio (torques are true ones)")
     if friction.smoothing is not None:
         items.append("friction.smoothing (frictionloss is Coulomb friction with a soft start)")
     return items
 
 
-def _checked_step(timestep: float) -> float:
-    allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
-    if isinstance(timestep, bool) or not isinstance(timestep, float | int):
-        raise InputError("timestep", timestep, allowed)
-    if not math.isfinite(timestep) or not SHORTEST <= timestep <= LONGEST:
-        raise InputError("timestep", float(timestep), allowed)
-    return float(timestep)
-
-
 def _check_mass(robot: Robot) -> None:
-    if robot.platform.mass <= 0:
-        raise InputError("platform.mass", robot.platform.mass, "above 0 kg for target 'mjcf'")
-    for i, strut in enumerate(robot.struts):
-        if strut.mass <= 0:
-            raise InputError(
-                f"struts[{i}].mass", strut.mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies"
-            )
+    masses = {"platform.mass": robot.platform.mass}
+    masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
     for i, arm in enumerate(robot.arms):
-        if arm.mass <= 0 and arm.elbow_mass <= 0:
-            raise InputError(f"arms[{i}].mass", arm.mass, "above 0 kg for target 'mjcf'")
+        masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
     if robot.spindle is not None:
-        for side, rod in (("upper", robot.spindle.upper), ("lower", robot.spindle.lower)):
-            if rod.mass <= 0:
-                raise InputError(f"spindle.{side}.mass", rod.mass, "above 0 kg for target 'mjcf'")
+        masses["spindle.upper.mass"] = robot.spindle.upper.mass
+        masses["spindle.lower.mass"] = robot.spindle.lower.mass
+    for name, mass in masses.items():
+        if mass <= 0:
+            raise InputError(name, mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies")
 
 
 def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:
@@ -184,7 +182,9 @@ def acceleration_error(
 ) -> AccelerationError:
     """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
     engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
-    bare = robot.replace(friction=Friction())
+    bare = robot.replace(
+        friction=Friction(), sensors=Sensors(), drives=replace(robot.drives, ripple=())
+    )
     root = model_tree(bare, timestep)
     model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
     q, qd, qdd = _random_states(bare, states, seed)

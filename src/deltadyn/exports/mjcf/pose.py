@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.exports.sheets.common import working_height
+from deltadyn.exports.common import working_height
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.spindle import spindle_motion
 from deltadyn.kinematics.state import State

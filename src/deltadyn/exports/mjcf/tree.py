@@ -11,9 +11,8 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 
-from deltadyn.exports.common import identifier
+from deltadyn.exports.common import identifier, number, template, working_height
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
-from deltadyn.exports.sheets.common import working_height
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle
 from deltadyn.simulation.plant.mjcf import DRIVEN, SOLIMP, SOLREF, mjcf
@@ -73,9 +72,7 @@ def text(value: str | float | Iterable[float]) -> str:
     """A number, or numbers with spaces between them."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float | int):
-        return repr(float(value))
-    return " ".join(repr(float(item)) for item in value)
+    return number(value) if isinstance(value, float | int) else " ".join(map(number, value))
 
 
 def child(root: Element, tag: str) -> Element:
@@ -135,7 +132,7 @@ def _own_tip(root: Element, i: int) -> None:
 
 
 def _write_at(root: Element, home: Mapping[str, float]) -> None:
-    """Place the bodies as they are at home and tell the joints; sway, fork, cross are 0 there.
+    """Place the bodies as they are at home, with the joints' reference; sway, fork, cross are 0.
 
     Only the first joint of a body, or slides, may be away from 0: turns do not commute.
     """
@@ -272,14 +269,6 @@ def _keep_home(root: Element, home: Mapping[str, float]) -> None:
 
 Point = tuple[float, float, float]
 FLOOR_GAP = 0.15  # m below the workspace
-MATERIALS = {
-    "steel": ("0.62 0.64 0.67 1", "0.6"),
-    "white": ("0.92 0.92 0.90 1", "0.3"),
-    "orange": ("0.93 0.45 0.10 1", "0.3"),
-    "dark": ("0.16 0.17 0.19 1", "0.3"),
-    "carbon": ("0.10 0.10 0.11 1", "0.5"),
-    "load": ("0.25 0.50 0.75 1", "0.2"),
-}
 
 
 def add_look(root: Element, robot: Robot) -> None:
@@ -296,24 +285,9 @@ def add_look(root: Element, robot: Robot) -> None:
 
 def _surroundings(root: Element, robot: Robot) -> None:
     """Defaults, materials, light, floor and camera."""
-    default = ET.Element("default")
-    root.insert(1, default)
-    add(default, "geom", contype="0", conaffinity="0", mass="0", group="1")
-    add(default, "site", group="4", size="0.004")
-    assets = ET.Element("asset")
-    root.insert(2, assets)
-    add(assets, "texture", name="sky", type="skybox", builtin="gradient", rgb1="0.86 0.90 0.94",
-        rgb2="0.45 0.52 0.60", width="256", height="1536")  # fmt: skip
-    add(assets, "texture", name="tiles", type="2d", builtin="checker", rgb1="0.78 0.79 0.80",
-        rgb2="0.70 0.71 0.73", width="256", height="256")  # fmt: skip
-    add(assets, "material", name="floor", texture="tiles", texrepeat="8 8", reflectance="0.05")
-    for name, (color, shine) in MATERIALS.items():
-        add(assets, "material", name=name, rgba=color, specular=shine, shininess=shine)
+    for place, part in enumerate(ET.fromstring(template("mjcf", "look.xml")), start=1):
+        root.insert(place, part)
     size, z = _size(robot), working_height(robot)
-    visual = ET.Element("visual")
-    root.insert(3, visual)
-    add(visual, "headlight", ambient="0.35 0.35 0.35", diffuse="0.35 0.35 0.35")
-    add(visual, "global", offwidth="1280", offheight="960")
     statistic = ET.Element("statistic", center=text((0.0, 0.0, z / 2)), extent=text(size))
     root.insert(4, statistic)
     world = child(root, "worldbody")
@@ -413,9 +387,9 @@ def _pin(parent: Element, name: str, at: Point, along: Point, half: float, rods:
     middle = [at] if rods == 1 else ends
     add(parent, "geom", name=f"{name}_pin", type="capsule", material="steel",
         fromto=(*ends[0], *ends[1]), size=(0.12 * half,))  # fmt: skip
-    for number, place in enumerate(middle):
+    for k, place in enumerate(middle, start=1):
         add(parent, "geom", type="sphere", pos=place, size=(0.25 * half,), material="dark")
-        add(parent, "site", name=f"{name}_{number + 1}", pos=place)
+        add(parent, "site", name=f"{name}_{k}", pos=place)
 
 
 def _platform(root: Element, robot: Robot) -> None:

@@ -368,6 +368,7 @@ class Convex(Solver):
     """
 
     name: ClassVar[str] = "convex"
+    finds_terms: ClassVar[bool] = True
     models: ClassVar[tuple[str, ...]] = BODIES
 
     hull: Hull | bool = True

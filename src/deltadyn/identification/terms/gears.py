@@ -165,12 +165,16 @@ def inertia(par: Parametrisation, x: FloatArray) -> float:
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
     """The choice with elastic gears where the data ask for them more than for a rigid choice."""
     may = search.allowed is None or "elastic" in search.allowed
+    may = may and "elastic" not in search.refused
     parts = [part for part in search.parts if len(part) >= SHORTEST * part.rate]
     if search.par.source != "exact" or not may or not parts:
         return None
     try:
         return _found(
-            GearSearch(search.robot, search.par, parts, search.allowed, search.asked), rigid
+            GearSearch(
+                search.robot, search.par, parts, search.allowed, search.asked, search.refused
+            ),
+            rigid,
         )
     except UnreachableError:  # no compliance that the robot could have
         return None

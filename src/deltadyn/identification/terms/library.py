@@ -42,7 +42,6 @@ OTHER_SIZE = 0.02  # of the axis' RMS torque
 CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times a velocity that was found before
 CLOSE_SHARES = (-0.1, -0.05, 0.0, 0.05, 0.1)
 ROTORS = (0.0, 0.2, 0.4, 0.6, 0.8)  # of A: rotor inertia at the output that is tried
-REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
 NEAR = 3  # orders beside a peak of the periodogram that are tried
 STEP = 1e-6  # rad, rad/s, rad/s^2: of a finite difference
 
@@ -83,9 +82,9 @@ class Sample:
         return self.part.tau
 
     @property
-    def reach(self) -> float:
-        """Seconds before and after an instant at rest that the filter smears."""
-        return 0.0 if self.part.band is None else REACH / self.part.band
+    def reach(self) -> float | None:
+        """Seconds before and after an instant at rest that are left out; None: by the band."""
+        return None
 
     def columns_of(self, term: Term) -> Iterator[Column]:
         """The columns of a term."""
@@ -147,7 +146,7 @@ class Sample:
         return K, C, M
 
     def pushed(self, axis: int, z: FloatArray, zd: FloatArray, zdd: FloatArray) -> FloatArray:
-        """What the torque (N, dof) changes by where joint `axis` is at q + z: M z'' + C z' + K z."""
+        """What the torque (N, dof) changes by with joint `axis` at q + z: M z'' + C z' + K z."""
         K, C, M = (slope[:, :, axis] for slope in self.slopes)
         return K * z[:, None] + C * zd[:, None] + M * zdd[:, None]
 
@@ -190,7 +189,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Near:
-    """Where to look for settings: orders with the width around each, and velocities found before."""
+    """Where to look for settings: orders with a width around each, and velocities found before."""
 
     orders: tuple[tuple[int, int], ...] = ()
     found: tuple[tuple[str, float], ...] = ()
@@ -273,7 +272,7 @@ def offset(of: Sample) -> Iterator[Term]:
 def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     """Stribeck's peak at rest, or friction that rises less than linearly: one or the other."""
     friction = of.robot.friction
-    if friction.stribeck is not None or getattr(friction, "thinning", None) is not None:
+    if friction.stribeck is not None or friction.thinning is not None:
         return
     for v in near.velocities("stribeck", STRIBECK):
         yield _drive_term(
@@ -294,7 +293,7 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
     inertia, shares of A are tried for it.
     """
     friction = of.robot.friction
-    if friction.load is not None or getattr(friction, "motor_load", None) is not None:
+    if friction.load is not None or friction.motor_load is not None:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
     known = any(of.robot.drives.output_inertia[:ARMS])

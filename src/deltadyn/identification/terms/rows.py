@@ -6,7 +6,7 @@ Rows are kept per axis with the columns that move it, since most terms belong to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
+REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
 LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
 
 
@@ -36,13 +37,15 @@ class Axis(NamedTuple):
 class Rows:
     """All rows: k base columns, then m of terms with their prior `size` (m,).
 
-    `segment` (M,) numbers stretches of time, `q` and `qd` (M, dof) are the motion at the rows.
+    `segment` (M,) numbers stretches of time, `part` (M,) the parts of the log; `q` and `qd`
+    (M, dof) are the motion at the rows, `slowest` the lowest |qd| within the filter's reach.
     """
 
     axes: tuple[Axis, ...]
     base: int
     size: FloatArray
     segment: IntArray
+    part: IntArray
     q: FloatArray
     qd: FloatArray
     slowest: FloatArray
@@ -56,6 +59,13 @@ class Rows:
         """Residuals (M, dof) of parameters z (k + m,), 0 at rows that are not used."""
         out = [np.where(a.used, a.y - a.X @ z[a.places], 0.0) for a in self.axes]
         return np.column_stack(out)
+
+    def resting(self, rest: FloatArray) -> Rows:
+        """The same rows with another rate (dof,) below which an axis is at rest."""
+        axes = [
+            axis._replace(used=self.slowest[:, a] >= rest[a]) for a, axis in enumerate(self.axes)
+        ]
+        return replace(self, axes=tuple(axes))
 
     @cached_property
     def squares(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -86,7 +96,8 @@ def stacked(
     places: list[list[int]] = [[] for _ in range(dof)]
     segment, q, qd, slowest, count = [], [], [], [], 0
     payload = payload_direction(samples[0].robot, samples[0].par.source)
-    for sample in samples:
+    part: list[IntArray] = []
+    for number, sample in enumerate(samples):
         columns = _columns(sample, terms)
         tau = sample.measured - _known(sample, payload)
         for axis in range(dof):
@@ -100,9 +111,10 @@ def stacked(
         seconds = (times - times[0]) // SEGMENT if len(times) else times
         segment.append(seconds.astype(np.int64) + count)
         count = int(segment[-1].max(initial=count - 1)) + 1
+        part.append(np.full(len(times), number))
         q.append(at_rows(sample.part, sample.state.q))
         qd.append(at_rows(sample.part, sample.state.qd))
-        slowest.append(at_rows(sample.part, _slowest(sample.part, sample.reach)))
+        slowest.append(at_rows(sample.part, slowest_rates(sample.part, sample.reach)))
     slow = np.concatenate(slowest)
     axes = []
     for axis in range(dof):
@@ -118,6 +130,7 @@ def stacked(
         base,
         size,
         np.concatenate(segment),
+        np.concatenate(part),
         np.concatenate(q),
         np.concatenate(qd),
         slow,
@@ -160,10 +173,12 @@ def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
     return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
 
 
-def _slowest(part: Prepared, reach: float) -> FloatArray:
-    """The lowest |qd| (N, dof) within `reach` seconds."""
+def slowest_rates(part: Prepared, reach: float | None = None) -> FloatArray:
+    """The lowest |qd| (N, dof) within `reach` seconds, by default those that the filter smears."""
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
+    if reach is None:
+        reach = REACH / part.band if part.band is not None else 0.0
     width = 2 * round(reach * part.rate) + 1
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out

@@ -1,0 +1,370 @@
+"""Target `c`: one .c and one .h in C99, without allocation, global variables or libc but math.h.
+
+The straight-line functions of the model are those of the compiled kernels, as they are; templates
+in `templates/c` hold the checks, the public functions and the payload estimator around them. The
+robot's numbers, and those of its payload estimator, are constants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
+from deltadyn.dynamics.passive import SPINDLE_JOINTS
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.exports.common import (
+    PayloadNumbers,
+    column_parameters,
+    commented,
+    empty_parameters,
+    filled,
+    identifier,
+    kernel_sources,
+    number,
+    payload_numbers,
+    provenance,
+    refuse_eccentricity,
+    template,
+)
+from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.front_end import SHARP
+from deltadyn.robot import Robot
+from deltadyn.robot.settings import PASSIVE_JOINTS
+
+GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
+SMALLEST_INERTIA = 1e-12  # kg m^2: a smaller pivot of the mass matrix is none
+PER_LINE = 4
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A C type, and the sizes at which numbers of that type stop being meaningful.
+
+    The limits keep squares and quotients of accepted numbers inside the type, so that nothing
+    overflows: `largest` input in its unit, `tiny` relative denominator, `information` (1/kg^2) that
+    counts as none, `residual` (N m, N m/kg) and `weight` beyond which a robot is not at work.
+    Sums of the load are halved above `full`.
+    """
+
+    real: str
+    suffix: str
+    largest: float
+    tiny: float
+    information: float
+    residual: float
+    weight: float
+    full: float
+
+    def literal(self, value: float) -> str:
+        """A number of this type."""
+        return number(value) + self.suffix
+
+    def function(self, name: str) -> str:
+        """A function of math.h for this type."""
+        return name + self.suffix
+
+
+PRECISIONS = {
+    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30),
+    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8),
+}
+
+
+def precision_of(name: object) -> Precision:
+    """The precision of a name."""
+    if not isinstance(name, str) or name not in PRECISIONS:
+        raise UnknownNameError("precision", str(name), PRECISIONS)
+    return PRECISIONS[name]
+
+
+def robot_numbers(robot: Robot, precision: Precision) -> str:
+    """Places in a robot's numbers, the numbers, and the controller's convention."""
+    smoothing = robot.friction.smoothing
+    places = [f"    PAR_{name.upper()} = {PLACES[name].start}," for name, _ in ENTRIES]
+    lines = [
+        "enum {",
+        *places,
+        f"    PAR_COUNT = {COUNT},",
+        f"    AXES = {AXES},",
+        f"    WAVES = {len(robot.drives.ripple)} /* of ripple */",
+        "};",
+        _array("SIGN[DOF]", robot.controller.sign, precision),
+        _array("OFFSET[DOF]", robot.controller.offset, precision),
+        "/* The robot without payload, and what one kg at the payload's offset adds. */",
+        _parameters("EMPTY", empty_parameters(robot), precision),
+        _array("PER_KG[PAR_COUNT]", per_kg(robot), precision),
+        "/* s/rad, of tanh in friction; 0: sign */",
+        _scalar("OVER_SMOOTHING", 1 / smoothing if smoothing else 0.0, precision),
+        _scalar("SMALLEST_INERTIA", SMALLEST_INERTIA, precision),
+        f"enum {{ GEAR_ROUNDS = {GEAR_ROUNDS} }};",
+        *_passive(robot, precision),
+    ]
+    return "\n".join(lines)
+
+
+def _passive(robot: Robot, precision: Precision) -> list[str]:
+    """Passive joints with friction, those of the spindle first in the enumeration."""
+    passive, smoothing = robot.friction.passive, robot.friction.smoothing
+    if not passive:
+        return []
+    names = (*SPINDLE_JOINTS, *(name for name in PASSIVE_JOINTS if name not in SPINDLE_JOINTS))
+    joints = ", ".join(f"{name.upper()} = {k}" for k, name in enumerate(names))
+    rows = ", ".join(
+        f"{{ {precision.literal(item.viscous)}, {precision.literal(item.coulomb)} }}"
+        for item in passive
+    )
+    return [
+        f"enum {{ {joints}, RUBBED_COUNT = {len(passive)} }};",
+        "static const int JOINTS[RUBBED_COUNT] = { "
+        + ", ".join(item.joint.upper() for item in passive)
+        + " };",
+        f"static const real RUBBED[RUBBED_COUNT][2] = {{ {rows} }}; /* viscous, Coulomb */",
+        _scalar("OVER_SHARP", 1 / (smoothing or SHARP), precision),
+    ]
+
+
+def per_kg(robot: Robot) -> list[float]:
+    """What one kg of payload adds to the numbers; its own inertia grows with its mass."""
+    payload = robot.payload
+    if payload.inertia_zz > 0 and not payload.mass > 0:
+        allowed = "0 for a payload without mass; give the mass that has this inertia"
+        raise InputError("payload.inertia_zz", payload.inertia_zz, allowed)
+    inertia = payload.inertia_zz / payload.mass if payload.mass > 0 else 0.0
+    column = column_parameters(robot, inertia)
+    added = [0.0] * COUNT
+    added[PLACES["M_P"].start] = column[PLACES["M_P"].start]
+    spindle = PLACES["spindle"]
+    added[spindle.start + 1 : spindle.stop] = column[spindle.start + 1 : spindle.stop]
+    return added
+
+
+#: Numbers of the estimator in the order of the file, and those that have another name in C.
+SCALARS = (
+    "rate gain over_smoothing interval delay narrow_gain over_reversal rest tare relative zero "
+    "limit rest_speed pardon small reach"
+)
+COUNTS = "warm_up settle windows memory slack confirm mixed calm left same patience"
+NAMES = {"over_smoothing": "over_direction", "windows": "window_count"}
+
+
+def estimator_numbers(numbers: PayloadNumbers, precision: Precision) -> str:
+    """All numbers of the payload estimator."""
+    scalars = {NAMES.get(name, name).upper(): getattr(numbers, name) for name in SCALARS.split()}
+    scalars |= {
+        "FAST": precision.residual,
+        "LEAST_INFORMATION": precision.information,
+        "LARGE_RESIDUAL": precision.residual,
+        "LARGE_WEIGHT": precision.weight,
+        "LARGE_SUM": 1e12,
+        "FULL": precision.full,
+    }
+    arrays = {name.upper(): getattr(numbers, name) for name in ("a1", "a2", "variance", "friction")}
+    lines = [
+        "/* Numbers of the payload estimator; the README names them. */",
+        _whole(numbers, precision),
+        "static const int WINDOWS[WINDOW_COUNT] = { "
+        + ", ".join(str(window) for window in numbers.windows)
+        + " };",
+        "static const unsigned long LONGEST_PICK = 0x7fffffffUL; /* samples */",
+        *(_scalar(name, value, precision) for name, value in scalars.items()),
+        *(_array(f"{name}[DOF]", values, precision) for name, values in arrays.items()),
+        "/* One kg at the payload's offset, and nothing else. */",
+        _parameters("COLUMN", numbers.column, precision),
+    ]
+    return "\n".join(lines)
+
+
+def _whole(numbers: PayloadNumbers, precision: Precision) -> str:
+    """The whole numbers as an enumeration."""
+    step = numbers.step
+    values = {
+        "SINGLE": int(precision.real == "float"),
+        "EVENTS": int(numbers.events),
+        "STAGES": numbers.stages,
+        "NARROW_STAGES": numbers.narrow_stages,
+        "RESIDUAL_STEP": step,
+        "SEARCH_PLACE": step // 2 if step > 3 else int(step > 1),
+    }
+    for name in COUNTS.split():
+        value = getattr(numbers, name)
+        values[NAMES.get(name, name).upper()] = len(value) if name == "windows" else value
+    rows = ",\n".join(f"    {name} = {value}" for name, value in values.items())
+    return "enum {\n" + rows + "\n};"
+
+
+def _scalar(name: str, value: float, precision: Precision) -> str:
+    return f"static const real {name} = {precision.literal(value)};"
+
+
+def _array(head: str, values: Sequence[float], precision: Precision) -> str:
+    texts = [precision.literal(value) for value in values]
+    rows = [", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE)]
+    return f"static const real {head} = {{\n    " + ",\n    ".join(rows) + "\n};"
+
+
+def _parameters(name: str, values: Sequence[float], precision: Precision) -> str:
+    """Numbers in the order of backends/layout.py, a line for every entry."""
+    rows = []
+    for entry, _ in ENTRIES:
+        texts = [precision.literal(value) for value in values[PLACES[entry]]]
+        lines = [", ".join(texts[k : k + 5]) for k in range(0, len(texts), 5)]
+        rows.append(f"    /* {entry} */ " + ",\n    ".join(lines))
+    return f"static const real {name}[PAR_COUNT] = {{\n" + ",\n".join(rows) + "\n};"
+
+
+PARTS = ("model.c", "calls.c", "payload.c", "filters.c")
+KERNELS = (
+    "inverse_kinematics",
+    "forward_kinematics",
+    "platform_state",
+    "joint_state",
+    "state_torque_{dof}",
+    "friction_{dof}",
+    "mass_{dof}",
+)
+
+SINGLE = """\
+- In single precision torques are good to about 1e-6 of the largest, and nearer than 1e-3 of its
+  length to a singular pose the robot counts as singular.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of target `c`."""
+
+    precision: str = "double"  # or "float"
+    estimator: PayloadEstimator | None = None  # whose numbers are taken, and whose rate
+    rate: float = 2000.0  # Hz, of `PayloadEstimator(robot, rate=rate)` where none is given
+
+
+def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+    """The files of target `c` for a robot, by name."""
+    refuse_eccentricity(robot)
+    chosen = Options() if options is None else options
+    kind = precision_of(chosen.precision)
+    numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
+    name = f"{identifier(robot)}_delta"
+    words = _words(robot, kind, numbers, name)
+    source = "\n".join(template("c", part) for part in PARTS)
+    constants = robot_numbers(robot, kind) + "\n" + estimator_numbers(numbers, kind)
+    rubbing = template("c", "passive.c" if robot.friction.passive else "no_passive.c")
+    source = source.replace("@passive@", rubbing)
+    source = source.replace("@numbers@", constants).replace("@kernels@", kernels(robot.dof))
+    texts = {
+        f"{name}.h": ("kinematics, dynamics and payload estimator, C99", template("c", "delta.h")),
+        f"{name}.c": (f"what {name}.h declares", source),
+        "example.c": (f"an example of a program that uses {name}.c", template("c", "example.c")),
+    }
+    out = {"README-c.md": _readme(robot, kind, numbers, name)}
+    for file, (what, text) in texts.items():
+        head = commented(provenance(robot, what), "/*", " * ", " */")
+        out[file] = f"{head}\n{_with_words(text, words)}"
+    return out
+
+
+def kernels(dof: int) -> str:
+    """The generated functions that the export needs, as the package compiles them."""
+    known, found = kernel_sources(), []
+    for name in (name.format(dof=dof) for name in KERNELS):
+        if name not in known:
+            raise InputError("generated function", name, "in the package's kernels; install again")
+        found.append(known[name].rstrip("\n"))
+    return "\n\n".join(found)
+
+
+def _words(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -> dict[str, str]:
+    """What stands for the @words@ of the templates."""
+    own, dof = identifier(robot), robot.dof
+    words = {
+        "id": own,
+        "ID": own.upper(),
+        "file": name,
+        "real": kind.real,
+        "dof": str(dof),
+        "psi": ", psi" if dof == 4 else "",
+        "rad": " and rad" if dof == 4 else "",
+        "own_payload": kind.literal(robot.payload.mass),
+        "largest": kind.literal(kind.largest),
+        "tiny": kind.literal(kind.tiny),
+        "rate": kind.literal(numbers.rate),
+        "stages": str(numbers.stages),
+        "channels": str(4 * dof),
+        "narrow_stages": str(numbers.narrow_stages),
+        "narrow_width": str(3 * dof + 1),
+        "memory": str(numbers.memory),
+        "place": ", ".join(kind.literal(x) for x in middle(robot)),
+    }
+    for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "atan2"):
+        words[function] = kind.function(function)
+    return words
+
+
+def _with_words(text: str, words: dict[str, str]) -> str:
+    return re.sub(r"@(\w+)@", lambda match: words[match.group(1)], text)
+
+
+def _readme(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -> str:
+    own, dof = identifier(robot), robot.dof
+    words = {
+        "name": robot.name,
+        "head": commented(
+            provenance(robot, "model and payload estimator in C99"), "<!--", "", "-->"
+        ),
+        "file": name,
+        "id": own,
+        "ID": own.upper(),
+        "real": kind.real,
+        "dof": dof,
+        "place": ", ".join(f"{x:g}" for x in middle(robot)),
+        "psi": ", and p[3] is psi, the effector's turn about z" if dof == 4 else "",
+        "axes": _axes(robot),
+        "offset": ", ".join(f"{x:g}" for x in robot.payload.offset),
+        "own": f"{robot.payload.mass:g}",
+        "largest": f"{kind.largest:g}",
+        "reach": f"{numbers.reach:g}",
+        "patience": numbers.patience,
+        "state": state_bytes(numbers, kind),
+        "rate": f"{numbers.rate:g}",
+        "step": numbers.step,
+        "delay": f"{1e3 * numbers.delay:.1f}",
+        "limit": f"{numbers.limit:.2f}",
+        "relative": f"{numbers.relative:g}",
+        "zero": f"{numbers.zero:g}",
+        "tare": f"{numbers.tare:g}",
+        "events": "searched" if numbers.events else "not searched: all samples are one load",
+        "passive": " and that of passive joints" if robot.friction.passive else "",
+        "single": SINGLE if kind.real == "float" else "",
+    }
+    return filled("c", "README.md", words)
+
+
+def middle(robot: Robot) -> list[float]:
+    """A point (dof,) in the middle of the robot's reach, in m and rad."""
+    g = robot.geometry
+    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    return [0.0, 0.0, -round(depth, 3), 0.0][: robot.dof]
+
+
+def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
+    """Size of the estimator's state, but for padding, with 4-byte int, 8-byte long and pointers."""
+    n, size = numbers.dof, 8 if precision.real == "double" else 4
+    width = 3 * n + 1
+    reals = 3 + 4 * n * (numbers.stages + 1) + n * numbers.stages + width
+    reals += width * numbers.narrow_stages + 4 * n + 4 + 3 * numbers.memory
+    return size * reals + 4 * (10 + 2 + 6 + 2) + 2 * 8
+
+
+def _axes(robot: Robot) -> str:
+    rows = ["| axis | q_controller | tau_controller |", "|---|---|---|"]
+    pairs = zip(robot.controller.sign, robot.controller.offset, strict=True)
+    for axis, (sign, offset) in enumerate(pairs, start=1):
+        mark = "-" if sign < 0 else ""
+        shift = f" {'-' if offset < 0 else '+'} {abs(offset):g} rad" if offset else ""
+        rows.append(f"| {axis} | {mark}q{shift} | {mark}tau |")
+    meaning = "q = 0 is an arm horizontal and outward, positive is downward"
+    if robot.dof == 4:
+        meaning += "; axis 4 is psi"
+    return "\n".join([*rows, "", f"Here {meaning}."])

@@ -1,0 +1,385 @@
+"""`fleet`: one fit per robot, one of all together from their merged factors, and who stands out."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
+from deltadyn.errors import InputError
+from deltadyn.identification.fit import Fit
+from deltadyn.identification.identify import identify
+from deltadyn.identification.information import Information
+from deltadyn.identification.loading import Loaded
+from deltadyn.identification.methods.registry import method_by_name
+from deltadyn.identification.options import FitOptions, Preparation
+from deltadyn.identification.parametrisation import SOURCES
+from deltadyn.identification.problem import Method
+from deltadyn.options import merged, parted
+from deltadyn.recording.prepare.stream import Streamed
+from deltadyn.recording.read import ReadOptions
+from deltadyn.recording.recording import DataSource, Recording
+from deltadyn.robot import Robot
+
+__all__ = ["Fleet", "LogFile", "Outlier", "Spread", "fleet"]
+
+# How a parameter varies over a fleet: random effects, and who stands out.
+#
+# Member i says x_i with deviation s_i. With robots that differ by tau on top of the noise, x_i has
+# the variance s_i^2 + tau^2. tau comes from the scatter about the mean (DerSimonian and Laird); the
+# member in question is left out when it is judged, so that it does not hide behind its own scatter.
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """One parameter over the members: mean, its deviation, tau, and z of every member.
+
+    `z` is (x_i - mean of the others) over the deviation of that difference; NaN for a member whose
+    log does not identify the parameter, and where fewer than two others do. `p_value` is that of
+    equal robots.
+    """
+
+    name: str
+    unit: str
+    values: FloatArray
+    std: FloatArray
+    mean: float
+    mean_std: float
+    between: float  # tau, in the parameter's unit
+    p_value: float
+    z: FloatArray
+
+    @classmethod
+    def of(cls, name: str, unit: str, values: FloatArray, std: FloatArray) -> Spread:
+        """The spread of values (m,) with standard deviations (m,), infinite where not known."""
+        known = np.isfinite(std) & np.isfinite(values)
+        x, s = values[known], std[known]
+        mean, mean_std, between = _pooled(x, s)
+        z = np.full(len(values), np.nan)
+        for place, index in enumerate(np.flatnonzero(known)):
+            others, theirs = np.delete(x, place), np.delete(s, place)
+            if len(others) < 2:
+                continue
+            centre, deviation, tau = _pooled(others, theirs)
+            scale = math.sqrt(s[place] ** 2 + tau**2 + deviation**2)
+            z[index] = (x[place] - centre) / scale if scale > 0 else 0.0
+        return cls(name, unit, values, std, mean, mean_std, between, _p_value(x, s), z)
+
+
+def _pooled(x: FloatArray, s: FloatArray) -> tuple[float, float, float]:
+    """Mean, its standard deviation, and tau."""
+    if not len(x):
+        return math.nan, math.inf, 0.0
+    floor = 1e-12 * max(float(np.abs(x).max()), 1e-300)  # exact data have no deviation
+    w = 1 / np.maximum(s, floor) ** 2
+    mean = float(w @ x / w.sum())
+    scatter = float(w @ (x - mean) ** 2)
+    room = w.sum() - (w @ w) / w.sum()
+    tau2 = max(0.0, (scatter - (len(x) - 1)) / room) if room > 0 else 0.0
+    w = 1 / (np.maximum(s, floor) ** 2 + tau2)
+    return float(w @ x / w.sum()), float(1 / math.sqrt(w.sum())), math.sqrt(tau2)
+
+
+def _p_value(x: FloatArray, s: FloatArray) -> float:
+    """Of Cochran's Q: the probability of such a scatter among equal robots."""
+    from scipy.special import chdtrc
+
+    if len(x) < 2:
+        return math.nan
+    w = 1 / np.maximum(s, 1e-12 * max(float(np.abs(x).max()), 1e-300)) ** 2
+    mean = w @ x / w.sum()
+    return float(chdtrc(len(x) - 1, w @ (x - mean) ** 2))
+
+
+#: Recordings and files of one robot; files may come with options of the reader.
+MemberLogs = Sequence["Recording | str | os.PathLike[str] | LogFile"]
+
+FEWEST = 3  # robots, of which two show how robots scatter and one is judged
+LIMIT = 3.5  # deviations from the other robots
+MATTERS = 0.05  # relative: a smaller difference changes nothing that a user sees
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file and the options of `read_recording` for it; it may travel to another process."""
+
+    path: str
+    options: ReadOptions | None = None
+
+    def open(self, robot: Robot) -> Streamed:
+        """The log, to be read in pieces."""
+        return Streamed(robot, self.path, self.options)
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A parameter in which a robot stands out from the others."""
+
+    member: str
+    parameter: str
+    value: float
+    others: float
+    unit: str
+    z: float
+
+    @property
+    def change(self) -> float:
+        """Relative to the others; infinite where theirs is 0."""
+        return (self.value - self.others) / abs(self.others) if self.others else np.inf
+
+    def __str__(self) -> str:
+        way = "above" if self.value > self.others else "below"
+        share = f"{100 * abs(self.change):.0f} % {way}" if np.isfinite(self.change) else way
+        return (
+            f"{self.member}: {self.parameter} is {self.value:.4g} {self.unit}, {share} the other "
+            f"robots' {self.others:.4g} ({abs(self.z):.1f} deviations)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fleet:
+    """What `fleet` found: a fit per member, the common one, every parameter's spread, outliers."""
+
+    robot: Robot
+    members: dict[str, Fit]
+    common: Fit
+    spreads: tuple[Spread, ...]
+    outliers: tuple[Outlier, ...]
+    band: float | None
+
+    @property
+    def status(self) -> str:
+        """The verdict in a sentence."""
+        count = len(self.members)
+        odd = list(dict.fromkeys(item.member for item in self.outliers))
+        if count < FEWEST:
+            return f"{count} robots: too few to say which one is odd; it takes {FEWEST}."
+        if not odd:
+            return f"{count} robots: none stands out."
+        return f"{count} robots: {', '.join(odd)} stand{'s' if len(odd) == 1 else ''} out."
+
+    @property
+    def table(self) -> str:
+        """Every parameter: the fleet's mean, what robots differ by, then each member."""
+        names = list(self.members)
+        wide = max(10, *(len(name) + 2 for name in names))
+        first = max(9, *(len(item.name) for item in self.spreads)) + 1
+        head = f"{'parameter':<{first}}{'mean':>10}{'between':>10}{'p':>8}"
+        lines = [head + "".join(f"{name:>{wide}}" for name in names) + "  unit"]
+        for item in self.spreads:
+            text = (
+                f"{item.name:<{first}}{item.mean:>10.4g}{item.between:>10.2g}{item.p_value:>8.2g}"
+            )
+            for name, value in zip(names, item.values, strict=True):
+                mark = "!" if self._is_outlier(item.name, name) else " "
+                cell = f"{value:.4g}{mark}" if np.isfinite(value) else "- "
+                text += f"{cell:>{wide}}"
+            lines.append(f"{text}  {item.unit}")
+        return "\n".join(lines)
+
+    def _is_outlier(self, parameter: str, member: str) -> bool:
+        return any(o.parameter == parameter and o.member == member for o in self.outliers)
+
+    def __str__(self) -> str:
+        left = "; ".join(
+            f"{name} {', '.join(f'{value:.2g}' for value in fit.residual)}"
+            for name, fit in self.members.items()
+        )
+        lines = [self.status, *map(str, self.outliers), "", self.table, ""]
+        return "\n".join([*lines, f"RMS residual: {left} N m"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "robot": self.robot.name,
+            "status": self.status,
+            "band_Hz": self.band,
+            "outliers": [{**vars(item), "change": _finite(item.change)} for item in self.outliers],
+            "parameters": [
+                {
+                    "name": item.name,
+                    "unit": item.unit,
+                    "mean": _finite(item.mean),
+                    "mean_std": _finite(item.mean_std),
+                    "between": item.between,
+                    "p_value": _finite(item.p_value),
+                    "values": dict(zip(self.members, map(_finite, item.values), strict=True)),
+                    "std": dict(zip(self.members, map(_finite, item.std), strict=True)),
+                }
+                for item in self.spreads
+            ],
+            "members": {name: fit.as_dict() for name, fit in self.members.items()},
+            "common": self.common.as_dict(),
+        }
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write the robot and the record of every member, and the common ones."""
+        place = Path(folder)
+        fits = {**self.members, "fleet": self.common}
+        return [path for name, fit in fits.items() for path in fit.save(place / name)]
+
+    def page(self, path: str | os.PathLike[str]) -> Path:
+        """Write one HTML page with the verdict, the spreads as figures and the table."""
+        return write_page("fleet", self, path)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a first look at a member's logs gives."""
+
+    band: float | None
+    smoothing: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Member:
+    information: Information
+    sources: tuple[DataSource, ...]
+
+
+def fleet(
+    robot: Robot,
+    logs: Mapping[str, MemberLogs],
+    method: str | Method = "convex",
+    *,
+    model: str | None = None,
+    band: float | Literal["auto"] | None = "auto",
+    workers: int = 1,
+    seed: int = 0,
+    **options: Any,
+) -> Fleet:
+    """Fit every robot of a fleet and all together; say which of them differ from the others.
+
+    `logs` gives recordings or files by the robot's name. All are compared in one band, the
+    lowest that any of them asks for. What a log does not identify stays at the robot file's value
+    and is not compared. `workers` processes read the logs through joblib, whose backends, dask
+    among them, may be chosen around the call. Further keywords are those of `identify`. A member
+    stands out by 3.5 deviations and 5 %.
+    """
+    if len(logs) < 2:
+        raise InputError("robots of the fleet", len(logs), "at least 2")
+    if "fleet" in logs:
+        raise InputError("name of a robot", "fleet", "another name: it is that of the common fit")
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError("workers", workers, "a whole number of at least 1")
+    chosen = method_by_name(method) if isinstance(method, str) else method
+    if chosen.by_recording:
+        raise InputError(
+            "method", chosen.name, "one that fits information, such as 'convex' or 'base'"
+        )
+    name = model or chosen.model
+    data = [_items(items, whole_paths=workers > 1) for items in logs.values()]
+    looks = _in_parallel(_look, [(robot, items, band) for items in data], workers)
+    smooth = max((look.smoothing for look in looks if look.smoothing), default=None)
+    own = robot if smooth is None else robot.with_friction(smoothing=smooth)
+    bands = [look.band for look in looks if look.band is not None]
+    lowest = min(bands) if bands else None
+    tasks = [(own, items, lowest, SOURCES[name]) for items in data]
+    found = _in_parallel(_information, tasks, workers)
+    of_fit, others = parted(FitOptions, options)
+    asked = merged(FitOptions, FitOptions(model=name, unidentifiable="hold", seed=seed), of_fit)
+    fits = {
+        member: replace(
+            identify(own, item.information, method, asked, **others),
+            data=item.sources,
+            band=lowest,
+        )
+        for member, item in zip(logs, found, strict=True)
+    }
+    first, *rest = (item.information for item in found)
+    sources = tuple(source for item in found for source in item.sources)
+    # robots may differ in mass: that is no payload that somebody forgot to declare
+    together = replace(asked, check=False)
+    common = identify(own, first.merge(*rest), method, together, **others)
+    spreads = _spreads(fits)
+    return Fleet(
+        robot=robot,
+        members=fits,
+        common=replace(common, data=sources, band=lowest),
+        spreads=spreads,
+        outliers=tuple(_outliers(list(fits), spreads)),
+        band=lowest,
+    )
+
+
+def _items(data: MemberLogs, *, whole_paths: bool) -> list[Any]:
+    """The logs of a member; another process may be in another folder, so paths are made whole."""
+    items = [data] if isinstance(data, Recording | str | os.PathLike | LogFile) else list(data)
+    if not whole_paths:
+        return items
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, LogFile):
+            found.append(replace(item, path=os.path.abspath(item.path)))
+        else:
+            found.append(os.path.abspath(item) if isinstance(item, str | os.PathLike) else item)
+    return found
+
+
+def _opened(robot: Robot, items: list[Any]) -> list[Any]:
+    return [item.open(robot) if isinstance(item, LogFile) else item for item in items]
+
+
+def _look(robot: Robot, data: list[Any], band: float | Literal["auto"] | None) -> _Look:
+    loaded = Loaded(robot, _opened(robot, data), Preparation(band))
+    return _Look(loaded.band, loaded.robot.friction.smoothing)
+
+
+def _information(robot: Robot, data: list[Any], band: float | None, source: str) -> _Member:
+    loaded = Loaded(robot, _opened(robot, data), Preparation(band))
+    return _Member(loaded.information(source), loaded.sources)
+
+
+def _in_parallel(work: Any, tasks: list[tuple[Any, ...]], workers: int) -> list[Any]:
+    if workers == 1:
+        return [work(*task) for task in tasks]
+    from joblib import Parallel, delayed
+
+    return list(Parallel(n_jobs=workers)(delayed(work)(*task) for task in tasks))
+
+
+def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
+    """The robots' parameters that at least one member's log identifies, in their order."""
+    units: dict[str, str] = {}
+    for fit in fits.values():
+        own = fit.parametrisation.own
+        units |= dict(zip(fit.names[:own], fit.units[:own], strict=True))
+    tables = [
+        dict(zip(fit.names, zip(fit.values, fit.std, strict=True), strict=True))
+        for fit in fits.values()
+    ]
+    found = []
+    for name, unit in units.items():
+        pairs = [table.get(name, (np.nan, np.inf)) for table in tables]
+        values, std = (np.array(column) for column in zip(*pairs, strict=True))
+        found.append(Spread.of(name, unit, values, std))
+    return tuple(found)
+
+
+def _outliers(members: list[str], spreads: tuple[Spread, ...]) -> list[Outlier]:
+    found = []
+    for item in spreads:
+        for index, member in enumerate(members):
+            others = float(np.nanmedian(np.delete(item.values, index)))
+            odd = Outlier(
+                member,
+                item.name,
+                float(item.values[index]),
+                others,
+                item.unit,
+                float(item.z[index]),
+            )
+            if abs(odd.z) > LIMIT and abs(odd.change) > MATTERS:
+                found.append(odd)
+    return sorted(found, key=lambda odd: -abs(odd.z))

@@ -1,0 +1,406 @@
+"""The tab Log: upload, check, identify in a thread, judge, and the files to take away."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltadyn.errors import DeltadynError, UnknownNameError
+from deltadyn.exports.export import TARGETS, export
+from deltadyn.identification.methods.registry import METHODS
+from deltadyn.recording.checks import check_recording
+from deltadyn.recording.checks.findings import Findings
+from deltadyn.recording.recording import Recording
+from deltadyn.report.study import Study, study
+from deltadyn.robot import Robot
+from deltadyn.studio.page import Tab, message_box, paragraph, preformatted, table, verdict_box
+from deltadyn.studio.robot import file_stem, robot_bytes
+
+if TYPE_CHECKING:
+    from deltadyn.studio.server import Window
+    from deltadyn.studio.session import Upload
+
+#: Methods that take one log; "two-step" needs another log without the rod.
+STUDIO_METHODS = tuple(name for name in dict.fromkeys(("convex", *METHODS)) if name != "two-step")
+ZIP_TIME = (2020, 1, 1, 0, 0, 0)  # the same files make the same archive
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedLog:
+    """A recording and what its checks found."""
+
+    recording: Recording
+    findings: Findings
+
+    @property
+    def summary(self) -> str:
+        """One line: name, samples, seconds, rate, payload."""
+        log = self.recording
+        rate = (len(log) - 1) / log.duration if log.duration > 0 else 0.0
+        carried = "payload not given" if log.payload is None else f"payload {log.payload:g} kg"
+        return f"{log.name}: {len(log)} samples, {log.duration:.2f} s at {rate:.4g} Hz, {carried}"
+
+
+def checked(recording: Recording, robot: Robot) -> CheckedLog:
+    """The recording with its checks."""
+    return CheckedLog(recording, check_recording(recording, robot))
+
+
+def finding_rows(log: CheckedLog) -> list[tuple[str, ...]]:
+    """Rows severity, where, sentence with advice; what could not be checked comes last."""
+    rows: list[tuple[str, ...]] = [
+        (item.severity, f"{item.kind} {item.channel or ''}".strip(), f"{item.text} {item.advice}")
+        for item in log.findings
+    ]
+    rows += [("info", "not checked", text) for text in log.findings.skipped]
+    return rows
+
+
+def identify_log(
+    robot: Robot,
+    log: Recording,
+    held_out: Recording | None,
+    method: str,
+    others: Sequence[str],
+    tell: Tell,
+) -> Study:
+    """Identify by `method`, with `others` beside it, and judge on the held-out log.
+
+    What the data do not identify stays at the robot's value, and the verdict says so.
+    """
+    names = list(dict.fromkeys([method, *others]))
+    for name in names:
+        if name not in STUDIO_METHODS:
+            raise UnknownNameError("method", name, STUDIO_METHODS)
+    steps = len(names) + 2
+    done = iter(range(1, steps))
+
+    def hear(text: str) -> None:
+        tell(next(done, steps - 1) / steps, text)
+
+    tell(0.0, "prepare the log")
+    found = study(
+        robot,
+        [log],
+        held_out=None if held_out is None else [held_out],
+        methods=names,
+        tell=hear,
+    )
+    tell(1.0, "done")
+    return found
+
+
+def report_files(found: Study, name: str = "report") -> tuple[bytes, bytes]:
+    """The report's page and its numbers (JSON)."""
+    with tempfile.TemporaryDirectory(prefix="deltadyn-") as folder:
+        page = found.report(Path(folder) / f"{name}.html")
+        return page.read_bytes(), page.with_suffix(".json").read_bytes()
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A zip of exports; `written` names the targets in it, `refused` says why others are not."""
+
+    content: bytes
+    written: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+def export_archive(robot: Robot, targets: Sequence[str] = tuple(TARGETS)) -> Archive:
+    """The robot file and the exports of all targets that can hold the robot, as a zip."""
+    written, refused = [], []
+    buffer = io.BytesIO()
+    with (
+        tempfile.TemporaryDirectory(prefix="deltadyn-") as folder,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        _add(archive, "robot.yaml", robot_bytes(robot))
+        for target in targets:
+            try:
+                result = export(robot, target, Path(folder) / target)
+            except DeltadynError as error:
+                refused.append(f"{target}: {error}")
+                continue
+            written.append(target)
+            for path in result.files:
+                inside = f"{target}/{path.relative_to(result.folder).as_posix()}"
+                _add(archive, inside, path.read_bytes())
+        if refused:
+            _add(archive, "NOT-EXPORTED.txt", ("\n".join(refused) + "\n").encode())
+    return Archive(buffer.getvalue(), tuple(written), tuple(refused))
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, ZIP_TIME)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, content)
+
+
+# One long piece of work at a time, in a thread, with progress and a way out.
+
+Tell = Callable[[float, str], None]  # share done from 0 to 1, what is being done
+
+
+class BusyError(DeltadynError):
+    """Work was asked for while other work is under way."""
+
+
+class CancelledError(DeltadynError):
+    """The work was cancelled."""
+
+
+class Job:
+    """A function `work(tell)` in a thread; exactly one of the two callbacks hears how it ended.
+
+    `cancel` lets the caller go at once: what the thread still finds is dropped, and the thread
+    ends when it tells its next step.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Tell], Any],
+        *,
+        tell: Tell,
+        done: Callable[[Any], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._work, self._tell, self._done, self._failed = work, tell, done, failed
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._once = threading.Lock()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="deltadyn-job")
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody still waits for it."""
+        return self._thread.is_alive() and not self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Let go; `failed` hears a CancelledError unless the work has ended."""
+        self._cancelled.set()
+        self._end(lambda: self._failed(CancelledError("cancelled")))
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            found = self._work(self._hear)
+        except BaseException as error:  # a thread must report whatever ends it
+            reason = error
+            self._end(lambda: self._failed(reason))
+        else:
+            self._end(lambda: self._done(found))
+
+    def _hear(self, share: float, text: str) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("cancelled")
+        self._tell(share, text)
+
+    def _end(self, report: Callable[[], None]) -> None:
+        with self._once:
+            if self._ended.is_set():
+                return
+            self._ended.set()
+        report()
+
+
+# The tab.
+
+OTHERS = ("base", "l1")  # methods to stand beside the judged one
+
+
+class LogTab(Tab):
+    """Uploads, the identification in its thread, what it found."""
+
+    def __init__(self, window: Window, tab: Any) -> None:
+        super().__init__(window, tab)
+        self._job: Job | None = None
+        self._about: CheckedLog | None = None  # the log that the work is about
+        self._make_uploads()
+        self._make_work()
+        self._make_downloads()
+
+    def _make_uploads(self) -> None:
+        gui = self._gui
+        upload = self.window.upload_button
+        self._payload = gui.add_number(
+            "payload (kg)", 0.0, min=0.0, step=0.1, hint="Where the file does not say it"
+        )
+        hint = "YAML, for logs with other column names; before the log"
+        upload("Upload a column map", self._columns, hint=hint)
+        upload("Upload a log", partial(self._upload, held_out=False), color="blue")
+        hint = "Another motion, to judge the model on"
+        upload("Upload a held-out log", partial(self._upload, held_out=True), hint=hint)
+        self._logs = gui.add_html("")
+
+    def _make_work(self) -> None:
+        gui = self._gui
+        button = self.window.button
+        self._method = gui.add_dropdown("method", STUDIO_METHODS, initial_value="convex")
+        self._beside = gui.add_checkbox("also base and l1", False)
+        self._start = button("Identify", self._identify, color="blue")
+        self._cancel = button("Cancel", lambda _: self.cancel(), locked=False, color="gray")
+        self._cancel.visible = False
+        self._bar = gui.add_progress_bar(0.0, visible=False, animated=True)
+        self._step = gui.add_html("")
+        self._result = gui.add_html("")
+
+    def _make_downloads(self) -> None:
+        button = self.window.button
+        with self._gui.add_folder("Take away"):
+            button("Use the identified robot", self._use)
+            button("Download the report", self._report)
+            button("Download its numbers (JSON)", partial(self._report, json=True))
+            button("Download the identified robot", self._robot)
+            button("Download the exports (zip)", self._exports, locked=False)
+
+    def refresh(self) -> None:
+        """Show the logs and the fit of the session."""
+        session = self.window.session
+        told = ""
+        if session.columns is not None:
+            told += paragraph(f"column map: {session.columns.shown}")
+        for title, log in (("log", session.log), ("held-out log", session.held_out)):
+            told += "" if log is None else _log_html(title, log)
+        self._logs.content = told or paragraph(
+            f"CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS, up to "
+            f"{session.limit / 1e6:g} MB."
+        )
+        self._result.content = "" if session.study is None else _study_html(session.study)
+
+    def cancel(self) -> None:
+        """Let the work go: the robot it is about, or the window, is gone."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _columns(self, upload: Upload) -> None:
+        self.window.session.columns = upload if upload.content else None
+        self.refresh()
+
+    def _upload(self, upload: Upload, *, held_out: bool) -> None:
+        self._refuse_busy()
+        log = self.window.session.upload_log(
+            upload, held_out=held_out, payload=self._payload.value or None
+        )
+        if log.findings.ok:
+            self.window.say(f"{upload.shown} was read and checked", "good")
+        else:
+            self.window.say(f"{upload.shown} was read; its checks found errors: see below", "error")
+        self.refresh()
+        self.window.motion_tab.refresh()
+
+    def _identify(self, _event: Any) -> None:
+        self._refuse_busy()
+        session = self.window.session
+        if session.log is None:
+            raise DeltadynError("there is no log yet: upload one first")
+        robot, log = session.robot, session.log.recording
+        apart = None if session.held_out is None else session.held_out.recording
+        method, others = self._method.value, OTHERS if self._beside.value else ()
+
+        def work(tell: Tell) -> Study:
+            return identify_log(robot, log, apart, method, others, tell)
+
+        self._about = session.log
+        self._job = Job(work, tell=self._tell, done=self._done, failed=self._failed)
+        self._busy(True)
+        self._result.content = ""
+        self._job.start()
+
+    def _tell(self, share: float, text: str) -> None:
+        self._bar.value = 100.0 * share
+        self._step.content = paragraph(f"{text} ...")
+
+    def _done(self, found: Study) -> None:
+        if self.window.closed:
+            return
+        with self.window.session.lock:
+            self._busy(False)
+            if self.window.session.log is not self._about:  # another robot came in the meantime
+                return
+            try:
+                self.window.session.keep(found)
+                self.refresh()
+                self.window.motion_tab.refresh()
+                self.window.say(f"identified: {found.verdict.grade}", "good")
+            except Exception as error:  # shown on the page
+                self.window.complain(error)
+
+    def _failed(self, error: BaseException) -> None:
+        if self.window.closed:
+            return
+        self._busy(False)
+        if isinstance(error, CancelledError):
+            self.window.say("the identification was cancelled", "warning")
+        else:
+            self.window.complain(error)
+
+    def _busy(self, busy: bool) -> None:
+        self._start.disabled = busy
+        self._cancel.visible = self._bar.visible = busy
+        self._bar.value = 0.0
+        self._step.content = ""
+
+    def _refuse_busy(self) -> None:
+        if self._job is not None and self._job.running:
+            raise BusyError("an identification is under way; wait for it or cancel it")
+
+    def _study(self) -> Study:
+        found = self.window.session.study
+        if found is None:
+            raise DeltadynError("there is no identified model yet: identify a log first")
+        return found
+
+    def _use(self, _event: Any) -> None:
+        self.window.session.use_identified()
+        self.window.robot_changed()
+        self.window.say("the identified robot is shown; the tab Robot compares it", "good")
+
+    def _report(self, _event: Any, *, json: bool = False) -> None:
+        found = self._study()
+        name = f"{file_stem(found.robot)}-report"
+        page, numbers = report_files(found, name)
+        self.window.send(f"{name}.json" if json else f"{name}.html", numbers if json else page)
+
+    def _robot(self, _event: Any) -> None:
+        robot = self._study().fit.robot
+        self.window.send(f"{file_stem(robot)}-identified.yaml", robot_bytes(robot))
+
+    def _exports(self, _event: Any) -> None:
+        session = self.window.session
+        robot: Robot = session.robot if session.study is None else session.study.fit.robot
+        archive = export_archive(robot)
+        self.window.send(f"{file_stem(robot)}-exports.zip", archive.content)
+        which = "the robot" if session.study is None else "the identified robot"
+        text = f"exports of {which}: {', '.join(archive.written)}"
+        if archive.refused:
+            self.window.say(text + "; not exported: " + "; ".join(archive.refused), "warning")
+        else:
+            self.window.say(text, "good")
+
+
+def _log_html(title: str, log: CheckedLog) -> str:
+    rows = finding_rows(log)
+    told = paragraph(f"{title}: {log.summary}")
+    if not rows:
+        return told + message_box("good", "The checks found nothing wrong.")
+    return told + table(("severity", "what", "in words"), rows)
+
+
+def _study_html(found: Study) -> str:
+    fit = found.fit
+    return verdict_box(found.verdict) + paragraph(fit.status) + preformatted(fit.table)

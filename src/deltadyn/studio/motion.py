@@ -1,0 +1,406 @@
+"""The tab Motion: motions to play, with their torques beside."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import constraint_loads
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.identification.fit import Fit
+from deltadyn.kinematics import State
+from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
+from deltadyn.recording.recording import Recording
+from deltadyn.report.plots import extreme_rows
+from deltadyn.report.study import measured_motion
+from deltadyn.robot import Robot
+from deltadyn.studio.page import Tab, message_box, paragraph, table
+from deltadyn.studio.pose import pose_at
+from deltadyn.studio.robot import torque_along
+from deltadyn.validation.evidence import pieces_of, predictor, prepared_recordings
+
+if TYPE_CHECKING:
+    from deltadyn.studio.server import Window
+    from deltadyn.studio.session import Upload
+
+# Motions: scenarios, uploads, logs; their torques, thinned for the plots; the player.
+
+SCENARIOS: dict[str, Callable[..., Motion]] = {
+    "gate": telescopic_gate,
+    "Adept cycle": adept_cycle,
+    "Y1: two belts": y1,
+    "Y2: quick and slow": y2,
+    "Y3: stops at the rim": y3,
+}
+UPLOADED, FROM_LOG = "uploaded motion", "log"
+PLOT_POINTS = 900  # of a plot: two per pixel, the extremes of all its curves
+SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A motion with torque curves by name, each (N, dof) in N m; `notes` say what is missing."""
+
+    name: str
+    motion: Motion
+    curves: dict[str, FloatArray]
+    notes: tuple[str, ...] = ()
+    about: str = ""
+
+    @property
+    def duration(self) -> float:
+        """From the first sample to the last, in s."""
+        return self.motion.duration
+
+    def row(self, seconds: float) -> int:
+        """The sample nearest to this time after the start."""
+        t = self.motion.t - self.motion.t[0]
+        right = int(np.clip(np.searchsorted(t, seconds), 1, len(t) - 1))
+        return right if t[right] - seconds < seconds - t[right - 1] else right - 1
+
+    def place(self, seconds: float) -> FloatArray:
+        """The platform (dof,) at this time after the start."""
+        return np.asarray(self.motion.p[self.row(seconds)])
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Curves of one axis for a plot: t (M,) in s from 0, and values (M,) by name."""
+
+    t: FloatArray
+    values: dict[str, FloatArray]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest value with some room, for the plot's axis."""
+        every = np.concatenate(list(self.values.values()))
+        low, high = float(every.min()), float(every.max())
+        room = 0.05 * (high - low) or 1.0
+        return low - room, high + room
+
+    def cursor(self, seconds: float) -> FloatArray:
+        """A curve (M,) that shows this time as an upright line: a needle from far below `span`."""
+        low, high = self.span
+        line = np.full(len(self.t), low - 50 * (high - low))
+        line[min(int(np.searchsorted(self.t, seconds)), len(self.t) - 1)] = high + 50 * (high - low)
+        return line
+
+
+def scenario_track(robot: Robot, name: str, before: Robot | None = None) -> Track:
+    """A scenario with the torques of the exact and the half-half model, and of `before`."""
+    if name not in SCENARIOS:
+        raise UnknownNameError("motion", name, SCENARIOS)
+    return motion_track(robot, name, SCENARIOS[name](robot), before)
+
+
+def motion_track(robot: Robot, name: str, motion: Motion, before: Robot | None = None) -> Track:
+    """Any motion with its torques; `before` is the robot before it was edited."""
+    curves = {
+        "exact": torque_along(robot, motion),
+        "half-half": torque_along(robot, motion, "half-half"),
+    }
+    notes = []
+    if before is not None and before != robot:
+        try:
+            curves["before the changes"] = torque_along(before, motion)
+        except DeltadynError as error:
+            notes.append(f"the robot before the changes cannot run it: {error}")
+    return Track(name, motion, curves, tuple(notes))
+
+
+def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
+    """The motion of a log: measured torque beside what the robot file and the fit predict.
+
+    It is the longest stretch without a gap. All curves and the motion are in one band, as in the
+    report: the fit's, or the one in which a rigid model explains the torque.
+    """
+    band: float | Literal["auto"] | None = "auto" if fit is None else fit.band
+    (parts,) = prepared_recordings(robot, [log], band, "auto")
+    part = max(parts, key=len)
+    motion = measured_motion(robot, part)
+    models: dict[str, Robot | Fit] = {"robot file": robot}
+    if fit is not None:
+        models["identified"] = fit
+    curves: dict[str, FloatArray] = {}
+    for name, model in models.items():
+        (piece,) = pieces_of(predictor(model), log, [part])
+        curves.setdefault("measured", piece.measured)
+        curves[name] = piece.predicted
+    limit = "as recorded" if part.band is None else f"below {part.band:.3g} Hz"
+    return Track(FROM_LOG, motion, curves, (), f"torques {limit}")
+
+
+def plot_curves(track: Track, axis: int, points: int = PLOT_POINTS) -> Curves:
+    """The curves of an axis at the same few samples: those where one of them is extreme."""
+    t = np.asarray(track.motion.t - track.motion.t[0])
+    every = np.stack([tau[:, axis] for tau in track.curves.values()], axis=-1)
+    rows = extreme_rows(every, points)
+    return Curves(t[rows], dict(zip(track.curves, every[rows].T, strict=True)))
+
+
+@dataclass
+class Player:
+    """Where a motion is played: time goes on while it plays, at `speed` times the real pace."""
+
+    duration: float
+    speed: float = 1.0
+    loop: bool = True
+    playing: bool = False
+    clock: Callable[[], float] = time.monotonic
+    _at: float = field(default=0.0, repr=False)
+    _since: float = field(default=0.0, repr=False)
+
+    def play(self) -> None:
+        """Go on; from the start where the end was reached."""
+        if self._at >= self.duration:
+            self._at = 0.0
+        self._since, self.playing = self.clock(), True
+
+    def pause(self) -> None:
+        """Stop where it is."""
+        self._at = self.time()
+        self.playing = False
+
+    def seek(self, seconds: float) -> None:
+        """Go to a time; it goes on from there where it plays."""
+        self._at = min(max(seconds, 0.0), self.duration)
+        self._since = self.clock()
+
+    def set_speed(self, speed: float) -> None:
+        """Play at another pace from now on."""
+        if not speed > 0:
+            raise InputError("speed", speed, "above 0")
+        self.seek(self.time())
+        self.speed = speed
+
+    def time(self) -> float:
+        """Seconds after the start of the motion; at the end it starts again, or stops."""
+        if not self.playing:
+            return self._at
+        at = self._at + (self.clock() - self._since) * self.speed
+        if at < self.duration:
+            return at
+        if self.loop and self.duration > 0:
+            return at % self.duration
+        self._at, self.playing = self.duration, False
+        return self.duration
+
+
+# The tab.
+
+CHOOSE = "(choose)"
+FRAME = 1 / 25  # s between two poses
+SLOW = 4  # plots and numbers follow every so many frames
+NOW = "#111111"
+COLOURS = {
+    "measured": "#b3bac3",
+    "exact": "#1f5fa8",
+    "robot file": "#1f5fa8",
+    "half-half": "#d2691e",
+    "identified": "#c0392b",
+    "before the changes": "#2c8c6e",
+}
+
+
+class MotionTab(Tab):
+    """Choice, player, numbers and plots."""
+
+    def __init__(self, window: Window, tab: Any) -> None:
+        super().__init__(window, tab)
+        gui = self._gui
+        names = (CHOOSE, *window.session.motion_names())
+        self._choice = gui.add_dropdown("motion", names, initial_value=CHOOSE)
+        self._choice.on_update(window.guarded(self._choose))
+        hint = "CSV, as `deltadyn excite` writes"
+        window.upload_button("Upload a motion", self._upload, hint=hint)
+        self._play = window.button("Play", self._toggle, icon=None)
+        self._time = gui.add_slider("time (s)", 0.0, 1.0, 0.001, 0.0)
+        self._time.on_update(window.guarded(self._seek))
+        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="0.25")
+        self._speed.on_update(window.guarded(self._pace))
+        self._loop = gui.add_checkbox("again and again", True)
+        self._loop.on_update(window.guarded(self._pace))
+        self._numbers = gui.add_html("")
+        self._plots: list[Any] = []
+        self._curves: list[Curves] = []
+        self._player = Player(0.0)
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def refresh(self) -> None:
+        """Show the session's track, and what can be chosen."""
+        session = self.window.session
+        self._choice.options = (CHOOSE, *session.motion_names())
+        self._choice.value = CHOOSE if session.track is None else session.track.name
+        if session.track is None:
+            self.pause()
+            self._clear()
+        else:
+            self._show(session.track)
+
+    def pause(self) -> None:
+        """Stop playing."""
+        self._player.pause()
+        self._play.label = "Play"
+
+    def close(self) -> None:
+        """The window is gone."""
+        self._player.playing = False
+        self._wake.set()
+
+    def _choose(self, _event: Any) -> None:
+        self.pause()
+        if self._choice.value == CHOOSE:
+            self.window.session.track = None
+        else:
+            try:
+                self.window.session.play(self._choice.value)
+            except Exception:  # whatever it was: show the old choice; the window shows the error
+                self.refresh()
+                raise
+            self.window.say("")
+        self.refresh()
+        self.window.robot_tab.refresh()
+
+    def _upload(self, upload: Upload) -> None:
+        self.pause()
+        track = self.window.session.upload_motion(upload)
+        text = f"{upload.shown}: {len(track.motion)} samples, {track.duration:.3g} s"
+        self.window.say(text, "good")
+        self.refresh()
+        self.window.robot_tab.refresh()
+
+    def _toggle(self, _event: Any) -> None:
+        track = self.window.session.track
+        if track is None:
+            self.window.say("choose a motion first", "warning")
+        elif self._player.playing:
+            self.pause()
+        else:
+            self._player.play()
+            self._play.label = "Pause"
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+
+    def _pace(self, _event: Any) -> None:
+        self._player.set_speed(float(self._speed.value))
+        self._player.loop = self._loop.value
+
+    def _seek(self, _event: Any) -> None:
+        track = self.window.session.track
+        if track is not None:
+            self._player.seek(self._time.value)
+            self._frame(track, self._time.value, slider=False)
+
+    def _run(self) -> None:
+        """Frames while the player plays; one window's trouble ends its own playing only."""
+        frame = 0
+        while not self.window.closed:
+            began = time.monotonic()
+            try:
+                with self.window.session.lock:
+                    track, playing = self.window.session.track, self._player.playing
+                    seconds = self._player.time()
+                    if track is None or not playing:
+                        self._thread = None  # under the lock: the next "Play" starts another
+                        return
+                    slow = frame % SLOW == 0 or not self._player.playing
+                    self._frame(track, seconds, slow=slow)
+                    if not self._player.playing:
+                        self._play.label = "Play"
+            except Exception as error:  # shown on the page
+                with self.window.session.lock:
+                    self.pause()
+                    self._thread = None
+                self.window.complain(error)
+                return
+            frame += 1
+            self._wake.wait(max(FRAME - (time.monotonic() - began), 0.005))
+
+    def _frame(
+        self, track: Track, seconds: float, *, slider: bool = True, slow: bool = True
+    ) -> None:
+        session = self.window.session
+        p = track.place(seconds)
+        if not slow:
+            self.window.scene.move(p)
+            return
+        session.pose = pose_at(session.robot, p)
+        self.window.pose_changed()
+        if slider:
+            self._time.value = round(seconds, 3)
+        self._numbers.content = self._readout(track, seconds)
+        for plot, curves in zip(self._plots, self._curves, strict=True):
+            plot.data = (curves.t, *curves.values.values(), curves.cursor(seconds))
+
+    def _readout(self, track: Track, seconds: float) -> str:
+        """Angle, rate and torque of the axes and forces of the struts at this time."""
+        row, robot, motion = track.row(seconds), self.window.session.robot, track.motion
+        names = list(track.curves)
+        rows = [
+            (
+                axis,
+                f"{math.degrees(motion.q[row, k]):.1f}",
+                f"{math.degrees(motion.qd[row, k]):.0f}",
+                *(f"{track.curves[name][row, k]:.2f}" for name in names),
+            )
+            for k, axis in enumerate(robot.axis_names())
+        ]
+        state = State.from_platform(robot, motion.p[row], motion.pd[row], motion.pdd[row])
+        loads = np.asarray(constraint_loads(robot, state).axial_max).reshape(3)
+        forces = ", ".join(f"{value:.1f}" for value in loads)
+        head = ("axis", "deg", "deg/s", *(f"{name} N m" for name in names))
+        notes = "".join(message_box("warning", text) for text in track.notes)
+        told = f"t = {seconds:.3f} of {track.duration:.3f} s; struts {forces} N"
+        told += f"; {track.about}" if track.about else ""
+        return paragraph(told) + table(head, rows) + notes
+
+    def _show(self, track: Track) -> None:
+        self._player = Player(
+            track.duration, speed=float(self._speed.value), loop=bool(self._loop.value)
+        )
+        self._play.label = "Play"
+        self._time.max = round(track.duration, 3)
+        self._time.value = 0.0
+        self._clear()
+        robot = self.window.session.robot
+        self._curves = [plot_curves(track, k) for k in range(robot.dof)]
+        for k, (axis, curves) in enumerate(zip(robot.axis_names(), self._curves, strict=True)):
+            self._plots.append(self._plot(axis, curves, self._numbers.order + 0.01 * (k + 1)))
+        self._numbers.content = self._readout(track, 0.0)
+
+    def _plot(self, axis: str, curves: Curves, order: float) -> Any:
+        lines = {**{name: COLOURS.get(name, "#555555") for name in curves.values}, "now": NOW}
+        series = [
+            {"label": "t (s)"},
+            *(
+                # broad: the model's line lies upon it where the two agree
+                {"label": name, "stroke": ink, "width": 4.0 if name == "measured" else 1.3}
+                for name, ink in lines.items()
+            ),
+        ]
+        with self._tab:
+            return self._gui.add_uplot(
+                (curves.t, *curves.values.values(), curves.cursor(0.0)),
+                tuple(series),
+                title=f"axis {axis}: torque (N m)",
+                scales={"x": {"time": False}, "y": {"range": curves.span}},
+                axes=({"size": 28}, {"size": 44}),
+                legend={"show": True, "live": False},
+                height=190,
+                order=order,
+            )
+
+    def _clear(self) -> None:
+        for plot in self._plots:
+            plot.remove()
+        self._plots, self._curves = [], []
+        self._numbers.content = ""

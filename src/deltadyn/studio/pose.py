@@ -1,0 +1,277 @@
+"""The tab Pose: poses at rest with their loads, by sliders of the platform and of the joints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import constraint_loads, inverse_dynamics
+from deltadyn.errors import DeltadynError
+from deltadyn.kinematics import State, forward_kinematics, singularity, strut_angles, workspace
+from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules
+from deltadyn.robot import Robot
+from deltadyn.studio.page import Tab, table
+
+if TYPE_CHECKING:
+    from deltadyn.studio.server import Window
+
+# A pose at rest: what can be reached, what it takes to hold, how far limits are.
+
+#: Rules that no pose of the studio breaks; the others are limits, which are shown and not kept.
+HARD = ("loop", "singularity")
+
+
+class OutOfReachError(DeltadynError):
+    """A target that the robot cannot take; `reason` says why."""
+
+    def __init__(self, target: str, reason: str) -> None:
+        self.target, self.reason = target, reason
+        super().__init__(f"{target} cannot be reached: {reason}; the robot stays where it was")
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A pose at rest: p and q (dof,), holding torque (dof,) in N m, strut forces (3,) in N.
+
+    `tension` is the largest axial force along each pair of rods, tension positive; `margin` (rad)
+    the distance to singular poses; `ball` (rad) the angle of the ball joints; `broken` the limits
+    that the pose breaks, in words.
+    """
+
+    robot: Robot
+    p: FloatArray
+    q: FloatArray
+    torque: FloatArray
+    tension: FloatArray
+    margin: float
+    ball: FloatArray
+    broken: tuple[str, ...]
+
+
+def pose_at(robot: Robot, p: npt.ArrayLike) -> Pose:
+    """The pose with the platform at p (dof,)."""
+    point = np.asarray(p, dtype=float)
+    target = _shown(point, ("x", "y", "z"), "m")
+    if not np.isfinite(point).all():
+        raise OutOfReachError(target, "it is not a finite position")
+    kept = ~broken_rules(robot, point[None], WorkspaceRules())[0]
+    for name in HARD:
+        if not kept[RULES.index(name)]:
+            beyond = name == "singularity"
+            raise OutOfReachError(
+                target, "it lies beyond a singular pose" if beyond else REASONS[name]
+            )
+    state = State.from_platform(robot, point)
+    soft = [name for name, good in zip(RULES, kept, strict=True) if not good]
+    return Pose(
+        robot,
+        point,
+        np.asarray(state.q).reshape(robot.dof),
+        np.asarray(inverse_dynamics(robot, state)).reshape(robot.dof),
+        np.asarray(constraint_loads(robot, state).axial_max).reshape(3),
+        float(np.asarray(singularity(robot, point).margin)),
+        np.abs(np.asarray(strut_angles(robot, point).ball_joint)).reshape(3),
+        tuple(REASONS[name] for name in soft),
+    )
+
+
+def pose_of_angles(robot: Robot, q: npt.ArrayLike) -> Pose:
+    """The pose with these joint angles (dof,) in rad."""
+    angles = np.asarray(q, dtype=float)
+    p = forward_kinematics(robot, angles, unreachable="nan")
+    if not np.isfinite(p).all():
+        target = _shown(np.degrees(angles[:3]), ("theta 1", "theta 2", "theta 3"), "deg")
+        raise OutOfReachError(target, "the struts cannot meet at a platform")
+    return pose_at(robot, p)
+
+
+def axis_rows(pose: Pose) -> list[tuple[str, ...]]:
+    """Rows axis, angle (deg), to limit (deg), rate, holding torque (N m), share of the peak."""
+    limits = pose.robot.limits
+    rows: list[tuple[str, ...]] = []
+    for k, name in enumerate(pose.robot.axis_names()):
+        room = _room(pose.q[k], limits.angle_min, limits.angle_max, k)
+        share = "-"
+        if limits.torque_peak is not None:
+            share = f"{100 * abs(pose.torque[k]) / limits.torque_peak[k]:.1f} %"
+        rows.append(
+            (
+                name,
+                f"{math.degrees(pose.q[k]):.2f}",
+                "-" if room is None else f"{math.degrees(room):.1f}",
+                "0",
+                f"{pose.torque[k]:.3f}",
+                share,
+            )
+        )
+    return rows
+
+
+def strut_rows(pose: Pose) -> list[tuple[str, ...]]:
+    """Rows strut, axial force of the pair (N), ball joint angle and what is left of it (deg)."""
+    limit = pose.robot.limits.ball_joint_angle
+    return [
+        (
+            str(i + 1),
+            f"{pose.tension[i]:.1f}",
+            f"{math.degrees(pose.ball[i]):.1f}",
+            "-" if limit is None else f"{math.degrees(limit - pose.ball[i]):.1f}",
+        )
+        for i in range(3)
+    ]
+
+
+def pose_rows(pose: Pose) -> list[tuple[str, str]]:
+    """Position, distance to singular poses, and distance to the wall of the working cylinder."""
+    x, y, z = (1e3 * value for value in pose.p[:3])
+    rows = [
+        ("platform", f"{x:.1f}, {y:.1f}, {z:.1f} mm"),
+        ("singularity margin", f"{math.degrees(pose.margin):.1f} deg"),
+    ]
+    cylinder = pose.robot.limits.workspace
+    if cylinder is not None:
+        room = min(
+            cylinder.radius - math.hypot(pose.p[0], pose.p[1]),
+            pose.p[2] - cylinder.z_min,
+            cylinder.z_max - pose.p[2],
+        )
+        where = "inside" if room >= 0 else "outside"
+        rows.append(("working cylinder", f"{1e3 * abs(room):.0f} mm {where}"))
+    rows.append(("limits", "; ".join(pose.broken) if pose.broken else "all kept"))
+    return rows
+
+
+def _room(value: float, low: object, high: object, axis: int) -> float | None:
+    """The distance (rad) to the nearer angle limit, negative beyond it."""
+    gaps = []
+    if low is not None:
+        gaps.append(value - low[axis])  # type: ignore[index]
+    if high is not None:
+        gaps.append(high[axis] - value)  # type: ignore[index]
+    return min(gaps) if gaps else None
+
+
+def _shown(values: FloatArray, names: tuple[str, ...], unit: str) -> str:
+    pairs = zip(names, values, strict=False)
+    return ", ".join(f"{name} = {value:.3g} {unit}" for name, value in pairs)
+
+
+# The tab.
+
+PLATFORM = ("x (mm)", "y (mm)", "z (mm)", "psi (deg)")
+JOINTS = ("theta 1 (deg)", "theta 2 (deg)", "theta 3 (deg)", "psi (deg)")
+WIDE = (-90.0, 120.0)  # deg, of an arm without limits
+BEYOND = 10.0  # deg that a slider reaches beyond a limit, so that the limit can be seen
+
+
+class PoseTab(Tab):
+    """Sliders of the platform and of the joints, and the live tables."""
+
+    def __init__(self, window: Window, tab: Any) -> None:
+        super().__init__(window, tab)
+        gui = self._gui
+        self._folders: list[Any] = []
+        self._platform: list[Any] = []
+        self._joints: list[Any] = []
+        self._table = gui.add_html("")
+
+    def rebuild(self) -> None:
+        """New sliders: the ranges are the robot's."""
+        gui = self._gui
+        for folder in self._folders:
+            folder.remove()
+        robot = self.window.session.robot
+        with self._tab:
+            platform = gui.add_folder("Platform", order=self._table.order - 2)
+            joints = gui.add_folder("Joints", order=self._table.order - 1)
+        with platform:
+            spans = self._spans()
+            self._platform = [
+                gui.add_slider(PLATFORM[k], *spans[k], 0.1 if k == 3 else 1.0, sum(spans[k]) / 2)
+                for k in range(robot.dof)
+            ]
+        with joints:
+            self._joints = [
+                gui.add_slider(JOINTS[k], *self._turn(k), 0.1, sum(self._turn(k)) / 2)
+                for k in range(3)
+            ]
+        self._folders = [platform, joints]
+        for k, slider in enumerate(self._platform):
+            slider.on_update(self.window.guarded(self._moved(k)))
+        for k, slider in enumerate(self._joints):
+            slider.on_update(self.window.guarded(self._turned(k)))
+
+    def refresh(self, held: Any = None) -> None:
+        """Show the session's pose; a slider that is `held` may be ahead of it and stays."""
+        pose = self.window.session.pose
+        for k, slider in enumerate(self._platform):
+            if slider is not held:
+                _set(slider, math.degrees(pose.p[3]) if k == 3 else 1e3 * float(pose.p[k]))
+        for k, slider in enumerate(self._joints):
+            if slider is not held:
+                _set(slider, math.degrees(pose.q[k]))
+        head = ("axis", "angle deg", "to limit deg", "rate", "holding N m", "of peak")
+        struts = ("strut", "force N (tension +)", "ball joint deg", "left deg")
+        self._table.content = (
+            table(("pose", ""), pose_rows(pose))
+            + table(head, axis_rows(pose), "Axes at rest")
+            + table(struts, strut_rows(pose), "Struts at rest")
+        )
+
+    def _spans(self) -> list[tuple[float, float]]:
+        """Ranges of x, y, z (mm) and psi (deg): those of the workspace, all around."""
+        robot = self.window.session.robot
+        wall = workspace(robot, heights=21, azimuths=36)
+        if wall.heights.size:
+            radius = float(np.ceil(1e3 * wall.radius.max()))
+            low, high = (float(np.round(1e3 * z)) for z in wall.heights[[0, -1]])
+        else:
+            here = 1e3 * self.window.session.pose.p
+            radius, low, high = 500.0, float(here[2]) - 500.0, 0.0
+        return [(-radius, radius), (-radius, radius), (low, high), (-180.0, 180.0)]
+
+    def _turn(self, axis: int) -> tuple[float, float]:
+        limits = self.window.session.robot.limits
+        low, high = WIDE
+        if limits.angle_min is not None:
+            low = math.floor(math.degrees(limits.angle_min[axis])) - BEYOND
+        if limits.angle_max is not None:
+            high = math.ceil(math.degrees(limits.angle_max[axis])) + BEYOND
+        return float(low), float(high)
+
+    def _moved(self, axis: int) -> Any:
+        def act(_event: Any) -> None:
+            slider = self._platform[axis]
+            target = math.radians(slider.value) if axis == 3 else 1e-3 * slider.value
+            self._try(lambda: self.window.session.move_axis(axis, target), slider)
+
+        return act
+
+    def _turned(self, axis: int) -> Any:
+        def act(_event: Any) -> None:
+            slider = self._joints[axis]
+            target = math.radians(slider.value)
+            self._try(lambda: self.window.session.turn_joint(axis, target), slider)
+
+        return act
+
+    def _try(self, move: Any, slider: Any) -> None:
+        self.window.motion_tab.pause()
+        try:
+            move()
+            self.window.say("")
+        except OutOfReachError as error:
+            self.window.complain(error)
+            slider = None  # it goes back
+        self.window.pose_changed(held=slider)
+
+
+def _set(slider: Any, value: float) -> None:
+    """Move a slider without moving the one that the user holds."""
+    if abs(slider.value - value) > 0.51 * slider.step:
+        slider.value = min(max(round(value, 1), slider.min), slider.max)
