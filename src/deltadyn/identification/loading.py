@@ -163,8 +163,9 @@ class Loaded:
             total += count * max(map(len, own))
             per_part = max(1, each // len(own))
             for part in own:
-                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int).tolist()
-                found += [cut(self.robot, part, slice(low, low + length)) for low in lows]
+                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int)
+                rows = [slice(low, low + length) for low in np.unique(lows).tolist()]
+                found += [cut(self.robot, part, own) for own in rows]
         return found, min(1.0, sum(map(len, found)) / max(total, 1))
 
     def _seconds(self) -> float | None:

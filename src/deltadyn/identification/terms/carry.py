@@ -29,7 +29,7 @@ from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import FRICTION_FIELDS, Ripple
+from deltadyn.robot.settings import FRICTION_FIELDS, Eccentricity, Ripple
 
 #: Terms that become fields of the robot and parameters of the fit.
 MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs")
@@ -80,8 +80,6 @@ class Carried:
             changes["torque_ratio"] = tuple(own.tolist())
         found = waves(robot.dof, values, "eccentricity")
         if found:
-            from deltadyn.robot.settings import Eccentricity
-
             changes["eccentricity"] = (
                 *robot.sensors.eccentricity,
                 *(Eccentricity(n, tuple(w[:, 0]), tuple(w[:, 1])) for n, w in found.items()),
