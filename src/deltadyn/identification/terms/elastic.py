@@ -469,8 +469,8 @@ def elastic(of: Sample) -> Term:
 def link_part(geared: Geared, part: Prepared) -> Prepared:
     """The part as a rigid model sees it: the arms' motion, and the torque that moves them rigidly.
 
-    `geared` is the part thinned, at the point. What drives take at the motors' motion in place of
-    the arms' is taken off the torque, so that a rigid model of all terms along q holds:
+    `geared` is the part corrected and thinned, at the point. What drives take at the motors' motion
+    in place of the arms' is taken off the torque, so that a rigid model of all terms holds along q:
     tau' = tau - (drive(th) - drive(q)).
     """
     from scipy.interpolate import CubicSpline  # takes longer than the rest of the import

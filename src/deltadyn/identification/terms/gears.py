@@ -41,6 +41,7 @@ from deltadyn.identification.terms.library import (
     ripple,
 )
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
+from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
 STARTS = (0.15, 0.4, 0.65, 0.85)  # rotor's share of A
@@ -286,3 +287,30 @@ def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> fl
     z = np.linalg.solve(L, b / scale)
     volume = float(np.log(np.diag(L)).sum() + np.log(scale).sum())
     return (float(z @ z) - yy / kappa) / 2 - volume + groups * ODDS
+
+
+# What a found choice is used for.
+
+
+def geared(choice: Choice, robot: Robot, part: Prepared, clock: FloatArray) -> Geared:
+    """A part, corrected and thinned, at what was found; `robot` has its geometry."""
+    values, k = choice.values, choice.weighing.rows.base
+    point = GearedPoint(choice.z[:k], values, choice.chosen)
+    thin = Thinned.of(robot, corrected(robot, part, values))
+    slow = np.interp(thin.part.t, part.t, clock)
+    return Geared(robot, choice.par, point, thin.part, slow, choice.level, None, thin)
+
+
+def gear_fields(choice: Choice) -> dict[str, tuple[float, ...]]:
+    """Rotor inertia, stiffness and damping of the drives at the output, as robot files have them.
+
+    A spindle's drive is rigid whatever its value.
+    """
+    values, dof = choice.values, choice.robot.dof
+    c = values["compliance"]
+    R = GearedPoint(choice.z, values).rotor(choice.robot)
+    return {
+        "rotor_inertia": tuple(R.tolist()),
+        "stiffness": (1 / c,) * dof,
+        "damping": (max(values["relaxation"], 0.0) / c,) * dof,
+    }
