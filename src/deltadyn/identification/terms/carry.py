@@ -106,9 +106,10 @@ def carry(search: Search, choice: Choice) -> Carried:
                 priors[p.name] = (0.0, p.size / root)
     names = tuple(p.name for term in logged for p in term.parameters)
     units = tuple(p.unit for term in logged for p in term.parameters)
-    machine = changed_geometry(nominal, at)
+    machine = nominal
     if any(term.name in ("load", "motor_load") for term in choice.chosen):
-        machine = _at_values(machine, choice)
+        machine = _at_values(nominal, choice)
+    machine = changed_geometry(machine, at)
     seen = changed_geometry(choice.robot, at)
     starts = _starts(search)
     elastic = any(term.name == "elastic" for term in choice.chosen)

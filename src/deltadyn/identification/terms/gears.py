@@ -216,7 +216,8 @@ def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, nea
         return True
     corrections = [term for term in rigid.chosen if term.corrects]
     terms = [*corrections, *_usual(rigid, look.geared(first)[0], near)]
-    rows = look.rows(GearedPoint(first.x, {}), terms, rest)
+    values = {p.name: rigid.values[p.name] for term in corrections for p in term.parameters}
+    rows = look.rows(GearedPoint(first.x, values), terms, rest)
     count = len(rows.size)
     weighing = Weighing(rows, FIRST_GUESS * look.level, 1.0)
     for _ in range(2):
