@@ -11,7 +11,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.terms.choose import Choice, Search, Weighing, nearer
+from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
 from deltadyn.identification.terms.corrections import (
     GEOMETRY,
     Values,
@@ -54,6 +54,7 @@ ROUNDS = 3  # of evidence
 STIFF_STEPS = 2  # to the best point of rigid gears
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
+TAKEN_FOR = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
 SHORTEST = 0.5  # s of a part that is looked at
 
 
@@ -186,6 +187,8 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
     first, rest, near = look.first()
     rest = np.maximum(rest, SHARP * (look.robot.friction.smoothing or 0.0))
     look = look.bent(first)
+    if not _hinted(look, rigid, first, rest, near):
+        return None
     point = _settled(look, rigid, first, rest, near)
     look = look.bent(point)
     found: Choice | None = None
@@ -202,6 +205,27 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
     stiff = (_stiff(look, found, at, rest) for at in (_stiffened(found), _with_rotor(rigid)))
     better = found.values["compliance"] > 0 and own > max(stiff)
     return found if better or "elastic" in look.asked else None
+
+
+def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, near: Near) -> bool:
+    """Whether a search is worth its time: wind-up, linearised at stiff gears, explains something.
+
+    Terms that rigid models take elastic gears for are no argument against it.
+    """
+    if "elastic" in look.asked or any(term.name in TAKEN_FOR for term in rigid.chosen):
+        return True
+    corrections = [term for term in rigid.chosen if term.corrects]
+    terms = [*corrections, *_usual(rigid, look.geared(first)[0], near)]
+    rows = look.rows(GearedPoint(first.x, {}), terms, rest)
+    count = len(rows.size)
+    weighing = Weighing(rows, FIRST_GUESS * look.level, 1.0)
+    for _ in range(2):
+        left = rows.left(weighing.estimate(range(count))[0])
+        sigma = weighing.spread(left, count, LEAST_NOISE * look.level)
+        weighing = Weighing(rows, sigma, correlation_time(left, sigma))
+    without = range(count - len(terms[-1].parameters))
+    own = _log_evidence(weighing, range(count), len(terms))
+    return own > _log_evidence(weighing, without, len(terms) - 1)
 
 
 def _settled(

@@ -179,6 +179,6 @@ def slowest_rates(part: Prepared, reach: float | None = None) -> FloatArray:
 
     if reach is None:
         reach = REACH / part.band if part.band is not None else 0.0
-    width = 2 * round(reach * part.rate) + 1
+    width = 2 * int(reach * part.rate + 1e-6) + 1  # times are rounded
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out
