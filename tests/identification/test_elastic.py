@@ -19,7 +19,7 @@ from deltadyn.identification.terms.elastic import (
     link_part,
     motor_torque,
 )
-from deltadyn.identification.terms.gears import GearSearch, gear_fields, geared
+from deltadyn.identification.terms.gears import GearSearch, elastic_drives, geared
 from deltadyn.identification.terms.library import Point
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
@@ -91,11 +91,10 @@ def test_base_parameters_are_right_behind_elastic_gears() -> None:
 def test_stiffness_and_rotor_are_near_those_of_the_bench() -> None:
     machine = build_machine(dd.load_robot(ROBOT), INDUSTRIAL)
     assert machine.stiffness is not None
-    fields = gear_fields(choice())
-    np.testing.assert_allclose(fields["stiffness"], machine.stiffness, rtol=0.06)
-    np.testing.assert_allclose(
-        fields["rotor_inertia"], machine.robot.drives.output_inertia, rtol=0.08
-    )
+    found = elastic_drives(choice(), choice().robot.drives)
+    assert found.stiffness is not None
+    np.testing.assert_allclose(np.array(found.stiffness), machine.stiffness, rtol=0.06)
+    np.testing.assert_allclose(found.rotor_inertia, machine.robot.drives.output_inertia, rtol=0.08)
 
 
 def test_torque_of_unseen_motion_is_explained_to_the_noise() -> None:
