@@ -26,7 +26,7 @@ from deltadyn.identification.terms.corrections import (
     waves,
 )
 from deltadyn.identification.terms.elastic import REACH, link_part
-from deltadyn.identification.terms.gears import gear_fields, geared
+from deltadyn.identification.terms.gears import elastic_drives, geared
 from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
@@ -153,7 +153,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
         if term.name == "elastic":
-            drives = replace(drives, rotor_side="output_side", **gear_fields(choice))
+            drives = elastic_drives(choice, drives)
         if term.name == "ripple":
             drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
     changed = robot if drives is robot.drives else robot.replace(drives=drives)
