@@ -78,7 +78,13 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
     assert result.exit_code == 0, result.output
     text = result.stdout
     assert text.startswith("convex fit of the model 'exact' for sipro-d3-1200\n")
-    for part in ("The optimum is found and proved.", "std %", "Fc3", "RMS residual", "R^2"):
+    for part in (
+        "The optimum of this model is found and proved.",
+        "std %",
+        "Fc3",
+        "RMS residual",
+        "R^2",
+    ):
         assert part in text
     assert "All bodies are consistent." in text
     assert text.index("All bodies") < text.index("fitness (kim2022 eq. 41)")

@@ -40,7 +40,7 @@ def test_a_sound_model_is_good_and_says_on_what() -> None:
         ({"consistent": False}, CARE, "No body has the identified parameters"),
         ({"held": ("mu",)}, CARE, "The data cannot tell mu: the robot file's value stayed."),
         ({"held": ("mu", "H")}, CARE, "cannot tell mu, H: the robot file's values stayed."),
-        ({"warnings": ("The limbs differ: pass tied=False.",)}, CARE, "The limbs differ"),
+        ({"warnings": ("The axes are not alike.",)}, CARE, "The axes are not alike"),
         (
             {"left": (0.02, 0.06, 0.04), "cause": "friction", "cause_sentence": "friction: x."},
             CARE,

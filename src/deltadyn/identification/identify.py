@@ -278,7 +278,10 @@ class _Work:
                         "that was not declared? Set `payload` of the recording."
                     )
         if limbs is not None and par.tied and not limbs.tied:
-            found.append("The limbs differ: pass tied=False.")
+            found.append(
+                "The axes are not alike: limbs, torque constants, offsets or lengths that differ. "
+                "A fit that looks for terms tells them apart (method 'convex', terms='auto')."
+            )
         reduced = self.information.reduced(par)
         left = residual_rms(reduced, self.information, x) / torque_rms(self.information)
         poor = [

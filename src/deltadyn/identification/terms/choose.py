@@ -8,7 +8,7 @@ from the residual.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -185,7 +185,7 @@ class Search:
     """Samples of a machine, and what may be found in them.
 
     `allowed` are names of terms to look for, None all but those `refused`; `asked` are terms that
-    are there whatever the evidence.
+    are there whatever the evidence. `more` makes terms beside those that a fit looks for.
     """
 
     robot: Robot
@@ -194,6 +194,7 @@ class Search:
     allowed: Collection[str] | None = None
     asked: Collection[str] = ()
     refused: Collection[str] = ()
+    more: Sequence[Callable[[Sample], Iterator[Term]]] = ()
 
     @cached_property
     def level(self) -> FloatArray:
@@ -235,7 +236,8 @@ class Search:
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
-        terms = [t for t in candidates(samples[0], near) if self._may(t)]
+        offered = [t for make in self.more for t in make(samples[0])]
+        terms = [t for t in [*candidates(samples[0], near), *offered] if self._may(t)]
         items, start = [], 0
         for term in terms:
             stop = start + len(term.parameters)

@@ -14,6 +14,7 @@ visited within `KEPT` of the best is remembered: these are the models that remai
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -141,9 +142,15 @@ class Evidence:
         return found
 
 
-def probabilities(models: Sequence[Model]) -> FloatArray:
-    """The share of each model in the evidence of all that remain."""
-    level = np.array([model.evidence for model in models])
+def probabilities(models: Sequence[Model], items: Sequence[Candidate]) -> FloatArray:
+    """The share of each model in the evidence of all that remain.
+
+    Candidates of one family (a term with several velocities or orders) share its prior: a term is
+    not more probable because more of its settings are tried.
+    """
+    size = Counter(item.family for item in items)
+    many = [sum(math.log(size[items[n].family]) for n in model.candidates) for model in models]
+    level = np.array([model.evidence for model in models]) - many
     weight = np.exp(level - level.max())
     out: FloatArray = weight / weight.sum()
     return out

@@ -29,6 +29,7 @@ NAMES = {
     "eccentricity": "eccentric encoder",
     "elastic": "elastic gears",
     "geometry": "small errors of the geometry",
+    "homing": "arms that stand off their logged angles",
     "other": "a smooth torque without a name",
 }
 
@@ -163,7 +164,7 @@ class Terms:
 
 def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
     """The result of a choice."""
-    share = probabilities(choice.models)
+    share = probabilities(choice.models, choice.items)
     by_title: dict[str, float] = {}
     sets: dict[tuple[str, ...], float] = {}
     for model, weight in zip(choice.models, share, strict=True):
