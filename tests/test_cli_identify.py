@@ -238,7 +238,7 @@ def test_validate_prints_tables_verdict_and_page(
     robot = str(fitted[1].with_suffix(".yaml"))
     result = run("validate", robot, logs.held_out, "--out", str(page))
     assert result.exit_code == 0, result.output
-    for part in ("residual = measured - predicted", "RMS by segment", "On its worst axis"):
+    for part in ("residual = measured - predicted", "RMS by segment", "on its worst axis"):
         assert part in result.stdout
     assert f"written: {page} (open it in a browser)" in result.stdout
     assert "plotly" in page.read_text("utf-8").lower()

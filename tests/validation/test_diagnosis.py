@@ -33,7 +33,7 @@ def test_a_perfect_model_has_no_cause(seed: int) -> None:
     assert found.diagnosis.cause is None
     assert not found.diagnosis.missing
     assert found.diagnosis.whiteness.white.all()
-    assert "Nothing is wrong: what is left is the noise of the torque." in found.verdict
+    assert "Nothing is wrong: what is left in motion is the noise of the torque." in found.verdict
 
 
 def test_a_negligible_residual_is_not_explained() -> None:
@@ -246,6 +246,6 @@ def test_as_dict_holds_the_causes() -> None:
 
 def test_values_of_a_fit_are_those_compared() -> None:
     """A fit whose parameters no robot can have is judged by its own parameters."""
-    fit = dd.identify(robot(), log(1, viscous=0.02, coulomb=0.06), "base")
+    fit = dd.identify(robot(), log(1, viscous=0.02, coulomb=0.06), "base", terms="file")
     found = validate(fit, log(2, viscous=0.02, coulomb=0.06))
     assert found.diagnosis.of("model") is None

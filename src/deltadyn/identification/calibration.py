@@ -48,7 +48,7 @@ def calibrated_scatter(fit: Fit, recordings: Data) -> Scatter:
         allowed = f"at least {FEWEST}; record a longer motion"
         raise InputError(f"moving rows of axis {axis}", count, allowed)
     start = _plain(fit) if fit.terms is None else fit.terms.scatter
-    return start.calibrated(*(np.concatenate(item) for item in (errors, tau, qd)), moving)
+    return start.calibrated(np.concatenate(errors), np.concatenate(tau), np.concatenate(qd), moving)
 
 
 def _torque(fit: Fit, part: Prepared) -> FloatArray:

@@ -330,7 +330,7 @@ class _Decomposition:
             return np.zeros(0), np.zeros((0, 0))
         G, g = self._products([group for group, _ in chosen])
         kappa = self.choice.weighing.kappa
-        V = np.linalg.inv(G / kappa + np.eye(len(g)))
+        V = np.asarray(np.linalg.inv(G / kappa + np.eye(len(g))), dtype=np.float64)
         return V @ (g / kappa), V
 
     def _torque(self, z: FloatArray) -> FloatArray:
@@ -405,6 +405,7 @@ def _named(
     else:
         for (name, unit), value, s in zip(own, z, std, strict=True):
             numbered = name[-1].isdigit() and group.name != "drift"
-            symbol, axis = (name[:-1], int(name[-1]) - 1) if numbered else (name, None)
+            symbol = name[:-1] if numbered else name
+            place = int(name[-1]) - 1 if numbered else None
             label = "mass" if group.name == "payload" else FRICTION.get(symbol, symbol)
-            yield Value(Parameter(label, unit, axis), float(value), float(s))
+            yield Value(Parameter(label, unit, place), float(value), float(s))

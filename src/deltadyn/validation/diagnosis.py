@@ -302,7 +302,7 @@ def _status(found: Found | None) -> str:
             "the variance of the torque's noise, and nothing that was tried explains it."
         )
     elif not found.parts and found.noise_known:
-        said.append("Nothing is wrong: what is left is the noise of the torque.")
+        said.append("Nothing is wrong: what is left in motion is the noise of the torque.")
     elif not found.parts:
         said.append("Nothing that was tried is wrong; the log does not tell its torque's noise.")
     return " ".join(said)
