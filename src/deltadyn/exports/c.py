@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
+from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.common import (
@@ -25,6 +25,7 @@ from deltadyn.exports.common import (
     number,
     payload_numbers,
     provenance,
+    refuse_eccentricity,
     template,
 )
 from deltadyn.payload.estimator import PayloadEstimator
@@ -85,7 +86,9 @@ def robot_numbers(robot: Robot, precision: Precision) -> str:
     lines = [
         "enum {",
         *places,
-        f"    PAR_COUNT = {COUNT}",
+        f"    PAR_COUNT = {COUNT},",
+        f"    AXES = {AXES},",
+        f"    WAVES = {len(robot.drives.ripple)} /* of ripple */",
         "};",
         _array("SIGN[DOF]", robot.controller.sign, precision),
         _array("OFFSET[DOF]", robot.controller.offset, precision),
@@ -239,6 +242,7 @@ class Options:
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """The files of target `c` for a robot, by name."""
+    refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
     numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)

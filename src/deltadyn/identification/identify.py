@@ -87,10 +87,10 @@ def identify(
             raise InputError("stribeck", True, "False: information has no samples to search in")
         return _Work(robot, recordings, None, way, asked, progress).fit()
     loaded = Loaded(robot, recordings, asked, progress=progress)
+    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
     looked = look(loaded, asked) if _looks(way, asked) else None
     if looked is not None:
         loaded.robot, loaded.extra = looked.carried.machine, looked.carried.extra
-    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck and not looked else None
     information = loaded.information(SOURCES[model])
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
     nominal = loaded.robot if looked is None else looked.carried.nominal
@@ -99,8 +99,8 @@ def identify(
 
 def _looks(way: Method, asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
-    if asked.terms is None:
-        return way.finds_terms
+    if asked.terms is None:  # terms are told apart in a band that the model explains
+        return way.finds_terms and asked.band is not None
     if asked.terms == "file":
         return False
     if not way.finds_terms:
@@ -152,6 +152,11 @@ class _Work:
             weights = self._weights(par)
         before = self._prior(par)
         known = identifiability(robot, self.information, par, weights, prior_rows=before)
+        weak = tuple(name for name in known.held if name in self.priors)
+        if weak:  # of a term that was found: its prior alone tells it
+            lost, par = (*lost, *weak), par.without(weak)
+            weights, before = self._weights(par), self._prior(par)
+            known = identifiability(robot, self.information, par, weights, prior_rows=before)
         held: dict[str, float] = {}
         if asked.unidentifiable == "hold":
             rest = hold_unidentifiable(par, known)
@@ -213,14 +218,15 @@ class _Work:
         values, robot, terms = x, body.robot, None
         if self.looked is not None:
             carried = self.looked.carried
-            values = x + [carried.at.get(name, 0.0) for name in par.names]
+            at = np.array([carried.at.get(name, 0.0) for name in par.names])
+            values = x + at
             robot = carried.with_sensors(robot, dict(zip(par.names, values, strict=True)))
             terms = self.looked.terms(par.names)
         return Fit(
             method=self.method.name,
             robot=robot,
             nominal=problem.robot,
-            parametrisation=par,
+            parametrisation=par if terms is None else replace(par, prior=par.prior + at),
             values=values,
             terms=terms,
             uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
@@ -279,8 +285,8 @@ class _Work:
                     )
         if limbs is not None and par.tied and not limbs.tied:
             found.append(
-                "The axes are not alike: limbs, torque constants, offsets or lengths that differ. "
-                "A fit that looks for terms tells them apart (method 'convex', terms='auto')."
+                "The limbs differ, or a term that the robot file lacks makes them seem so: leave "
+                '`terms` at "auto", which tells them apart.'
             )
         reduced = self.information.reduced(par)
         left = residual_rms(reduced, self.information, x) / torque_rms(self.information)

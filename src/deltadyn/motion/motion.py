@@ -13,11 +13,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, Unreachable, as_samples, matching_samples
+from deltadyn.arrays import (
+    FloatArray,
+    Unreachable,
+    as_float,
+    as_samples,
+    check_increasing,
+    matching_samples,
+)
 from deltadyn.errors import FileError, InputError
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.state import ARRAYS, State
 from deltadyn.robot import Robot
+from deltadyn.robot.convention import Angles, from_controller
 from deltadyn.tracing import floats, on_jax, pytree, traced
 
 SPLINE_DEGREE = 5  # leaves a continuous third derivative behind the accelerations
@@ -138,10 +146,7 @@ def _timed_on_jax(
 def _timed(
     t: npt.ArrayLike, x: npt.ArrayLike, dof: int, name: str, unreachable: str
 ) -> tuple[FloatArray, FloatArray]:
-    try:
-        time = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("t", t, "an array of real numbers") from error
+    time = as_float(t, "t")
     samples, single = as_samples(x, dof, name, allow_nan=unreachable == "nan")
     if time.ndim != 1 or single:
         raise InputError("shape of t", time.shape, f"(N,), with {name} as (N, {dof})")
@@ -149,15 +154,7 @@ def _timed(
         raise InputError("samples of t", len(time), f"{len(samples)}, as {name} has")
     if not len(time):
         raise InputError("samples of t", 0, "at least 1")
-    bad = np.flatnonzero(~np.isfinite(time))
-    if bad.size:
-        raise InputError("t", float(time[bad[0]]), "finite numbers", where=f"row {bad[0]}")
-    steps = np.flatnonzero(np.diff(time) <= 0)
-    if steps.size:
-        row = int(steps[0]) + 1
-        raise InputError(
-            "t", float(time[row]), f"above its predecessor {time[row - 1]:g} s", where=f"row {row}"
-        )
+    check_increasing(time)
     return time, samples
 
 
@@ -190,13 +187,14 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
         wanted = ", ".join(stems[: robot.dof])
         raise FileError("columns", names, f"positions {wanted} with their units", path=str(path))
     own = slice(0, robot.dof) if joints else slice(3, robot.dof)  # psi is a joint in both
-    sign, offset = np.asarray(robot.controller.sign), np.asarray(robot.controller.offset)
-    for order, values in enumerate(orders):
+    if orders[1] is None:
+        orders[2] = None  # an acceleration alone says nothing
+    read = Angles(*(None if values is None else values[:, own] for values in orders))
+    for values, part in zip(orders, from_controller(robot, read, own), strict=True):
         if values is not None:
-            shift = offset[own] if order == 0 else 0.0
-            values[:, own] = (values[:, own] - shift) / sign[own]
+            values[:, own] = part
     build = Motion.from_joints if joints else Motion.from_platform
-    return build(robot, t, position, orders[1], orders[2] if orders[1] is not None else None)
+    return build(robot, t, position, orders[1], orders[2])
 
 
 def _order(

@@ -30,10 +30,13 @@ from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
     Controller,
     Drives,
+    Eccentricity,
     Friction,
     GrayBox,
     Limits,
     PassiveFriction,
+    Ripple,
+    Sensors,
     Source,
     Workspace,
 )
@@ -395,14 +398,19 @@ class _Reader:
         simple: dict[str, Callable[..., Any]] = {
             "effector": Effector,
             "payload": Payload,
-            "drives": Drives,
             "controller": Controller,
             "gray_box": GrayBox,
         }
         for name, make in simple.items():
             if name in self.top:
                 parts[name] = self.part(name, make)
-        special = {"spindle": self.spindle, "friction": self.friction, "limits": self.limits}
+        special = {
+            "spindle": self.spindle,
+            "drives": self.drives,
+            "sensors": self.sensors,
+            "friction": self.friction,
+            "limits": self.limits,
+        }
         for name, read in special.items():
             if name in self.top:
                 parts[name] = read()
@@ -508,6 +516,28 @@ class _Reader:
             fields = self.entries.section(values[side], path, SECTIONS[path])
             values[side] = self.entries.build(partial(self.rod, fields, path), "rod", path)
         return self.entries.build(lambda: Spindle(**values), "spindle", "spindle")
+
+    def drives(self) -> Drives:
+        values = self.entries.section(self.top["drives"], "drives", SECTIONS["drives"])
+        if "ripple" in values:
+            values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
+        return self.entries.build(lambda: Drives(**values), "drives", "drives")
+
+    def sensors(self) -> Sensors:
+        values = self.entries.section(self.top["sensors"], "sensors", SECTIONS["sensors"])
+        path = "sensors.eccentricity"
+        if "eccentricity" in values:
+            values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
+        return self.entries.build(lambda: Sensors(**values), "sensors", "sensors")
+
+    def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
+        """Waves, each a mapping in a list."""
+        if not isinstance(entry.value, list):
+            raise self.entries.error(entry, None, "a list of mappings, one per order")
+        return tuple(
+            make(**self.entries.section(item, f"{path}[{k}]", SECTIONS[path]))
+            for k, item in enumerate(entry.value)
+        )
 
     def friction(self) -> Friction:
         values = self.entries.section(self.top["friction"], "friction", SECTIONS["friction"])

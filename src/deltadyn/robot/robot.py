@@ -1,4 +1,4 @@
-"""The robot: one frozen value that holds its bodies, drives, friction and limits."""
+"""The robot: one frozen value that holds its bodies, drives, friction, limits and sensors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import RobotError
 from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
 from deltadyn.robot.checks import ARMS, each, number, three
+from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
 from deltadyn.robot.settings import (
     SPINDLE_JOINTS,
@@ -23,6 +23,7 @@ from deltadyn.robot.settings import (
     Friction,
     GrayBox,
     Limits,
+    Sensors,
     Source,
 )
 from deltadyn.robot.write import save_robot
@@ -70,6 +71,7 @@ class Robot:
     friction: Friction = field(default_factory=Friction)
     limits: Limits = field(default_factory=Limits)
     controller: Controller = field(default_factory=Controller)
+    sensors: Sensors = field(default_factory=Sensors)
     gray_box: GrayBox = field(default_factory=GrayBox)
     gravity: float = STANDARD_GRAVITY
     sources: Mapping[str, Source] = field(default_factory=dict, compare=True, repr=False)
@@ -93,6 +95,7 @@ class Robot:
             "friction": self.friction.checked(self.dof),
             "limits": self.limits.checked(self.dof),
             "controller": self.controller.checked(self.dof),
+            "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),
         }
         for name, value in values.items():
@@ -127,6 +130,13 @@ class Robot:
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)
 
+    @cached_property
+    def plain_drives(self) -> bool:
+        """Whether the drives have no term beyond those that the compiled kernels compute."""
+        friction, ratio = self.friction, self.sensors.torque_ratio
+        plain = friction.thinning is None and friction.motor_load is None
+        return plain and not self.drives.ripple and set(ratio) == {1.0}
+
     def replace(self, **changes: Any) -> Robot:
         """The same robot with other parts; a value that changes loses its source."""
         robot = replace(self, **changes)
@@ -152,7 +162,8 @@ class Robot:
             values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
         else:
             values = each("rotor inertia", inertia, self.dof, low=0.0, unit="kg m^2")
-        return self.replace(drives=Drives(self.drives.gear_ratio, values, "output_side"))
+        drives = replace(self.drives, rotor_inertia=values, rotor_side="output_side")
+        return self.replace(drives=drives)
 
     def with_friction(self, **changes: Any) -> Robot:
         """The same robot with other friction terms, e.g. `viscous=0.5, coulomb=[1, 1, 2]`."""
@@ -174,10 +185,9 @@ class Robot:
         return ("1", "2", "3", "psi")[: self.dof]
 
     def to_controller(self, q: Any) -> Any:
-        """The controller's own angles of q (…, dof): sign * q + offset."""
-        return np.asarray(q) * np.asarray(self.controller.sign) + np.asarray(self.controller.offset)
+        """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""
+        return to_controller(self, Angles(q)).q
 
     def from_controller(self, q: Any) -> Any:
         """Our angles of the controller's q (…, dof)."""
-        offset, sign = np.asarray(self.controller.offset), np.asarray(self.controller.sign)
-        return (np.asarray(q) - offset) / sign
+        return from_controller(self, Angles(q)).q

@@ -129,7 +129,8 @@ def look_for_causes(model: Predictor, pieces: Sequence[Piece]) -> Found | None:
     if sum(float(part.t[-1] - part.t[0]) + 1 / part.rate for part in parts) < SHORTEST:
         return None
     par = parametrise(robot, "exact")
-    choice = choose(Search(robot, par, parts, more=(homing,)))
+    refused = () if model.exact else ("elastic",)  # a simplification is told at rigid gears
+    choice = choose(Search(robot, par, parts, refused=refused, more=(homing,)))
     if choice.weighing.rows.counts().min() < FEWEST:
         return None
     x = np.array([model.values.get(n, v) for n, v in zip(par.names, par.prior, strict=True)])
@@ -296,23 +297,28 @@ class _Decomposition:
         self, groups: Sequence[_Group]
     ) -> tuple[list[tuple[_Group, list[int]]], dict[str, float], list[Rival]]:
         """The groups of the best model with their places, probabilities, and rival sets."""
-        from deltadyn.identification.terms.evidence import Candidate, Evidence, probabilities
+        from deltadyn.identification.terms.evidence import (
+            Candidate,
+            Evidence,
+            odds_of,
+            probabilities,
+        )
 
         items, start = [], 0
         for group in groups:
             stop = start + group.directions.shape[1]
-            asked = group.term is not None
-            items.append(Candidate(group.title, group.title, tuple(range(start, stop)), asked))
+            odds = odds_of(1, asked=group.term is not None)
+            items.append(Candidate(group.title, group.title, tuple(range(start, stop)), odds))
             start = stop
         G, g = self._products(groups)
         models = Evidence(items, (G + G.T) / 2, g, self.choice.weighing.kappa).models()
-        weights = probabilities(models, items)
+        weights = probabilities(models)
         share = {group.title: 0.0 for group in groups}
         for found, weight in zip(models, weights, strict=True):
             for number in found.candidates:
                 share[groups[number].title] += float(weight)
         rivals = [
-            (tuple(groups[n].title for n in sorted(found.candidates) if not items[n].asked), p)
+            (tuple(groups[n].title for n in sorted(found.candidates) if groups[n].term is None), p)
             for found, p in zip(models[1:], weights[1:].tolist(), strict=True)
         ]
         taken, start = [], 0

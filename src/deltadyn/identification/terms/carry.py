@@ -25,13 +25,16 @@ from deltadyn.identification.terms.corrections import (
     torque_ratio,
     waves,
 )
+from deltadyn.identification.terms.elastic import REACH, link_part
+from deltadyn.identification.terms.gears import gear_fields, geared
 from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import FRICTION_FIELDS, Eccentricity, Ripple
 
 #: Terms that become fields of the robot and parameters of the fit.
-MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs")
+MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs", "elastic")
 #: Terms of the sensors: found as columns of the log, and kept in the robot.
 SENSORS = ("torque_ratio", "eccentricity")
 
@@ -79,8 +82,6 @@ class Carried:
             changes["torque_ratio"] = tuple(own.tolist())
         found = waves(robot.dof, values, "eccentricity")
         if found:
-            from deltadyn.robot.settings import Eccentricity
-
             changes["eccentricity"] = (
                 *robot.sensors.eccentricity,
                 *(Eccentricity(n, tuple(w[:, 0]), tuple(w[:, 1])) for n, w in found.items()),
@@ -101,7 +102,7 @@ def carry(search: Search, choice: Choice) -> Carried:
             if term in logged:
                 at[p.name] = values.get(p.name, 0.0) if term.corrects else 0.0
                 priors[p.name] = (-at[p.name], p.size / root)
-            elif term.name != "limbs":
+            elif term.name not in ("limbs", "elastic"):
                 priors[p.name] = (0.0, p.size / root)
     names = tuple(p.name for term in logged for p in term.parameters)
     units = tuple(p.unit for term in logged for p in term.parameters)
@@ -110,6 +111,7 @@ def carry(search: Search, choice: Choice) -> Carried:
         machine = _at_values(machine, choice)
     seen = changed_geometry(choice.robot, at)
     starts = _starts(search)
+    elastic = any(term.name == "elastic" for term in choice.chosen)
 
     def columns(part: Prepared) -> FloatArray:
         clock = _clock(part, starts)
@@ -123,11 +125,15 @@ def carry(search: Search, choice: Choice) -> Carried:
         return out
 
     def keep(part: Prepared) -> BoolArray:
-        return np.asarray(at_rows(part, slowest_rates(part)) >= choice.rest)
+        reach = REACH if elastic else None
+        return np.asarray(at_rows(part, slowest_rates(part, reach)) >= choice.rest)
 
-    extra = Extra(
-        names, units, columns if names else None, keep, lambda part: corrected(machine, part, at)
-    )
+    def see(part: Prepared) -> Prepared:
+        if elastic:
+            return link_part(geared(choice, seen, part, _clock(part, starts)), part)
+        return corrected(machine, part, at)
+
+    extra = Extra(names, units, columns if names else None, keep, see)
     tied = False if any(term.name == "limbs" for term in choice.chosen) else None
     return Carried(choice, nominal, machine, tied, extra, priors, at)
 
@@ -145,9 +151,9 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             rotor = rotor_inertia(choice, term)
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
+        if term.name == "elastic":
+            drives = replace(drives, rotor_side="output_side", **gear_fields(choice))
         if term.name == "ripple":
-            from deltadyn.robot.settings import Ripple
-
             drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
     changed = robot if drives is robot.drives else robot.replace(drives=drives)
     return changed.with_friction(**friction) if friction else changed
@@ -163,13 +169,27 @@ def rotor_inertia(choice: Choice, term: Term) -> FloatArray:
 
 
 def _at_values(robot: Robot, choice: Choice) -> Robot:
-    """The robot with the chosen model's bodies: the gear's loss needs the load that they make."""
+    """The robot with the chosen model's values: a gear's loss needs the torque that they make."""
     if choice.par.source != "exact":
         return robot
-    inertial = [j for j, name in enumerate(choice.par.names) if not name.startswith("F")]
+    inertial = [j for j, name in enumerate(choice.par.names) if not is_friction(name)]
     names = tuple(choice.par.names[j] for j in inertial)
     found = nearest_consistent(robot, names, choice.z[inertial], choice.par.tied)
-    return robot_from_standard(robot, found.standard)
+    values = dict(zip(choice.par.names, choice.z, strict=False)) | choice.values
+    friction: dict[str, list[float]] = {}
+    for name, value in values.items():
+        if is_friction(name):
+            term, axis = name.rstrip("1234"), int(name[-1]) - 1
+            own = getattr(robot.friction, FRICTION_FIELDS[term])
+            field = friction.setdefault(FRICTION_FIELDS[term], list(own))
+            field[axis] = float(value) if term == "F0" else max(float(value), 0.0)
+    changed = robot_from_standard(robot, found.standard)
+    return changed.with_friction(**friction) if friction else changed
+
+
+def is_friction(name: str) -> bool:
+    """Whether a parameter is that of a drive's friction."""
+    return name[-1] in "1234" and name.rstrip("1234") in FRICTION_FIELDS
 
 
 def _starts(search: Search) -> dict[str, list[tuple[float, float, float]]]:

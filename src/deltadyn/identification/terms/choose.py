@@ -8,16 +8,18 @@ from the residual.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
-from deltadyn.identification.terms.evidence import Candidate, Evidence, Model
+from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
@@ -30,6 +32,7 @@ GUESS = 0.02  # of the RMS torque: deviation before anything is known
 PASSES = 3  # over the deviations of the axes
 FIRST_REST, MOST_REST = 0.05, 0.15  # rad/s: below the first no direction is sure
 REST_SHARE = 0.1  # of an axis' rate (95 %): never more counts as rest
+ENOUGH = 0.25  # of an axis' rows that must not count as rest
 LOUD = 1.5  # times the residual of the fast half
 RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
@@ -228,7 +231,7 @@ class Search:
         rest = np.full(self.robot.dof, FIRST_REST)
         rows = stacked(self.samples(start), (), rest, np.zeros(0))
         rest = np.minimum(rest, rest_limit(rows))
-        rows = stacked(self.samples(start), (), rest, np.zeros(0))
+        rows = rows.resting(rest)
         z, _ = weigh(rows, (), self.level).estimate(())
         orders = orders_of(rows.q, rows.left(z), peak_width(rows))
         return Point(z, {}), rest, Near(tuple((order, NEAR) for order in orders[:MOST_ORDERS]))
@@ -237,12 +240,14 @@ class Search:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
-        terms = [t for t in [*candidates(samples[0], near), *offered] if self._may(t)]
+        terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
+        settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
             stop = start + len(term.parameters)
             asked = term.title in self.asked or term.name in self.asked
-            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), asked))
+            odds = odds_of(settings[term.name, term.family], asked)
+            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), odds))
             start = stop
         kept = [
             point.values.get(p.name, 0.0) if term.corrects else 0.0
@@ -259,6 +264,10 @@ class Search:
             rest, self.level, z, V,
         )  # fmt: skip
 
+    def candidates(self, of: Sample, near: Near) -> list[Term]:
+        """All terms that are considered at a point."""
+        return candidates(of, near)
+
     def _may(self, term: Term) -> bool:
         names = {term.name, term.title}
         if names & set(self.refused):
@@ -268,8 +277,13 @@ class Search:
 
 def choose(search: Search) -> Choice:
     """The terms that the samples ask for, at a point where they are linearised well."""
+    from deltadyn.identification.terms.gears import find_gears  # it searches as this module does
+
     point, rest, near = search.first()
     choice = search.look(point, rest, near)
+    geared = find_gears(search, choice)
+    if geared is not None:
+        return geared
     for number in range(1, ROUNDS):
         before = choice
         k = choice.weighing.rows.base
@@ -304,9 +318,10 @@ def peak_width(rows: Rows) -> float:
 
 
 def rest_limit(rows: Rows) -> FloatArray:
-    """The highest rate (dof,) in rad/s that may count as rest."""
+    """The highest rate (dof,) in rad/s that may count as rest: most rows of an axis are above."""
     top = np.quantile(np.abs(rows.qd), 0.95, axis=0)
-    out: FloatArray = np.minimum(MOST_REST, REST_SHARE * top)
+    enough = np.quantile(rows.slowest, 1 - ENOUGH, axis=0)
+    out: FloatArray = np.minimum(np.minimum(MOST_REST, REST_SHARE * top), enough)
     return out
 
 
@@ -320,7 +335,7 @@ def rest_rates(choice: Choice) -> FloatArray:
     for axis, own in enumerate(rows.axes):
         squared, speed = (own.y - own.X @ choice.z[own.places]) ** 2, rows.slowest[:, axis]
         quiet = squared[speed >= np.median(speed)].mean()
-        for low, high in zip(RATES[:-1], RATES[1:], strict=True):
+        for low, high in pairwise(RATES):
             inside = (speed >= low) & (speed < high)
             loud = inside.sum() >= FEW and squared[inside].mean() > LOUD**2 * quiet
             if loud and high <= limit[axis]:

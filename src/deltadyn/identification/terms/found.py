@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
 from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities
@@ -164,7 +163,7 @@ class Terms:
 
 def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
     """The result of a choice."""
-    share = probabilities(choice.models, choice.items)
+    share = probabilities(choice.models)
     by_title: dict[str, float] = {}
     sets: dict[tuple[str, ...], float] = {}
     for model, weight in zip(choice.models, share, strict=True):

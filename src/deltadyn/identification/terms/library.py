@@ -77,6 +77,20 @@ class Sample:
         """The motion."""
         return self.part.state
 
+    @property
+    def measured(self) -> FloatArray:
+        """The torque (N, dof) that the columns have to explain, in N m."""
+        return self.part.tau
+
+    @property
+    def reach(self) -> float | None:
+        """Seconds before and after an instant at rest that are left out; None: by the band."""
+        return None
+
+    def columns_of(self, term: Term) -> Iterator[Column]:
+        """The columns of a term."""
+        return term.columns(self)
+
     @cached_property
     def wide(self) -> FloatArray:
         """The widest regressor (N, dof, n)."""
@@ -133,7 +147,7 @@ class Sample:
         return K, C, M
 
     def pushed(self, axis: int, z: FloatArray, zd: FloatArray, zdd: FloatArray) -> FloatArray:
-        """What the torque (N, dof) changes by where joint `axis` is at q + z: M z'' + C z' + K z."""
+        """What the torque (N, dof) changes by with joint `axis` at q + z: M z'' + C z' + K z."""
         K, C, M = (slope[:, :, axis] for slope in self.slopes)
         return K * z[:, None] + C * zd[:, None] + M * zdd[:, None]
 
@@ -176,7 +190,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Near:
-    """Where to look for settings: orders with the width around each, and velocities found before."""
+    """Where to look for settings: orders with a width around each, and velocities found before."""
 
     orders: tuple[tuple[int, int], ...] = ()
     found: tuple[tuple[str, float], ...] = ()
@@ -259,7 +273,7 @@ def offset(of: Sample) -> Iterator[Term]:
 def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     """Stribeck's peak at rest, or friction that rises less than linearly: one or the other."""
     friction = of.robot.friction
-    if friction.stribeck is not None or getattr(friction, "thinning", None) is not None:
+    if friction.stribeck is not None or friction.thinning is not None:
         return
     for v in near.velocities("stribeck", STRIBECK):
         yield _drive_term(
@@ -280,7 +294,7 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
     inertia, shares of A are tried for it.
     """
     friction = of.robot.friction
-    if friction.load is not None or getattr(friction, "motor_load", None) is not None:
+    if friction.load is not None or friction.motor_load is not None:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
     known = any(of.robot.drives.output_inertia[:ARMS])

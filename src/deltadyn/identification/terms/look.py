@@ -49,14 +49,14 @@ def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
     if sum(float(part.t[-1] - part.t[0]) for part in parts) < SHORTEST:
         return None
     par = parametrise(loaded.robot, model, tied=asked.limbs, com_offset=asked.com_offset)
-    names = tuple(asked.terms) if not isinstance(asked.terms, str) and asked.terms else ()
+    automatic = asked.terms is None or asked.terms == "auto"
+    names = () if automatic else tuple(asked.terms or ())
     for name in names:
         check_term(name)
     refused = {"torque_ratio"} if asked.gains else set()
     if asked.tied is True:
         refused.add("limbs")
-    forced = {*names, "stribeck"} if asked.stribeck else set(names)
-    search = Search(loaded.robot, par, parts, names or None, forced, refused)
+    search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
 
