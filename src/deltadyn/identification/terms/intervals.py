@@ -98,7 +98,7 @@ def hull(
     pairs = math.sqrt(count * (count - 1) / 2)
     excess = excess_of(choice, parts)
     counts = weighing.rows.counts()
-    # the variance of n rows, of which kappa count as one, has a relative deviation sqrt(2 kappa / n)
+    # the variance of n rows, of which kappa count as one, errs by sqrt(2 kappa / n) of itself
     enough = np.maximum(ENOUGH, BEYOND * np.sqrt(2 * weighing.kappa / np.maximum(counts, 1.0)))
     E = float(np.mean(np.where(excess > enough, excess, 0.0)))
     rows = float(counts.sum())
