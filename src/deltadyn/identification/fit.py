@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.information import IntArray
+from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
 from deltadyn.identification.terms.found import Terms
+from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource
@@ -47,6 +49,7 @@ class Fit:
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
     to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
+    `band_scatter` is what `calibrated` found.
     """
 
     method: str
@@ -77,6 +80,7 @@ class Fit:
     rows: IntArray | None = None
     left_out: IntArray | None = None
     terms: Terms | None = None
+    band_scatter: Scatter | None = None
 
     @property
     def model(self) -> str:
@@ -134,11 +138,36 @@ class Fit:
         return restore(tau, state.single)
 
     def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Torque and half the width of its confidence band (N, dof), in N m."""
+        """Torque and half the width of its band (N, dof), in N m.
+
+        Where terms were looked for, or after `calibrated`, the band is to hold measured torque of
+        moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
+        noise does to the parameters only.
+        """
         torque, width = torque_band(
             self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
         )
+        spread = self._scatter
+        if spread is not None:
+            width = np.hypot(width, spread.half(torque, state.qd, level))
         return restore(torque, state.single), restore(width, state.single)
+
+    @property
+    def _scatter(self) -> Scatter | None:
+        if self.band_scatter is not None:
+            return self.band_scatter
+        return None if self.terms is None else self.terms.scatter
+
+    def calibrated(self, recordings: Data) -> Fit:
+        """The same fit with its torque band from motion that it has not seen (split conformal).
+
+        The band's reach becomes the quantile of the errors on these recordings, of moving axes and
+        in the band of the fit, over the size that the fit expects of them. Recordings that the fit
+        was made from are refused.
+        """
+        from deltadyn.identification.calibration import calibrated_scatter
+
+        return replace(self, band_scatter=calibrated_scatter(self, recordings))
 
     @property
     def table(self) -> str:

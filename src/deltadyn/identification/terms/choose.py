@@ -9,7 +9,7 @@ from the residual.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -188,7 +188,7 @@ class Search:
     """Samples of a machine, and what may be found in them.
 
     `allowed` are names of terms to look for, None all but those `refused`; `asked` are terms that
-    are there whatever the evidence.
+    are there whatever the evidence. `more` makes terms beside those that a fit looks for.
     """
 
     robot: Robot
@@ -197,6 +197,7 @@ class Search:
     allowed: Collection[str] | None = None
     asked: Collection[str] = ()
     refused: Collection[str] = ()
+    more: Sequence[Callable[[Sample], Iterator[Term]]] = ()
 
     @cached_property
     def level(self) -> FloatArray:
@@ -238,7 +239,8 @@ class Search:
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
-        terms = [t for t in self.candidates(samples[0], near) if self._may(t)]
+        offered = [t for make in self.more for t in make(samples[0])]
+        terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:

@@ -39,6 +39,7 @@ DRIFT_SIZE = 0.2  # of viscous friction
 RIPPLE_SIZE = 0.03  # of the axis' RMS torque
 ECCENTRIC_SIZE, WAVY_SIZE = 0.8e-3, 0.15e-3  # rad: once per turn, and of higher orders
 LENGTH_SIZE, AZIMUTH_SIZE = 0.4e-3, math.radians(0.17)
+HOMING_SIZE = 5e-3  # rad
 OTHER_SIZE = 0.02  # of the axis' RMS torque
 CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times a velocity that was found before
 CLOSE_SHARES = (-0.1, -0.05, 0.0, 0.05, 0.1)
@@ -426,6 +427,21 @@ def geometry(of: Sample) -> Iterator[Term]:
             yield every((sample.with_geometry(robot) - sample.bodies) / STEP)
 
     yield Term("geometry", "geometry", parameters, columns, corrects=True)
+
+
+def homing(of: Sample) -> Iterator[Term]:
+    """The arms stand at q + z with z constant: the drives were homed elsewhere.
+
+    It belongs to the time since the last homing, not to the machine: a fit does not look for it.
+    """
+    parameters = tuple(Parameter(f"homing{i + 1}", "rad", HOMING_SIZE) for i in range(ARMS))
+
+    def columns(sample: Sample) -> Iterator[Column]:
+        one, zero = np.ones(len(sample.part)), np.zeros(len(sample.part))
+        for axis in range(ARMS):
+            yield every(sample.pushed(axis, one, zero, zero))
+
+    yield Term("homing", "homing", parameters, columns, corrects=True)
 
 
 def other(of: Sample) -> Iterator[Term]:
