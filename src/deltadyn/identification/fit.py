@@ -13,6 +13,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
 from deltadyn.doors import write_page
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
@@ -124,7 +125,8 @@ class Fit:
         about = own - self.uncertainty.x[:, None]
         hull = self.terms.hull.offsets(level)
         low, high = np.minimum(hull[:, 0], about[:, 0]), np.maximum(hull[:, 1], about[:, 1])
-        return self.values[:, None] + np.stack([low, high], axis=1)
+        out: FloatArray = self.values[:, None] + np.stack([low, high], axis=1)
+        return out
 
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""
@@ -133,9 +135,17 @@ class Fit:
         return float(self.values[self.names.index(name)])
 
     def torque(self, state: State) -> FloatArray:
-        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload."""
-        tau = self.parametrisation.torque(self.nominal, state, self.values)
-        return restore(tau, state.single)
+        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload.
+
+        Where terms were found it is that of `robot`, with its gears' losses and torque scale.
+        """
+        return restore(self._torque(state), state.single)
+
+    def _torque(self, state: State) -> FloatArray:
+        if self.terms is not None and self.terms.found and self.consistent:
+            tau = inverse_dynamics(self.robot, state, self.model)
+            return tau[None] if state.single else tau
+        return self.parametrisation.torque(self.nominal, state, self.values)
 
     def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Torque and half the width of its band (N, dof), in N m.
@@ -144,9 +154,10 @@ class Fit:
         moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
         noise does to the parameters only.
         """
-        torque, width = torque_band(
+        _, width = torque_band(
             self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
         )
+        torque = self._torque(state)
         spread = self._scatter
         if spread is not None:
             width = np.hypot(width, spread.half(torque, state.qd, level))

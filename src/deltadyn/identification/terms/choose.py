@@ -88,7 +88,8 @@ class Weighing:
         """Deviations (dof,) of residuals, with a count for what a fit takes out of them."""
         dof = len(floor)
         spare = np.maximum(self.rows.counts() - (self.rows.base + columns) / dof, 1.0)
-        return np.maximum(np.sqrt((left**2).sum(axis=0) / spare), floor)
+        out: FloatArray = np.maximum(np.sqrt((left**2).sum(axis=0) / spare), floor)
+        return out
 
 
 def weigh(rows: Rows, items: Sequence[Candidate], level: FloatArray) -> Weighing:
@@ -115,8 +116,9 @@ def pseudo_inverse(A: FloatArray) -> FloatArray:
     length = np.where(length > 0, length, 1.0)
     values, vectors = np.linalg.eigh(A / np.outer(length, length))
     good = values > 1e-12 * values.max(initial=1e-300)
-    out: FloatArray = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    return out / np.outer(length, length)
+    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
+    out: FloatArray = inverse / np.outer(length, length)
+    return out
 
 
 def correlation_time(left: FloatArray, sigma: FloatArray) -> float:
@@ -204,7 +206,8 @@ class Search:
         """RMS torque (dof,) in the band, in N m."""
         tau = np.concatenate([part.limited(part.tau) for part in self.parts])
         rms = np.sqrt(np.mean(tau**2, axis=0))
-        return np.maximum(rms, 1e-9 * max(float(rms.max()), 1e-300))
+        out: FloatArray = np.maximum(rms, 1e-9 * max(float(rms.max()), 1e-300))
+        return out
 
     @cached_property
     def clocks(self) -> list[FloatArray]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def waves(dof: int, values: Values, term: str) -> dict[int, FloatArray]:
 
 def changed_geometry(robot: Robot, by: Values) -> Robot:
     """The robot with lengths and azimuths changed by these amounts (m, rad)."""
-    own = {
+    own: dict[str, Any] = {
         name: tuple(
             value + by.get(f"{name}{i + 1}", 0.0)
             for i, value in enumerate(getattr(robot.geometry, name))

@@ -67,7 +67,8 @@ class Hull:
 
     def interval(self, level: float = 0.95) -> FloatArray:
         """Lower and upper ends (k, 2) of the best model's parameters."""
-        return self.x[0][:, None] + self.offsets(level)
+        out: FloatArray = self.x[0][:, None] + self.offsets(level)
+        return out
 
 
 def hull(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -252,7 +252,7 @@ def _drive_term(
     family: str,
     symbol: str,
     unit: str,
-    sizes: Sequence[float],
+    sizes: FloatArray,
     values: Callable[[Sample], FloatArray],
     setting: float | None = None,
 ) -> Term:
@@ -284,15 +284,22 @@ def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     if friction.stribeck is not None or friction.thinning is not None:
         return
     for v in near.velocities("stribeck", STRIBECK):
-        yield _drive_term(
-            "stribeck", "shape", "Fs", "N m", STRIBECK_SIZE * of.coulomb,
-            lambda s, v=v: s.direction * stribeck_shape(np, s.state.qd, v), v,
-        )  # fmt: skip
+        size = STRIBECK_SIZE * of.coulomb
+        yield _drive_term("stribeck", "shape", "Fs", "N m", size, partial(_peak, v), v)
     for v in near.velocities("thinning", THINNING):
-        yield _drive_term(
-            "thinning", "shape", "Ft", "N m", THINNING_SIZE * of.coulomb,
-            lambda s, v=v: np.tanh(s.state.qd / v), v,
-        )  # fmt: skip
+        size = THINNING_SIZE * of.coulomb
+        yield _drive_term("thinning", "shape", "Ft", "N m", size, partial(_bend, v), v)
+
+
+def _peak(v: float, sample: Sample) -> FloatArray:
+    """sign(qd) exp(-(qd / v)^2)."""
+    out: FloatArray = sample.direction * stribeck_shape(np, sample.state.qd, v)
+    return out
+
+
+def _bend(v: float, sample: Sample) -> FloatArray:
+    """tanh(qd / v)."""
+    return np.tanh(sample.state.qd / v)
 
 
 def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
@@ -306,14 +313,17 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
     known = any(of.robot.drives.output_inertia[:ARMS])
-    for share in [None] if known else near.shares("load", ROTORS):
-        yield _drive_term(
-            "load", "loss", "mu", "1", sizes,
-            lambda s, share=share: np.abs(s.load(share)) * s.direction, share,
-        )  # fmt: skip
+    shares: Sequence[float | None] = [None] if known else near.shares("load", ROTORS)
+    for share in shares:
+        yield _drive_term("load", "loss", "mu", "1", sizes, partial(_lost, share), share)
     yield _drive_term(
         "motor_load", "loss", "mu_m", "1", sizes, lambda s: np.abs(s.motor) * s.direction
     )
+
+
+def _lost(share: float | None, sample: Sample) -> FloatArray:
+    """|load| sign(qd), with this share of A in the rotor."""
+    return np.abs(sample.load(share)) * sample.direction
 
 
 def limbs(of: Sample) -> Iterator[Term]:
