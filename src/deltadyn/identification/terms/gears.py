@@ -56,7 +56,8 @@ ROUNDS = 3  # of evidence
 STIFF_STEPS = 2  # to the best point of rigid gears
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
-TAKEN_FOR = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
+NEARLY_STIFF = 1e-12  # rad/(N m): columns of the compliance are then those of the model's torque
+CLEAR = 10.0  # nats by which wind-up must explain more than rigid gears
 SHORTEST = 0.5  # s of a part that is looked at
 FREQUENCIES = 200  # of the band at which noise is looked at
 NO_NOISE = 1e-3  # of it that is left at least
@@ -238,15 +239,17 @@ def _noise_volume(look: GearSearch, found: Choice) -> float:
 
 
 def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, near: Near) -> bool:
-    """Whether a search is worth its time: wind-up, linearised at stiff gears, explains something.
+    """Whether wind-up by the model's torque, linearised at stiff gears, explains something.
 
-    Terms that rigid models take elastic gears for are no argument against it.
+    Where the arms' motion is made of the measured torque, soft gears swallow its noise; by the
+    model's torque they cannot.
     """
-    if "elastic" in look.asked or any(term.name in TAKEN_FOR for term in rigid.chosen):
+    if "elastic" in look.asked:
         return True
     corrections = [term for term in rigid.chosen if term.corrects]
     terms = [*corrections, *_usual(rigid, look.geared(first)[0], near)]
     values = {p.name: rigid.values[p.name] for term in corrections for p in term.parameters}
+    values["compliance"] = NEARLY_STIFF
     rows = look.rows(GearedPoint(first.x, values), terms, rest)
     count = len(rows.size)
     weighing = Weighing(rows, FIRST_GUESS * look.level, 1.0)
@@ -256,7 +259,7 @@ def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, nea
         weighing = Weighing(rows, sigma, correlation_time(left, sigma))
     without = range(count - len(terms[-1].parameters))
     own = _log_evidence(weighing, range(count), len(terms))
-    return own > _log_evidence(weighing, without, len(terms) - 1)
+    return own > _log_evidence(weighing, without, len(terms) - 1) + CLEAR
 
 
 def _settled(
