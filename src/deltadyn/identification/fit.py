@@ -82,6 +82,12 @@ class Fit:
     left_out: IntArray | None = None
     terms: Terms | None = None
     band_scatter: Scatter | None = None
+    given: Robot | None = None
+
+    @property
+    def before(self) -> Robot:
+        """The robot as it was given; `nominal` has fields for the terms that were found, too."""
+        return self.given or self.nominal
 
     @property
     def model(self) -> str:
@@ -301,7 +307,7 @@ class Fit:
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],
                 "options": self.options,
-                "robot_before": robot_text(self.nominal),
+                "robot_before": robot_text(self.before),
                 "versions": {name: version(name) for name in packages},
                 "python": platform.python_version(),
             },
