@@ -110,7 +110,7 @@ def test_parameters_have_the_intervals_of_the_fit(
     np.testing.assert_allclose(numbers(table.column("identified")), fit.values, rtol=5e-4)
     change = 100 * (fit.values - before) / np.abs(before)
     np.testing.assert_allclose(numbers(table.column("change")), change, rtol=5e-3, atol=1e-9)
-    inside = (fit.values - half <= before) & (before <= fit.values + half)
+    inside = (low <= before) & (before <= high)
     expected = ["inside" if yes else "outside" for yes in inside]
     assert table.column("robot file is") == expected
 

@@ -334,8 +334,9 @@ def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> fl
     rows, kappa = weighing.rows, weighing.kappa
     XX, Xy = weighing.products
     on = np.append(np.arange(rows.base), rows.base + np.asarray(columns, dtype=np.int64))
+    on = on[(np.diag(XX)[on] > 0) | (on >= rows.base)]  # what did not move has no columns
     H, b = XX[np.ix_(on, on)] / kappa, Xy[on] / kappa
-    H[np.arange(rows.base, len(on)), np.arange(rows.base, len(on))] += 1.0
+    H[np.diag_indices(len(on))] += on >= rows.base
     yy = sum(
         float((axis.y[axis.used] ** 2).sum()) / sigma**2
         for axis, sigma in zip(rows.axes, weighing.sigma, strict=True)
