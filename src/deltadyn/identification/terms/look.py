@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from deltadyn.errors import UnknownNameError
@@ -38,8 +38,11 @@ class Looked:
         )
 
 
-def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
-    """The terms of the machine behind these recordings; None where there is too little to see."""
+def look(loaded: Loaded, asked: FitOptions, refused: Collection[str] = ()) -> Looked | None:
+    """The terms of the machine behind these recordings; None where there is too little to see.
+
+    Terms that are `refused` are not looked for.
+    """
     model = str(asked.model)
     if model not in MODELS:
         return None
@@ -49,14 +52,16 @@ def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
     if sum(float(part.t[-1] - part.t[0]) for part in parts) < SHORTEST:
         return None
     par = parametrise(loaded.robot, model, tied=asked.limbs, com_offset=asked.com_offset)
-    names = tuple(asked.terms) if not isinstance(asked.terms, str) and asked.terms else ()
-    for name in names:
+    names = None if asked.terms is None or isinstance(asked.terms, str) else tuple(asked.terms)
+    forced = set(names or ())
+    for name in forced:
         check_term(name)
-    refused = {"torque_ratio"} if asked.gains else set()
+    never = set(refused) | ({"torque_ratio"} if asked.gains else set())
     if asked.tied is True:
-        refused.add("limbs")
-    forced = {*names, "stribeck"} if asked.stribeck else set(names)
-    search = Search(loaded.robot, par, parts, names or None, forced, refused)
+        never.add("limbs")
+    if asked.stribeck:
+        forced.add("stribeck")
+    search = Search(loaded.robot, par, parts, None if names is None else forced, forced, never)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
 
