@@ -53,7 +53,7 @@ def rollout_rows(robots: int, ticks: int) -> list[Row]:
         gains = jnp.asarray([controller.stiffness, controller.damping], dtype=precision)
 
         def run(par: Any, q: Any, qd: Any, table: Any = table, gains: Any = gains) -> Any:
-            terms = FrictionTerms(smooth=True, stribeck=False, load=False)
+            terms = FrictionTerms(True, *(False,) * 5)  # Coulomb friction, with a smooth sign
             step = gains.dtype.type(1 / rate)
             return traced_rollout(par, q, qd, table, gains, step, friction=terms)[:4]
 

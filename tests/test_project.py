@@ -17,7 +17,9 @@ from tests.waits import PATIENCE
 
 import deltadyn as dd
 from deltadyn.cli import main
+from deltadyn.commands.common import reading_options
 from deltadyn.commands.project import FILE, MARK
+from deltadyn.errors import UnknownNameError
 
 
 def run(*arguments: str) -> Result:
@@ -228,3 +230,13 @@ def test_the_shell_completes_robots() -> None:
         check=False,
     )
     assert "plain,sipro-d3-1200" in told.stdout.splitlines()
+
+
+def test_options_of_the_reader_are_typed_and_checked_at_once() -> None:
+    found = reading_options("mine.yaml", ["torque_side=motor", "sample_time=0.001", "name=May"])
+    assert found.columns == "mine.yaml"
+    assert (found.torque_side, found.sample_time, found.name) == ("motor", 0.001, "May")
+    with pytest.raises(UnknownNameError, match="torque_side is 'gear'"):
+        reading_options(None, ["torque_side=gear"])
+    with pytest.raises(UnknownNameError, match="--read is 'side'"):
+        reading_options(None, ["side=motor"])

@@ -36,6 +36,8 @@ from deltadyn.robot.settings import (
     GrayBox,
     Limits,
     PassiveFriction,
+    Ripple,
+    Sensors,
     Source,
     Workspace,
 )
@@ -312,7 +314,8 @@ def frictions(draw: st.DrawFn, dof: int) -> Friction:
         PassiveFriction(joint, draw(NONNEGATIVE), draw(NONNEGATIVE))
         for joint in draw(st.lists(st.sampled_from(joints), unique=True, max_size=3))
     )
-    stribeck = draw(st.booleans())
+    stribeck, thinning, motor = (draw(st.booleans()) for _ in range(3))
+    share = per(dof, st.floats(0.0, 0.9))
     return Friction(
         viscous=draw(per(dof, NONNEGATIVE)),
         coulomb=draw(per(dof, NONNEGATIVE)),
@@ -320,9 +323,20 @@ def frictions(draw: st.DrawFn, dof: int) -> Friction:
         stribeck=draw(per(dof, NONNEGATIVE)) if stribeck else None,
         stribeck_velocity=draw(per(dof, SIZES)) if stribeck else None,
         offset=draw(st.none() | per(dof, SIGNED)),
-        load=draw(st.none() | per(dof, st.floats(0.0, 0.9))),
+        thinning=draw(per(dof, NONNEGATIVE)) if thinning else None,
+        thinning_velocity=draw(per(dof, SIZES)) if thinning else None,
+        load=None if motor else draw(st.none() | share),
+        motor_load=draw(share) if motor else None,
         smoothing=draw(st.none() | SIZES),
         passive=passive,
+    )
+
+
+@st.composite
+def ripples(draw: st.DrawFn, dof: int) -> tuple[Ripple, ...]:
+    orders = st.lists(st.sampled_from([0.5, 1.0, 2.5, 64.0, 1e-3]), unique=True, max_size=4)
+    return tuple(
+        Ripple(order, draw(per(dof, SIGNED)), draw(per(dof, SIGNED))) for order in draw(orders)
     )
 
 
@@ -346,6 +360,7 @@ PATHS = (
     "arm[1].com", "strut.rods", "strut[0].mass", "strut.ten.mass", "strut[2].ten.inertia",
     "spindle.upper.mass", "spindle.lower.ten.first_moment", "drives.rotor_side", "limits.rate",
     "payload.offset", "friction.passive.elbow_sway.viscous", "controller.sign", "gray_box.rho2",
+    "drives.ripple[0].cos", "drives.ripple[1].order", "sensors.torque_ratio",
 )  # fmt: skip
 
 
@@ -382,7 +397,10 @@ def robots(draw: st.DrawFn) -> Robot:
         spindle=draw(spindle) if dof == 4 else None,
         effector=draw(st.builds(Effector) | st.builds(Effector, NONNEGATIVE, triple, NONNEGATIVE)),
         payload=draw(st.builds(Payload) | st.builds(Payload, NONNEGATIVE, triple, NONNEGATIVE)),
-        drives=Drives(draw(per(dof, SIZES)), draw(per(dof, NONNEGATIVE)), draw(sides)),
+        drives=Drives(
+            draw(per(dof, SIZES)), draw(per(dof, NONNEGATIVE)), draw(sides), draw(ripples(dof))
+        ),
+        sensors=Sensors(draw(per(dof, SIZES))),
         friction=draw(frictions(dof)),
         limits=draw(limits(dof)),
         controller=Controller(draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))),

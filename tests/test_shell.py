@@ -9,10 +9,13 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 import deltadyn as dd
 from deltadyn.cli import main
+from deltadyn.commands.common import guarded
 
 PROGRAM = shutil.which("deltadyn", path=sysconfig.get_path("scripts")) or "deltadyn"
 
@@ -101,3 +104,31 @@ def test_every_help_has_an_example(name: str, tmp_path: Path) -> None:
     if not hasattr(command, "commands"):  # a group shows its commands
         assert f"Example: deltadyn {name}" in told
         assert "--json" in told
+
+
+@pytest.mark.parametrize(
+    "arguments", [("robots",), ("robots", "sipro-d3-1200"), ("robots", "--json")]
+)
+def test_a_reader_that_has_gone_ends_the_output_quietly(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    running = subprocess.Popen(
+        [PROGRAM, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert running.stdout is not None
+    running.stdout.close()  # long before the first line, as a pipe into `true`
+    assert running.stderr is not None
+    with running.stderr:
+        assert running.stderr.read() == b""
+    assert running.wait() == 141  # as shells count the signal of a broken pipe
+
+
+def test_another_broken_pipe_is_an_error_to_show() -> None:
+    @click.command()
+    @guarded
+    def broken() -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    run = CliRunner().invoke(broken)
+    assert run.exit_code == 2
+    assert run.stderr.startswith("deltadyn: [Errno 32] Broken pipe")

@@ -10,7 +10,7 @@ from deltadyn.backends.components import parameters_of
 from deltadyn.backends.layout import COUNT
 from deltadyn.backends.limbs import jacobian_columns
 from deltadyn.dynamics.columns import inertial_columns, is_zero
-from deltadyn.dynamics.friction import PACKED_TERMS
+from deltadyn.dynamics.friction import KERNEL_TERMS
 from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of, sliding
 
 
@@ -66,8 +66,8 @@ def _friction(dof: int) -> Model:
         slides = [
             sliding(par, i, qd[i], direction[i], stribeck[i], tau[i], qdd[i]) for i in range(dof)
         ]
-        return [term.column(Namespace(), slide) for term in PACKED_TERMS for slide in slides]
+        return [term.column(Namespace(), slide) for term in KERNEL_TERMS for slide in slides]
 
-    outputs = groups_of(dof, *(term.name for term in PACKED_TERMS))
+    outputs = groups_of(dof, *(term.name for term in KERNEL_TERMS))
     inputs = groups_of(dof, "qd", "qdd", "tau")
     return Model(f"friction_columns_{dof}", inputs, outputs, trace, COUNT, rates=(0, dof))

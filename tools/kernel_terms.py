@@ -8,7 +8,7 @@ from typing import Any
 from deltadyn.backends.components import axis_friction, parameters_of
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.friction import LOAD, PACKED_TERMS
+from deltadyn.dynamics.friction import KERNEL_TERMS, LOAD
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
 from deltadyn.small import solve_symmetric
@@ -23,7 +23,7 @@ from tools.kernel_models import (
     sliding,
 )
 
-DRY = tuple(term for term in PACKED_TERMS if term is not LOAD)  # a kernel finds no load
+DRY = tuple(term for term in KERNEL_TERMS if term is not LOAD)  # a kernel finds no load
 
 
 def term_models(dof: int) -> list[Model]:

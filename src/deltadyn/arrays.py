@@ -17,6 +17,7 @@ Unreachable = Literal["raise", "nan"]
 #: One coordinate of many samples (N,), a float, or any object with arithmetic and a namespace.
 Component = Any
 
+SHOWN = 12  # rows of a list, or numbers of an array, in a message
 CHUNK = 2048  # samples: some 40 temporaries of 16 KiB stay in the second-level cache
 
 
@@ -104,6 +105,18 @@ def map_chunks(
     return out
 
 
+def check_increasing(t: FloatArray, quantity: str = "t") -> None:
+    """Refuse times (N,) in s that are not finite, or not above their predecessors."""
+    bad = np.flatnonzero(~np.isfinite(t))
+    if bad.size:
+        raise InputError(quantity, float(t[bad[0]]), "finite numbers", where=f"row {bad[0]}")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if back.size:
+        row = int(back[0]) + 1
+        allowed = f"above its predecessor {t[row - 1]:g} s"
+        raise InputError(quantity, float(t[row]), allowed, where=f"row {row}")
+
+
 def contract(subscripts: str, *arrays: FloatArray) -> FloatArray:
     """`numpy.einsum` of real arrays, with its type."""
     out: FloatArray = np.einsum(subscripts, *arrays)
@@ -118,4 +131,6 @@ def as_float(value: npt.ArrayLike, quantity: str) -> FloatArray:
             raise TypeError(given.dtype)
         return given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise InputError(quantity, value, "an array of real numbers") from error
+        rows = len(value) if isinstance(value, list | tuple) else getattr(value, "size", 1)
+        shown = type(value).__name__ if rows > SHOWN else value
+        raise InputError(quantity, shown, "an array of real numbers") from error

@@ -9,12 +9,10 @@ import click
 from deltadyn.commands.bench import bench
 from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
-from deltadyn.commands.fit import identify, validate
-from deltadyn.commands.fleet import fleet
+from deltadyn.commands.fit import fleet, identify, report, validate
 from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
-from deltadyn.commands.report import report
 from deltadyn.commands.reproduce import reproduce
 from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import uuid
@@ -40,3 +41,9 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
     with replacing(target) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
     return target
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

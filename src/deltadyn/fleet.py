@@ -24,6 +24,7 @@ from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.identification.problem import Method
 from deltadyn.options import merged, parted
 from deltadyn.recording.prepare.stream import Streamed
+from deltadyn.recording.read import ReadOptions
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
 
@@ -110,11 +111,11 @@ class LogFile:
     """A file and the options of `read_recording` for it; it may travel to another process."""
 
     path: str
-    options: Mapping[str, Any]
+    options: ReadOptions | None = None
 
     def open(self, robot: Robot) -> Streamed:
         """The log, to be read in pieces."""
-        return Streamed(robot, self.path, **self.options)
+        return Streamed(robot, self.path, self.options)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,15 @@ from deltadyn.robot.bodies import (
     TenParameters,
 )
 from deltadyn.robot.checks import Triple
-from deltadyn.robot.settings import PASSIVE_JOINTS, Drives, Friction, GrayBox, PassiveFriction
+from deltadyn.robot.settings import (
+    PASSIVE_JOINTS,
+    Drives,
+    Friction,
+    GrayBox,
+    PassiveFriction,
+    Ripple,
+    Sensors,
+)
 
 MODELS = (
     "exact",
@@ -104,6 +112,8 @@ def full_friction(dof: int, **changes: Any) -> Friction:
         "coulomb_negative": 0.7 + 0.1 * axis,
         "stribeck": 0.2 * axis,
         "stribeck_velocity": 0.5 + 0.5 * axis,
+        "thinning": 0.4 * axis,
+        "thinning_velocity": 1.0 + 0.3 * axis,
         "offset": 0.1 * axis,
         "load": 0.05 + 0.02 * axis,
         "passive": tuple(
@@ -111,6 +121,22 @@ def full_friction(dof: int, **changes: Any) -> Friction:
         ),
     }
     return Friction(**{**values, **changes})
+
+
+def rich_drives(robot: Robot, *, motor: bool = True) -> Robot:
+    """The same robot with ripple, drives in a scale of their own and, for `motor`, their loss."""
+    dof, friction = robot.dof, robot.friction
+    if motor:
+        friction = replace(friction, load=None, motor_load=[0.06, 0.04, 0.1, 0.05][:dof])
+    waves = (
+        Ripple(64.0, [0.5, 0.6, 0.7, 0.02][:dof], [0.4, -0.3, 0.2, 0.01][:dof]),
+        Ripple(2.5, 0.1, [0.1, 0.2, 0.3, 0.4][:dof]),
+    )
+    return robot.replace(
+        friction=friction,
+        drives=replace(robot.drives, ripple=waves),
+        sensors=Sensors([1.1, 0.9, 1.05, 1.2][:dof]),
+    )
 
 
 def any_shape(robot: Robot, *, seed: int = 0) -> Robot:

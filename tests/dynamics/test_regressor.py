@@ -94,8 +94,8 @@ COUNTS = {
     "euler-lagrange": {(3, True): 7, (3, False): 19, (4, True): 8, (4, False): 20},
     "projected-rod": {(3, True): 5, (3, False): 13, (4, True): 8, (4, False): 16},
 }
-# Fv, Fc+, Fc-, Fs, F0, mu on every axis; Fv and Fc in four or seven passive joints
-FRICTION_COUNTS = {3: 6 * 3 + 2 * 4, 4: 6 * 4 + 2 * 7}
+# Fv, Fc+, Fc-, Fs, Ft, F0, mu on every axis; Fv and Fc in four or seven passive joints
+FRICTION_COUNTS = {3: 7 * 3 + 2 * 4, 4: 7 * 4 + 2 * 7}
 UNITS = {"kg", "kg m", "kg m^2", "N m", "N m s/rad", "N", "N s/m", "1"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.dynamics.factory import full_friction, make_robot
+from tests.dynamics.factory import full_friction, make_robot, rich_drives
 
 from deltadyn.arrays import FloatArray
 from deltadyn.exports.c import Options, files
@@ -55,7 +55,14 @@ def _rubbing(dof: int, smoothing: float | None) -> Robot:
     return robot.replace(friction=full_friction(dof, smoothing=smoothing), name=f"rubbing {dof}")
 
 
+def _rich(dof: int) -> Robot:
+    """Friction of all kinds, ripple, drives in a scale of their own and their loss."""
+    return rich_drives(_rubbing(dof, 0.05)).replace(name=f"rich {dof}")
+
+
 ROBOTS = {
+    "rich-3": _rich(3),
+    "rich-4": _rich(4),
     "full-3": _full(3, None),
     "full-4": _full(4, 0.05),
     "rubbing-3": _rubbing(3, 0.05),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.dynamics.factory import rich_drives
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
@@ -31,7 +32,11 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler fo
 
 
 def robots() -> dict[int, Robot]:
-    """A robot of three and one of four axes, with every friction term, rotors and a payload."""
+    """A robot of three and one of four axes, with every friction term, rotors and a payload.
+
+    Both have ripple and drives in a scale of their own; three loses a share of the torque through
+    its gears, four of that of its motors.
+    """
     three = dd.load_robot("sipro-d3-1200").with_friction(
         viscous=[0.5, 0.6, 0.7],
         coulomb=[2.0, 1.5, 1.0],
@@ -39,6 +44,8 @@ def robots() -> dict[int, Robot]:
         stribeck=0.5,
         stribeck_velocity=0.3,
         offset=[0.1, -0.1, 0.0],
+        thinning=0.4,
+        thinning_velocity=0.5,
         load=[0.05, 0.0, 0.1],
         smoothing=0.1,
     )
@@ -49,7 +56,8 @@ def robots() -> dict[int, Robot]:
             for i, joint in enumerate(PASSIVE_JOINTS)
         ),
     )
-    three = three.with_rotor_inertia(0.02).with_payload(0.4)
+    three = rich_drives(three.with_rotor_inertia(0.02).with_payload(0.4), motor=False)
+    four = rich_drives(four)
     four = four.with_payload(0.3, (0.02, -0.01, 0.0), 0.001)
     signs = [-1.0, 1.0, 1.0, -1.0]
     return {

@@ -18,7 +18,7 @@ from deltadyn.robot import Robot
 
 COUNT = 100_000
 PAYLOAD = 2.3  # kg, other than the robots' own
-NAMES = ("full-3", "full-4", "plain", "rubbing-3", "rubbing-4")
+NAMES = ("full-3", "full-4", "plain", "rubbing-3", "rubbing-4", "rich-3", "rich-4")
 # Of the largest number of its kind. Rounding of some 500 operations gives 1e-15 and 6e-7 here; the
 # rest is left to other compilers and other mathematical libraries.
 TOLERANCE = {"double": 1e-13, "float": 1e-5}
@@ -112,7 +112,7 @@ def test_terms_and_accelerations(name: str, precision: str, compiler: str) -> No
         tau = sign * dd.inverse_dynamics(heavy, part)
     status, found, *_ = code.call("gravity_torque", outside(robot, q), payload=PAYLOAD)
     assert not status.any()
-    assert_close(found, sign * eom.g, precision)
+    assert_close(found, sign * np.asarray(robot.sensors.torque_ratio) * eom.g, precision)
     status, found, *_ = code.call("mass_matrix", outside(robot, q), payload=PAYLOAD)
     assert not status.any()
     matrix = found.reshape(-1, robot.dof, robot.dof)

@@ -134,7 +134,9 @@ def test_the_industrial_log_has_lost_grips() -> None:
 
 
 @pytest.mark.parametrize("rates", [0, 1, 2])
-@pytest.mark.parametrize("name", ["bench-4", "full-3", "full-4", "rubbing-3", "rubbing-4"])
+@pytest.mark.parametrize(
+    "name", ["bench-4", "full-3", "full-4", "rubbing-3", "rubbing-4", "rich-3", "rich-4"]
+)
 def test_other_robots_and_signs(name: str, rates: int) -> None:
     stream = modelled(name)
     estimator = PayloadEstimator(ROBOTS[name])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.dynamics.factory import full_friction, make_robot, make_states
+from tests.dynamics.factory import full_friction, make_robot, make_states, rich_drives
 from tests.exports.st_cases import (
     controller_angles,
     lettered,
@@ -106,6 +106,12 @@ def test_torque_of_a_robot_with_all_terms(dof: int) -> None:
     check_torques(own_robot(dof), 2.5, 0.003 if dof == 4 else 0.0)
 
 
+@pytest.mark.parametrize("motor", [True, False])
+@pytest.mark.parametrize("dof", [3, 4])
+def test_torque_of_a_robot_with_ripple_and_drives_of_their_own_scale(dof: int, motor: bool) -> None:
+    check_torques(rich_drives(own_robot(dof), motor=motor), 2.5, 0.0, count=100)
+
+
 @pytest.mark.parametrize("dof", [3, 4])
 @pytest.mark.parametrize(
     "friction",
@@ -136,10 +142,11 @@ def test_a_robot_at_rest_has_no_dry_friction() -> None:
     np.testing.assert_allclose(outputs(found, "Tau", 3), tau, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize("dof", [3, 4])
-def test_the_estimators_model_of_a_robot_with_all_terms(dof: int) -> None:
+def test_the_estimators_model_of_a_robot_with_all_terms(dof: int, rich: bool) -> None:
     """Torque without payload, what one kg adds, speed: as the package's estimator has them."""
-    robot = own_robot(dof)
+    robot = rich_drives(own_robot(dof)) if rich else own_robot(dof)
     model = SampleModel.of(robot.with_payload(0.0, robot.payload.offset))
     state, found = make_states(robot, 200), block(robot, "PayloadModel")
     directions = np.random.default_rng(dof).uniform(-1, 1, state.q.shape)

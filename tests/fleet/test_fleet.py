@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.identification.motions import recording_of
 
 import deltadyn as dd
-from deltadyn.commands.fleet import fleet as command
+from deltadyn.commands.fit import fleet as command
 from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
 from deltadyn.recording import Recording
@@ -156,7 +156,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
         fleet(ROBOT, logs(1.0), workers=0)
     with pytest.raises(InputError, match="name of a robot is 'fleet'"):
         fleet(ROBOT, {"fleet": [], "b": []})
-    missing = LogFile(str(tmp_path / "none.csv"), {})
+    missing = LogFile(str(tmp_path / "none.csv"))
     with pytest.raises(InputError, match=r"none\.csv: file does not exist"):
         fleet(ROBOT, {"a": [missing], "b": [missing]})
     run = CliRunner().invoke(command, ["sipro-d3-1200", str(tmp_path / "none")])

@@ -26,7 +26,7 @@ from deltadyn.kinematics import State
 from deltadyn.motion import Motion, fourier_motion
 from deltadyn.recording.prepare.data import prepare
 from deltadyn.reproduce.ladder import random_states
-from deltadyn.reproduce.telescopic2022.bench import EXCITATION
+from deltadyn.reproduce.telescopic2022 import EXCITATION
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Effector
 

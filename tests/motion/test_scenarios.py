@@ -10,6 +10,7 @@ import pytest
 from tests.motion.cases import limited
 
 from deltadyn.arrays import FloatArray
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion import (
     Motion,
     PlannedMotion,
@@ -20,7 +21,6 @@ from deltadyn.motion import (
     y2,
     y3,
 )
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot, robot_names
 from deltadyn.robot.settings import Workspace
@@ -107,7 +107,7 @@ def test_adept_cycle_turns_psi_and_back() -> None:
 
 def test_y1_goes_between_two_belts() -> None:
     m = made("y1", D3.name)
-    cylinder = usable_cylinder(D3)
+    cylinder = working_cylinder(D3)
     stroke = 0.25 * (cylinder.z_max - cylinder.z_min)
     low = m.p[:, 2] < np.min(m.p[:, 2]) + 1e-9
     x = m.p[low, 0]
@@ -153,7 +153,7 @@ def test_y2_is_near_the_centre_with_low_and_high_accelerations() -> None:
 
 def test_y3_stops_at_three_places_near_the_limits() -> None:
     m = made("y3", D3.name)
-    cylinder = usable_cylinder(D3)
+    cylinder = working_cylinder(D3)
     standing = np.linalg.norm(m.pd, axis=1) < 1e-9
     stops = np.unique(np.round(m.p[standing], 9), axis=0)
     radius = np.hypot(stops[:, 0], stops[:, 1]) / cylinder.radius
@@ -180,7 +180,7 @@ def test_telescopic_gate_has_the_extents_of_the_figure() -> None:
 
 def test_scenarios_find_a_workspace_where_the_robot_names_none() -> None:
     robot = limited(D3, workspace=None)
-    cylinder = usable_cylinder(robot)
+    cylinder = working_cylinder(robot)
     assert cylinder.radius > 0.4
     for scenario in ("adept_cycle", "y3"):
         assert check_motion(robot, SCENARIOS[scenario](robot, rate=500)).ok

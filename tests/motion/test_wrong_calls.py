@@ -118,7 +118,7 @@ WRONG = {
     ),
     "too few times": Wrong(
         lambda: spline_move(THREE, P, [0, 1, 2]),
-        "samples of times is 3; allowed: 5, as points has rows",
+        "shape of times is [3]; allowed: (5,), as points has rows",
     ),
     "unknown kind": Wrong(
         lambda: spline_move(THREE, P, kind="linear"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.dynamics.factory import rich_drives
 from tests.payload.cases import D3, FOUR
 
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.payload.front_end import SampleModel
+from deltadyn.errors import InputError
+from deltadyn.payload.front_end import FrontEnd, Grid, SampleModel
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 from deltadyn.robot.settings import PassiveFriction
@@ -28,7 +30,11 @@ ROBOTS = [
     FOUR.with_payload(0.4, (0.03, -0.02, 0.0), 1e-3).with_friction(**RICH),
     load_robot("abb-irb360-6-1600"),
     D3.with_friction(passive=[PassiveFriction("elbow_swing", 0.02, 0.05)], load=0.02),
+    rich_drives(D3.with_friction(**RICH), motor=False),
+    rich_drives(FOUR.with_friction(**RICH), motor=False),
+    rich_drives(D3.with_friction(**RICH)),
 ]
+MOTOR = [robot for robot in ROBOTS if robot.friction.motor_load is not None]
 
 
 def answers(robot: Robot, count: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -51,7 +57,7 @@ def test_torque_and_speed_are_those_of_the_arrays(robot: Robot) -> None:
     np.testing.assert_allclose(speed2, (state.pd[:, :3] ** 2).sum(1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("robot", [robot for robot in ROBOTS if robot.friction.load is None])
+@pytest.mark.parametrize("robot", [r for r in ROBOTS if r.friction.load is None and r not in MOTOR])
 def test_the_column_is_what_a_kilogram_adds(robot: Robot) -> None:
     state, offset = exciting_states(robot, 60), robot.payload.offset
     inertia, mass = robot.payload.inertia_zz, robot.payload.mass
@@ -69,7 +75,18 @@ def test_a_lossy_gear_loses_a_share_of_the_payload_too() -> None:
     np.testing.assert_allclose(answers(lossy)[1], expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("robot", [D3, FOUR, ROBOTS[4]])
+@pytest.mark.parametrize("robot", MOTOR)
+def test_a_motor_that_loses_a_share_of_its_torque(robot: Robot) -> None:
+    """The column is the slope at the robot's own payload: a gram more, without a change of sign."""
+    state, offset = exciting_states(robot, 60), robot.payload.offset
+    heavier = robot.with_payload(robot.payload.mass + 1e-3, offset, robot.payload.inertia_zz)
+    slope = (inverse_dynamics(heavier, state) - inverse_dynamics(robot, state)) / 1e-3
+    np.testing.assert_allclose(answers(robot)[1], slope, rtol=1e-7, atol=1e-7)
+    with pytest.raises(InputError, match="form"):
+        FrontEnd(robot, Grid.of(1000.0, "momentum"))
+
+
+@pytest.mark.parametrize("robot", [D3, FOUR, ROBOTS[4], ROBOTS[7], ROBOTS[8]])
 def test_momentum_form_has_the_same_torque(robot: Robot) -> None:
     """tau = torque + d/dt momentum along q(t), by central differences over +- 0.1 ms."""
     model, state, h = SampleModel.of(robot), exciting_states(robot, 20), 1e-4

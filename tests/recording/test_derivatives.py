@@ -23,8 +23,7 @@ from deltadyn.recording.rates.constant_jerk import (
     smooth_gaps,
     smooth_uneven,
 )
-from deltadyn.recording.rates.differentiate import METHODS, Derivatives, differentiate
-from deltadyn.recording.rates.fourier import fit_fourier
+from deltadyn.recording.rates.differentiate import METHODS, Derivatives, differentiate, fit_fourier
 from deltadyn.recording.rates.sampling import samples
 
 RATE = 2000.0

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.report.cases import log, picks_log, robot, whole_study
 
-from deltadyn.commands.report import report
+from deltadyn.commands.fit import report
 from deltadyn.recording import write_recording
 
 

@@ -17,6 +17,7 @@ from tests.report.cases import Page, four_study, log, robot, whole_study
 import deltadyn as dd
 from deltadyn.dynamics import MODELS
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification import FitOptions
 from deltadyn.report import study, study_of, write_report
 from deltadyn.report.validation import torque_figure
 
@@ -306,6 +307,14 @@ def test_wrong_calls_are_refused(arguments: dict[str, Any], message: str) -> Non
     with pytest.raises(InputError) as caught:
         study(robot(), log(1), **given)
     assert message in str(caught.value)
+
+
+def test_options_of_a_study_are_an_object_or_its_fields() -> None:
+    options = FitOptions(unidentifiable="hold", seed=3)
+    assert study(robot(), log(1), options, methods=["base"]).seed == 3
+    assert study(robot(), log(1), options, methods=["base"], seed=4).seed == 4
+    with pytest.raises(InputError, match=r"options is 'dict'; allowed: FitOptions"):
+        study(robot(), log(1), {"seed": 1}, methods=["base"])  # type: ignore[arg-type]
 
 
 def test_unknown_methods_and_shared_data_are_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import LimbGeometry, State
-from deltadyn.reproduce.audit import AuditItem, Cost, audit, audit_page, jets
+from deltadyn.reproduce.audit import audit, audit_page, jets
 from deltadyn.reproduce.audit.__main__ import main
 from deltadyn.reproduce.audit.falezza import (
     ALL_SIMPLE,
@@ -38,7 +38,7 @@ from deltadyn.reproduce.audit.kim2022 import (
     lagrange_torque,
     work_torque,
 )
-from deltadyn.reproduce.audit.records import number
+from deltadyn.reproduce.audit.records import AuditItem, Cost, number
 from deltadyn.reproduce.audit.telescopic2022 import (
     RodSlip,
     projected_energy_error,

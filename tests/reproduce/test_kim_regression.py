@@ -8,12 +8,8 @@ import pytest
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.reproduce import random_states
-from deltadyn.reproduce.kim2022 import (
-    ARM_COLUMNS,
-    kim_columns,
-    multipliers,
-    why_handicapped,
-)
+from deltadyn.reproduce.audit.kim2022 import ARM_COLUMNS
+from deltadyn.reproduce.kim2022 import kim_columns, multipliers, why_handicapped
 from deltadyn.robot import Robot
 
 
@@ -69,7 +65,7 @@ def test_recursive_least_squares_is_handicapped_by_the_columns(robot: Robot) -> 
     rubbing = 2 * state.qd + 6 * np.sign(state.qd)
     assert facts.friction == pytest.approx(np.sqrt(np.mean(rubbing**2)), rel=0.1)
     assert "14 columns of eqs. 37-38" in str(facts)
-    assert f"{facts.printed:.3g} N m" in facts.text
+    assert f"{facts.printed:.3g} N m" in str(facts)
 
 
 def test_a_robot_with_a_spindle_is_refused() -> None:

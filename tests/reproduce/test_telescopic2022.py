@@ -13,28 +13,24 @@ from deltadyn.dynamics import inverse_dynamics
 from deltadyn.motion import check_motion, fourier_motion
 from deltadyn.reproduce.result import Reproduction
 from deltadyn.reproduce.telescopic2022 import (
-    Simulated,
-    simulated_gate,
-    straight_lines,
-    telescopic2022,
-)
-from deltadyn.reproduce.telescopic2022.bench import (
+    ALONE,
     ARM_LENGTH,
     EXCITATION,
-    TABLE_2,
-    VALIDATION,
-    experiment_robot,
-    leg_inertia,
-    table_2_split,
-    upper_rod_by_projection,
-)
-from deltadyn.reproduce.telescopic2022.control import (
-    ALONE,
     HALF,
     NONE,
     PROJECTED,
+    TABLE_2,
+    VALIDATION,
     WITH,
     WITHOUT,
+    Simulated,
+    experiment_robot,
+    leg_inertia,
+    simulated_gate,
+    straight_lines,
+    table_2_split,
+    telescopic2022,
+    upper_rod_by_projection,
 )
 from deltadyn.robot.file import load_robot
 

@@ -13,30 +13,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.backends.layout import COUNT, PLACES
+from deltadyn.backends.layout import AXES, COUNT, PLACES, WAVES
 from deltadyn.backends.limbs import joint_state, limbs_of, platform_state
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import (
+    KERNEL_TERMS,
     LOAD,
     PACKED_TERMS,
     STRIBECK,
+    THINNING,
     Sliding,
     Term,
     direction,
     friction_sum,
     stribeck_shape,
+    thinning_shape,
 )
+from deltadyn.dynamics.motor import motor_output, motor_torque, ripple_torque
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
 from deltadyn.errors import InputError
 from deltadyn.small import accelerations_with_losses, solve_symmetric
-from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, on_jax, split
+from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, on_jax, split, traced
 
 Components = tuple[Component, ...]
 
 
 class FrictionTerms(NamedTuple):
-    """Which friction terms are computed beside viscous, Coulomb and offset; the rest is left out.
+    """Which terms of the drives are computed beside viscous, Coulomb and offset, and which not.
 
     `smooth`: tanh(qd / smoothing) in place of the sign. They choose among compiled programs, so
     they are settings and not numbers.
@@ -45,6 +49,9 @@ class FrictionTerms(NamedTuple):
     smooth: bool = True
     stribeck: bool = True
     load: bool = True
+    thinning: bool = True
+    motor_load: bool = True
+    ripple: bool = True
 
 
 class Pose(NamedTuple):
@@ -65,7 +72,8 @@ def friction_terms(par: FloatArray) -> FrictionTerms:
     def present(name: str) -> bool:
         return bool(np.any(par[..., PLACES[name]] != 0))
 
-    return FrictionTerms(present("smoothing"), present("stribeck"), present("load"))
+    names = ("smoothing", "stribeck", "load", "thinning", "motor_load", "ripple_order")
+    return FrictionTerms(*(present(name) for name in names))
 
 
 def parameters_of(par: Components, dof: int) -> ExactParameters:
@@ -104,14 +112,62 @@ def torque(
     friction: FrictionTerms | None,
     external: Components = (),
 ) -> list[Component]:
-    """Torque of every axis, without friction where `friction` is None, in N m."""
+    """True torque of every axis, without friction where `friction` is None, in N m."""
     tau = inverse_dynamics(xp, parameters_of(par, len(pose.p)), *pose, external)
     if friction is None:
         return tau
     rotor = par[PLACES["rotor"]]
     load = [torque - rotor[i] * pose.qdd[i] for i, torque in enumerate(tau)]
     loss = drive_friction(xp, par, pose.qd, friction, load)
-    return [a + b for a, b in zip(tau, loss, strict=True)]
+    whole = [a + b for a, b in zip(tau, loss, strict=True)]
+    if friction.ripple:
+        pairs = zip(pose.s, pose.c, strict=True)
+        q = (*(xp.arctan2(s, c) for s, c in pairs), *pose.p[3:])
+        whole = [a + b for a, b in zip(whole, ripple(xp, par, q), strict=True)]
+    if not friction.motor_load:
+        return whole
+    share, turns = par[PLACES["motor_load"]], directions(xp, par, pose.qd, friction)
+    return [motor_torque(xp, tau, share[i], turns[i]) for i, tau in enumerate(whole)]
+
+
+def reported(par: Components, tau: Sequence[Component]) -> list[Component]:
+    """True torques in the scale of the drives."""
+    ratio = par[PLACES["torque_ratio"]]
+    return [ratio[i] * torque for i, torque in enumerate(tau)]
+
+
+def behind_motor(
+    xp: Any,
+    par: Components,
+    q: Components,
+    qd: Components,
+    tau: Sequence[Component],
+    friction: FrictionTerms | None,
+) -> list[Component]:
+    """The torques at the output of those that drives report, less ripple and the motors' loss."""
+    ratio, share = par[PLACES["torque_ratio"]], par[PLACES["motor_load"]]
+    given = [torque / ratio[i] for i, torque in enumerate(tau)]
+    if friction is None:
+        return given
+    if friction.motor_load:
+        turns = directions(xp, par, qd, friction)
+        given = [motor_output(xp, x, share[i], turns[i]) for i, x in enumerate(given)]
+    if friction.ripple:
+        given = [a - b for a, b in zip(given, ripple(xp, par, q), strict=True)]
+    return given
+
+
+def ripple(xp: Any, par: Components, q: Components) -> list[Component]:
+    """The ripple that the drives must add at their angles, in N m."""
+    order, cosine, sine = (par[PLACES[f"ripple_{name}"]] for name in ("order", "cos", "sin"))
+    return [
+        ripple_torque(
+            xp,
+            angle,
+            [(order[k], cosine[k * AXES + i], sine[k * AXES + i]) for k in range(WAVES)],
+        )
+        for i, angle in enumerate(q)
+    ]
 
 
 def directions(xp: Any, par: Components, qd: Components, terms: FrictionTerms) -> list[Component]:
@@ -130,27 +186,33 @@ def drive_friction(
     qd: Components,
     terms: FrictionTerms,
     load: list[Component] | None = None,
+    *,
+    chosen: Sequence[Term] = PACKED_TERMS,
 ) -> list[Component]:
-    """Friction of the drives, in N m; without a load no share that grows with it."""
-    left_out = {
-        term for term, present in ((STRIBECK, terms.stribeck), (LOAD, terms.load)) if not present
-    }
+    """Friction of the drives, in N m; without a load no share that grows with it.
+
+    `chosen` are the terms that count, of those that `terms` has.
+    """
+    known = ((STRIBECK, terms.stribeck), (LOAD, terms.load), (THINNING, terms.thinning))
+    left_out = {term for term, present in known if not present}
     if load is None:
         left_out.add(LOAD)
-    chosen = [term for term in PACKED_TERMS if term not in left_out]
-    width = par[PLACES["stribeck_velocity"]]
+    kept = [term for term in chosen if term not in left_out]
+    width, rise = par[PLACES["stribeck_velocity"]], par[PLACES["thinning_velocity"]]
     out = []
     for i, turn in enumerate(directions(xp, par, qd, terms)):
-        shape = None
+        shape = thin = None
         if terms.stribeck:
             shape = stribeck_shape(xp, qd[i], xp.where(width[i] > 0, width[i], 1.0))
-        slide = Sliding(qd[i], turn, shape, None if load is None else load[i])
-        out.append(axis_friction(xp, par, i, slide, chosen))
+        if terms.thinning:
+            thin = thinning_shape(xp, qd[i], xp.where(rise[i] > 0, rise[i], 1.0))
+        slide = Sliding(qd[i], turn, shape, None if load is None else load[i], thin)
+        out.append(axis_friction(xp, par, i, slide, kept))
     return out
 
 
 def axis_friction(
-    xp: Any, par: Components, axis: int, slide: Sliding, terms: Sequence[Term] = PACKED_TERMS
+    xp: Any, par: Components, axis: int, slide: Sliding, terms: Sequence[Term] = KERNEL_TERMS
 ) -> Component:
     """The friction of one drive with these terms, in N m."""
     numbers = [par[PLACES[term.field]][axis] for term in terms]
@@ -182,10 +244,10 @@ def acceleration(
     if passive:
         needed = [a + b for a, b in zip(needed, passive, strict=True)]
     M = terms_of(xp, par, pose).M
-    given = list(tau)
+    given = behind_motor(xp, par, q, qd, tau, friction)
     if friction is not None:
         loss = drive_friction(xp, par, qd, friction)
-        given = [a - b for a, b in zip(tau, loss, strict=True)]
+        given = [a - b for a, b in zip(given, loss, strict=True)]
         if friction.load:
             share, rotor = par[PLACES["load"]], par[PLACES["rotor"]]
             turns = directions(xp, par, qd, friction)
@@ -220,8 +282,8 @@ def packed_torque(
 ) -> FloatArray:
     """Drive torques (..., dof) of platform motions p, pd, pdd or joint motions q, qd, qdd, in N m.
 
-    Each is (..., dof). `friction` may name the terms to compute: with JAX arrays all of them are
-    by default, because the values in `par` are not looked at.
+    Each is (..., dof). `friction` may name the terms to compute: those that `par` has by default,
+    and all where JAX traces `par`, whose values cannot be looked at then.
     """
     platform, joints = {"p": p, "pd": pd, "pdd": pdd}, {"q": q, "qd": qd, "qdd": qdd}
     of_joints = any(value is not None for value in joints.values())
@@ -251,6 +313,23 @@ def packed_acceleration(
     Where friction grows with the load and no direction of the loads is consistent, NaN.
     """
     return _call(_acceleration, par, {"q": q, "qd": qd, "tau": tau}, friction)
+
+
+def kernel_torque(
+    par: FloatArray, q: Any, qd: Any, tau: Any, *, friction: bool = True
+) -> FloatArray:
+    """What drive torques tau (..., dof) leave to the terms that the kernels compute, in N m.
+
+    `par` (COUNT,) may have more terms than those; at q, qd their torque is taken away.
+    """
+    terms = friction_terms(par) if friction else None
+    angles, rates, torques = (split(np.asarray(x, dtype=np.float64)) for x in (q, qd, tau))
+    numbers = split(par)
+    given = behind_motor(np, numbers, angles, rates, torques, terms)
+    if terms is not None:
+        thin = drive_friction(np, numbers, rates, terms, chosen=(THINNING,))
+        given = [a - b for a, b in zip(given, thin, strict=True)]
+    return np.stack(given, axis=-1)
 
 
 def torque_components(
@@ -283,7 +362,9 @@ def _terms(par: Any, friction: Friction) -> FrictionTerms | None:
         raise InputError("friction", friction, "True, False or FrictionTerms")
     if not friction:
         return None
-    return friction_terms(par) if isinstance(par, np.ndarray) else ALL_TERMS
+    if isinstance(par, np.ndarray):
+        return friction_terms(par)
+    return ALL_TERMS if traced(par) else friction_terms(np.asarray(par))
 
 
 def _call(
@@ -325,14 +406,14 @@ def _platform_torque(
     xp: Any, par: Any, p: Any, pd: Any, pdd: Any, terms: FrictionTerms | None
 ) -> list[Component]:
     pose = pose_of_platform(xp, par, p, pd, pdd)
-    return _whole(xp, torque(xp, par, pose, terms))
+    return _whole(xp, reported(par, torque(xp, par, pose, terms)))
 
 
 def _joint_torque(
     xp: Any, par: Any, q: Any, qd: Any, qdd: Any, terms: FrictionTerms | None
 ) -> list[Component]:
     pose = pose_of_joints(xp, par, q, qd, qdd)
-    return _whole(xp, torque(xp, par, pose, terms))
+    return _whole(xp, reported(par, torque(xp, par, pose, terms)))
 
 
 def _acceleration(

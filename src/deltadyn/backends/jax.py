@@ -361,7 +361,8 @@ def _wrench(robot: Robot, value: Array, count: int, dtype: Any) -> Array:
 def _torque(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
     *motion, external = (_parts(array) for array in arrays)
     push = external if pushed else ()
-    return joined(components.torque(jax_numpy(), split(par), Pose(*motion), terms, push))[0]
+    tau = components.torque(jax_numpy(), split(par), Pose(*motion), terms, push)
+    return joined(components.reported(split(par), tau))[0]
 
 
 def _acceleration(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:

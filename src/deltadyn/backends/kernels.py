@@ -18,9 +18,13 @@ from deltadyn.backends.loader import fill as fill_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.dynamics.friction import (
     BACKWARD,
+    BEYOND_TERMS,
     COULOMB,
     FORWARD,
-    PACKED_TERMS,
+    KERNEL_TERMS,
+    at_motor,
+    axis_terms,
+    beyond_columns,
     direction,
     drive_friction,
     drive_terms,
@@ -44,7 +48,9 @@ _FORWARD = {dof: f"forward_{dof}" for dof in (3, 4)}
 
 def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
     """Torques (dof,) of a state that is one row; None where another way has to be taken."""
-    if type(source) is not StateRow or robot.friction.passive or not kernels_available():
+    if type(source) is not StateRow or robot.friction.passive or not robot.plain_drives:
+        return None
+    if not kernels_available():
         return None
     tau = np.empty(source.dof)
     par = packed.packed_parameters(robot)
@@ -67,6 +73,9 @@ def compiled_torque(
     name, par = f"state_torque_{robot.dof}", packed.packed_parameters(robot)
     if not friction or not robot.friction.passive:
         run_kernel(name, par, motion, [tau], friction=friction)
+        if friction and not robot.plain_drives:
+            tau += drive_friction(robot.friction, state.qd, BEYOND_TERMS)
+            return at_motor(robot, state.q, state.qd, tau)
         return tau
     run_kernel(name, par, motion, [tau])
     passive = compiled_passive(robot, state)
@@ -74,7 +83,8 @@ def compiled_torque(
         return None
     tau += passive  # what goes through the gears
     lost = load_friction(robot.friction, state.qd, through_gear(robot, state, tau))
-    return tau + drive_friction(robot.friction, state.qd) + lost
+    whole = tau + drive_friction(robot.friction, state.qd) + lost
+    return whole if robot.plain_drives else at_motor(robot, state.q, state.qd, whole)
 
 
 def compiled_passive(robot: Robot, state: State) -> FloatArray | None:
@@ -143,7 +153,8 @@ class _Plan(NamedTuple):
 def _plan(robot: Robot, count: int, tied: bool, sine: bool, friction: bool) -> _Plan:
     """How the columns of a robot are laid out; kept, because one sample has no time to find it."""
     dof, terms = robot.dof, _term_names(robot) if friction else ()
-    width = count + dof * len(terms) + (2 * len(robot.friction.passive) if friction else 0)
+    own = axis_terms(robot) if friction else 0
+    width = count + dof * own + (2 * len(robot.friction.passive) if friction else 0)
     rows, drives = _row_places(dof, tied, sine, width), _drive_places(dof, terms, count, width)
     return _Plan(packed.packed_parameters(robot), width, rows, drives)
 
@@ -161,21 +172,27 @@ def drive_columns_compiled(robot: Robot, state: State) -> bool:
     """Whether the kernels give all friction columns.
 
     They do not where they are not in use, where the state is not made of doubles, or where
-    friction sits in passive joints too.
+    friction sits in passive joints too or grows with the motor's torque.
     """
-    return kernels_available() and kernels_fit(*_motion(state)) and not robot.friction.passive
+    own = robot.friction
+    if own.passive or own.motor_load is not None:
+        return False
+    return kernels_available() and kernels_fit(*_motion(state))
 
 
 def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
-    """Fill `out` (dof, terms, N) with the diagonals of the drives' friction columns.
+    """Fill `out` (dof, terms, N) with the diagonals of the drives' friction columns and ripple.
 
-    The terms are in the order of `drive_terms`.
+    The terms are in the order of `drive_terms`, with two for each wave of ripple behind them.
     """
     terms, dof = _term_names(robot), robot.dof
     diagonals = np.empty((len(terms) * dof, len(state)))
     places = _drive_places(dof, terms, 0, 0)
     _fill_friction(robot, state, packed.packed_parameters(robot), places, diagonals.T)
-    out[:] = diagonals.reshape(len(terms), dof, -1).transpose(1, 0, 2)
+    out[:, : len(terms)] = diagonals.reshape(len(terms), dof, -1).transpose(1, 0, 2)
+    if not robot.plain_drives:
+        for place, diagonal in beyond_columns(robot, state):
+            out[:, place] = diagonal.T
 
 
 def _fill_friction(
@@ -232,7 +249,7 @@ def _drive_places(dof: int, terms: tuple[str, ...], first: int, width: int) -> I
             place[part] = t
     return encoded(
         axis * width + first + place[term.name] * dof + axis if term.name in place else -1
-        for term in PACKED_TERMS
+        for term in KERNEL_TERMS
         for axis in range(dof)
     )
 
@@ -272,6 +289,8 @@ def row_accelerations(
 ) -> FloatArray | None:
     """qdd (dof,) of one sample in arrays of NumPy; None where the long way has to be taken."""
     if type(q) is not np.ndarray or q.ndim != 1 or not accelerations_compiled(robot, friction):
+        return None
+    if not robot.plain_drives:
         return None
     dof = robot.dof
     qdd = np.empty(dof)

@@ -6,6 +6,8 @@ reads the first `KINEMATIC` numbers alone. The generated C holds the same places
 
 from __future__ import annotations
 
+from deltadyn.robot.settings import WAVES as WAVES
+
 AXES = 4  # room for axis 4 in per-axis entries
 
 #: Name and width of every entry, in order; "limb" is r, l1, l2, cos, sin of each arm in turn.
@@ -30,6 +32,15 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("rotor", AXES),  # inertia at the output side
     ("smoothing", 1),  # 0: sign
     ("payload_offset", 2),  # x, y of a payload from the axis of the effector
+    # what the kernels do not compute; `beyond` is 1 where the robot has any of it
+    ("beyond", 1),
+    ("thinning", AXES),
+    ("thinning_velocity", AXES),  # 0: the axis has no such term
+    ("motor_load", AXES),
+    ("torque_ratio", AXES),  # reported over true torque; 1 where nothing is known
+    ("ripple_order", WAVES),  # waves per turn; 0: no such wave
+    ("ripple_cos", WAVES * AXES),  # wave after wave, the axes of each
+    ("ripple_sin", WAVES * AXES),
 )
 
 
@@ -43,4 +54,4 @@ def _places() -> dict[str, slice]:
 
 PLACES = _places()
 KINEMATIC = PLACES["side"].stop
-COUNT = PLACES["payload_offset"].stop
+COUNT = sum(width for _, width in ENTRIES)

@@ -185,6 +185,7 @@ _NAMES = {
     for what in ("platform_torque", "joint_torque", "joint_terms", "forward", "payload")
 }
 _LOAD = PLACES["load"].start
+_BEYOND = PLACES["beyond"].start
 _NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
 
 
@@ -250,6 +251,10 @@ def forward_dynamics(
     if friction and (par[_LOAD] or par[_LOAD + 1] or par[_LOAD + 2] or par[_LOAD + 3]):
         allowed = "0: a kernel cannot solve for its direction; use deltadyn.forward_dynamics"
         raise InputError("friction.load", par[PLACES["load"]].tolist(), allowed)
+    if par[_BEYOND]:
+        from deltadyn.backends.components import kernel_torque
+
+        tau = kernel_torque(par, q, qd, tau, friction=friction)
     names = _NAMES["forward"]
     if _one_row(q):
         out = np.empty_like(q)
@@ -308,12 +313,17 @@ def _torque(
     names: dict[int, str], par: FloatArray, motion: dict[str, npt.ArrayLike], friction: bool
 ) -> FloatArray:
     first, second, third = motion.values()
-    if _one_row(first):
+    if _one_row(first) and not par[_BEYOND]:
         tau = np.empty_like(first)
         if _done(names, par, friction, first, second, third, tau):
             return tau
     kind = first.dtype if type(first) is np.ndarray and first.dtype == np.float32 else np.float64
     arrays = _motion(motion, kind)
+    if par[_BEYOND]:  # terms that the kernels do not have, in doubles
+        from deltadyn.backends.components import packed_torque
+
+        whole = packed_torque(par, friction=friction, **dict(zip(motion, arrays, strict=True)))
+        return whole.astype(kind, copy=False)
     shape = arrays[0].shape
     out = np.empty(shape, dtype=kind)
     run(names[shape[-1]], par, arrays, [out], friction=friction)

@@ -8,14 +8,25 @@ from dataclasses import fields
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
+from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
 from deltadyn.backends.limbs import packed_limbs
 from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
+from deltadyn.robot.settings import ripple_name
 
-FRICTION = ("viscous", "coulomb", "stribeck", "stribeck_velocity", "offset", "load")
+FRICTION = (
+    "viscous",
+    "coulomb",
+    "stribeck",
+    "stribeck_velocity",
+    "thinning",
+    "thinning_velocity",
+    "offset",
+    "load",
+    "motor_load",
+)
 
 
 @remembered
@@ -40,6 +51,13 @@ def packed_parameters(
         if values is not None:
             _fill(par, name, values)
     par[PLACES["smoothing"]] = friction.smoothing or 0.0
+    par[PLACES["torque_ratio"]] = 1.0
+    _fill(par, "torque_ratio", robot.sensors.torque_ratio)
+    for k, wave in enumerate(robot.drives.ripple):
+        par[PLACES["ripple_order"].start + k] = wave.order
+        _fill(par, "ripple_cos", wave.cos, k * AXES)
+        _fill(par, "ripple_sin", wave.sin, k * AXES)
+    par[PLACES["beyond"]] = float(not robot.plain_drives)
     par.flags.writeable = False
     return par
 
@@ -59,8 +77,8 @@ def _fill_model(par: FloatArray, numbers: ExactParameters) -> None:
         par[PLACES["spindle"]] = [getattr(spindle, item.name) for item in fields(spindle)]
 
 
-def _fill(par: FloatArray, name: str, values: tuple[float, ...]) -> None:
-    start = PLACES[name].start
+def _fill(par: FloatArray, name: str, values: tuple[float, ...], behind: int = 0) -> None:
+    start = PLACES[name].start + behind
     par[start : start + len(values)] = values
 
 
@@ -74,16 +92,19 @@ FRICTION_PARAMETERS = {
     "Fc+": ("coulomb",),
     "Fc-": ("coulomb_negative",),
     "Fs": ("stribeck",),
+    "Ft": ("thinning",),
     "F0": ("offset",),
     "mu": ("load",),
+    "mu_m": ("motor_load",),
 }
 LIMB = ("m_x", "A", "G", "G_s")
 
 
-def packed_places(name: str) -> tuple[int, ...]:
+def packed_places(name: str, orders: Sequence[float] = ()) -> tuple[int, ...]:
     """The places of a parameter of the exact model's regressor, such as "M_P", "A2" or "Fc1".
 
-    A name without its arm, such as "A", stands for the three arms.
+    A name without its arm, such as "A", stands for the three arms. `orders` are those of the
+    robot's ripple, for names such as "ripple64.cos1".
     """
     if name == "M_P":
         return (PLACES["M_P"].start,)
@@ -96,13 +117,21 @@ def packed_places(name: str) -> tuple[int, ...]:
         return (PLACES[kind].start + int(axis) - 1,)
     if kind in FRICTION_PARAMETERS and axis in ("1", "2", "3", "4"):
         return tuple(PLACES[entry].start + int(axis) - 1 for entry in FRICTION_PARAMETERS[kind])
+    for k, order in enumerate(orders):
+        for part in ("cos", "sin"):
+            for i in range(AXES):
+                if name == ripple_name(order, part, i):
+                    return (PLACES[f"ripple_{part}"].start + k * AXES + i,)
     allowed = "a parameter of the exact model without friction in passive joints"
     raise InputError("parameter", name, allowed)
 
 
-def packing(names: Sequence[str]) -> FloatArray:
-    """P (COUNT, n) with P @ values of these parameters at their places, zero elsewhere."""
+def packing(names: Sequence[str], orders: Sequence[float] = ()) -> FloatArray:
+    """P (COUNT, n) with P @ values of these parameters at their places, zero elsewhere.
+
+    `orders` are those of the robot's ripple, where the names hold any of it.
+    """
     P = np.zeros((COUNT, len(names)))
     for column, name in enumerate(names):
-        P[list(packed_places(name)), column] = 1.0
+        P[list(packed_places(name, orders)), column] = 1.0
     return P

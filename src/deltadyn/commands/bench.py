@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded, show
+from deltadyn.commands.common import ANSWER_NO, guarded, json_option, show
 from deltadyn.errors import DeltadynError
 
 ROOT = Path(__file__).resolve().parents[3]  # of a checkout: src/deltadyn/commands/bench.py
@@ -71,7 +71,7 @@ def _load(folder: Path) -> None:
 
 @click.command(epilog="Example: deltadyn bench --full --json > bench.json")
 @click.option("--full", is_flag=True, help="More repeats: steadier figures, some minutes.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@json_option
 @guarded
 def bench(full: bool, as_json: bool) -> None:
     """Measure speed beside MuJoCo and Pinocchio; exit status 1 where a target is not met.

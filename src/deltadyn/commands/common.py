@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
+import select
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -15,7 +17,7 @@ from deltadyn.commands.project import project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from deltadyn.recording import Recording
+    from deltadyn.recording import ReadOptions, Recording
     from deltadyn.robot import Robot
 
 
@@ -31,8 +33,8 @@ BY_KIND = {
     "MissingExtraError": "",
     "NoCheckoutError": "",
     "OtherPackageError": "",
-    "UnidentifiableError": "--hold keeps what the logs cannot tell, and `deltadyn excite` designs "
-    "a motion that tells it",
+    "UnidentifiableError": "--hold keeps what the logs cannot identify, and `deltadyn excite` "
+    "designs a motion that identifies it",
     "UnreachableError": "`deltadyn robots ROBOT` shows the limits of the workspace",
     "LimitError": "slow the motion down, or give the limits in the robot file",
     "PlantStoppedError": "try a higher --rate, or the preset ideal",
@@ -60,7 +62,8 @@ def hint(error: BaseException, command: str) -> str:
 
 
 ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
-STOPPED = 130  # by Ctrl-C, as shells count it
+STDOUT = 1  # the file number of the output
+STOPPED, CUT_OFF = 130, 141  # by Ctrl-C, or by the end of a pipe, as shells count it
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -78,6 +81,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
+            if isinstance(error, BrokenPipeError) and _reader_has_gone():
+                sys.exit(CUT_OFF)
             click.echo(f"deltadyn: {error}", err=True)
             line = hint(error, context.command_path)
             if line:
@@ -97,6 +102,19 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _reader_has_gone() -> bool:
+    """Whether nobody reads our output any more, as behind `| head`; if so, the rest is dropped.
+
+    It may also be another pipe that broke, such as that to a worker: an error to show.
+    """
+    output = select.poll()
+    output.register(STDOUT, 0)  # a pipe without a reader shows as an error
+    gone = any(state & select.POLLERR for _, state in output.poll(0))
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # Python writes what is left at its end
+    return gone
+
+
 def show(result: Any, as_json: bool, **more: Any) -> None:
     """Print a result as text, or its `as_dict()` and what else belongs to it as JSON."""
     if as_json:
@@ -106,7 +124,7 @@ def show(result: Any, as_json: bool, **more: Any) -> None:
 
 
 def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> None:
-    """Print a result and write its page where one is asked for."""
+    """Print a result, and write its page where `out` names one."""
     page = {} if out is None else {"page": str(result.page(out))}
     show(result, as_json, **page, **more)
     if out is not None and not as_json:
@@ -118,9 +136,10 @@ def echo_json(record: Any) -> None:
     click.echo(json.dumps(record, indent=2, allow_nan=False))
 
 
-def written(page: object) -> str:
-    """The line that names a page."""
-    return f"written: {page} (open it in a browser)"
+def written(*files: object) -> str:
+    """The line that names what was written, a page last."""
+    how = "" if str(files[-1]).endswith(".md") else " (open it in a browser)"
+    return f"written: {', '.join(map(str, files))}{how}"
 
 
 def robot_of(name: str) -> Robot:
@@ -144,6 +163,7 @@ def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]
 
 robot_argument = click.argument("name", metavar="ROBOT", shell_complete=complete_robot)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+logs_argument = click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 page_option = click.option("--out", default=None, help="HTML page to write.")
 method_option = click.option("--method", default="convex", help="How to fit; see the docs.")
 model_option = click.option(
@@ -155,9 +175,26 @@ carried_option = click.option(
 stribeck_option = click.option(
     "--stribeck", is_flag=True, help="Add Stribeck friction to every drive."
 )
+terms_option = click.option(
+    "--terms",
+    default=None,
+    metavar="auto|file|NAMES",
+    help="Terms beyond the robot file's model: found from the logs (auto, the default where the "
+    "method can), none (file), or names such as offset,ripple.",
+)
+no_check_option = click.option(
+    "--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are."
+)
 held_out_option = click.option(
     "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
 )
+
+
+def terms_of(value: str | None) -> str | tuple[str, ...] | None:
+    """`terms` of `identify` for the option `--terms`."""
+    if value is None or value in ("auto", "file"):
+        return value
+    return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def seed_option(what: str = "methods that draw numbers") -> Callable[..., Any]:
@@ -190,16 +227,15 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return columns(read(command))
 
 
-def reading_options(columns: str | None, read: Sequence[str]) -> dict[str, Any]:
-    """The keywords of `read_recording` that `--columns` and `--read` name."""
+def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:
+    """How logs are read, as `--columns` and `--read` say it."""
     import tomllib
 
-    from deltadyn.errors import UnknownNameError
     from deltadyn.options import names_of
     from deltadyn.recording import ReadOptions
 
     known = names_of(ReadOptions)
-    options: dict[str, Any] = {} if columns is None else {"columns": columns}
+    options: dict[str, Any] = {"columns": columns}
     for text in read:
         key, equals, value = text.partition("=")
         if not equals:
@@ -210,14 +246,14 @@ def reading_options(columns: str | None, read: Sequence[str]) -> dict[str, Any]:
             options[key] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
             options[key] = value
-    return options
+    return ReadOptions(**options)
 
 
 def read_logs(
-    robot: Robot, paths: Sequence[str], payload: float | None, options: dict[str, Any]
+    robot: Robot, paths: Sequence[str], payload: float | None, options: ReadOptions
 ) -> list[Recording]:
-    """The recordings of some files; `payload` (kg) where the files do not say it."""
+    """The recordings of some files; a `payload` (kg) stands above what the files say."""
     from deltadyn.recording import read_recording
 
-    records = [read_recording(path, robot=robot, **options) for path in paths]
+    records = [read_recording(path, robot, options) for path in paths]
     return records if payload is None else [item.replace(payload=payload) for item in records]

@@ -1,23 +1,43 @@
-"""`deltadyn identify` and `deltadyn validate`."""
+"""From logs to a model: `deltadyn identify`, `validate`, `report` and `fleet`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    carried_option,
+    complete_robot,
+    echo_json,
     guarded,
+    held_out_option,
+    json_option,
     log_options,
+    logs_argument,
+    method_option,
+    model_option,
+    no_check_option,
+    page_option,
     read_logs,
     reading_options,
     robot_argument,
     robot_of,
+    seed_option,
     show,
+    show_with_page,
+    stribeck_option,
+    terms_of,
+    terms_option,
+    written,
 )
 from deltadyn.errors import InputError
+
+if TYPE_CHECKING:
+    from deltadyn.recording import ReadOptions, Recording
 
 #: What --limbs means for `tied`.
 LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
@@ -42,25 +62,26 @@ def _bands(value: str) -> Any:
     epilog="Example: deltadyn identify sipro-d3-1200 log.csv --validate held-out.csv --out mine"
 )
 @robot_argument
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--method", default="convex", show_default=True, help="How to fit; see the docs.")
-@click.option("--model", default=None, help="What to fit: exact, rigid, virtual-work, ...")
+@logs_argument
+@method_option
+@model_option
 @click.option(
     "--limbs",
     type=click.Choice(["tied", "own", "auto"]),
     default=None,
     help="Common bodies for the three limbs, their own, or by a test.",
 )
-@click.option("--band", default="auto", show_default=True, help="Hz of the fit, auto or none.")
-@click.option("--payload", type=float, default=None, help="What the robot carried, in kg.")
+@click.option("--band", default="auto", help="Hz of the fit, auto or none.")
+@carried_option
 @log_options
-@click.option("--hold", is_flag=True, help="Keep what the logs cannot tell at the robot's values.")
-@click.option("--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are.")
-@click.option("--stribeck", is_flag=True, help="Add Stribeck friction to every drive.")
-@click.option("--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log.")
-@click.option("--out", default="identified", show_default=True, help="Name of the files to write.")
-@click.option("--seed", default=0, show_default=True, help="Seed of methods that draw numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--hold", is_flag=True, help="Keep what the logs cannot identify at its value.")
+@no_check_option
+@stribeck_option
+@terms_option
+@held_out_option
+@click.option("--out", default="identified", help="Name of the files to write.")
+@seed_option()
+@json_option
 @guarded
 def identify(
     name: str,
@@ -75,6 +96,7 @@ def identify(
     hold: bool,
     no_check: bool,
     stribeck: bool,
+    terms: str | None,
     held_out: tuple[str, ...],
     out: str,
     seed: int,
@@ -101,6 +123,7 @@ def identify(
             band=_bands(band),
             unidentifiable="hold" if hold else "raise",
             stribeck=stribeck,
+            terms=terms_of(terms),
             check=not no_check,
             seed=seed,
         ),
@@ -108,29 +131,29 @@ def identify(
         progress=not as_json,
     )
     robot_file, record = fit.save(out)
-    report = fit.report(f"{out}.html")
-    files = {"robot": str(robot_file), "record": str(record), "report": str(report)}
+    page = fit.report(f"{out}.html")
+    files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     found = check(fit, apart) if apart else None
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:
         if found is not None:
             click.echo(f"\n{found}")
-        click.echo(f"\nwritten: {robot_file}, {record}, {report} (open it in a browser)")
+        click.echo(f"\n{written(*files.values())}")
     if not fit.converged:
         sys.exit(ANSWER_NO)
 
 
 @click.command(epilog="Example: deltadyn validate identified.yaml held-out.csv --out report.html")
 @robot_argument
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--model", default="exact", show_default=True, help="The model that predicts.")
+@logs_argument
+@click.option("--model", default="exact", help="The model that predicts.")
 @click.option("--against", default=None, metavar="ROBOT", help="Another robot to compare with.")
-@click.option("--band", default="auto", show_default=True, help="Hz that count, auto or none.")
-@click.option("--payload", type=float, default=None, help="What the robot carried, in kg.")
+@click.option("--band", default="auto", help="Hz that count, auto or none.")
+@carried_option
 @log_options
-@click.option("--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are.")
-@click.option("--out", default=None, help="HTML page to write.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@no_check_option
+@page_option
+@json_option
 @guarded
 def validate(
     name: str,
@@ -163,7 +186,171 @@ def validate(
         names = [item.name if given == "." else given for given, item in pairs]
         both = {names[0]: robot, names[1]: other}
         found = compare(both, records, band=_bands(band), dynamics=dict.fromkeys(both, model))
-    more = {"page": str(found.page(out))} if out else {}
-    show(found, as_json, **more)
-    if out and not as_json:
-        click.echo(f"\nwritten: {out} (open it in a browser)")
+    show_with_page(found, out, as_json)
+
+
+# The whole report of a fit, or several fits side by side.
+
+
+@click.command(
+    epilog="Example: deltadyn report mine.yaml log.csv --validate held-out.csv --out report.html. "
+    "Several fits: deltadyn report --compare may.json june.json --out compare.html"
+)
+@click.argument("name", metavar="ROBOT", required=False, shell_complete=complete_robot)
+@click.argument("logs", nargs=-1, metavar="LOG...")
+@held_out_option
+@click.option("--methods", default="convex,base,l1", help="With commas; the first one is judged.")
+@model_option
+@carried_option
+@click.option("--payload-log", default=None, metavar="LOG", help="Log to cut into picks.")
+@click.option("--empty", default=None, metavar="LOG", help="Log without load, for their noise.")
+@log_options
+@stribeck_option
+@click.option("--compare", is_flag=True, help="Records of fits or reports (JSON) side by side.")
+@click.option("--out", default="report.html", help="Page to write.")
+@seed_option()
+@json_option
+@guarded
+def report(
+    name: str | None,
+    logs: tuple[str, ...],
+    held_out: tuple[str, ...],
+    methods: str,
+    model: str | None,
+    payload: float | None,
+    payload_log: str | None,
+    empty: str | None,
+    columns: str | None,
+    read: tuple[str, ...],
+    stribeck: bool,
+    compare: bool,
+    out: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Identify, judge on held-out motion, and write one page with its numbers beside it.
+
+    Exit status 1 where the verdict is "not to be trusted". With --compare the arguments are JSON
+    files as `identify` and `report` write them.
+    """
+    if compare:
+        files = (name, *logs) if name is not None else ()
+        fitted = {"--validate": held_out, "--payload-log": payload_log, "--empty": empty,
+                  "--payload": payload, "--model": model, "--stribeck": stribeck}  # fmt: skip
+        _compare([str(item) for item in files], fitted, out, as_json)
+        return
+    if name is None or not logs:
+        raise InputError("call", "no log", "a robot and at least one log, or --compare with JSON")
+    _refuse_json((name, *logs))
+    from deltadyn.identification import FitOptions
+    from deltadyn.report import study
+
+    robot, options = robot_of(name), reading_options(columns, read)
+
+    def one(path: str | None) -> Recording | None:
+        return None if path is None else read_logs(robot, [path], None, options)[0]
+
+    found = study(
+        robot,
+        read_logs(robot, logs, payload, options),
+        held_out=read_logs(robot, held_out, payload, options),
+        methods=[part.strip() for part in methods.split(",") if part.strip()],
+        payload_log=one(payload_log),
+        empty=one(empty),
+        tell=None if as_json else lambda text: click.echo(f"{text} ...", err=True),
+        options=FitOptions(model=model, stribeck=stribeck, unidentifiable="hold", seed=seed),
+    )
+    page = found.report(out)
+    verdict = found.verdict
+    files_written = {"page": str(page), "numbers": str(page.with_suffix(".json"))}
+    if as_json:
+        echo_json({"robot": robot.name, "verdict": verdict.as_dict(), "files": files_written})
+    else:
+        click.echo(f"verdict: {verdict.grade}")
+        for text in (*verdict.reasons, *verdict.notes):
+            click.echo(f"  {text}")
+        click.echo(f"\nwritten: {', '.join(files_written.values())} (open the page in a browser)")
+    if verdict.grade == "not to be trusted":
+        sys.exit(ANSWER_NO)
+
+
+def _compare(files: list[str], fitted: dict[str, Any], out: str, as_json: bool) -> None:
+    """The page of several records."""
+    from deltadyn.report import compare_fits
+
+    for option, value in fitted.items():
+        if value:
+            raise InputError(option, value, "left out with --compare")
+    show_with_page(compare_fits(files), out, as_json)
+
+
+def _refuse_json(names: tuple[str, ...]) -> None:
+    """Records given as logs: the option was forgotten."""
+    records = [name for name in names if name.endswith(".json")]
+    if records:
+        raise InputError("log", records[0], "a log; pass --compare to compare records")
+
+
+# Robots of one type side by side.
+
+
+HIDDEN = (".", "_")
+
+
+@click.command(epilog="Example: deltadyn fleet sipro-d3-1200 logs/ --out fleet.html")
+@robot_argument
+@click.argument("folder")
+@method_option
+@click.option("--workers", default=1, help="Processes that read logs.")
+@log_options
+@page_option
+@click.option("--save", default=None, metavar="FOLDER", help="Folder for every robot's file.")
+@seed_option()
+@json_option
+@guarded
+def fleet(
+    name: str,
+    folder: str,
+    method: str,
+    workers: int,
+    columns: str | None,
+    read: tuple[str, ...],
+    out: str | None,
+    save: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Fit robots of one type from the logs in FOLDER; exit status 1 where one stands out.
+
+    FOLDER holds a folder of logs, or one log, for every robot; its name is that of the robot.
+    """
+    from deltadyn.fleet import fleet as run
+
+    robot = robot_of(name)
+    logs = _logs(Path(folder), reading_options(columns, read))
+    found = run(robot, logs, method, workers=workers, seed=seed)
+    files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
+    show_with_page(found, out, as_json, **files)
+    if found.outliers:
+        sys.exit(ANSWER_NO)
+
+
+def _logs(folder: Path, options: ReadOptions) -> dict[str, Any]:
+    """The logs of every robot, by its name."""
+    from deltadyn.fleet import LogFile
+
+    if not folder.is_dir():
+        raise InputError("folder", str(folder), "a folder with a log or a folder for every robot")
+    found: dict[str, Any] = {}
+    for item in sorted(folder.iterdir()):
+        if item.name.startswith(HIDDEN):
+            continue
+        files = sorted(item.iterdir()) if item.is_dir() else [item]
+        logs = [file for file in files if file.is_file() and not file.name.startswith(HIDDEN)]
+        member = item.name if item.is_dir() else item.stem
+        if member in found:
+            raise InputError("name of a robot", member, "one folder or one log of that name")
+        if not logs:
+            raise InputError("logs", 0, "at least 1", where=str(item))
+        found[member] = [LogFile(str(file), options) for file in logs]
+    return found

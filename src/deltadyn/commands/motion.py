@@ -61,7 +61,7 @@ def excite(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Design the motion that tells a robot's parameters best, within all its limits."""
+    """Design the motion that identifies a robot's parameters best, within all its limits."""
     from deltadyn.excitation import design_excitation
 
     found = design_excitation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from deltadyn.payload.live import LiveEstimator, Update
     from deltadyn.payload.noise import NoiseModel
     from deltadyn.payload.streams import MqttStream, OpcuaStream
+    from deltadyn.recording import ReadOptions
     from deltadyn.robot import Robot
 
 MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and so on
@@ -40,7 +42,7 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
 @robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
-@click.option("--rate", type=float, default=None, help="Hz of the samples; else they tell it.")
+@click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
 @click.option(
     "--convention",
     type=click.Choice(["controller", "deltadyn"]),
@@ -92,7 +94,7 @@ def payload(
     robot = robot_of(name)
     options = reading_options(columns, read)
     if convention is not None:
-        options["convention"] = convention
+        options = replace(options, convention=convention)
     noise = None if empty is None else _noise(robot, empty, rate, options)
     if live is None:
         _show_logs(robot, logs, noise, rate, options, out, as_json)
@@ -108,7 +110,7 @@ def payload(
     _follow(estimator, stream, publish, seconds, as_json)
 
 
-def _noise(robot: Robot, empty: str, rate: float | None, options: dict[str, Any]) -> NoiseModel:
+def _noise(robot: Robot, empty: str, rate: float | None, options: ReadOptions) -> NoiseModel:
     """The noise of an empty log."""
     from deltadyn.payload.noise import NoiseModel
 
@@ -120,7 +122,7 @@ def _show_logs(
     logs: tuple[str, ...],
     noise: NoiseModel | None,
     rate: float | None,
-    options: dict[str, Any],
+    options: ReadOptions,
     out: str | None,
     as_json: bool,
 ) -> None:

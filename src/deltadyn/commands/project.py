@@ -6,7 +6,6 @@ option. Its tail is written by every run and lets `deltadyn repeat` run a comman
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import click
 
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_digest, write_whole
 
 FILE = "deltadyn.toml"
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
@@ -103,13 +103,11 @@ def record_run(context: click.Context) -> None:
         return
     from importlib.metadata import version
 
-    from deltadyn.files import write_whole
-
     runs = found.get("runs", {})
     runs[name] = {
         "arguments": list(_arguments(context)),
         "deltadyn": version("deltadyn"),
-        "inputs": {path: _digest(path) for path in _inputs(context)},
+        "inputs": {path: file_digest(path) for path in _inputs(context)},
     }
     head = Path(FILE).read_text("utf-8").partition(MARK)[0].rstrip()
     write_whole(FILE, "\n".join([head, "", MARK, *_tables(runs), ""]))
@@ -121,7 +119,7 @@ def changed_inputs(run: dict[str, Any]) -> list[str]:
     for path, digest in run.get("inputs", {}).items():
         if not Path(path).is_file():
             told.append(f"{path} is gone")
-        elif _digest(path) != digest:
+        elif file_digest(path) != digest:
             told.append(f"{path} has changed")
     return told
 
@@ -160,11 +158,6 @@ def _inputs(context: click.Context) -> Iterator[str]:
             text = project_robot() if name == "name" and item == "." else item
             if isinstance(text, str) and Path(text).is_file():
                 yield text
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _tables(runs: dict[str, Any]) -> Iterator[str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO, guarded, show
+from deltadyn.commands.common import (
+    ANSWER_NO,
+    guarded,
+    json_option,
+    robot_option,
+    seed_option,
+    show,
+    show_with_page,
+)
 
 PAPERS = {
     "kim2022": "virtual-work model, the swarm against its baselines and the proven optimum",
@@ -27,18 +33,18 @@ def reproduce() -> None:
 
 @reproduce.command(epilog="Example: deltadyn reproduce audit --out audit.html")
 @click.option("--out", default=None, help="Page to write: HTML, or Markdown where it ends in .md.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@json_option
 @guarded
 def audit(out: str | None, as_json: bool) -> None:
     """Each paper's equations as printed, corrected and exact, and what each slip costs in N m."""
     from deltadyn.reproduce.audit import audit as run_audit
 
-    _shown(run_audit(), out, as_json)
+    show_with_page(run_audit(), out, as_json)
 
 
 @reproduce.command(epilog="Example: deltadyn reproduce ladder --robot nt-robot")
-@click.option("--robot", "name", default="sipro-d3-1200", show_default=True, help="Robot to take.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@robot_option("sipro-d3-1200", "Robot to take.")
+@json_option
 @guarded
 def ladder(name: str, as_json: bool) -> None:
     """The error of every model against the exact one on a pick-and-place move."""
@@ -48,16 +54,7 @@ def ladder(name: str, as_json: bool) -> None:
 
     robot = load_robot(name)
     result = run_ladder(robot, pick_and_place(robot), name="pick-and-place move")
-    click.echo(json.dumps(result.as_dict(), indent=2) if as_json else str(result))
-
-
-def _shown(found: Any, out: str | None, as_json: bool) -> None:
-    """Print a result and write its page where one is wanted."""
-    more = {"page": str(found.page(out))} if out else {}
-    show(found, as_json, **more)
-    if out and not as_json:
-        how = "" if out.endswith(".md") else " (open it in a browser)"
-        click.echo(f"\nwritten: {out}{how}")
+    show(result, as_json)
 
 
 def _paper(name: str, text: str) -> click.Command:
@@ -69,13 +66,13 @@ def _paper(name: str, text: str) -> click.Command:
         epilog=f"Example: deltadyn reproduce {name} --out {name}.html",
     )
     @click.option("--out", default=None, help="HTML page with the figures to write.")
-    @click.option("--seed", default=0, show_default=True, help="Seed of bench and search.")
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+    @seed_option("bench and search")
+    @json_option
     @guarded
     def run(out: str | None, seed: int, as_json: bool) -> None:
         function = getattr(import_module(f"deltadyn.reproduce.{name}"), name)
         found = function(seed=seed, progress=not as_json)
-        _shown(found, out, as_json)
+        show_with_page(found, out, as_json)
         if not found.passed:
             sys.exit(ANSWER_NO)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -183,17 +182,24 @@ def robots(name: str | None, as_json: bool) -> None:
     if name is not None:
         robot = load_robot(name)
         text = robot_text(robot)
-        click.echo(json.dumps({"name": robot.name, "file": text}, indent=2) if as_json else text)
+        _echo(text, {"name": robot.name, "file": text}, as_json)
         return
     rows = catalogue_table()
     if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        echo_json([asdict(row) for row in rows])
         return
     click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
     for row in rows:
         numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
         values = f"{row.sourced} values sourced, {row.assumed} assumed"
         click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
+
+
+def _echo(text: str, record: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        echo_json(record)
+    else:
+        click.echo(text)
 
 
 def _or_dash(value: float | None) -> str:
@@ -286,6 +292,6 @@ def completion(shell: str, as_json: bool) -> None:
     if found is None:
         raise UnknownNameError("shell", shell, ("bash", "zsh", "fish"))
     script = found(root.command, {}, "deltadyn", "_DELTADYN_COMPLETE").source()
-    click.echo(json.dumps({"shell": shell, "script": script}, indent=2) if as_json else script)
+    _echo(script, {"shell": shell, "script": script}, as_json)
     if sys.stdout.isatty():
         click.echo("# write this into a file that your shell reads", err=True)

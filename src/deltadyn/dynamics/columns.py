@@ -17,13 +17,18 @@ from deltadyn.arrays import columns as components_of
 from deltadyn.backends import kernels
 from deltadyn.dynamics.exact import spindle_forces
 from deltadyn.dynamics.friction import (
+    BEYOND_TERMS,
+    MOTOR_LOAD,
     Columns,
+    beyond_columns,
     drive_terms,
     friction_columns,
     friction_names,
+    motor_column,
     passive_columns,
     passive_friction,
     sliding,
+    wave_columns,
 )
 from deltadyn.dynamics.parameters import (
     SPINDLE_NAMES,
@@ -213,7 +218,24 @@ def exact_columns(
         _fill(robot, state, found, labels, tied=tied, friction=friction)
     if friction and robot.friction.passive:
         found[:, :, -2 * len(robot.friction.passive) :] = passive_columns(robot, state)
+    if friction and not robot.plain_drives:
+        _fill_beyond(robot, state, found, labels)
     return Columns(found, names, units, values)
+
+
+def _fill_beyond(robot: Robot, state: State, Y: FloatArray, labels: Labels) -> None:
+    """The drives' columns that no kernel gives, into Y (N, dof, n), where they are zero."""
+
+    def put(place: int, diagonal: FloatArray) -> None:
+        first = labels.inertial + place * robot.dof
+        for axis in range(robot.dof):
+            Y[:, axis, first + axis] = diagonal[:, axis]
+
+    for place, diagonal in beyond_columns(robot, state):
+        put(place, diagonal)
+    if robot.friction.motor_load is not None:
+        place = drive_terms(robot.friction).index(MOTOR_LOAD)
+        put(place, motor_column(robot, state, Y @ labels.values))
 
 
 def _traced(robot: Robot, state: State, tied: bool, labels: Labels, friction: bool) -> Any:
@@ -251,6 +273,8 @@ def _fill(
             load = (through + passive[part] - rotor * state.qdd[part]).T
         slide = sliding(np, own, np.ascontiguousarray(state.qd[part].T), load, axis=0)
         for t, term in enumerate(terms):
+            if term in BEYOND_TERMS:
+                continue
             value = term.column(np, slide) * np.ones_like(slide.qd)
             for axis in range(dof):
                 Y[part, axis, labels.inertial + t * dof + axis] = value[axis]
@@ -282,14 +306,15 @@ def is_zero(component: Component) -> bool:
 
 def has_axis_rows(robot: Robot, source: str) -> bool:
     """Whether `axis_columns` knows all terms of the robot's model."""
-    return source == "exact" and robot.friction.load is None and not robot.friction.passive
+    own = robot.friction
+    return source == "exact" and own.load is None and own.motor_load is None and not own.passive
 
 
 def axis_columns(robot: Robot, state: State, out: list[FloatArray]) -> None:
     """Fill `out`, one array (m, N) per axis, with the columns that move that axis.
 
     These are the inertial ones, per arm and with sine terms, without those that are zero in any
-    motion, then the drives' friction terms.
+    motion, then the drives' friction terms and waves of ripple.
     """
     terms = drive_terms(robot.friction)
     for part, columns in _pieces(exact_parameters(robot), state, tied=False, sine=True):
@@ -300,3 +325,6 @@ def axis_columns(robot: Robot, state: State, out: list[FloatArray]) -> None:
             own += [drive if np.ndim(drive) == 0 else drive[axis] for drive in drives]
             for row, value in zip(rows[: len(own)], own, strict=True):
                 row[part] = value
+    for k, column in enumerate(wave_columns(robot, state)):
+        for axis, rows in enumerate(out):
+            rows[len(rows) - 1 - 2 * len(robot.drives.ripple) + k] = column[:, axis]

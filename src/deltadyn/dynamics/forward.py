@@ -17,7 +17,13 @@ from deltadyn.arrays import (
     restore,
 )
 from deltadyn.backends import kernels
-from deltadyn.dynamics.friction import direction, drive_friction, passive_friction
+from deltadyn.dynamics.friction import (
+    BEYOND_TERMS,
+    behind_motor,
+    direction,
+    drive_friction,
+    passive_friction,
+)
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.terms import Terms, platform_map
@@ -41,6 +47,7 @@ def forward_dynamics(
 ) -> FloatArray:
     """Joint accelerations qdd (N, dof) of drive torques tau (N, dof) at q, qd, in rad/s^2.
 
+    Torques are in the drives' own scale, as `inverse_dynamics` gives them.
     Joint angles at which the loop stays open raise, or give NaN rows with unreachable="nan".
     At rest (qd = 0) sharp Coulomb friction is zero here: sticking is for a simulator to decide.
     """
@@ -58,6 +65,8 @@ def forward_dynamics(
     state = State.from_joints(robot, q, qd, unreachable=unreachable)
     count, dof = len(state), robot.dof
     torque = matching_samples(tau, count, dof, "tau")
+    if not robot.plain_drives:
+        torque = behind_motor(robot, state.q, state.qd, torque, friction=friction)
     chosen = model_by_name(model)
     external = external_wrench(robot, external_force, count)
     compiled = _compiled(robot, state, external) if model == "exact" else None
@@ -116,6 +125,10 @@ def _in_one_pass(
     at_rest = np.zeros(dof) if qd is None else qd
     rates = matching_samples(at_rest, count, dof, "qd", allow_nan=nan)
     torque = matching_samples(tau, count, dof, "tau")
+    if not robot.plain_drives:
+        torque = behind_motor(robot, angles, rates, torque, friction=friction)
+        if friction:
+            torque = torque - drive_friction(robot.friction, rates, BEYOND_TERMS)
     external = external_wrench(robot, external_force, count)
     qdd, missing = kernels.compiled_accelerations(
         robot, (angles, rates, torque, external), friction

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, contract, matching_samples, restore
 from deltadyn.backends import kernels
-from deltadyn.dynamics.friction import friction_torque
+from deltadyn.dynamics.friction import friction_torque, reported
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State, StateRow
@@ -43,7 +43,8 @@ def inverse_dynamics(
     """Drive torques (N, dof) at the output side that make this motion, in N m.
 
     `external_force` acts on the platform: (3,) or (N, 3) in N, with the moment about z in N m as
-    a fourth value on the 4-DOF robot. `friction=False` leaves all friction out.
+    a fourth value on the 4-DOF robot. `friction=False` leaves all friction and ripple out. Torques
+    are in the drives' own scale, `sensors.torque_ratio` times the true ones.
     """
     check_state(robot, motion)
     if model == "exact" and external_force is None:
@@ -66,13 +67,14 @@ def inverse_dynamics(
         tau = chosen.torque(robot, motion, external)
         if friction:
             tau = tau + friction_torque(robot, motion, tau)
-    return restore(tau, motion.single)
+    return restore(reported(robot, tau), motion.single)
 
 
 def equations_of_motion(robot: Robot, motion: State, model: str = "exact") -> EquationsOfMotion:
     """M(q), C(q, qd), g(q) and friction f of a model along a motion.
 
-    Friction that grows with the load through the gear takes the load from the motion's own qdd.
+    Friction that grows with the load through the gear takes the load from the motion's own qdd. The
+    terms are true torques, whatever the drives report, and f holds the ripple.
     """
     check_state(robot, motion)
     if on_jax(motion.p):

@@ -46,7 +46,7 @@ def regressor(
 
     `tied` gives the three limbs common parameters; by default where the robot's limbs are equal.
     `com_offset` (exact model) adds the sine gravity term of arms whose COM is off their line; by
-    default where the robot has one. `friction=False` leaves the friction columns out.
+    default where the robot has one. `friction=False` leaves the columns of friction and ripple out.
     """
     check_state(robot, motion)
     chosen = model_by_name(model)
@@ -68,8 +68,15 @@ def regressor(
         if friction:
             frictionless = columns.Y @ columns.values
             columns = join([columns, friction_columns(robot, motion, frictionless)])
+    if not robot.plain_drives:
+        columns = columns._replace(Y=columns.Y * _scale(robot, columns.Y))
     values = floats(columns.values, "parameters", columns.Y.dtype) if jax else columns.values
     return Regressor(restore(columns.Y, motion.single), columns.names, columns.units, values)
+
+
+def _scale(robot: Robot, Y: FloatArray) -> FloatArray:
+    """Reported over true torque, for the rows of Y (N, dof, n)."""
+    return np.asarray(robot.sensors.torque_ratio, dtype=Y.real.dtype)[:, None]
 
 
 def torque_of(regressor: Regressor, parameters: FloatArray | None = None) -> FloatArray:

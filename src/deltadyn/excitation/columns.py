@@ -16,7 +16,15 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, namespace
 from deltadyn.dynamics.columns import has_sine, inertial_columns, inertial_values, is_zero
-from deltadyn.dynamics.friction import direction, drive_terms, sliding
+from deltadyn.dynamics.friction import (
+    MOTOR_LOAD,
+    along,
+    direction,
+    drive_terms,
+    friction_names,
+    sliding,
+)
+from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import joint_columns, pose_with_rods
 from deltadyn.kinematics.limbs import Limb, limbs
@@ -106,9 +114,16 @@ def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = Tr
     )
     Y: Field = xp.stack([_whole(xp, column, pose.qd) for column in columns])
     if not friction:
-        return Y
+        return _reported(robot, Y)
     both: Field = xp.concatenate([Y, _friction_columns(robot, pose, Y, exact_values(par, tied))])
-    return both
+    return _reported(robot, both)
+
+
+def _reported(robot: Robot, Y: Field) -> Field:
+    """Y (n, dof, D, N) in the scale of the drives."""
+    if robot.plain_drives:
+        return Y
+    return Y * np.asarray(robot.sensors.torque_ratio)[:, None, None]
 
 
 def _whole(xp: Any, column: list[Any], like: Field) -> Field:
@@ -124,7 +139,7 @@ def exact_values(par: ExactParameters, tied: bool) -> FloatArray:
 
 
 def _friction_columns(robot: Robot, pose: Pose, inertial: Field, values: FloatArray) -> Field:
-    """Drive friction per axis, then passive joints, as in `dynamics.friction_columns`."""
+    """Drive friction and ripple per axis, then passive joints: `dynamics.friction_columns`."""
     friction, qd, xp, dof = robot.friction, pose.qd, namespace(pose.qd), robot.dof
     passive = [_passive_columns(robot, pose, item) for item in friction.passive]
     load = None
@@ -135,7 +150,22 @@ def _friction_columns(robot: Robot, pose: Pose, inertial: Field, values: FloatAr
         load = load - np.array(robot.drives.output_inertia)[:, None, None] * pose.qdd
     slide = sliding(xp, friction, qd, load, axis=0)
     like = xp.ones_like(qd)
-    terms = [term.column(xp, slide) * like for term in drive_terms(friction)]
+    known = drive_terms(friction)
+    zero = 0.0 * like
+    terms = [zero if term is MOTOR_LOAD else term.column(xp, slide) * like for term in known]
+    if robot.drives.ripple:
+        angles = xp.concatenate([xp.arctan2(pose.sin_q, pose.cos_q), pose.p[3:]])
+        for wave in robot.drives.ripple:
+            terms += [turn(wave.order * angles) for turn in (xp.cos, xp.sin)]
+    if friction.motor_load is not None:
+        needed = xp.tensordot(values, inertial, axes=1)
+        amounts = friction_names(robot)[2]
+        for j, term in enumerate(terms):
+            needed = needed + amounts[j * dof : (j + 1) * dof][:, None, None] * term
+        for item, columns in zip(friction.passive, passive, strict=True):
+            needed = needed + item.viscous * columns[0] + item.coulomb * columns[1]
+        tau = motor_torque(xp, needed, along(friction.motor_load, qd, 0), slide.direction)
+        terms[known.index(MOTOR_LOAD)] = MOTOR_LOAD.column(xp, slide._replace(motor=tau))
     Y = xp.zeros((len(terms), dof, *qd.shape), dtype=qd.dtype)
     for axis in range(dof):
         for j, term in enumerate(terms):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
+from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.common import (
@@ -85,7 +85,9 @@ def robot_numbers(robot: Robot, precision: Precision) -> str:
     lines = [
         "enum {",
         *places,
-        f"    PAR_COUNT = {COUNT}",
+        f"    PAR_COUNT = {COUNT},",
+        f"    AXES = {AXES},",
+        f"    WAVES = {len(robot.drives.ripple)} /* of ripple */",
         "};",
         _array("SIGN[DOF]", robot.controller.sign, precision),
         _array("OFFSET[DOF]", robot.controller.offset, precision),

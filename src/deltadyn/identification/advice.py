@@ -18,13 +18,15 @@ from deltadyn.arrays import FloatArray, contract
 from deltadyn.identification.information import Information
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import is_ripple
 
 STILL = 1e-3  # rad/s, RMS: an axis that is slower stands still
 ONE_WAY = 0.95  # correlation of an axis' direction with a column of one sign
 SLOW = 5.0  # rad/s^2, RMS: gravity rules below
 SAME_POSE = 0.02  # rad, RMS: gravity hardly changes below
 STEEP = math.radians(3.0)  # tilt of the spindle below which its parameters hide
-DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "F0", "mu")  # friction of a drive, with its axis behind
+#: Friction of a drive, with its axis behind.
+DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "Ft", "F0", "mu", "mu_m", "ripple")
 PSI = ("I_psi", "h_x", "h_y", "I_axial", "effector.Izz", "effector.mcx", "effector.mcy", "rotor4")
 TURNING = ("I_psi", "effector.Izz", "rotor4")  # of no influence unless psi turns
 ROD = ("H", "kappa", "mu", "prismatic.Fv", "prismatic.Fc")
@@ -198,12 +200,16 @@ def _gravity(names: list[str], levels: MotionLevels) -> list[_Finding]:
 
 def _family(name: str) -> str:
     """A name without the number of its limb or axis: A2 -> A, arm3.Iyy -> arm.Iyy."""
+    if is_ripple(name):
+        return "ripple"
     body, dot, entry = name.partition(".")
     return body.rstrip("1234") + dot + entry
 
 
 def _axis_of(name: str) -> int | None:
     """The axis of a drive's friction or a limb's parameter."""
+    if is_ripple(name):
+        return int(name[-1])
     body = name.partition(".")[0]
     return (
         int(body[-1])

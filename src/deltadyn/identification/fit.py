@@ -140,21 +140,31 @@ class Fit:
 
     @property
     def table(self) -> str:
-        """The parameters as text: value, standard deviation, what the robot file said.
+        """The parameters as text: value, standard deviation, interval, what the robot file said.
 
         Those of the log come behind the robot's.
         """
         rows = zip(
-            self.names, self.values, self.std, self.units, self.parametrisation.prior, strict=True
+            self.names,
+            self.values,
+            self.std,
+            self.interval(),
+            self.parametrisation.prior,
+            self.units,
+            strict=True,
         )
         width = max(9, *(len(name) for name in self.names))
-        lines = [f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}{'before':>12}  unit"]
-        for name, value, std, unit, prior in rows:
+        lines = [
+            f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}"
+            f"{'95 % from':>12}{'to':>12}{'before':>12}  unit"
+        ]
+        for name, value, std, (low, high), prior, unit in rows:
             if name in self.log_names[:1]:
                 lines.append("of the log:")
             share = f"{100 * std / abs(value):.2g}" if std < 10 * abs(value) else "-"
             lines.append(
-                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}{prior:>12.5g}  {unit}"
+                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}"
+                f"{low:>12.5g}{high:>12.5g}{prior:>12.5g}  {unit}"
             )
         lines += [f"{name:<{width}}{'held at its value before':>43}" for name in self.held]
         return "\n".join(lines)
@@ -173,6 +183,8 @@ class Fit:
             f"RMS residual ({band}): " + ", ".join(parts),
             self.uncertainty.status,
         ]
+        if self.terms is not None:
+            lines.append(self.terms.text)
         if left_out := self.left_out_text:
             lines.append(left_out)
         if self.certificate is not None:
@@ -215,14 +227,16 @@ class Fit:
                     "name": n,
                     "value": float(v),
                     "std": float(s),
+                    "interval_95": [float(end) for end in ends],
                     "unit": u,
                     "before": float(b),
                     "of": "log" if n in self.log_names else "robot",
                 }
-                for n, v, s, u, b in zip(
+                for n, v, s, ends, u, b in zip(
                     self.names,
                     self.values,
                     self.std,
+                    self.interval(),
                     self.units,
                     self.parametrisation.prior,
                     strict=True,
@@ -239,6 +253,7 @@ class Fit:
             "weights": self.weights.tolist(),
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),
             "gains": None if self.gains is None else self.gains.values.tolist(),
+            "terms": None if self.terms is None else self.terms.as_dict(),
             "warnings": list(self.warnings),
             "details": self.details,
             "provenance": {

@@ -152,6 +152,11 @@ class _Work:
             weights = self._weights(par)
         before = self._prior(par)
         known = identifiability(robot, self.information, par, weights, prior_rows=before)
+        weak = tuple(name for name in known.held if name in self.priors)
+        if weak:  # of a term that was found: its prior alone tells it
+            lost, par = (*lost, *weak), par.without(weak)
+            weights, before = self._weights(par), self._prior(par)
+            known = identifiability(robot, self.information, par, weights, prior_rows=before)
         held: dict[str, float] = {}
         if asked.unidentifiable == "hold":
             rest = hold_unidentifiable(par, known)

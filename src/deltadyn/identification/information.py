@@ -23,7 +23,7 @@ from deltadyn.backends.generated.table import ROWS
 from deltadyn.backends.kernels import compiled_drive_columns, compiled_rows, drive_columns_compiled
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.columns import axis_columns, has_axis_rows
-from deltadyn.dynamics.friction import drive_terms
+from deltadyn.dynamics.friction import axis_terms
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import replacing
 from deltadyn.identification.extra import Extra
@@ -76,6 +76,9 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
         axis_columns(
             robot, state, [rows[axis, most - len(own) :] for axis, own in enumerate(inertial)]
         )
+    if not robot.plain_drives:
+        for axis, own in enumerate(inertial):
+            rows[axis, most - len(own) : -1] *= robot.sensors.torque_ratio[axis]
     rows[:, -1] = tau.T
     first = inertial_columns(dof)
     places = [
@@ -86,8 +89,8 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
 
 
 def friction_terms(robot: Robot) -> int:
-    """How many friction terms each drive of the robot's model has."""
-    return len(drive_terms(robot.friction))
+    """How many columns of its own each drive of the robot's model has."""
+    return axis_terms(robot)
 
 
 def inertial_columns(dof: int) -> int:

@@ -15,9 +15,9 @@ from deltadyn.errors import InputError
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.options import Preparation
+from deltadyn.kinematics.state import State
 from deltadyn.progress import Bar
 from deltadyn.recording.checks import refuse_spoiled
-from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import (
     LONGEST,
     OUTLASTS,
@@ -160,8 +160,8 @@ class Loaded:
             for index in np.unique(np.linspace(0, len(makers) - 1, each).astype(np.int64)):
                 part = makers[index]()
                 per_part = max(1, each // len(makers))
-                for low in np.linspace(0, max(len(part) - length, 0), per_part).astype(np.int64):
-                    found.append(cut(self.robot, part, slice(int(low), int(low) + length)))
+                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int).tolist()
+                found += [cut(self.robot, part, slice(low, low + length)) for low in lows]
         return found, min(1.0, sum(map(len, found)) / max(total, 1))
 
     def _seconds(self) -> float | None:

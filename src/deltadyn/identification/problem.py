@@ -93,8 +93,8 @@ class Problem:
     `held` are parameters that the data cannot tell, at the values that they keep. `extra` gives the
     columns of the log and the rows that are left out; `parts` are corrected by it already.
     `prior_rows` (m, k + 1) are rows [P, target] beside the weighted ones, in their units: what is
-    known of the parameters before the fit adds |P x - target|^2 to the squares. Columns are those of
-    `machine` where it is given: the same robot with the bodies and lengths that were found.
+    known of the parameters before the fit adds |P x - target|^2 to the squares. Columns are those
+    of `machine` where it is given: the same robot with the bodies and lengths that were found.
     """
 
     robot: Robot

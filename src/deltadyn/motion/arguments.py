@@ -1,8 +1,9 @@
-"""Checks that every generator of motions makes of its arguments."""
+"""Checks of the arguments of a call: numbers, shares, counts, flags, points."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +44,13 @@ def check_flag(name: str, value: object) -> None:
         raise InputError(name, value, "True or False")
 
 
-def check_count(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of at least `least`."""
+def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and at most `most` where that is given."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not value >= least:  # type: ignore[operator]
-        raise InputError(name, value, f"a whole number of at least {least}")
+    if not whole or not least <= value <= (value if most is None else most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(name, value, f"a whole number {limits}")
+    return int(value)
 
 
 def check_level(level: object) -> float:

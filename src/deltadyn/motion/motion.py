@@ -13,7 +13,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, Unreachable, as_samples, matching_samples
+from deltadyn.arrays import (
+    FloatArray,
+    Unreachable,
+    as_float,
+    as_samples,
+    check_increasing,
+    matching_samples,
+)
 from deltadyn.errors import FileError, InputError
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.state import ARRAYS, State
@@ -138,10 +145,7 @@ def _timed_on_jax(
 def _timed(
     t: npt.ArrayLike, x: npt.ArrayLike, dof: int, name: str, unreachable: str
 ) -> tuple[FloatArray, FloatArray]:
-    try:
-        time = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("t", t, "an array of real numbers") from error
+    time = as_float(t, "t")
     samples, single = as_samples(x, dof, name, allow_nan=unreachable == "nan")
     if time.ndim != 1 or single:
         raise InputError("shape of t", time.shape, f"(N,), with {name} as (N, {dof})")
@@ -149,15 +153,7 @@ def _timed(
         raise InputError("samples of t", len(time), f"{len(samples)}, as {name} has")
     if not len(time):
         raise InputError("samples of t", 0, "at least 1")
-    bad = np.flatnonzero(~np.isfinite(time))
-    if bad.size:
-        raise InputError("t", float(time[bad[0]]), "finite numbers", where=f"row {bad[0]}")
-    steps = np.flatnonzero(np.diff(time) <= 0)
-    if steps.size:
-        row = int(steps[0]) + 1
-        raise InputError(
-            "t", float(time[row]), f"above its predecessor {time[row - 1]:g} s", where=f"row {row}"
-        )
+    check_increasing(time)
     return time, samples
 
 

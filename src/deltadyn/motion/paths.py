@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
-from deltadyn.arrays import FloatArray, as_samples
+from deltadyn.arrays import FloatArray, as_float, as_samples, check_increasing
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.motion.planned import Course, Leg, Plan, PlannedMotion, planned
 from deltadyn.motion.profiles import quintic
@@ -260,17 +260,10 @@ def _closed(points: FloatArray, degree: int) -> FloatArray:
 
 def _checked_times(times: npt.ArrayLike, count: int) -> FloatArray:
     """The times (K,) from 0 on."""
-    given = np.asarray(times)
-    if given.ndim != 1 or given.dtype.kind not in "fiu":
-        raise InputError("times", times, "an array of real numbers (K,)")
-    if len(given) != count:
-        raise InputError("samples of times", len(given), f"{count}, as points has rows")
-    knots = given.astype(np.float64)
-    for row in np.flatnonzero(~np.isfinite(knots)):
-        raise InputError("times", float(knots[row]), "finite numbers", where=f"row {int(row)}")
-    for row in np.flatnonzero(np.diff(knots) <= 0) + 1:
-        allowed = f"above its predecessor {knots[row - 1]:g} s"
-        raise InputError("times", float(knots[row]), allowed, where=f"row {int(row)}")
+    knots = as_float(times, "times")
+    if knots.shape != (count,):
+        raise InputError("shape of times", knots.shape, f"({count},), as points has rows")
+    check_increasing(knots, "times")
     since: FloatArray = knots - knots[0]
     return since
 

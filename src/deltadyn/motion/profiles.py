@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from deltadyn.errors import UnknownNameError
 
 #: s, ds/du and d2s/du2 over unit time u, each (N,).
 Progress = tuple[FloatArray, FloatArray, FloatArray]
+Shape = Callable[[FloatArray], Progress]
 
 RAMP = 1 / 3  # of the time: the trapezoid speeds up, cruises and slows down for a third each
 S_RAMP = 0.4  # of the time: the S-curve speeds up, and as long slows down
@@ -31,7 +33,7 @@ class Profile:
     """
 
     name: str
-    shape: Callable[[FloatArray], Progress]
+    shape: Shape
     speed: float  # largest ds/du
     acceleration: float  # largest |d2s/du2|
     jerk: float  # largest |d3s/du3|
@@ -69,53 +71,58 @@ def quintic(u: FloatArray) -> Progress:
     return s, 30 * (u * (1 - u)) ** 2, 60 * u * (1 - u) * (1 - 2 * u)
 
 
+def mirrored(half: Shape) -> Shape:
+    """The shape on [0, 1] whose second half mirrors the given one on [0, 1/2]."""
+
+    @wraps(half)
+    def whole(u: FloatArray) -> Progress:
+        s, sd, sdd = half(np.minimum(u, 1 - u))
+        second = u > 0.5
+        return np.where(second, 1 - s, s), sd, np.where(second, -sdd, sdd)
+
+    return whole
+
+
+@mirrored
 def trapezoid(u: FloatArray) -> Progress:
     """Constant acceleration, constant speed, constant deceleration; on [0, 1]."""
     speed = 1 / (1 - RAMP)
     slope = speed / RAMP
-    left = np.minimum(u, 1 - u)  # the second half mirrors the first
-    ramp = left < RAMP
-    half = np.where(ramp, slope * left**2 / 2, speed * (left - RAMP / 2))
-    s = np.where(u <= 0.5, half, 1 - half)
-    sd = np.where(ramp, slope * left, speed)
-    sdd = np.where(ramp, slope, 0.0) * np.where(u <= 0.5, 1.0, -1.0)
-    return s, sd, sdd
+    ramp = u < RAMP
+    s = np.where(ramp, slope * u**2 / 2, speed * (u - RAMP / 2))
+    return s, np.where(ramp, slope * u, speed), np.where(ramp, slope, 0.0)
 
 
+@mirrored
 def s_curve(u: FloatArray) -> Progress:
     """Seven stretches of constant jerk: a trapezoid whose acceleration ramps; on [0, 1].
 
     The acceleration A rises during j, holds and falls during j; with the ramp r: speed
     V = 1 / (1 - r) and A = V / (r - j).
     """
-    left = np.minimum(u, 1 - u)
-    s, sd, sdd = np.zeros_like(left), np.zeros_like(left), np.zeros_like(left)
+    s, sd, sdd = np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
     jerk = S_CURVE_JERK
     for begin, sign in ((0.0, 1), (S_JERK, -1), (S_RAMP - S_JERK, -1), (S_RAMP, 1)):
-        since = np.maximum(left - begin, 0.0)  # each change of the jerk adds a cubic
+        since = np.maximum(u - begin, 0.0)  # each change of the jerk adds a cubic
         s += sign * jerk * since**3 / 6
         sd += sign * jerk * since**2 / 2
         sdd += sign * jerk * since
-    second = u > 0.5
-    return np.where(second, 1 - s, s), sd, np.where(second, -sdd, sdd)
+    return s, sd, sdd
 
 
+@mirrored
 def modified_sine(u: FloatArray) -> Progress:
     """The modified sine of cam design: eighths of a fast sine at both ends, a slow one between.
 
     (4 + pi) d2s/du2 = 4 pi^2 sin(4 pi u) on the ends and 4 pi^2 sin((pi + 4 pi u) / 3) between.
     """
-    left = np.minimum(u, 1 - u)
-    fast, slow = 4 * np.pi * left, (np.pi + 4 * np.pi * left) / 3
-    end = left < 1 / 8
+    fast, slow = 4 * np.pi * u, (np.pi + 4 * np.pi * u) / 3
+    end = u < 1 / 8
     over = 1 / (4 + np.pi)
-    half = over * np.where(
-        end, np.pi * left - np.sin(fast) / 4, 2 + np.pi * left - 9 * np.sin(slow) / 4
-    )
+    s = over * np.where(end, np.pi * u - np.sin(fast) / 4, 2 + np.pi * u - 9 * np.sin(slow) / 4)
     sd = over * np.pi * np.where(end, 1 - np.cos(fast), 1 - 3 * np.cos(slow))
     sdd = over * 4 * np.pi**2 * np.where(end, np.sin(fast), np.sin(slow))
-    second = u > 0.5
-    return np.where(second, 1 - half, half), sd, np.where(second, -sdd, sdd)
+    return s, sd, sdd
 
 
 S_CURVE_SPEED = 1 / (1 - S_RAMP)

@@ -13,9 +13,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.kinematics.workspace import WorkspaceRules, workspace
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion.arguments import check_count, check_positive, dwell_times, is_real
-from deltadyn.motion.limits import SINGULARITY_MARGIN
 from deltadyn.motion.paths import BEND_SAMPLES, spline_course
 from deltadyn.motion.pick_place import overlapped_gate
 from deltadyn.motion.planned import Hold, Leg, Plan, PlannedMotion, line, planned, reverse
@@ -44,7 +43,7 @@ def adept_cycle(
     by `turn` (rad, by default a quarter) there, and back. Without `cycles_per_minute` the cycle is
     as short as `share` of the robot's limits allow: 60 / motion.duration are its cycles per minute.
     """
-    cylinder = usable_cylinder(robot)
+    cylinder = working_cylinder(robot)
     psi = _turn(robot, turn)
     if cycles_per_minute is not None:
         check_positive(cycles_per_minute=cycles_per_minute)
@@ -84,7 +83,7 @@ def y1(
     belt. Layout and times are ours: the paper shows a figure without numbers.
     """
     check_count("picks", picks, 1)
-    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     _, wait = dwell_times((0.0, dwell))
     rng = _rng(seed)
     stroke = np.zeros(robot.dof)
@@ -123,7 +122,7 @@ def y2(
     such places, with 5 to 10 times the acceleration. Directions and times are ours. The 4-DOF
     robot turns psi by up to `turn` (rad, by default a quarter).
     """
-    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     lift = 0.1 * (cylinder.z_max - cylinder.z_min)
 
     def around(degrees: float, radius: float, depth: float, part: float) -> FloatArray:
@@ -176,7 +175,7 @@ def y3(
     turns psi by up to `turn` (rad, by default a quarter). Places and times are ours: the paper
     names three targets, high accelerations between them and stops of a few seconds.
     """
-    cylinder, psi = usable_cylinder(robot), _turn(robot, turn)
+    cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     _, wait = dwell_times((0.0, dwell))
     centre = _place(robot, cylinder, 0.0, 0.0, 0.5)
     targets = [
@@ -212,7 +211,7 @@ def telescopic_gate(
     the figure's peaks of 1.5 m/s across and 0.5 m/s up; the paper gives no law of motion. psi turns
     by `turn` (rad) on the way across, on a 4-DOF robot.
     """
-    cylinder = usable_cylinder(robot)
+    cylinder = working_cylinder(robot)
     psi = _turn(robot, turn)
     size = cylinder.radius / 0.5  # m, the radius of that robot's workspace
     a = _place(robot, cylinder, -0.4, 0.0, 0.4)
@@ -220,17 +219,6 @@ def telescopic_gate(
     lift = min(0.03 * size, 0.3 * (cylinder.z_max - cylinder.z_min))
     plan = Plan((Leg(overlapped_gate(a, b, lift, overlap=0.5, rise=0.2)),))
     return planned(robot, plan, duration, rate, share)
-
-
-def usable_cylinder(robot: Robot) -> Workspace:
-    """The robot's workspace cylinder, or the largest one found where the robot names none."""
-    if robot.limits.workspace is not None:
-        return robot.limits.workspace
-    rules = WorkspaceRules(singularity=SINGULARITY_MARGIN)
-    found = workspace(robot, rules=rules).largest_cylinder()
-    if found is None:
-        raise InputError("workspace", "empty", "a robot that reaches points on its axis")
-    return found
 
 
 def _place(

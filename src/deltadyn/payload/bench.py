@@ -8,9 +8,9 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
+from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.motion.motion import Motion
 from deltadyn.motion.pick_place import gate_move
-from deltadyn.motion.scenarios import usable_cylinder
 from deltadyn.robot import Robot
 
 DWELL = 0.04  # s at each place; the gripper acts in the middle of it
@@ -97,7 +97,7 @@ class _Builder:
 
     def __init__(self, robot: Robot, rate: float, rng: np.random.Generator) -> None:
         self.robot, self.rate, self.rng = robot, rate, rng
-        self.cylinder = usable_cylinder(robot)
+        self.cylinder = working_cylinder(robot)
         self.parts: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         self.ticks = 0
 

@@ -20,7 +20,15 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.friction import Sliding, drive_terms, friction_sum, stribeck_shape
+from deltadyn.dynamics.friction import (
+    MOTOR_LOAD,
+    Sliding,
+    drive_terms,
+    friction_sum,
+    stribeck_shape,
+    thinning_shape,
+)
+from deltadyn.dynamics.motor import ripple_torque
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.dynamics.terms import term_components
@@ -132,6 +140,7 @@ def _accelerated(robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector) ->
     rotor = robot.drives.output_inertia
     through = [tau[i] - rotor[i] * qdd[i] for i in range(robot.dof)]
     tau, column = _with_friction(robot, pose, qd, s, tau, column, through)
+    tau, column = _at_motor(robot, q, s, tau, column)
     return [*tau, *column, _square(pose.pd)]
 
 
@@ -151,6 +160,10 @@ def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
     tau, momentum = terms(par)
     column, momentum_column = terms(payload_parameters(robot))
     tau, column = _with_friction(robot, pose, qd, s, tau, column, tau)
+    tau, column = _at_motor(robot, q, s, tau, column)
+    ratio = robot.sensors.torque_ratio
+    momentum = [r * x for r, x in zip(ratio, momentum, strict=True)]
+    momentum_column = [r * x for r, x in zip(ratio, momentum_column, strict=True)]
     return [*tau, *column, _square(pose.pd), *momentum, *momentum_column]
 
 
@@ -172,19 +185,40 @@ def _with_friction(
         passive = passive_torque(xp, sharp, limbs, pivot_z, pose, qd)
         tau = [a + b for a, b in zip(tau, passive, strict=True)]
         load = [a + b for a, b in zip(load, passive, strict=True)]
-    terms = drive_terms(friction)
+    terms = [term for term in drive_terms(friction) if term is not MOTOR_LOAD]
     out, columns = [], []
     for i in range(robot.dof):
-        shape = None
+        shape = thin = None
         if friction.stribeck_velocity is not None:
             shape = stribeck_shape(xp, qd[i], friction.stribeck_velocity[i])
+        if friction.thinning_velocity is not None:
+            thin = thinning_shape(xp, qd[i], friction.thinning_velocity[i])
         numbers = [getattr(friction, term.field)[i] for term in terms]
-        rubbed = friction_sum(xp, terms, numbers, Sliding(qd[i], s[i], shape, load[i]))
+        rubbed = friction_sum(xp, terms, numbers, Sliding(qd[i], s[i], shape, load[i], thin))
         own = column[i]
         if friction.load is not None:  # |load + m own| grows by own where the load is positive
             own = own + friction.load[i] * s[i] * xp.where(load[i] < 0.0, -own, own)
         out.append(tau[i] + rubbed)
         columns.append(own)
+    return out, columns
+
+
+def _at_motor(
+    robot: Robot, q: Vector, s: Vector, tau: list[Component], column: list[Component]
+) -> tuple[list[Component], list[Component]]:
+    """Torque and column as the drives report them, with ripple and the motors' loss."""
+    if robot.plain_drives:
+        return tau, column
+    xp, share, out, columns = SYMBOLS, robot.friction.motor_load, [], []
+    for i, ratio in enumerate(robot.sensors.torque_ratio):
+        waves = [(wave.order, wave.cos[i], wave.sin[i]) for wave in robot.drives.ripple]
+        needed, own = tau[i] + ripple_torque(xp, q[i], waves), column[i]
+        if share is not None:  # both grow alike while the torque keeps its sign
+            turn = s[i] * xp.where(needed < 0.0, -1.0, 1.0)
+            grown = 1.0 / (1.0 - share[i] * turn)
+            needed, own = needed * grown, own * grown
+        out.append(ratio * needed)
+        columns.append(ratio * own)
     return out, columns
 
 
@@ -293,6 +327,9 @@ class FrontEnd:
     """The filters' state; `push` takes a sample and gives a residual at every `grid.step`-th."""
 
     def __init__(self, robot: Robot, grid: Grid) -> None:
+        if grid.form == "momentum" and robot.friction.motor_load is not None:
+            allowed = "'acceleration' for a robot with friction.motor_load"
+            raise InputError("form", grid.form, allowed)
         self.robot, self.grid = robot, grid
         self.model = SampleModel.of(robot.with_payload(0.0, robot.payload.offset))
         self.dof, self.gain, self.narrow_gain = robot.dof, grid.gain, grid.narrow_gain

@@ -14,10 +14,13 @@ from deltadyn.recording.alignment import (
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
-from deltadyn.recording.rates.differentiate import Derivatives, differentiate
-from deltadyn.recording.rates.fourier import FourierFit, fit_fourier
-from deltadyn.recording.read import iter_recording, read_recording
-from deltadyn.recording.readers.reader import ReadOptions
+from deltadyn.recording.rates.differentiate import (
+    Derivatives,
+    FourierFit,
+    differentiate,
+    fit_fourier,
+)
+from deltadyn.recording.read import ReadOptions, iter_recording, read_recording
 from deltadyn.recording.recording import (
     ColumnUse,
     Provenance,

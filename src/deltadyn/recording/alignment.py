@@ -19,15 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, contract
+from deltadyn.arrays import FloatArray, as_float, contract
 from deltadyn.errors import InputError
-from deltadyn.recording.rates.kalman import kalman
+from deltadyn.recording.rates.bandwidth import kalman
 from deltadyn.recording.rates.sampling import (
     RateOptions,
     Samples,
     Times,
     positive,
-    real_array,
     samples,
 )
 
@@ -163,7 +162,7 @@ def remove_delay(t: npt.ArrayLike, x: npt.ArrayLike, delay: Delay | npt.ArrayLik
 
     signal = samples(t, x, DEGREE + 1)
     value = delay.seconds if isinstance(delay, Delay) else delay
-    seconds = real_array(value, "delay")
+    seconds = as_float(value, "delay")
     if seconds.shape not in ((), (signal.channels,)) or not np.all(np.isfinite(seconds)):
         raise InputError("delay", value, f"one number or ({signal.channels},), in s")
     each = np.broadcast_to(seconds, (signal.channels,))

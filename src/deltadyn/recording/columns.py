@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ class Quantity:
     name: str
     units: dict[Unit, str]
     per_axis: bool
-    words: str  # what it may be called in a header
+    words: frozenset[str]  # what it may be called in a header
 
     @property
     def si(self) -> Unit:
@@ -117,40 +118,34 @@ class Quantity:
         return None
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _Q = "q theta th angle pos position phi winkel lage"
+_QD = "qd dq qdot dqdt thetad dtheta thetadot omega vel velo velocity speed rate geschwindigkeit"
 _TAU = "tau torque trq effort moment drehmoment mom"
 
+#: Units, whether every axis has one, and what it may be called.
+_TABLE = {
+    "t": (_TIME, False, "t time zeit timestamp clock"),
+    "q": (_ANGLE, True, _Q),
+    "tau": (_TORQUE, True, _TAU),
+    "current": (_CURRENT, True, "current cur i iq strom"),
+    "q_command": (_ANGLE, True, _Q),
+    "qd": (_RATE, True, _QD),
+    "qdd": (_ACCELERATION, True, "qdd ddq qddot thetadd ddtheta acc acceleration alpha"),
+    "tau_command": (_TORQUE, True, _TAU),
+    "p": (_LENGTH, True, "x y z"),
+    "payload": (_MASS, False, "payload load nutzlast"),
+    "temperature": (_TEMPERATURE, False, "temperature temp temperatur"),
+}
 QUANTITIES = {
-    quantity.name: quantity
-    for quantity in (
-        Quantity("t", _TIME, False, "t time zeit timestamp clock"),
-        Quantity("q", _ANGLE, True, _Q),
-        Quantity("tau", _TORQUE, True, _TAU),
-        Quantity("current", _CURRENT, True, "current cur i iq strom"),
-        Quantity("q_command", _ANGLE, True, _Q),
-        Quantity(
-            "qd",
-            _RATE,
-            True,
-            "qd dq qdot dqdt thetad dtheta thetadot omega vel velo velocity speed rate "
-            "geschwindigkeit",
-        ),
-        Quantity(
-            "qdd", _ACCELERATION, True, "qdd ddq qddot thetadd ddtheta acc acceleration alpha"
-        ),
-        Quantity("tau_command", _TORQUE, True, _TAU),
-        Quantity("p", _LENGTH, True, "x y z"),
-        Quantity("payload", _MASS, False, "payload load nutzlast"),
-        Quantity("temperature", _TEMPERATURE, False, "temperature temp temperatur"),
-    )
+    name: Quantity(name, units, per_axis, _words(words))
+    for name, (units, per_axis, words) in _TABLE.items()
 }
 
 ANGLE = QUANTITIES["q"]  # psi of the platform is an angle among lengths
-
-
-def unit_names(quantity: Quantity) -> str:
-    """The units of a quantity for a message."""
-    return ", ".join(unit.name for unit in quantity.units)
 
 
 def _plain(text: str) -> str:
@@ -164,13 +159,13 @@ def _plain(text: str) -> str:
 
 AXES = 4
 
-_COMMAND = "cmd command commanded set setpoint target ref reference des desired soll demand"
+_COMMAND = _words("cmd command commanded set setpoint target ref reference des desired soll demand")
 # Words that say nothing about which quantity it is.
-_NOISE = (
+_NOISE = _words(
     "act actual axis axes joint motor drive arm meas measured fb feedback value val ist nc mc main "
     "gvl plc to from st f fl lr lreal j a m robot delta rob state states data log channel stamp"
 )
-_POSE = "p pos position platform tcp tool pose"
+_POSE = _words("p pos position platform tcp tool pose")
 _GREEK = {"θ": "theta", "τ": "tau", "ψ": "psi", "φ": "phi", "ω": "omega", "ϑ": "theta"}
 _NO_UNIT = frozenset(["", "-", "none", "1", "(none)", "n/a"])
 
@@ -228,6 +223,7 @@ def recognised(column: Column, index: int, path: str) -> ColumnUse | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def quietly_recognised(column: Column, index: int) -> ColumnUse | None:
     """The same where a wrong unit is no reason to stop yet: a column map may state another."""
     try:
@@ -248,7 +244,7 @@ def unknown_unit(
     return RecordingFileError(
         f"unit of {channel_name(name, axis)}",
         text,
-        unit_names(units_of(name, axis)),
+        ", ".join(unit.name for unit in units_of(name, axis).units),
         path=path,
         column=column,
         problem=f"is {text!r}",
@@ -307,12 +303,6 @@ def found_text(columns: Sequence[Column], most: int = 40) -> str:
     return (", ".join(names[:most]) + more) or "no names"
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint at the name that was meant."""
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
 def _readings(name: str) -> Iterator[tuple[str, str | None, bool]]:
     """Ways to split a header into name and unit; the last says whether the unit is certain."""
     text = "".join(_GREEK.get(letter, letter) for letter in name).strip()
@@ -363,27 +353,25 @@ def _classified(base: str) -> tuple[str, int | None] | None:
             return None
         axis = AXES - 1
         if "platform" in words or "tcp" in words:
-            return ("p", axis) if set(words) <= _words(_POSE, _NOISE) else None
+            return ("p", axis) if set(words) <= _POSE | _NOISE else None
         words = words if _quantities(words) else [*words, "q"]
     pose = [word for word in words if word in "xyz" and len(word) == 1]
     if pose:
         others = set(words) - set(pose)
-        fits = len(pose) == 1 and axis is None and others <= _words(_POSE, _NOISE)
+        fits = len(pose) == 1 and axis is None and others <= _POSE | _NOISE
         return ("p", "xyz".index(pose[0])) if fits else None
     return _plain_quantity(words, axis)
 
 
 def _plain_quantity(words: Sequence[str], axis: int | None) -> tuple[str, int | None] | None:
     names = _quantities(words)
-    known = {word for word in words if any(word in _synonyms(name) for name in names)}
-    others = set(words) - known
-    if not others <= _words(_COMMAND, _NOISE):
-        return None
-    command = bool(others & _words(_COMMAND))
     if len(names) != 1:
         return None
     name = names[0]
-    if command:
+    others = set(words) - QUANTITIES[name].words
+    if not others <= _COMMAND | _NOISE:
+        return None
+    if others & _COMMAND:
         name = {"q": "q_command", "tau": "tau_command"}.get(name, "")
     if not name or (axis is not None) != QUANTITIES[name].per_axis:
         return None
@@ -395,16 +383,8 @@ def _quantities(words: Sequence[str]) -> list[str]:
     return [
         name
         for name in QUANTITIES
-        if not name.endswith("_command") and name != "p" and set(words) & _synonyms(name)
+        if not name.endswith("_command") and name != "p" and QUANTITIES[name].words & set(words)
     ]
-
-
-def _words(*lists: str) -> set[str]:
-    return {word for text in lists for word in text.split()}
-
-
-def _synonyms(name: str) -> set[str]:
-    return set(QUANTITIES[name].words.split())
 
 
 def _agreed(
@@ -444,9 +424,8 @@ def _check_complete(
     needs_time: bool,
 ) -> None:
     wanted: list[tuple[str, int | None]] = [("t", None)] if needs_time else []
-    torque = "tau" if any(name == "tau" for name, _ in uses) else "current"
-    if not any(name == torque for name, _ in uses):
-        torque = "tau"
+    given = {name for name, _ in uses}
+    torque = "current" if "current" in given and "tau" not in given else "tau"
     wanted += [(name, axis) for name in ("q", torque) for axis in range(dof)]
     missing = [channel_name(name, axis) for name, axis in wanted if (name, axis) not in uses]
     if missing:
@@ -461,8 +440,7 @@ def _check_complete(
 
 
 def _examples(missing: Sequence[str]) -> str:
-    units = {"t": "s", "q": "rad", "tau": "Nm", "current": "A"}
-    return ", ".join(f"{name}_{units[name.rstrip('1234')]}" for name in missing[:2])
+    return ", ".join(f"{name}_{QUANTITIES[name.rstrip('1234')].si.name}" for name in missing[:2])
 
 
 def _whole(uses: Mapping[tuple[str, int | None], ColumnUse], name: str, dof: int) -> bool:
@@ -557,10 +535,12 @@ def _index(key: Any, columns: Sequence[Column], path: str) -> int:
         raise InputError(
             "column map", key, f"a name that occurs once; it names columns {numbers}: use a number"
         )
+    close = difflib.get_close_matches(str(key), names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise RecordingFileError(
         "column map",
         key,
-        f"one of {found_text(columns)}{nearest(str(key), names)}",
+        f"one of {found_text(columns)}{hint}",
         path=path,
         problem=f"names the column {key!r}, which the file does not have",
     )

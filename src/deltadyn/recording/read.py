@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -12,24 +13,81 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError
+from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
+from deltadyn.motion.arguments import check_count
 from deltadyn.options import merged
 from deltadyn.recording.columns import (
     RATED,
+    SIDES,
     Assignment,
     Column,
+    ColumnMap,
     assign,
     read_column_map,
     units_of,
 )
-from deltadyn.recording.readers import open_table
-from deltadyn.recording.readers.reader import CONVENTIONS as CONVENTIONS
-from deltadyn.recording.readers.reader import Growing, ReadOptions, Table
+from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
 
 CHUNK_ROWS = 200_000
+CONVENTIONS = ("controller", "deltadyn")
+BAD_ROWS = ("raise", "skip")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions:
+    """How `read_recording` reads a file; every field may be left out."""
+
+    #: Name of a column in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset,
+    #: side, torque_constant}, as a dictionary or the path of a YAML file; None leaves one out.
+    columns: ColumnMap | None = None
+    #: "csv", "twincat", "matlab", "parquet", "ros" or "tdms"; left out, the content says it.
+    format: str | None = None
+    #: Of the recording; left out, the file's own name.
+    name: str | None = None
+    #: kg that were carried, where the file does not say it.
+    payload: float | None = None
+    #: N m/A at the motor side, one for all axes or one each, for files with currents alone.
+    torque_constant: npt.ArrayLike | None = None
+    #: N m, one for all axes or one each, for torques in percent.
+    rated_torque: npt.ArrayLike | None = None
+    #: "output", or "motor": torques are multiplied by the gear ratio.
+    torque_side: str = "output"
+    #: Of angles and torques: "controller" or "deltadyn"; left out, what the file says, else
+    #: "controller".
+    convention: str | None = None
+    #: s between rows, for a file without a time column.
+    sample_time: float | None = None
+    #: Between the cells of a text file; "" means blanks. Left out, it is found.
+    separator: str | None = None
+    #: "." or "," in a text file; left out, it is found.
+    decimal: str | None = None
+    #: Of a ROS bag with several topics of joint states.
+    topic: str | None = None
+    #: Whether channels of other clocks are interpolated at the times of q1.
+    interpolate: bool = False
+    #: "raise", or "skip": rows that cannot be read are left out and listed.
+    bad_rows: str = "raise"
+
+    def __post_init__(self) -> None:
+        if self.torque_side not in SIDES:
+            raise UnknownNameError("torque_side", self.torque_side, SIDES)
+        if self.convention is not None and self.convention not in CONVENTIONS:
+            raise UnknownNameError("convention", self.convention, CONVENTIONS)
+        if self.bad_rows not in BAD_ROWS:
+            raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            raise UnknownNameError("decimal", self.decimal, DECIMALS)
+        if self.sample_time is not None and not self.sample_time > 0:
+            raise InputError("sample_time", self.sample_time, "above 0 s")
+
+    @property
+    def skip(self) -> bool:
+        """Whether rows that cannot be read are left out."""
+        return self.bad_rows == "skip"
 
 
 def read_recording(
@@ -69,8 +127,7 @@ def iter_recording(
     The columns are checked at once, the rows while they are read. A piece knows its first row; in
     text files its checksum is empty, since the file was not read to its end.
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InputError("rows", rows, "a whole number of at least 1")
+    check_count("rows", rows, 1)
     return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
 
 
@@ -81,7 +138,6 @@ class _Reading:
     table: Table
     columns: Assignment
     conversion: Conversion
-    robot: Robot | None
     name: str
     payload: float | None
     options: ReadOptions
@@ -108,26 +164,26 @@ class _Reading:
         own = table.labels.get("convention") == "deltadyn"
         conversion = Conversion(
             robot,
-            columns.dof,
+            columns,
             options.convention or ("deltadyn" if own else "controller"),
             _per_axis("torque_constant", options.torque_constant, columns.dof),
             _per_axis("rated_torque", options.rated_torque, columns.dof),
             options.torque_side,
         )
-        conversion.check(columns)
+        conversion.check()
         label = table.labels.get("payload_kg")
         payload = options.payload
         if payload is None and label is not None:
             payload = _payload(label, table.path)
         name = options.name or table.labels.get("name") or Path(table.path).stem
         notes = _robot_note(table, robot)
-        return cls(table, columns, conversion, robot, name, payload, options, notes)
+        return cls(table, columns, conversion, name, payload, options, notes)
 
     def chunks(self, rows: int) -> Iterator[dict[str, FloatArray]]:
         """Converted channels, at most `rows` rows at a time."""
         start = 0
         for raw, time in self._raw(rows):
-            channels = self.conversion.channels(raw, self.columns)
+            channels = self.conversion.channels(raw)
             count = len(channels["q"])
             if time is None:
                 step = self.options.sample_time or 0.0
@@ -150,7 +206,7 @@ class _Reading:
 
     def recording(self, channels: dict[str, FloatArray], first_row: int) -> Recording:
         """A recording of these channels, with its provenance."""
-        label = self.table.labels.get("robot")
+        robot = self.conversion.robot
         provenance = Provenance(
             file=self.table.path,
             sha256=None if self.table.checksum is None else self.table.checksum(),
@@ -158,13 +214,13 @@ class _Reading:
             first_row=first_row,
             columns=self.columns.uses,
             ignored=self.columns.ignored,
-            notes=(*self.table.notes(), *self.conversion.notes(self.columns), *self.notes),
+            notes=(*self.table.notes(), *self.conversion.notes(), *self.notes),
         )
         return Recording(
             **channels,
             payload=self.payload,
             name=self.name,
-            robot=label if self.robot is None else self.robot.name,
+            robot=self.table.labels.get("robot") if robot is None else robot.name,
             provenance=provenance,
         )
 
@@ -178,7 +234,11 @@ class _Reading:
         timed = any(column.is_time for column in self.table.columns)
         clocks = clocks_used(self.table, self.columns) if timed else [0]
         if timed and len(clocks) > 1:
-            yield from self._merged(rows, clocks[0])
+            whole, notes = one_clock(self.table, self.columns, self.options.interpolate)
+            self.notes += notes
+            first = time_use(self.table.columns, clocks[0])
+            for start in range(0, len(whole[first.index]), rows):
+                yield {index: array[start : start + rows] for index, array in whole.items()}, first
             return
         own = self.columns.of("t")
         time = own[0] if own else time_use(self.table.columns, clocks[0]) if timed else None
@@ -188,15 +248,6 @@ class _Reading:
             blocks = trimmed(blocks, used.index(time.index))
         for block in blocks:
             yield dict(zip(used, block, strict=True)), time
-
-    def _merged(
-        self, rows: int, clock: int
-    ) -> Iterator[tuple[dict[int, FloatArray], ColumnUse | None]]:
-        whole, notes = one_clock(self.table, self.columns, interpolate=self.options.interpolate)
-        self.notes += notes
-        time = time_use(self.table.columns, clock)
-        for start in range(0, len(whole[time.index]), rows):
-            yield {index: array[start : start + rows] for index, array in whole.items()}, time
 
     def _take_payload(self, channels: dict[str, FloatArray], start: int) -> None:
         """A payload column is a label: it must not change."""
@@ -239,6 +290,38 @@ def _robot_note(table: Table, robot: Robot | None) -> list[str]:
     return [f"the file names the robot {label!r}; it was read as {robot.name!r}"]
 
 
+class Growing:
+    """Channels that grow piece by piece, in arrays that are large enough from the start.
+
+    The room is estimated from the share of the file that was read. What is not written to needs
+    no memory, so the peak is hardly more than the arrays themselves.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._room = 0
+        self._arrays: dict[str, FloatArray] = {}
+
+    def add(self, channels: Mapping[str, FloatArray], progress: float) -> None:
+        """Append one piece of every channel."""
+        stop = self.count + len(channels["t"])
+        if stop > self._room:
+            estimate = math.ceil(1.25 * stop / min(max(progress, 1e-4), 1.0))
+            self._room = max(estimate, self._room * 3 // 2)
+            for name, piece in channels.items():
+                grown = np.empty((self._room, *piece.shape[1:]))
+                if self.count:
+                    grown[: self.count] = self._arrays[name][: self.count]
+                self._arrays[name] = grown
+        for name, piece in channels.items():
+            self._arrays[name][self.count : stop] = piece
+        self.count = stop
+
+    def channels(self) -> dict[str, FloatArray]:
+        """All that was appended."""
+        return {name: array[: self.count] for name, array in self._arrays.items()}
+
+
 # One clock.
 #
 # A row of most files is an instant. TwinCAT and TDMS files have several clocks: every group of
@@ -269,7 +352,7 @@ def clocks_used(table: Table, columns: Assignment) -> list[int]:
 
 
 def one_clock(
-    table: Table, columns: Assignment, *, interpolate: bool
+    table: Table, columns: Assignment, interpolate: bool
 ) -> tuple[dict[int, FloatArray], list[str]]:
     """All used columns on the clock of q1, by their index, and what was done.
 
@@ -284,12 +367,12 @@ def one_clock(
     stamps = {clock: _finite(raw[use.index]) for clock, use in times.items()}
     for clock, stamp in stamps.items():
         if not len(stamp):
-            raise _failure(table, clocks, stamps, f"clock {clock + 1} has no times")
+            raise _failure(table, stamps, f"clock {clock + 1} has no times")
     base = stamps[clocks[0]]
     out = {times[clocks[0]].index: base}
     different = [clock for clock in clocks if not _same(base, stamps[clock])]
     if different and not interpolate:
-        raise _failure(table, clocks, stamps, _described(table, columns, stamps))
+        raise _failure(table, stamps, _described(table, columns, stamps))
     low, high = (max(s[0] for s in stamps.values()), min(s[-1] for s in stamps.values()))
     inside = (base >= low) & (base <= high) if different else np.ones(len(base), dtype=bool)
     for use in columns.uses:
@@ -348,12 +431,10 @@ def _notes(table: Table, columns: Assignment, different: list[int], cut: int) ->
     return [f"{', '.join(names)} interpolated linearly at the times of q1{end}"]
 
 
-def _failure(
-    table: Table, clocks: list[int], stamps: dict[int, FloatArray], problem: str
-) -> RecordingFileError:
+def _failure(table: Table, stamps: dict[int, FloatArray], problem: str) -> RecordingFileError:
     return RecordingFileError(
         "time",
-        [stamps[clock].size for clock in clocks],
+        [stamp.size for stamp in stamps.values()],
         "one clock for all channels, or interpolate=True",
         path=table.path,
         problem=problem,
@@ -375,37 +456,40 @@ class Conversion:
     """
 
     robot: Robot | None
-    dof: int
+    columns: Assignment
     convention: str
     torque_constant: tuple[float, ...] | None = None
     rated_torque: tuple[float, ...] | None = None
     torque_side: str = "output"
 
-    def channels(self, raw: Mapping[int, FloatArray], columns: Assignment) -> dict[str, FloatArray]:
+    def channels(self, raw: Mapping[int, FloatArray]) -> dict[str, FloatArray]:
         """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
         out: dict[str, FloatArray] = {}
-        for name in dict.fromkeys(use.quantity for use in columns.uses):
-            uses = columns.of(name)
-            if name == "t":
-                continue
+        for name in dict.fromkeys(use.quantity for use in self.columns.uses if use.quantity != "t"):
+            uses = self.columns.of(name)
             if uses[0].axis is None:
                 out[name] = self.value(uses[0], raw)
                 continue
-            array = np.empty((len(raw[uses[0].index]), self.dof))
+            array = np.empty((len(raw[uses[0].index]), self.columns.dof))
             for use in uses:
                 array[:, use.axis] = self.value(use, raw)
             out[name] = array
         if "tau" not in out:
-            out["tau"] = self._torque_of_current(columns.of("current"), out["current"])
+            out["tau"] = self._torque_of_current(out["current"])
         self._to_own_convention(out)
-        if "p" in out and self.dof == 4 and len(columns.of("p")) == 3:
+        if self._psi_of_joint:
             out["p"][:, 3] = out["q"][:, 3]
         return out
 
-    def notes(self, columns: Assignment) -> list[str]:
+    @property
+    def _psi_of_joint(self) -> bool:
+        """Whether a pose of a 4-DOF robot comes without its psi, which is that of the joint."""
+        return self.columns.dof == 4 and len(self.columns.of("p")) == 3
+
+    def notes(self) -> list[str]:
         """What is converted, in words."""
         notes = []
-        for use in columns.uses:
+        for use in self.columns.uses:
             unit = units_of(use.quantity, use.axis).si.name
             steps = []
             if use.sign != 1 or use.scale != 1 or use.offset != 0:
@@ -416,7 +500,7 @@ class Conversion:
                 steps.append("motor side to output side")
             if steps:
                 notes.append(f"{use.target}: {', '.join(steps)}")
-        if not columns.of("tau"):
+        if not self.columns.of("tau"):
             notes.append("tau: current * torque constant * gear ratio * sign")
         robot = self.robot
         if robot is not None and self.convention == "controller" and _has_convention(robot):
@@ -424,13 +508,13 @@ class Conversion:
                 f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
                 f"offset {robot.controller.offset} rad"
             )
-        if columns.of("p") and self.dof == 4 and len(columns.of("p")) == 3:
+        if self._psi_of_joint:
             notes.append("platform_psi: taken from q4")
         return notes
 
-    def check(self, columns: Assignment) -> None:
+    def check(self) -> None:
         """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
-        for use in columns.uses:
+        for use in self.columns.uses:
             rated = use.quantity in _TORQUES and use.unit in RATED
             if rated and self.rated_torque is None:
                 raise InputError(
@@ -438,9 +522,9 @@ class Conversion:
                 )
             if self._side(use) == "motor":
                 self._gear(use)
-        if columns.of("tau"):
+        if self.columns.of("tau"):
             return
-        for use in columns.of("current"):
+        for use in self.columns.of("current"):
             self._gear(use)
             if use.torque_constant is None and self.torque_constant is None:
                 raise InputError(
@@ -481,9 +565,9 @@ class Conversion:
             raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
         return float(self.robot.drives.gear_ratio[use.axis or 0])
 
-    def _torque_of_current(self, uses: tuple[ColumnUse, ...], current: FloatArray) -> FloatArray:
+    def _torque_of_current(self, current: FloatArray) -> FloatArray:
         tau = np.empty_like(current)
-        for use in uses:
+        for use in self.columns.of("current"):
             axis = use.axis or 0
             constant = use.torque_constant
             if constant is None and self.torque_constant is not None:

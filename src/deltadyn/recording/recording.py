@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import pairwise
 from os import PathLike, fspath
@@ -14,15 +14,12 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, as_float
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError, extra_module
 from deltadyn.files import replacing
+from deltadyn.motion.arguments import is_real
 
-#: Channels with one column per axis, and those with one column.
-AXIS_CHANNELS = ("q", "tau", "current", "q_command", "qd", "qdd", "tau_command", "p")
-SINGLE_CHANNELS = ("t", "temperature")
-CHANNELS = ("t", *AXIS_CHANNELS, "temperature")
-
+#: The channels and their units; but for time and temperature each axis has a column.
 UNITS = {
     "t": "s",
     "q": "rad",
@@ -35,6 +32,8 @@ UNITS = {
     "p": "m",
     "temperature": "degC",
 }
+SINGLE_CHANNELS = ("t", "temperature")
+AXIS_CHANNELS = tuple(name for name in UNITS if name not in SINGLE_CHANNELS)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class Recording:
         q = _channel("q", self.q)
         if q.ndim != 2 or q.shape[1] not in (3, 4):
             raise InputError("shape of q", q.shape, "(N, 3) or (N, 4)")
-        for name in CHANNELS:
+        for name in UNITS:
             value = getattr(self, name)
             if value is None:
                 continue
@@ -146,8 +145,8 @@ class Recording:
             if array.shape != wanted:
                 raise InputError(f"shape of {name}", array.shape, f"{wanted}, as t and q have")
             object.__setattr__(self, name, array)
-        if self.payload is not None:
-            _check_payload(self.payload)
+        if self.payload is not None and not (is_real(self.payload) and self.payload >= 0):
+            raise InputError("payload", self.payload, "a mass of at least 0 kg")
         if not isinstance(self.name, str):
             raise InputError("name", self.name, "a text")
 
@@ -178,8 +177,16 @@ class Recording:
 
     def channels(self) -> dict[str, FloatArray]:
         """The arrays that the recording has, by name."""
-        values = {name: getattr(self, name) for name in CHANNELS}
+        values = {name: getattr(self, name) for name in UNITS}
         return {name: value for name, value in values.items() if value is not None}
+
+    def columns(self) -> Iterator[tuple[str, int | None, FloatArray]]:
+        """Every column: its channel, its axis (None where the channel has one), its values."""
+        for name, array in self.channels().items():
+            if array.ndim == 1:
+                yield name, None, array
+            else:
+                yield from ((name, axis, array[:, axis]) for axis in range(self.dof))
 
     def replace(self, **changes: Any) -> Self:
         """The same recording with other fields."""
@@ -220,11 +227,8 @@ class Recording:
             + ("(not given)" if self.payload is None else f"{self.payload:g} kg"),
             f"{'channel':<16}{'unit':<9}{'lowest':>12}{'highest':>12}{'not finite':>12}",
         ]
-        for name, array in self.channels().items():
-            columns = array[:, None] if array.ndim == 1 else array
-            for axis in range(columns.shape[1]):
-                label = channel_name(name, None if array.ndim == 1 else axis)
-                lines.append(_range_line(label, unit_of(name, axis), columns[:, axis]))
+        for name, axis, values in self.columns():
+            lines.append(_range_line(channel_name(name, axis), unit_of(name, axis), values))
         return "\n".join(lines) + "\n" + self.provenance.text()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -261,11 +265,10 @@ def _check_successor(first: Recording, before: Recording, after: Recording, numb
     have, want = sorted(after.channels()), sorted(first.channels())
     if have != want:
         raise InputError("channels", have, f"{want}, as the first has", where=where)
-    for item in fields(Recording):
-        if item.name in ("robot", "payload"):
-            mine, theirs = getattr(after, item.name), getattr(first, item.name)
-            if mine != theirs:
-                raise InputError(item.name, mine, f"{theirs!r}, as the first has", where=where)
+    for name in ("payload", "robot"):
+        mine, theirs = getattr(after, name), getattr(first, name)
+        if mine != theirs:
+            raise InputError(name, mine, f"{theirs!r}, as the first has", where=where)
     if len(before) and len(after) and not after.t[0] > before.t[-1]:
         raise InputError(
             "t",
@@ -290,20 +293,11 @@ def unit_of(quantity: str, axis: int | None) -> str:
     return "rad" if quantity == "p" and axis == 3 else UNITS[quantity]
 
 
-def _channel(name: str, value: object) -> FloatArray:
+def _channel(name: str, value: npt.ArrayLike) -> FloatArray:
     """A view of the values that cannot be written to."""
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu":
-        raise InputError(name, type(value).__name__, "an array of real numbers")
-    array = given.astype(np.float64, copy=False).view()
+    array = as_float(value, name).view()
     array.flags.writeable = False
     return array
-
-
-def _check_payload(payload: object) -> None:
-    number = isinstance(payload, int | float | np.integer | np.floating)
-    if isinstance(payload, bool) or not number or not 0 <= payload < math.inf:  # type: ignore[operator]
-        raise InputError("payload", payload, "a mass of at least 0 kg")
 
 
 def _range_line(label: str, unit: str, values: FloatArray) -> str:
@@ -391,13 +385,11 @@ class _Column(NamedTuple):
 
 def _columns(recording: Recording) -> Iterator[_Column]:
     """Every column of a recording, t_s first: t_s, q1_rad, tau1_Nm, ..."""
-    for name, array in recording.channels().items():
-        for axis in [None] if array.ndim == 1 else range(array.shape[1]):
-            unit = unit_of(name, axis).replace(" ", "")
-            label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
-            suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
-            values = array if axis is None else array[:, axis]
-            yield _Column(f"{label}_{suffix}", unit, values)
+    for name, axis, values in recording.columns():
+        unit = unit_of(name, axis).replace(" ", "")
+        label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
+        suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
+        yield _Column(f"{label}_{suffix}", unit, values)
 
 
 def _labels(recording: Recording) -> dict[str, str]:

@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.recording.checks.findings import GAP, KINDS, Findings, ranges_where, rows_text
+from deltadyn.motion.arguments import check_count
+from deltadyn.recording.checks.findings import (
+    GAP,
+    KINDS,
+    Findings,
+    ranges_where,
+    rows_text,
+    short_runs,
+)
 from deltadyn.recording.recording import Recording, channel_name
 
 MOST_MISSING = 5  # samples in a row that may be interpolated
@@ -43,8 +51,7 @@ def repair(
                 f"{', '.join(repr(name) for name in REPAIRS)}; others are corrected by reading the "
                 "file again with another column map, or by cutting rows out",
             )
-    if isinstance(most_missing, bool) or not isinstance(most_missing, int) or most_missing < 1:
-        raise InputError("most_missing", most_missing, "a whole number of at least 1")
+    check_count("most_missing", most_missing, 1)
     present = set(findings.kinds)
     for kind in REPAIRS:
         if kind in chosen and kind in present:
@@ -87,30 +94,19 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
     changes: dict[str, Any] = {}
     provenance = recording.provenance
     rows = np.arange(len(recording), dtype=np.float64)
-    for name, array in recording.channels().items():
-        columns = array.reshape(len(recording), -1).copy()
-        for axis in range(columns.shape[1]):
-            column = columns[:, axis]
-            bad = _short(~np.isfinite(column), most)
-            if not bad.any():
-                continue
-            known = np.isfinite(column)
-            column[bad] = np.interp(rows[bad], rows[known], column[known])
-            provenance = provenance.with_repair(
-                f"{channel_name(name, None if array.ndim == 1 else axis)} interpolated at "
-                f"{int(bad.sum())} samples: {rows_text(ranges_where(bad))}"
-            )
-            changes[name] = columns.reshape(array.shape)
+    for name, axis, column in recording.columns():
+        known = np.isfinite(column)
+        bad = short_runs(~known, most)
+        if not bad.any():
+            continue
+        filled = changes.setdefault(name, getattr(recording, name).copy())
+        at = bad if axis is None else (bad, axis)
+        filled[at] = np.interp(rows[bad], rows[known], column[known])
+        provenance = provenance.with_repair(
+            f"{channel_name(name, axis)} interpolated at {int(bad.sum())} samples: "
+            f"{rows_text(ranges_where(bad))}"
+        )
     return recording.replace(provenance=provenance, **changes)
-
-
-def _short(bad: BoolArray, most: int) -> BoolArray:
-    """The runs of at most `most` samples that have neighbours on both sides."""
-    out = np.zeros_like(bad)
-    for start, stop in ranges_where(bad):
-        if stop - start <= most and start > 0 and stop < len(bad):
-            out[start:stop] = True
-    return out
 
 
 def _without_gaps(recording: Recording, findings: Findings, most: int) -> Recording:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.arrays import FloatArray, as_float
 from deltadyn.errors import InputError
-from deltadyn.recording.checks.findings import ranges_where
+from deltadyn.motion.arguments import is_real
+from deltadyn.recording.checks.findings import ranges_where, short_runs
 from deltadyn.recording.rates.differentiate import differentiate
-from deltadyn.recording.rates.sampling import REAL, Samples, Times, real_array, samples
+from deltadyn.recording.rates.sampling import Samples, Times, samples
 
 FEWEST = 32
 NOISE = 6.0  # standard deviations of the rate: exceeded once in 5e8 samples of white noise
@@ -90,7 +91,7 @@ def find_moves(
     """
     signal = samples(t, x, FEWEST)
     for name, value in (("min_duration", min_duration), ("min_rest", min_rest)):
-        if isinstance(value, bool) or not isinstance(value, REAL) or not 0 <= value < np.inf:
+        if not is_real(value) or value < 0:
             raise InputError(name, value, "a number of at least 0, in s")
     if xd is None:
         estimate = differentiate(signal.t, signal.x)
@@ -102,7 +103,8 @@ def find_moves(
         rates, noise = given.x, np.zeros(signal.channels)
     speed = np.abs(rates)
     limit, source = _threshold(speed, noise, threshold)
-    moving = _closed(np.any(speed > limit, axis=1), round(min_rest / signal.dt))
+    moving = np.any(speed > limit, axis=1)
+    moving |= short_runs(~moving, round(min_rest / signal.dt))
     runs = [slice(int(start), int(stop)) for start, stop in ranges_where(moving)]
     reach = np.maximum(limit, MOVE * speed.max(axis=0))
     real = [rows for rows in runs if np.any(speed[rows] > reach)]
@@ -118,19 +120,10 @@ def _threshold(
     channels = speed.shape[1]
     if given is None:
         return np.maximum(NOISE * noise, EDGE * speed.max(axis=0)), "from the data"
-    value = real_array(given, "threshold")
+    value = as_float(given, "threshold")
     if value.shape not in ((), (channels,)) or not np.all(value > 0):
         raise InputError("threshold", given, f"one number above 0 or ({channels},), in units of xd")
     return np.broadcast_to(value, (channels,)).copy(), "as given"
-
-
-def _closed(moving: BoolArray, gap: int) -> BoolArray:
-    """The same with rests of up to `gap` samples between two moves filled in."""
-    filled = moving.copy()
-    for start, stop in ranges_where(~moving):
-        if start > 0 and stop < len(moving) and stop - start <= gap:
-            filled[start:stop] = True
-    return filled
 
 
 def _move(signal: Samples, speed: FloatArray, rows: slice) -> Move:

@@ -52,16 +52,17 @@ def write_sections(
 ) -> Path:
     """Write a page of sections with contents at the side; `lead` comes before the contents.
 
-    It carries plotly's script once, for figures of `figure_html`.
+    A single section has no contents. The page carries plotly's script once, for figures of
+    `figure_html`.
     """
     from plotly.offline import get_plotlyjs  # a second of import
 
     items = "".join(f'<li><a href="#{s.key}">{escape(s.title)}</a></li>' for s in sections)
+    contents = f'<nav aria-label="Contents"><strong>Contents</strong><ol>{items}</ol></nav>'
     body = [
         f"<header><h1>{escape(title)}</h1><p class=note>{escape(subtitle)}</p></header>",
         *lead,
-        f'<div class=layout><nav aria-label="Contents"><strong>Contents</strong><ol>{items}</ol>'
-        "</nav><main>",
+        f"<div class=layout>{contents}<main>" if len(sections) > 1 else "<div><main>",
         *(section.html for section in sections),
         "</main></div>",
     ]

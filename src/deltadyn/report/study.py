@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.registry import method_by_name
+from deltadyn.identification.options import FitOptions
 from deltadyn.kinematics import forward_kinematics
 from deltadyn.motion.motion import Motion
+from deltadyn.options import merged, parted
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.offline import PickLog, find_picks
 from deltadyn.recording import read_recording
@@ -218,6 +221,7 @@ class Study:
 def study(
     robot: Robot,
     logs: Logs,
+    options: FitOptions | None = None,
     *,
     held_out: Logs | None = None,
     methods: Sequence[str] = METHODS,
@@ -225,26 +229,28 @@ def study(
     payload_log: Log | None = None,
     empty: Log | None = None,
     motion: Motion | None = None,
-    seed: int = 0,
     tell: Callable[[str], None] | None = None,
-    **options: Any,
+    **keywords: Any,
 ) -> Study:
     """Identify by every method, then look at all that a report shows.
 
     The first method is the one that is judged; the others stand beside it. `payload_log` is cut
     into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default it
-    is that of the held-out recording. `options` are those of `identify`; what the data do not
-    identify is held unless `unidentifiable` says otherwise. `tell` hears what is being done.
+    is that of the held-out recording. `options`, and the fields of `FitOptions` or of the methods
+    as keywords, are those of `identify`; without `options`, what the data cannot identify is held
+    unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
     """
+    common, of_method = parted(FitOptions, keywords)
+    asked = merged(FitOptions, options or FitOptions(unidentifiable="hold"), common)
     names = _checked_methods(methods)
     told = tell or (lambda _text: None)
     data = [_read(robot, item) for item in _several(logs)]
     apart = tuple(_read(robot, item) for item in _several(held_out))
-    given = {"unidentifiable": "hold", "seed": seed, **options}
     results: dict[str, MethodResult] = {}
     for name in names:
         told(f"identify by {name}")
-        results[name] = _fitted(robot, data, apart, name, given, required=name == names[0])
+        fit = partial(identify, robot, data, name, asked, validation=apart or None, **of_method)
+        results[name] = _timed(name, fit, required=name == names[0])
     told("validate")
     first = results[names[0]].fit
     assert first is not None
@@ -262,7 +268,7 @@ def study(
         excitation=excitation,
         picks=picks,
         motion=motion,
-        seed=seed,
+        seed=asked.seed,
     )
 
 
@@ -318,19 +324,11 @@ def study_of(
     )
 
 
-def _fitted(
-    robot: Robot,
-    data: Sequence[Recording],
-    apart: Sequence[Recording],
-    name: str,
-    given: dict[str, Any],
-    *,
-    required: bool,
-) -> MethodResult:
+def _timed(name: str, run: Callable[[], Fit], *, required: bool) -> MethodResult:
     """A timed fit; the trouble of a method that is not the judged one is a line of the table."""
     began = time.perf_counter()
     try:
-        fit = identify(robot, data, name, validation=apart or None, **given)
+        fit = run()
     except DeltadynError as error:
         if required:
             raise

@@ -31,19 +31,17 @@ from deltadyn.identification.methods.recursive import (
 from deltadyn.identification.methods.swarm import SwarmResult, swarm
 from deltadyn.kinematics import State
 from deltadyn.kinematics.struts import LimbGeometry
-from deltadyn.motion import (
-    FourierSeries,
-    LimitError,
-    Motion,
-    check_motion,
-    fourier_motion,
-    spline_move,
-)
-from deltadyn.motion.scenarios import usable_cylinder
+from deltadyn.kinematics.workspace import working_cylinder
+from deltadyn.motion import FourierSeries, Motion, check_motion, fourier_motion
 from deltadyn.recording.prepare.data import Prepared
-from deltadyn.reproduce.audit.kim2022 import LagrangeSlip, lagrange_torque
-from deltadyn.reproduce.result import Cell, Check, Reproduction, Table
-from deltadyn.reproduce.trials import JOINTS, RATE, progress_bar, trial, whole_number
+from deltadyn.reproduce.audit.kim2022 import (
+    ARM_COLUMNS,
+    LagrangeSlip,
+    lagrange_torque,
+    regression_columns,
+)
+from deltadyn.reproduce.result import JOINTS, Check, Paper, Reproduction, Table
+from deltadyn.reproduce.trials import RATE, random_spline, trials, whole_number
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 from deltadyn.validation.metrics import Metrics, metrics
@@ -62,57 +60,24 @@ TABLE_1_PRINTED = "table 1, eq. 1 as printed"
 TABLE_1_MENDED = "table 1, eq. 1 mended"
 TABLE_1_RUBBED = "table 1, eq. 1 mended, and the swarm's friction"
 PRINTED, ELEVEN, WHOLE = "14, eqs. 37-38", "11, eq. 30", "exact"
-
-Solve = Callable[[FloatArray, FloatArray], FloatArray]
-
-# [kim2022] table 2: fitness of joints 1, 2, 3 on the validation motion.
-TABLE_2 = {
-    "proposed (swarm)": (0.9240, 0.9053, 0.9228),
-    "RLS as printed": (0.8724, 0.8679, 0.8761),
-    "DLS as printed": (0.8714, 0.8684, 0.8751),
-    "SVD as printed": (0.8545, 0.8001, 0.8604),
-}
-# [kim2022] eq. 36 in our convention: friction enters eq. 22 with a minus, so both signs turn.
-EQ_36 = (4.3963, 5.3480, 0.3823, 0.3237, 0.3047, -3.2111, -1.1688, -3.1343, 9.1037, 7.6127, 9.2628)
 #: Fits that are shown on the identification motion: figures 6 to 9, and ours.
 SHOWN = (PROPOSED, "RLS as printed", "DLS as printed", "SVD as printed", EXACT)
 FRICTION = ("Fv1", "Fv2", "Fv3", "Fc1", "Fc2", "Fc3")
-BETTER, MUCH_BETTER = 0.75, 0.5  # of the error of RLS as printed: the paper's own is 0.60 to 0.72
-GIVEN = 2.0  # times the swarm's error, that table 1's data leave: figure 3a against 3b
-NEAR = 1e-3  # of the objective, the swarm above its proven optimum
 
-MOTION_STATEMENT = (
-    "The paper shows its motions as figures without numbers. Ours: for identification a Fourier "
-    "series of 5 harmonics and 2 s about the middle of the workspace with random coefficients, as "
-    "wide as 0.8 of the robot's limits allow, repeated; for validation a spline through 16 random "
-    "places of the workspace, as fast as 0.8 of the limits allow. How far the methods lie apart "
-    "depends on these motions."
+PAPER = Paper("kim2022")
+TABLE_2 = PAPER.numbers["table_2"]
+# In our convention friction has a plus, so both signs turn.
+EQ_36 = (
+    *PAPER.numbers["eq_36"]["inertial"],
+    *(-value for kind in ("viscous", "coulomb") for value in PAPER.numbers["eq_36"][kind]),
 )
-BENCH_STATEMENT = (
-    "The bench cannot know the paper's robot: the length of its struts is not published (0.8 m is "
-    "ours), nor are its friction, its sampling and its gears. The simulated machine has the masses "
-    "and rotors of table 1, Stribeck and load-dependent friction, unequal arms, elastic gears, "
-    "ripple and noise of the preset 'industrial', and its mechanism is the exact model. So the "
-    "sizes of the fitness here say nothing about the paper's robot; what can be compared is the "
-    "order of the methods on one set of data, and why."
-)
-VOLTAGE_STATEMENT = (
-    "Figure 3 shows the square root of the torque as a voltage, because the paper takes the square "
-    "of the motor voltage for the torque. A square has no sign: at {share:.0f} % of the samples of "
-    "joint 1 the torque is negative and has no such voltage. The bench logs a torque with its "
-    "sign, and figure 3 is drawn as a torque."
-)
-BAND_STATEMENT = (
-    "All methods see the same data: rates by the Kalman smoother (the paper takes central "
-    "differences), columns and torque low-passed alike at 30 Hz, below the resonance of the gears. "
-    "The table of errors shows the samples as recorded, too."
-)
-SETTING_STATEMENT = (
-    "The paper gives no region in which the swarm starts (ours: plus and minus 20 in SI units), no "
-    "start of RLS (covariance 1e6, zero), no damping (1e-3 of the columns' squares) and no cut of "
-    "the SVD (a tenth of the largest singular value, which keeps {kept} of 14 directions; uncut "
-    "it is least squares). One pair of random numbers moves a particle, as eq. 34 is printed."
-)
+
+Solve = Callable[[FloatArray, FloatArray], FloatArray]
+BASELINES: dict[str, Solve] = {
+    "RLS": lambda Y, tau: recursive_least_squares(Y, tau).x,
+    "DLS": lambda Y, tau: damped_least_squares(Y, tau).x,
+    "SVD": lambda Y, tau: truncated_svd(Y, tau, CUT).x,
+}
 
 BLOCK = 256  # instants of one update: the same estimates, sooner
 THETA_NAMES = tuple(f"theta{number}" for number in range(1, 15))
@@ -121,14 +86,12 @@ THETA_UNITS = tuple(
     {1: "kg m^2", 5: "N m", 6: "N m", 10: "N m", 14: "N m"}.get(number, "N")
     for number in range(1, 15)
 )
-ARM_COLUMNS = ((1, 2, 3, 5), (6, 7, 8, 9), (10, 11, 12, 13))  # columns of one arm: x, y, z, R - r
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """One method on one set of columns: parameters, objective (33), time, and what it predicts."""
 
-    name: str
     columns: str
     x: FloatArray
     objective: float  # N m, on the identification data
@@ -142,32 +105,36 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A model that is not fitted, with table 1's data, on the identification motion (figure 3a)."""
-
-    name: str
-    torque: FloatArray  # (M, 3) in the band
-    found: Metrics
-
-
-@dataclass(frozen=True, eq=False)
 class Bench:
     """The recorded motions and what the fits made of them."""
 
-    robot: Robot
-    machine: Robot
     motions: dict[str, Motion]
     seen: Prepared
     unseen: Prepared
     outcomes: dict[str, Outcome]
-    given: dict[str, Given]
+    given: dict[str, FloatArray]  # (M, 3) in the band: table 1's data on the identification motion
     swarm: SwarmResult
     optimum: L1Result
     handicap: Handicap
     kept: int  # directions of the 14 columns that the SVD keeps
-    names: tuple[str, ...]
-    units: tuple[str, ...]
+    eleven: Regressor
     truth: FloatArray  # (11,) of the machine
+
+    @property
+    def measured(self) -> FloatArray:
+        """Torque (M, 3) of the identification motion in the band, in N m."""
+        return self.seen.limited(self.seen.tau)
+
+    @property
+    def no_voltage(self) -> float:
+        """Percentage of samples at which the torque of joint 1 has no real square root."""
+        return 100 * float((self.measured[:, 0] < 0).mean())
+
+    def judged(self, name: str) -> Metrics:
+        """How well table 1's data or a fit meet the torque of the identification motion."""
+        if name in self.given:
+            return metrics(self.measured, self.given[name])
+        return self.outcomes[name].seen
 
 
 def kim2022(
@@ -182,14 +149,7 @@ def kim2022(
     whole_number("iterations", iterations, 1)
     whole_number("periods", periods, 1)
     bench = run_bench(seed, iterations, periods, progress)
-    return Reproduction(
-        paper="kim2022",
-        title="swarm and baselines on the virtual bench",
-        tables=tables(bench),
-        statements=statements(bench),
-        checks=checks(bench),
-        data=bench,
-    )
+    return PAPER.reproduction(_tables(bench), _statements(bench), _checks(bench), bench)
 
 
 def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench:
@@ -199,11 +159,13 @@ def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench
         ("identification", identification_motion(robot, seed, periods), 2 * seed),
         ("validation", validation_motion(robot, seed), 2 * seed + 1),
     ]
-    with progress_bar(plans, progress, len(plans)) as bar:
-        trials = [trial(robot, name, motion, number) for name, motion, number in bar]
-    seen, unseen = (item.prepared for item in trials)
-    data = {name: _rows(robot, name, seen) for name in (PRINTED, ELEVEN, WHOLE)}
-    optima = {name: least_absolute(*rows) for name, rows in data.items()}
+    done = trials(robot, plans, progress)
+    seen, unseen = (item.prepared for item in done)
+    target = seen.limited(seen.tau)
+    data = {
+        name: seen.limited(columns_of(robot, name, seen.state)) for name in (PRINTED, ELEVEN, WHOLE)
+    }
+    optima = {name: least_absolute(Y, target) for name, Y in data.items()}
     options: dict[str, Any] = {"iterations": iterations, "seed": seed, "progress": progress}
     flocks: list[SwarmResult] = []
 
@@ -214,26 +176,38 @@ def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench
 
         return solve
 
-    methods: list[tuple[str, str, Solve]] = [
-        (PROPOSED, ELEVEN, by_swarm()),
-        ("swarm, current positions", ELEVEN, by_swarm(neighbours_best="current")),
-        ("swarm, star", ELEVEN, by_swarm(topology="star")),
-        *((f"{name} as printed", PRINTED, solve) for name, solve in BASELINES.items()),
-        *((f"{name} on its columns", ELEVEN, solve) for name, solve in BASELINES.items()),
-        (OPTIMUM, ELEVEN, lambda Y, tau: least_absolute(Y, tau).x),
-        (EXACT, WHOLE, lambda Y, tau: truncated_svd(Y, tau, 0.0).x),
-    ]
-    outcomes = {}
-    for name, columns, solve in methods:
+    def judged(columns: str, solve: Solve) -> Outcome:
         began = time.perf_counter()
-        x = solve(*data[columns])
+        x = solve(data[columns], target)
         seconds = time.perf_counter() - began
-        outcomes[name] = _judged(robot, name, columns, x, seconds, data, optima, seen, unseen)
-    machine = trials[0].run.truth.robot
+        fitted = data[columns] @ x
+        objective = float(np.abs(target - fitted).sum())
+        every = columns_of(robot, columns, unseen.state) @ x
+        return Outcome(
+            columns,
+            x,
+            objective,
+            objective / optima[columns].bound - 1,
+            seconds,
+            fitted,
+            metrics(target, fitted),
+            unseen.limited(every),
+            metrics(unseen.limited(unseen.tau), unseen.limited(every)),
+            metrics(unseen.tau, every),
+        )
+
+    methods: dict[str, tuple[str, Solve]] = {
+        PROPOSED: (ELEVEN, by_swarm()),
+        "swarm, current positions": (ELEVEN, by_swarm(neighbours_best="current")),
+        "swarm, star": (ELEVEN, by_swarm(topology="star")),
+        **{f"{name} as printed": (PRINTED, solve) for name, solve in BASELINES.items()},
+        **{f"{name} on its columns": (ELEVEN, solve) for name, solve in BASELINES.items()},
+        OPTIMUM: (ELEVEN, lambda Y, tau: least_absolute(Y, tau).x),
+        EXACT: (WHOLE, lambda Y, tau: truncated_svd(Y, tau, 0.0).x),
+    }
+    outcomes = {name: judged(*method) for name, method in methods.items()}
     eleven = regressor(robot, seen.state, "virtual-work")
     return Bench(
-        robot=robot,
-        machine=machine,
         motions={name: motion for name, motion, _ in plans},
         seen=seen,
         unseen=unseen,
@@ -242,16 +216,15 @@ def run_bench(seed: int, iterations: int, periods: int, progress: bool) -> Bench
         swarm=flocks[0],
         optimum=optima[ELEVEN],
         handicap=why_handicapped(robot, seen.state, seen.tau, limit=seen.limited),
-        kept=truncated_svd(*data[PRINTED], CUT).kept,
-        names=eleven.names,
-        units=eleven.units,
-        truth=machine_values(machine),
+        kept=truncated_svd(data[PRINTED], target, CUT).kept,
+        eleven=eleven,
+        truth=machine_values(done[0].run.truth.robot),
     )
 
 
 def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
     """A Fourier series about the middle of the workspace, as wide as 0.8 of the limits allow."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng(seed)
+    cylinder, rng = working_cylinder(robot), np.random.default_rng(seed)
     offset = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
     size = np.array([cylinder.radius, cylinder.radius, (cylinder.z_max - cylinder.z_min) / 2])
     sine, cosine = rng.normal(size=(2, 3, HARMONICS)) / np.arange(1, HARMONICS + 1) * size[:, None]
@@ -273,17 +246,9 @@ def identification_motion(robot: Robot, seed: int, periods: int) -> Motion:
 
 def validation_motion(robot: Robot, seed: int) -> Motion:
     """A quintic spline through random places of the workspace, in the shortest time at 0.8."""
-    cylinder, rng = usable_cylinder(robot), np.random.default_rng([seed, 1])
-    azimuth = np.cumsum(rng.uniform(0.5, 1.0, PLACES) * np.pi)  # each far from the one before
-    radius = cylinder.radius * rng.uniform(0.2, 0.7, PLACES)
-    height = 0.3 * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, PLACES)
-    places = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=1)
-    middle = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
-    while True:
-        try:
-            return spline_move(robot, middle + places, share=SHARE, rate=RATE)
-        except LimitError:  # between its places the curve leaves the workspace
-            places = 0.9 * places
+    rng = np.random.default_rng([seed, 1])
+    radii, height = (0.2, 0.7), 0.3
+    return random_spline(robot, rng, PLACES, radii, height, shrink=0.9, share=SHARE, rate=RATE)
 
 
 def machine_values(machine: Robot) -> FloatArray:
@@ -295,7 +260,7 @@ def machine_values(machine: Robot) -> FloatArray:
 
 def manufacturers_data(
     robot: Robot, seen: Prepared, eleven: Regressor, x: FloatArray
-) -> dict[str, Given]:
+) -> dict[str, FloatArray]:
     """Figure 3a: eq. 1 with the data of table 1, as printed, mended, and with a fit's friction."""
     state, rubbing = seen.state, [name in FRICTION for name in eleven.names]
     mended = inverse_dynamics(robot, state, "euler-lagrange", friction=False)
@@ -304,9 +269,7 @@ def manufacturers_data(
         TABLE_1_MENDED: mended,
         TABLE_1_RUBBED: mended + eleven.Y[:, :, rubbing] @ x[rubbing],
     }
-    measured = seen.limited(seen.tau)
-    shown = {name: seen.limited(tau) for name, tau in torques.items()}
-    return {name: Given(name, tau, metrics(measured, tau)) for name, tau in shown.items()}
+    return {name: seen.limited(tau) for name, tau in torques.items()}
 
 
 def columns_of(robot: Robot, name: str, state: State) -> FloatArray:
@@ -314,56 +277,6 @@ def columns_of(robot: Robot, name: str, state: State) -> FloatArray:
     if name == PRINTED:
         return kim_columns(robot, state).Y
     return regressor(robot, state, "virtual-work" if name == ELEVEN else "exact").Y
-
-
-def _rows(robot: Robot, name: str, part: Prepared) -> tuple[FloatArray, FloatArray]:
-    return part.limited(columns_of(robot, name, part.state)), part.limited(part.tau)
-
-
-def _judged(
-    robot: Robot,
-    name: str,
-    columns: str,
-    x: FloatArray,
-    seconds: float,
-    data: dict[str, tuple[FloatArray, FloatArray]],
-    optima: dict[str, L1Result],
-    seen: Prepared,
-    unseen: Prepared,
-) -> Outcome:
-    Y, tau = data[columns]
-    fitted = Y @ x
-    objective = float(np.abs(tau - fitted).sum())
-    every = columns_of(robot, columns, unseen.state) @ x
-    torque = unseen.limited(every)
-    return Outcome(
-        name,
-        columns,
-        x,
-        objective,
-        objective / optima[columns].bound - 1,
-        seconds,
-        fitted,
-        metrics(tau, fitted),
-        torque,
-        metrics(unseen.limited(unseen.tau), torque),
-        metrics(unseen.tau, every),
-    )
-
-
-def _rls(Y: FloatArray, tau: FloatArray) -> FloatArray:
-    return recursive_least_squares(Y, tau).x
-
-
-def _dls(Y: FloatArray, tau: FloatArray) -> FloatArray:
-    return damped_least_squares(Y, tau).x
-
-
-def _svd(Y: FloatArray, tau: FloatArray) -> FloatArray:
-    return truncated_svd(Y, tau, CUT).x
-
-
-BASELINES: dict[str, Solve] = {"RLS": _rls, "DLS": _dls, "SVD": _svd}
 
 
 # The regression of eqs. 37-40
@@ -378,10 +291,15 @@ class Handicap:
     ours: float  # N m, left by the same on the 11 columns of eqs. 26-30
     multipliers: tuple[tuple[float, float], ...]  # least and largest 2 L_1 lambda per arm, N
     friction: float  # N m, that the friction of the 11 columns explains
-    text: str
 
     def __str__(self) -> str:
-        return self.text
+        spans = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in self.multipliers)
+        return (
+            f"Recursive least squares leaves {self.printed:.3g} N m of {self.torque:.3g} N m (RMS) "
+            f"on the 14 columns of eqs. 37-38 and {self.ours:.3g} N m on the 11 of eqs. 26-30. The "
+            f"first take 2 L_1 lambda for constants, which vary over {spans} N on arms 1, 2, 3, "
+            f"and have no friction, which is {self.friction:.3g} N m here."
+        )
 
 
 def kim_columns(robot: Robot, state: State) -> Columns:
@@ -396,14 +314,7 @@ def kim_columns(robot: Robot, state: State) -> Columns:
     check_state(robot, state)
     if robot.dof != 3:
         raise InputError("robot.dof", robot.dof, "3: the regression of kim2022 has no spindle")
-    c, s = state.cos_q, state.sin_q
-    x, y, z = (state.p[:, k, None] for k in range(3))
-    Y = np.zeros((len(state), 3, 14))
-    Y[:, :, 0], Y[:, :, 4] = state.qdd[:, :3], -c
-    own = np.stack([-x * s, -y * s, -z * c, s], axis=-1)  # (N, arm, 4)
-    for arm, where in enumerate(ARM_COLUMNS):
-        Y[:, arm, where] = own[:, arm]
-    return Columns(Y, THETA_NAMES, THETA_UNITS, _theta(robot, state))
+    return Columns(regression_columns(state), THETA_NAMES, THETA_UNITS, _theta(robot, state))
 
 
 def multipliers(robot: Robot, state: State) -> FloatArray:
@@ -427,27 +338,18 @@ def why_handicapped(
     `limit` is a linear filter over samples, for columns and torque alike.
     """
     torque = limit(matching_samples(tau, len(state), 3, "tau"))
-    columns = limit(kim_columns(robot, state).Y)
-    printed = recursive_least_squares(columns, torque, block=BLOCK)
     eleven = regressor(robot, state, "virtual-work")
     Y = limit(eleven.Y)
-    ours = recursive_least_squares(Y, torque, block=BLOCK)
+    printed, ours = (
+        recursive_least_squares(columns, torque, block=BLOCK)
+        for columns in (limit(kim_columns(robot, state).Y), Y)
+    )
     rubbing = [name.startswith("F") for name in eleven.names]
     friction = float(np.sqrt(np.mean((Y[:, :, rubbing] @ ours.x[rubbing]) ** 2)))
     varying = multipliers(robot, state)
-    ranges = tuple(
-        (float(low), float(high))
-        for low, high in zip(varying.min(axis=0), varying.max(axis=0), strict=True)
-    )
+    ranges = zip(varying.min(axis=0).tolist(), varying.max(axis=0).tolist(), strict=True)
     size = float(np.sqrt(np.mean(torque**2)))
-    spans = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in ranges)
-    text = (
-        f"Recursive least squares leaves {printed.residual:.3g} N m of {size:.3g} N m (RMS) on the "
-        f"14 columns of eqs. 37-38 and {ours.residual:.3g} N m on the 11 of eqs. 26-30. The first "
-        f"take 2 L_1 lambda for constants, which vary over {spans} N on arms 1, 2, 3, and have no "
-        f"friction, which is {friction:.3g} N m here."
-    )
-    return Handicap(size, printed.residual, ours.residual, ranges, friction, text)
+    return Handicap(size, printed.residual, ours.residual, tuple(ranges), friction)
 
 
 def _theta(robot: Robot, state: State) -> FloatArray:
@@ -494,227 +396,93 @@ def friction_signs(
     return text
 
 
-def tables(bench: Bench) -> tuple[Table, ...]:
+def _tables(bench: Bench) -> tuple[Table, ...]:
     """Table 2 beside ours, errors, objectives, the parameters of eq. 36, figures 3 to 9."""
-    return (
-        _fitness(bench),
-        _measured(bench),
-        _objectives(bench),
-        _parameters(bench),
-        _identification(bench),
-        _motions(bench),
-    )
-
-
-def _fitness(bench: Bench) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for name, item in bench.outcomes.items():
+    outcomes, eleven = bench.outcomes, bench.eleven
+    fitness, measured, objectives = [], [], []
+    for name, item in outcomes.items():
         paper = TABLE_2.get(name, (None,) * 3)
-        rows.append((name, item.columns, *paper, *(float(value) for value in item.found.fitness)))
-    heads = tuple(f"{kind} {axis}" for kind in ("paper", "ours") for axis in (1, 2, 3))
-    return Table(
-        "Table 2: fitness on the validation motion (eq. 41), joints 1, 2, 3",
-        ("method", "columns", *heads),
-        tuple(rows),
-        "By the range of the predicted torque, as in eq. 41; below by that of the measured one.",
-        digits=4,
+        fitness.append((name, item.columns, paper, item.found.fitness))
+        measured.append((name, item.found.fitness_measured, item.found.rms, item.everything.rms))
+        above, milliseconds = f"{max(item.above, 0.0):.1e}", f"{1000 * item.seconds:.1f}"
+        objectives.append((name, item.columns, item.objective / 1000, above, milliseconds))
+    parameters = zip(
+        eleven.names,
+        eleven.units,
+        EQ_36,
+        outcomes[PROPOSED].x,
+        outcomes[OPTIMUM].x,
+        bench.truth,
+        strict=True,
+    )
+    judged = {name: bench.judged(name) for name in (*bench.given, *SHOWN)}
+    return (
+        PAPER.table("fitness", fitness),
+        PAPER.table("measured", measured),
+        PAPER.table("objectives", objectives, count=bench.measured.size),
+        PAPER.table("parameters", parameters),
+        PAPER.table("identification", [(n, item.fitness, item.rms) for n, item in judged.items()]),
+        PAPER.table("motions", [_motion(*item) for item in bench.motions.items()]),
     )
 
 
-def _measured(bench: Bench) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for item in bench.outcomes.values():
-        parts = (item.found.fitness_measured, item.found.rms, item.everything.rms)
-        rows.append((item.name, *(float(value) for part in parts for value in part)))
-    heads = tuple(f"{kind} {axis}" for kind in ("fitness", "rms", "all") for axis in (1, 2, 3))
-    return Table(
-        "Fitness by the range of the measured torque, and the error (N m, root mean square)",
-        ("method", *heads),
-        tuple(rows),
-        "Below 30 Hz; 'all': error of the samples as recorded, at 2 kHz.",
-        digits=3,
-    )
-
-
-def _identification(bench: Bench) -> Table:
-    """Figures 3a and 6 to 9 in numbers."""
-    pairs = [(item.name, item.found) for item in bench.given.values()]
-    pairs += [(name, bench.outcomes[name].seen) for name in SHOWN]
-    rows: list[tuple[Cell, ...]] = []
-    for name, found in pairs:
-        numbers = (*found.fitness.tolist(), *found.rms.tolist())
-        rows.append((name, *numbers))
-    heads = tuple(f"{kind} {axis}" for kind in ("fitness", "rms") for axis in (1, 2, 3))
-    return Table(
-        "Figures 3 and 6 to 9: the identification motion, fitness and error (N m)",
-        ("torque", *heads),
-        tuple(rows),
-        "Below 30 Hz. The paper shows curves without numbers.",
-        digits=3,
-    )
-
-
-def _motions(bench: Bench) -> Table:
+def _motion(name: str, motion: Motion) -> tuple[Any, ...]:
     """Figure 5 in numbers."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, motion in bench.motions.items():
-        reach = float(np.hypot(motion.p[:, 0], motion.p[:, 1]).max())
-        low, high = (float(f(motion.p[:, 2])) for f in (np.min, np.max))
-        speed, lively = (
-            float(np.linalg.norm(part, axis=1).max()) for part in (motion.pd, motion.pdd)
-        )
-        rows.append((name, float(motion.t[-1]), reach, low, high, speed, lively))
-    return Table(
-        "Figure 5: the motions",
-        ("motion", "s", "radius (m)", "lowest z (m)", "highest z", "m/s", "m/s^2"),
-        tuple(rows),
-        "The largest radius, speed and acceleration of the platform. The paper shows curves "
-        "without numbers: these motions are ours.",
-    )
+    reach, height = np.hypot(motion.p[:, 0], motion.p[:, 1]).max(), motion.p[:, 2]
+    rates = [np.linalg.norm(part, axis=1).max() for part in (motion.pd, motion.pdd)]
+    return (name, motion.t[-1], reach, height.min(), height.max(), rates)
 
 
-def _objectives(bench: Bench) -> Table:
-    rows = [
-        (
-            item.name,
-            item.columns,
-            item.objective / 1000,
-            f"{max(item.above, 0.0):.1e}",
-            f"{1000 * item.seconds:.1f}",
-        )
-        for item in bench.outcomes.values()
-    ]
-    count = bench.seen.limited(bench.seen.tau).size
-    return Table(
-        f"Objective (eq. 33) on the identification data, {count} rows",
-        ("method", "columns", "objective (kN m)", "above the optimum", "time (ms)"),
-        tuple(rows),
-        "'above the optimum': over the proven lower bound of the same columns, less 1. Least "
-        "squares minimises another sum and is above it by design.",
-        digits=4,
-    )
-
-
-def _parameters(bench: Bench) -> Table:
-    found = [bench.outcomes[name].x for name in ("proposed (swarm)", "optimum of eq. 33")]
-    rows = tuple(
-        (name, unit, EQ_36[j], float(found[0][j]), float(found[1][j]), float(bench.truth[j]))
-        for j, (name, unit) in enumerate(zip(bench.names, bench.units, strict=True))
-    )
-    return Table(
-        "The 11 parameters (eq. 36), friction with a plus in the drive's torque",
-        ("parameter", "unit", "paper", "swarm", "optimum", "bench"),
-        rows,
-        "'bench': the simulated machine, half of each strut at its ends; its Stribeck and "
-        "load-dependent friction and its coupling m_x have no place in the 11.",
-        digits=4,
-    )
-
-
-def statements(bench: Bench) -> tuple[str, ...]:
+def _statements(bench: Bench) -> tuple[str, ...]:
     """What was assumed, what the bench cannot know, what was noticed."""
     outcomes = bench.outcomes
-    swarm, optimum = outcomes["proposed (swarm)"], outcomes["optimum of eq. 33"]
-    paper = friction_signs(FRICTION, EQ_36[5:], "The paper's eq. 36")
-    own = [
-        friction_signs(bench.names, item.x, f"The fit {item.name!r}")
-        for item in outcomes.values()
-        if item.columns.startswith("11")
-    ]
-    convex = (
-        f"The objective is convex, so that its optimum can be proven: least_absolute gives it in "
-        f"{1000 * optimum.seconds:.0f} ms with a gap of {bench.optimum.gap:.1e} N m, the swarm "
-        f"comes within {max(swarm.above, 0.0):.1e} of it after {bench.swarm.evaluations} "
-        f"evaluations in {swarm.seconds:.1f} s, without knowing how near it is. Its leaders go by "
-        f"their {bench.swarm.neighbours_best} positions; the paper prints 'current'."
-    )
+    swarm, optimum = outcomes[PROPOSED], outcomes[OPTIMUM]
+    error = {name: 1 - item.found.fitness for name, item in outcomes.items()}
+    worst = max(float((error[f"{x} on its columns"] / error[PROPOSED]).max()) for x in BASELINES)
     same = (
         "On the 11 columns RLS, DLS and SVD predict as well as the swarm: the gain of the paper's "
         "method over its baselines is that of its model, not of its algorithm."
     )
-    exact = (1 - outcomes["exact model"].found.fitness) / (1 - swarm.found.fitness)
-    gain = (
-        "The exact model with ten parameters by least squares has "
-        f"{', '.join(f'{ratio:.2f}' for ratio in exact)} times the error (1 - fitness) of the "
-        "swarm's 11 on joints 1, 2, 3."
-    )
-    voltage = VOLTAGE_STATEMENT.format(share=100 * _no_voltage(bench))
-    others = [outcomes[f"{name} on its columns"] for name in ("RLS", "DLS", "SVD")]
-    errors = [1 - item.found.fitness for item in (swarm, *others)]
-    if max(float((error / errors[0]).max()) for error in errors) > 1.2:
+    if worst > 1.2:
         same = "On the 11 columns RLS, DLS and SVD do not predict as well as the swarm."
-    return tuple(
-        text
-        for text in (
-            BENCH_STATEMENT,
-            MOTION_STATEMENT,
-            voltage,
-            _given_sentence(bench),
-            BAND_STATEMENT,
-            SETTING_STATEMENT.format(kept=bench.kept),
-            convex,
-            same,
-            gain,
-            str(bench.handicap),
-            paper,
-            *(own if any(own) else ["All friction that was identified here brakes."]),
-        )
-        if text
+    own = [
+        friction_signs(bench.eleven.names, item.x, f"The fit {name!r}")
+        for name, item in outcomes.items()
+        if item.columns == ELEVEN
+    ]
+    said = PAPER.statements(
+        share=bench.no_voltage,
+        printed=bench.judged(TABLE_1_PRINTED).rms,
+        mended=bench.judged(TABLE_1_MENDED).rms,
+        rubbed=bench.judged(TABLE_1_RUBBED).rms,
+        swarm=swarm.seen.rms,
+        kept=bench.kept,
+        milliseconds=1000 * optimum.seconds,
+        gap=bench.optimum.gap,
+        above=max(swarm.above, 0.0),
+        seconds=swarm.seconds,
+        flock=bench.swarm,
+        same=same,
+        exact=error[EXACT] / error[PROPOSED],
+        handicap=bench.handicap,
+        signs=friction_signs(FRICTION, EQ_36[5:], "The paper's eq. 36") or "",
     )
+    braking = [] if any(own) else ["All friction that was identified here brakes."]
+    return (*said, *(text for text in own if text), *braking)
 
 
-def _no_voltage(bench: Bench) -> float:
-    """The share of samples at which the torque of joint 1 has no real square root."""
-    return float((bench.seen.limited(bench.seen.tau)[:, 0] < 0).mean())
-
-
-def _given_sentence(bench: Bench) -> str:
-    """What the discrepancy of figure 3a consists of, on the bench."""
-    printed, mended, rubbed = (
-        bench.given[name].found.rms for name in (TABLE_1_PRINTED, TABLE_1_MENDED, TABLE_1_RUBBED)
-    )
-    swarm = bench.outcomes[PROPOSED].seen.rms
-    return (
-        "Figure 3a: with the manufacturer's data eq. 1 errs by "
-        f"{_listed(printed)} N m as printed and by {_listed(mended)} mended, the swarm by "
-        f"{_listed(swarm)} (joints 1, 2, 3). The paper blames the data. Here table 1 is the "
-        f"machine's own to a few per cent, and with the swarm's friction eq. 1 errs by "
-        f"{_listed(rubbed)}: what it lacks is mostly friction. How far table 1 is from the real "
-        "robot the bench cannot show."
-    )
-
-
-def _listed(values: FloatArray) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
-
-
-def checks(bench: Bench) -> tuple[Check, ...]:
+def _checks(bench: Bench) -> tuple[Check, ...]:
     """What must hold on the validation motion, which no fit has seen."""
     error = {name: 1 - item.found.fitness for name, item in bench.outcomes.items()}
-    base = error["RLS as printed"]
-    found = []
-    for name, bound in (("proposed (swarm)", BETTER), ("exact model", MUCH_BETTER)):
-        for axis, joint in enumerate(JOINTS):
-            what = f"1 - fitness of {name} over that of RLS as printed, {joint}"
-            found.append(Check.at_most(what, float(error[name][axis] / base[axis]), bound))
-    swarm = bench.outcomes["proposed (swarm)"]
-    friction = np.array([name in FRICTION for name in bench.names])
-    given = bench.given[TABLE_1_MENDED].found.rms / swarm.seen.rms
+    ratio = {name: error[name] / error["RLS as printed"] for name in (PROPOSED, EXACT)}
+    swarm = bench.outcomes[PROPOSED]
+    friction = np.array([name in FRICTION for name in bench.eleven.names])
     fitted = [swarm.seen.rms / bench.outcomes[f"{name} as printed"].seen.rms for name in BASELINES]
-    return (
-        *found,
-        Check.at_least(
-            "figure 3: error of eq. 1 with table 1 over that of the swarm, smallest joint",
-            float(given.min()),
-            GIVEN,
-        ),
-        Check.at_most(
-            "figures 7 to 9: error of the swarm over that of a baseline as printed, largest",
-            float(np.max(fitted)),
-            BETTER,
-        ),
-        Check.at_most("objective of the swarm above the proven optimum", swarm.above, NEAR),
-        Check.at_least(
-            "least friction coefficient of the swarm", float(swarm.x[friction].min()), 0.0
-        ),
+    return PAPER.checks(
+        swarm=dict(zip(JOINTS, ratio[PROPOSED], strict=True)),
+        exact=dict(zip(JOINTS, ratio[EXACT], strict=True)),
+        given=min(bench.judged(TABLE_1_MENDED).rms / swarm.seen.rms),
+        fitted=np.max(fitted),
+        near=swarm.above,
+        friction=min(swarm.x[friction]),
     )

@@ -141,7 +141,7 @@ def random_states(
     azimuth = rng.uniform(0, 2 * np.pi, count)
     z = rng.uniform(workspace.z_min, workspace.z_max, count)
     p = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), z], axis=-1)
-    pd, pdd = (_in_ball(rng, count, limit) for limit in (speed, acceleration))
+    pd, pdd = (in_ball(rng, count, limit) for limit in (speed, acceleration))
     if robot.dof == 4:
         turns = (np.pi, SPIN, SPIN_ACCELERATION)
         fourth = (rng.uniform(-limit, limit, (count, 1)) for limit in turns)
@@ -149,7 +149,8 @@ def random_states(
     return State.from_platform(robot, p, pd, pdd)
 
 
-def _in_ball(rng: np.random.Generator, count: int, radius: float) -> FloatArray:
+def in_ball(rng: np.random.Generator, count: int, radius: float) -> FloatArray:
+    """Random points (count, 3), uniform in a ball about the origin."""
     direction = rng.normal(size=(count, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     return radius * np.cbrt(rng.random((count, 1))) * direction

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from string import Formatter
 from textwrap import fill
 from typing import Any
+
+import numpy as np
+import yaml
 
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 
 WIDTH = 100  # characters of a line of text
+JOINTS = ("tau_1", "tau_2", "tau_3")
 Cell = str | int | float | None
 
 
@@ -59,7 +68,7 @@ class Table:
         return {
             "title": self.title,
             "columns": list(self.columns),
-            "rows": [[plain(cell) for cell in row] for row in self.rows],
+            "rows": plain(self.rows),
             "note": self.note,
         }
 
@@ -85,11 +94,13 @@ class Table:
 
 def plain(value: Any) -> Any:
     """A value for JSON: NumPy numbers as Python's, None for a number that is not finite."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
     item = getattr(value, "item", None)
     value = item() if callable(item) else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def wrapped(text: str, *, indent: str = "", bullet: str = "") -> str:
@@ -97,6 +108,15 @@ def wrapped(text: str, *, indent: str = "", bullet: str = "") -> str:
     return fill(
         text, WIDTH, initial_indent=indent + bullet, subsequent_indent=indent + " " * len(bullet)
     )
+
+
+#: What a value may be: the comparison with its bound, and in words.
+BOUNDS: dict[str, tuple[Callable[[float, float], Any], str]] = {
+    "at_least": (operator.ge, "at least {:g}"),
+    "at_most": (operator.le, "at most {:g}"),
+    "above": (operator.gt, "above {:g}"),
+    "equal": (operator.eq, "{:g}, as in the paper"),
+}
 
 
 @dataclass(frozen=True)
@@ -110,14 +130,20 @@ class Check:
     unit: str = ""
 
     @classmethod
+    def of(cls, what: str, value: float, kind: str, bound: float, unit: str = "") -> Check:
+        """A value against a bound of a kind of `BOUNDS`; NaN does not pass."""
+        meets, words = BOUNDS[kind]
+        return cls(what, float(value), words.format(bound), bool(meets(value, bound)), unit)
+
+    @classmethod
     def at_least(cls, what: str, value: float, bound: float, unit: str = "") -> Check:
-        """A value that may not be below the bound; NaN does not pass."""
-        return cls(what, float(value), f"at least {bound:g}", bool(value >= bound), unit)
+        """A value that may not be below the bound."""
+        return cls.of(what, value, "at_least", bound, unit)
 
     @classmethod
     def at_most(cls, what: str, value: float, bound: float, unit: str = "") -> Check:
-        """A value that may not be above the bound; NaN does not pass."""
-        return cls(what, float(value), f"at most {bound:g}", bool(value <= bound), unit)
+        """A value that may not be above the bound."""
+        return cls.of(what, value, "at_most", bound, unit)
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -126,13 +152,8 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "what": self.what,
-            "value": plain(self.value),
-            "allowed": self.allowed,
-            "passed": self.passed,
-            "unit": self.unit,
-        }
+        out: dict[str, Any] = plain(asdict(self))
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +198,127 @@ class Reproduction:
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, statements, checks and figures, to open offline."""
         return write_page("reproduction", self, path)
+
+
+class Paper:
+    """A paper's numbers and the words of its reproduction, from the file papers/KEY.yaml.
+
+    `numbers` holds the paper's own tables. All else are templates, in the order in which they are
+    shown: `tables` with their columns and notes, `statements`, `checks` with their bounds, and
+    `figures` with their captions. A template names what it shows, {radius:.2f}, and finds it among
+    the values of a call and the `constants`. Several numbers are joined by commas; with "span"
+    before the format they are shown from the least to the largest.
+    """
+
+    def __init__(self, key: str, **constants: Any) -> None:
+        self.key, self.constants = key, constants
+        self._words = words_of(key)
+        self.numbers: Any = _fixed(self._words["numbers"])
+
+    def text(self, template: str, /, **values: Any) -> str:
+        """A template with its values."""
+        return filled(template, {**self.constants, **values})
+
+    def table(self, name: str, rows: Iterable[Iterable[Any]], /, **values: Any) -> Table:
+        """The table of that name; arrays and tuples in a row are several cells."""
+        words = self._words["tables"][name]
+        return Table(
+            self.text(words["title"], **values),
+            tuple(self.text(column, **values) for column in words["columns"]),
+            tuple(tuple(_cells(row)) for row in rows),
+            self.text(words.get("note", ""), **values),
+            words.get("digits", 2),
+        )
+
+    def statements(self, **values: Any) -> tuple[str, ...]:
+        """All statements; one that is empty with these values is left out."""
+        texts = (self.text(template, **values) for template in self._words["statements"])
+        return tuple(text for text in texts if text)
+
+    def checks(self, **values: float | Mapping[str, float]) -> tuple[Check, ...]:
+        """The checks of these names; one of several values is made for each, {each} in words."""
+        pairs = [
+            (name, {"each": each}, value)
+            for name, found in values.items()
+            for each, value in (found.items() if isinstance(found, Mapping) else (("", found),))
+        ]
+        return tuple(self.check(name, value, **words) for name, words, value in pairs)
+
+    def check(self, name: str, value: float, /, **values: Any) -> Check:
+        """The check of that name; its bound is in the file, or among the constants."""
+        words = self._words["checks"][name]
+        (kind,) = BOUNDS.keys() & words
+        bound = self.constants.get(words[kind], words[kind])
+        what = self.text(words["what"], **values)
+        return Check.of(what, value, kind, bound, words.get("unit", ""))
+
+    def caption(self, name: str, /, **values: Any) -> tuple[str, str]:
+        """Title and caption of a figure."""
+        words = self._words["figures"][name]
+        return tuple(self.text(words.get(part, ""), **values) for part in ("title", "caption"))  # type: ignore[return-value]
+
+    def reproduction(
+        self,
+        tables: Iterable[Table],
+        statements: tuple[str, ...],
+        checks: tuple[Check, ...],
+        data: Any,
+    ) -> Reproduction:
+        """What was found, under the paper's key and title."""
+        title = self._words["title"]
+        return Reproduction(self.key, title, tuple(tables), statements, checks, data)
+
+
+#: Ten times as fast where PyYAML has it: these files are read on import.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@cache
+def words_of(key: str) -> Any:
+    """What the file papers/KEY.yaml says; to be read only."""
+    text = (files(__package__) / "papers" / f"{key}.yaml").read_text("utf-8")
+    return yaml.load(text, LOADER)
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """A template with its values, as `Paper` describes it."""
+    return _WORDS.vformat(template, (), values)
+
+
+class _Words(Formatter):
+    """Templates whose values may be several numbers."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if not isinstance(value, np.ndarray | list | tuple):
+            return format(value, format_spec)
+        if format_spec.startswith("span"):
+            ends = (np.min(value), np.max(value))
+            return " to ".join(format(end, format_spec.removeprefix("span")) for end in ends)
+        return ", ".join(format(item, format_spec) for item in value)
+
+
+_WORDS = _Words()
+
+
+def _fixed(value: Any) -> Any:
+    """Lists as tuples."""
+    if isinstance(value, dict):
+        return {key: _fixed(item) for key, item in value.items()}
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
+
+
+def _cells(row: Iterable[Any]) -> Iterator[Cell]:
+    for item in row:
+        plainly = item.tolist() if isinstance(item, np.ndarray | np.generic) else item
+        if isinstance(plainly, list | tuple):
+            yield from _cells(plainly)
+        else:
+            yield plainly
+
+
+def by_joint(*parts: Any) -> list[tuple[Cell, ...]]:
+    """A row per joint: the joint's number of every part; a text or None stands in all rows."""
+    return [
+        tuple(part if part is None or isinstance(part, str) else part[i] for part in parts)
+        for i in range(len(JOINTS))
+    ]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.motion import Motion
+from deltadyn.kinematics.workspace import working_cylinder
+from deltadyn.motion import LimitError, Motion, spline_move
+from deltadyn.progress import Bar
 from deltadyn.recording.prepare.data import Prepared, prepare
+from deltadyn.reproduce.result import JOINTS, Cell, by_joint, filled, words_of
 from deltadyn.robot import Robot
 from deltadyn.simulation import Run, simulate
 
@@ -18,28 +22,9 @@ ROBOT = "sipro-d3-1200"
 PRESET = "industrial"
 RATE = 2000.0  # Hz, as the papers sample
 BAND = 30.0  # Hz, of fits and tables: the gears resonate at 80 to 100 Hz
-JOINTS = ("tau_1", "tau_2", "tau_3")
 
-BAND_STATEMENT = (
-    f"Errors are compared below {BAND:g} Hz: measured and computed torque pass the same "
-    "linear-phase filter, because the gears of the bench resonate between 80 and 100 Hz and no "
-    "rigid model can follow them there. The columns 'all' hold the errors of the samples as "
-    "recorded, at 2 kHz."
-)
-BENCH_STATEMENT = (
-    "The bench stands in for the D3-1200: the exact model, elastic gears, Stribeck and "
-    "load-dependent friction that differs between drives and warms up, ripple, delay, encoder and "
-    "current noise. The masses and lengths are the paper's. Rotor inertia and friction of the real "
-    "robot are not published, so those of the bench are ours. Its mechanism is the exact model "
-    "itself: the bench cannot show how well that model fits a real robot."
-)
-CALIBRATION_STATEMENT = (
-    "The rotors and the friction of the bench were set so that M_KH, which is M_s, errs by 20 to "
-    "24 N m on fast motion as in falezza2020: the size of its error, and how much of it rotors and "
-    "friction make, are no findings."
-)
-
-T = TypeVar("T")
+#: Statements that papers share.
+WORDS = {name: filled(text, {"BAND": BAND}) for name, text in words_of("bench").items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +36,14 @@ class Trial:
     run: Run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Errors:
-    """Mean and standard deviation (N m) per joint of a torque error: in the band, and of all."""
+    """Mean and standard deviation (dof,) in N m of a torque error: in the band, and of all."""
 
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    mean_all: tuple[float, ...]
-    std_all: tuple[float, ...]
+    mean: FloatArray
+    std: FloatArray
+    mean_all: FloatArray
+    std_all: FloatArray
 
 
 def trial(robot: Robot, name: str, motion: Motion, seed: int, **options: Any) -> Trial:
@@ -69,13 +54,62 @@ def trial(robot: Robot, name: str, motion: Motion, seed: int, **options: Any) ->
     return Trial(name, prepare(robot, run.recording, band=BAND, rates="kalman"), run)
 
 
+def trials(robot: Robot, plans: Sequence[tuple[str, Motion, int]], progress: bool) -> list[Trial]:
+    """The trials of several motions by name, with their seeds and a bar where it is wanted."""
+    done = []
+    with Bar(progress, "bench", len(plans)) as bar:
+        for name, motion, seed in plans:
+            done.append(trial(robot, name, motion, seed))
+            bar.step()
+    return done
+
+
+def random_spline(
+    robot: Robot,
+    rng: np.random.Generator,
+    places: int,
+    radii: tuple[float, float],
+    height: float,
+    *,
+    shrink: float,
+    anywhere: bool = False,
+    **options: Any,
+) -> Motion:
+    """A spline through random places of the workspace, each far from the one before.
+
+    `radii` and `height` are shares of the workspace; it begins at an azimuth of 0 to pi, or
+    `anywhere`. Where the curve leaves the workspace between its places it is made smaller by
+    `shrink` until it stays inside. `options` go to `spline_move`.
+    """
+    cylinder = working_cylinder(robot)
+    azimuth = np.cumsum(rng.uniform(0.5, 1.0, places) * np.pi)
+    if anywhere:
+        azimuth += rng.uniform(0, 2 * np.pi)
+    radius = cylinder.radius * rng.uniform(*radii, places)
+    z = height * (cylinder.z_max - cylinder.z_min) * rng.uniform(-1, 1, places)
+    points = np.stack([radius * np.cos(azimuth), radius * np.sin(azimuth), z], axis=1)
+    middle = np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
+    while True:
+        try:
+            return spline_move(robot, points + middle, **options)
+        except LimitError:
+            points = shrink * points
+
+
 def errors(prepared: Prepared, tau: FloatArray) -> Errors:
     """Measured minus computed torque `tau` (N, dof), as e(k) in [falezza2020] section 6."""
     every = prepared.tau - tau
     band = prepared.limited(every)
-    pairs = [f(axis=0).tolist() for e in (band, every) for f in (e.mean, e.std)]
-    mean, std, mean_all, std_all = (tuple(float(value) for value in pair) for pair in pairs)
-    return Errors(mean, std, mean_all, std_all)
+    return Errors(*(np.asarray(f(axis=0)) for e in (band, every) for f in (e.mean, e.std)))
+
+
+def error_rows(found: Mapping[str, Errors], paper: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+    """Rows of a table: model, joint, mean and deviation of the paper's error beside ours."""
+    rows = []
+    for name, own in found.items():
+        mean, std = paper.get(name, (None, None))
+        rows += by_joint(name, JOINTS, mean, own.mean, std, own.std, own.mean_all, own.std_all)
+    return rows
 
 
 def whole_number(name: str, value: object, low: int) -> int:
@@ -83,15 +117,3 @@ def whole_number(name: str, value: object, low: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise InputError(name, value, f"a whole number, at least {low}")
     return value
-
-
-@contextmanager
-def progress_bar(items: Iterable[T], wanted: bool, count: int) -> Iterator[Iterable[T]]:
-    """The items, with a bar that counts them where it is wanted."""
-    if not wanted:
-        yield items
-        return
-    import click  # only for the bar
-
-    with click.progressbar(items, length=count, label="bench") as bar:
-        yield bar

@@ -1,4 +1,4 @@
-"""The robot: bodies, drives, friction and limits; robot files and the catalogue."""
+"""The robot: bodies, drives, friction, limits, sensors; robot files and the catalogue."""
 
 from deltadyn.robot.bodies import (
     Arm,
@@ -11,7 +11,16 @@ from deltadyn.robot.bodies import (
 )
 from deltadyn.robot.file import load_robot, robot_from_text, robot_names
 from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
-from deltadyn.robot.settings import Controller, Drives, Friction, GrayBox, Limits, Source
+from deltadyn.robot.settings import (
+    Controller,
+    Drives,
+    Friction,
+    GrayBox,
+    Limits,
+    Ripple,
+    Sensors,
+    Source,
+)
 from deltadyn.robot.write import robot_text, save_robot
 
 __all__ = [
@@ -26,7 +35,9 @@ __all__ = [
     "Limits",
     "Payload",
     "Platform",
+    "Ripple",
     "Robot",
+    "Sensors",
     "Source",
     "Spindle",
     "Strut",

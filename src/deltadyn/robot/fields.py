@@ -73,6 +73,7 @@ TOP = (
     _section("friction"),
     _section("limits"),
     _section("controller"),
+    _section("sensors"),
     _section("gray_box"),
     _section("sources"),
 )
@@ -144,6 +145,12 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("gear_ratio", shape="axis"),
         Field("rotor_inertia", "inertia", "axis"),
         Field("rotor_side", shape="text"),
+        _section("ripple"),
+    ),
+    "drives.ripple": (
+        Field("order", required=True),
+        Field("cos", "torque", "axis"),
+        Field("sin", "torque", "axis"),
     ),
     "friction": (
         Field("viscous", "viscous friction", "axis"),
@@ -151,8 +158,11 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("coulomb_negative", "torque", "axis"),
         Field("stribeck", "torque", "axis"),
         Field("stribeck_velocity", "rate", "axis"),
+        Field("thinning", "torque", "axis"),
+        Field("thinning_velocity", "rate", "axis"),
         Field("offset", "torque", "axis"),
         Field("load", shape="axis"),
+        Field("motor_load", shape="axis"),
         Field("smoothing", "rate"),
         _section("passive"),
     ),
@@ -178,6 +188,7 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("z_max", "length", required=True),
     ),
     "controller": (Field("sign", shape="axis"), Field("offset", "angle", "axis")),
+    "sensors": (Field("torque_ratio", shape="axis"),),
     "gray_box": (Field("rho1"), Field("rho2")),
 }
 
@@ -197,6 +208,9 @@ def value_at(robot: Any, path: str) -> Any:
         if place is robot and name in ("arm", "strut"):
             limbs = getattr(robot, name + "s")
             place = limbs[int(index[:-1])] if index in ("0]", "1]", "2]") else limbs
+        elif index and isinstance(getattr(place, name, None), tuple):
+            items, k = getattr(place, name), int(index[:-1])
+            place = items[k] if k < len(items) else None
         elif isinstance(place, tuple) and place and hasattr(place[0], "joint"):
             place = next((item for item in place if item.joint == name), None)
         elif isinstance(place, tuple):

@@ -34,6 +34,8 @@ from deltadyn.robot.settings import (
     GrayBox,
     Limits,
     PassiveFriction,
+    Ripple,
+    Sensors,
     Source,
     Workspace,
 )
@@ -395,14 +397,19 @@ class _Reader:
         simple: dict[str, Callable[..., Any]] = {
             "effector": Effector,
             "payload": Payload,
-            "drives": Drives,
+            "sensors": Sensors,
             "controller": Controller,
             "gray_box": GrayBox,
         }
         for name, make in simple.items():
             if name in self.top:
                 parts[name] = self.part(name, make)
-        special = {"spindle": self.spindle, "friction": self.friction, "limits": self.limits}
+        special = {
+            "spindle": self.spindle,
+            "drives": self.drives,
+            "friction": self.friction,
+            "limits": self.limits,
+        }
         for name, read in special.items():
             if name in self.top:
                 parts[name] = read()
@@ -508,6 +515,21 @@ class _Reader:
             fields = self.entries.section(values[side], path, SECTIONS[path])
             values[side] = self.entries.build(partial(self.rod, fields, path), "rod", path)
         return self.entries.build(lambda: Spindle(**values), "spindle", "spindle")
+
+    def drives(self) -> Drives:
+        values = self.entries.section(self.top["drives"], "drives", SECTIONS["drives"])
+        if "ripple" in values:
+            values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
+        return self.entries.build(lambda: Drives(**values), "drives", "drives")
+
+    def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
+        """Waves, each a mapping in a list."""
+        if not isinstance(entry.value, list):
+            raise self.entries.error(entry, None, "a list of mappings, one per order")
+        return tuple(
+            make(**self.entries.section(item, f"{path}[{k}]", SECTIONS[path]))
+            for k, item in enumerate(entry.value)
+        )
 
     def friction(self) -> Friction:
         values = self.entries.section(self.top["friction"], "friction", SECTIONS["friction"])

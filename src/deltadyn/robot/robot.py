@@ -1,4 +1,4 @@
-"""The robot: one frozen value that holds its bodies, drives, friction and limits."""
+"""The robot: one frozen value that holds its bodies, drives, friction, limits and sensors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from deltadyn.robot.settings import (
     Friction,
     GrayBox,
     Limits,
+    Sensors,
     Source,
 )
 from deltadyn.robot.write import save_robot
@@ -70,6 +71,7 @@ class Robot:
     friction: Friction = field(default_factory=Friction)
     limits: Limits = field(default_factory=Limits)
     controller: Controller = field(default_factory=Controller)
+    sensors: Sensors = field(default_factory=Sensors)
     gray_box: GrayBox = field(default_factory=GrayBox)
     gravity: float = STANDARD_GRAVITY
     sources: Mapping[str, Source] = field(default_factory=dict, compare=True, repr=False)
@@ -93,6 +95,7 @@ class Robot:
             "friction": self.friction.checked(self.dof),
             "limits": self.limits.checked(self.dof),
             "controller": self.controller.checked(self.dof),
+            "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),
         }
         for name, value in values.items():
@@ -127,6 +130,13 @@ class Robot:
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)
 
+    @cached_property
+    def plain_drives(self) -> bool:
+        """Whether the drives have no term beyond those that the compiled kernels compute."""
+        friction, ratio = self.friction, self.sensors.torque_ratio
+        plain = friction.thinning is None and friction.motor_load is None
+        return plain and not self.drives.ripple and set(ratio) == {1.0}
+
     def replace(self, **changes: Any) -> Robot:
         """The same robot with other parts; a value that changes loses its source."""
         robot = replace(self, **changes)
@@ -152,7 +162,8 @@ class Robot:
             values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
         else:
             values = each("rotor inertia", inertia, self.dof, low=0.0, unit="kg m^2")
-        return self.replace(drives=Drives(self.drives.gear_ratio, values, "output_side"))
+        drives = replace(self.drives, rotor_inertia=values, rotor_side="output_side")
+        return self.replace(drives=drives)
 
     def with_friction(self, **changes: Any) -> Robot:
         """The same robot with other friction terms, e.g. `viscous=0.5, coulomb=[1, 1, 2]`."""

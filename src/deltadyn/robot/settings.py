@@ -1,15 +1,17 @@
-"""What a robot has besides bodies: drives, friction, limits, the controller's convention.
+"""What a robot has besides bodies: drives, friction, limits, sensors, the controller's convention.
 
 Per-axis fields take one number for all axes or one number each; `Robot` fills them in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 from deltadyn.errors import RobotError, UnknownNameError
 from deltadyn.robot.checks import Part, each, number
+
+W = TypeVar("W", bound="Wave")
 
 #: Names of friction terms in regressors, and the fields of `Friction` that hold them.
 FRICTION_FIELDS = {
@@ -18,9 +20,12 @@ FRICTION_FIELDS = {
     "Fc+": "coulomb",
     "Fc-": "coulomb_negative",
     "Fs": "stribeck",
+    "Ft": "thinning",
     "F0": "offset",
     "mu": "load",
+    "mu_m": "motor_load",
 }
+WAVES = 4  # the most orders of ripple
 ROTOR_SIDES = ("motor_side", "output_side")
 PASSIVE_JOINTS = (
     "prismatic",  # between the telescope's two parts
@@ -36,20 +41,70 @@ LIMB_JOINTS = tuple(name for name in PASSIVE_JOINTS if name not in SPINDLE_JOINT
 
 
 @dataclass(frozen=True)
+class Wave(Part):
+    """cos cos(order q) + sin sin(order q) per axis; `order` waves in a turn of the axis."""
+
+    order: float
+    cos: Any = 0.0
+    sin: Any = 0.0
+
+    def checked(self, dof: int, path: str) -> Self:
+        """The same wave with one value per axis; `path` names it in messages."""
+        return replace(
+            self,
+            order=number(f"{path}.order", self.order, low=0.0, strict=True),
+            cos=each(f"{path}.cos", self.cos, dof),
+            sin=each(f"{path}.sin", self.sin, dof),
+        )
+
+
+def _checked_waves(waves: tuple[W, ...], dof: int, path: str) -> tuple[W, ...]:
+    found = tuple(wave.checked(dof, f"{path}[{k}]") for k, wave in enumerate(waves))
+    orders = [f"{wave.order:g}" for wave in found]  # as names have them
+    for k, order in enumerate(orders):
+        if order in orders[:k]:
+            raise RobotError(f"{path}[{k}].order", found[k].order, "each order once")
+    if len(found) > WAVES:
+        raise RobotError(path, [wave.order for wave in found], f"at most {WAVES} orders")
+    return found
+
+
+@dataclass(frozen=True)
+class Ripple(Wave):
+    """Ripple of the drives in N m: cogging and tooth meshing. The drive must add it."""
+
+
+def ripple_name(order: float, part: str, axis: int) -> str:
+    """The name of an amplitude in regressors and fits: "ripple64.cos1"; `axis` counts from 0."""
+    return f"ripple{order:g}.{part}{axis + 1}"
+
+
+def is_ripple(name: str) -> bool:
+    """Whether a parameter is an amplitude of ripple."""
+    return name.startswith("ripple")
+
+
+@dataclass(frozen=True)
 class Drives(Part):
-    """Gear ratio and rotor inertia per axis; the inertia names the side on which it is given."""
+    """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given."""
 
     gear_ratio: Any = 1.0
     rotor_inertia: Any = 0.0
     rotor_side: str = "output_side"
+    ripple: tuple[Ripple, ...] = ()
 
     def checked(self, dof: int) -> Drives:
         """The same drives with one value per axis."""
         if self.rotor_side not in ROTOR_SIDES:
             raise RobotError("drives.rotor_side", self.rotor_side, " or ".join(ROTOR_SIDES))
-        ratio = each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True)
-        inertia = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2")
-        return Drives(ratio, inertia, self.rotor_side)
+        return Drives(
+            gear_ratio=each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True),
+            rotor_inertia=each(
+                "drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2"
+            ),
+            rotor_side=self.rotor_side,
+            ripple=_checked_waves(tuple(self.ripple), dof, "drives.ripple"),
+        )
 
     @property
     def output_inertia(self) -> tuple[float, ...]:
@@ -82,9 +137,11 @@ class PassiveFriction(Part):
 class Friction(Part):
     """Friction at the output side of each drive, and in passive joints.
 
-    The drive must add Fv qd + Fc s(qd) + Fs s(qd) exp(-(qd/vs)^2) + offset + mu |load| s(qd),
-    with s = sign, or tanh(qd / smoothing) where `smoothing` is given. A term that is None is not
-    part of the robot's friction model and has no column in its regressor.
+    The drive must add Fv qd + Fc s(qd) + Fs s(qd) exp(-(qd/vs)^2) + Ft tanh(qd/vt) + offset
+    + mu |load| s(qd) + mu_m |tau| s(qd), with the load through the gear, the motor's own torque
+    tau, and s = sign, or tanh(qd / smoothing) where `smoothing` is given. A term that is None is
+    not part of the robot's friction model and has no column in its regressor. A gear's loss is
+    `load` or `motor_load`, not both.
     """
 
     viscous: Any = 0.0  # N m s/rad
@@ -92,8 +149,11 @@ class Friction(Part):
     coulomb_negative: Any | None = None  # N m, for qd < 0
     stribeck: Any | None = None  # N m above Coulomb at rest
     stribeck_velocity: Any | None = None  # rad/s
+    thinning: Any | None = None  # N m, of friction that rises less and less with the rate
+    thinning_velocity: Any | None = None  # rad/s
     offset: Any | None = None  # N m
     load: Any | None = None  # share of the torque through the gear that is lost
+    motor_load: Any | None = None  # share of the motor's own torque that is lost
     smoothing: float | None = None  # rad/s (m/s in the prismatic joint)
     passive: tuple[PassiveFriction, ...] = ()
 
@@ -104,9 +164,15 @@ class Friction(Part):
             value = getattr(self, name)
             return None if value is None else each(f"friction.{name}", value, dof, **limits)
 
-        if (self.stribeck is None) != (self.stribeck_velocity is None):
-            missing = "stribeck" if self.stribeck is None else "stribeck_velocity"
-            raise RobotError(f"friction.{missing}", None, "given together with its partner")
+        for term in ("stribeck", "thinning"):
+            pair = (term, f"{term}_velocity")
+            missing = [name for name in pair if getattr(self, name) is None]
+            if len(missing) == 1:
+                raise RobotError(f"friction.{missing[0]}", None, "given together with its partner")
+        if self.load is not None and self.motor_load is not None:
+            raise RobotError(
+                "friction.motor_load", self.motor_load, "None beside friction.load: one of the two"
+            )
         if self.smoothing is not None:
             number("friction.smoothing", self.smoothing, low=0.0, strict=True, unit="rad/s")
         names = [item.joint for item in self.passive]
@@ -118,8 +184,11 @@ class Friction(Part):
             coulomb_negative=axis("coulomb_negative", low=0.0),
             stribeck=axis("stribeck", low=0.0),
             stribeck_velocity=axis("stribeck_velocity", low=0.0, strict=True),
+            thinning=axis("thinning", low=0.0),
+            thinning_velocity=axis("thinning_velocity", low=0.0, strict=True),
             offset=axis("offset"),
             load=axis("load", low=0.0, high=0.9),
+            motor_load=axis("motor_load", low=0.0, high=0.9),
             smoothing=self.smoothing,
             passive=tuple(self.passive),
         )
@@ -203,6 +272,21 @@ class Controller(Part):
             if value not in (1.0, -1.0):
                 raise RobotError(f"controller.sign[{axis}]", value, "1 or -1")
         return Controller(sign, each("controller.offset", self.offset, dof))
+
+
+@dataclass(frozen=True)
+class Sensors(Part):
+    """What the drives' own readings show of the truth, per axis.
+
+    `torque_ratio` is the torque that a drive reports or takes over the true one.
+    """
+
+    torque_ratio: Any = 1.0
+
+    def checked(self, dof: int) -> Sensors:
+        """The same sensors with one value per axis."""
+        ratio = each("sensors.torque_ratio", self.torque_ratio, dof, low=0.0, strict=True)
+        return Sensors(ratio)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ from deltadyn.robot.settings import (
     GrayBox,
     Limits,
     PassiveFriction,
+    Sensors,
     Source,
+    Wave,
 )
 from deltadyn.units import written
 
@@ -120,6 +122,7 @@ def _defaults(dof: int) -> dict[str, Any]:
         "friction": Friction().checked(dof),
         "limits": Limits().checked(dof),
         "controller": Controller().checked(dof),
+        "sensors": Sensors().checked(dof),
         "gray_box": GrayBox(),
     }
 
@@ -154,6 +157,10 @@ class _Writer:
             rows = self.fields(TEN, value, path)
         elif isinstance(value, Rod):
             rows = self.rod(value, path)
+        elif isinstance(value, tuple) and isinstance(value[0], Wave):
+            rows = _listed(
+                self.fields(SECTIONS[path], wave, f"{path}[{k}]") for k, wave in enumerate(value)
+            )
         elif isinstance(value, tuple):
             rows = self.passive(value, path)
         else:

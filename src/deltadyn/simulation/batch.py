@@ -238,7 +238,7 @@ def joints_in(numbers: Any, dof: int) -> tuple[str, ...]:
     return tuple(name for i, name in enumerate(known) if found[i])
 
 
-RUBBING = ("viscous", "coulomb", "coulomb_negative", "stribeck")
+RUBBING = ("viscous", "coulomb", "coulomb_negative", "stribeck", "thinning")
 
 
 def friction_substeps(robot: Robot, numbers: FloatArray, dt: float) -> int:

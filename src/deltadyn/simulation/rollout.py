@@ -574,9 +574,11 @@ def _without(numbers: FloatArray, friction: bool | FrictionTerms) -> FloatArray:
     """Numbers without the friction that is not wanted."""
     numbers = numbers.copy()
     terms = friction if isinstance(friction, FrictionTerms) else FrictionTerms()
-    left_out = [name for name in ("stribeck", "load") if not getattr(terms, name)]
+    places = {name: name for name in ("stribeck", "load", "thinning", "motor_load")}
+    places["ripple"] = "ripple_order"
+    left_out = [place for name, place in places.items() if not getattr(terms, name)]
     if friction is False:
-        left_out = ["viscous", "coulomb", "coulomb_negative", "stribeck", "offset", "load"]
+        left_out = ["viscous", "coulomb", "coulomb_negative", "offset", *places.values()]
     for name in left_out:
         numbers[..., NUMBERS[name]] = 0.0
     return numbers

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.friction import friction_torque
+from deltadyn.dynamics.friction import friction_torque, reported
 from deltadyn.dynamics.inverse import external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import InputError
@@ -410,7 +410,7 @@ def with_friction(
         step = STEP * pair_x
         ahead, behind = friction(pair_x + step, pair_u), friction(pair_x - step, pair_u)
         slope_x = (ahead - behind) / (2 * step)[..., None]
-        if robot.friction.load is not None:
+        if robot.friction.load is not None or robot.friction.motor_load is not None:
             du = STEP * max(float(np.abs(u).max()), 1.0)
             ahead, behind = friction(pair_x, pair_u + du), friction(pair_x, pair_u - du)
             slope_u = (ahead - behind) / (2 * du)
@@ -430,7 +430,8 @@ def _friction(
     )
     flat_x, flat_u = x.reshape(-1, 1), u.reshape(-1, 1)
     state = State.from_platform(robot, p, dp * np.sqrt(flat_x), ddp * flat_x + dp * flat_u)
-    return friction_torque(robot, state, a * flat_u + b * flat_x + c)
+    needed = (a * flat_u + b * flat_x + c) / np.asarray(robot.sensors.torque_ratio)
+    return reported(robot, friction_torque(robot, state, needed))
 
 
 def _rod_forces(robot: Robot, state: State) -> FloatArray:

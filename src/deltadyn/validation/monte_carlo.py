@@ -39,6 +39,7 @@ from deltadyn.backends.components import (
 from deltadyn.backends.layout import COUNT, PLACES
 from deltadyn.backends.packed import LIMB, packed_parameters, packing
 from deltadyn.dynamics.inverse import check_state
+from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
 from deltadyn.motion.arguments import check_count, check_level
@@ -56,8 +57,19 @@ if TYPE_CHECKING:
 ROOM = {"numpy": 200_000, "jax": 60_000_000}  # torques in memory at a time
 
 
-#: Entries of the packed numbers in which the torque is linear; the load's share mu is apart.
-LINEAR = ("M_P", *LIMB, "viscous", "coulomb", "coulomb_negative", "stribeck", "offset")
+#: Entries of the packed numbers in which the torque is linear; the shares of a load are apart.
+LINEAR = (
+    "M_P",
+    *LIMB,
+    "viscous",
+    "coulomb",
+    "coulomb_negative",
+    "stribeck",
+    "thinning",
+    "offset",
+    "ripple_cos",
+    "ripple_sin",
+)
 BLOCK = 16_384  # machines that one stream of random numbers draws
 SECTIONS = 8  # parts into which a pass cuts the range that holds a quantile
 PASSES = 19  # 8**-19 of the range is below the rounding of its ends
@@ -231,7 +243,7 @@ def _moments_of_motion(doubt: Doubt, motion: Motion, tail: float, backend: str) 
     numbers = _numbers(doubt)
     terms = friction_terms(np.vstack([doubt.centre, numbers.moved.T]))
     states = (motion.p, motion.pd, motion.pdd)
-    arrays = 3 if terms.load else 1  # of a torque per sample and machine
+    arrays = 3 if terms.load or terms.motor_load else 1  # of a torque per sample and machine
     size = ROOM[backend] // (arrays * len(doubt.normal))
     with doubles() if backend == "jax" else nullcontext():
         xp = jax_numpy() if backend == "jax" else np
@@ -297,18 +309,25 @@ def _torques(
         Y = xp.moveaxis(columns, 0, -1).reshape(-1, len(numbers.units))  # (n dof, K)
         return Y @ numbers.centre, (Y @ numbers.spread) @ normal.T
 
-    middle, moved = products(terms._replace(load=False))
-    if not terms.load:
+    middle, moved = products(terms._replace(load=False, motor_load=False))
+    if not terms.load and not terms.motor_load:
         return middle, moved
     n, dof = states.p.shape
     packed, share = split(xp.asarray(numbers.packed)), PLACES["load"]
+    if terms.motor_load:
+        share = PLACES["motor_load"]
     pose = pose_of_platform(xp, packed, *(split(x) for x in states))
-    sign = xp.stack(directions(xp, packed, pose.qd, terms), axis=1)  # (n, dof)
-    rotor = numbers.packed[PLACES["rotor"]][:dof] * xp.stack(pose.qdd, axis=1)
+    sign = xp.stack(directions(xp, packed, pose.qd, terms), axis=1).reshape(-1, 1)  # (n dof, 1)
     mu = numbers.packed[share][:dof, None] + numbers.moved[share][:dof] @ normal.T  # (dof, draws)
+    lost = xp.tile(mu, (n, 1))
+    if terms.motor_load:  # homogeneous: the scale of the drives does not matter
+        whole = motor_torque(xp, middle[:, None] + moved, lost, sign)
+        return middle, whole - middle[:, None]
+    inertia = numbers.packed[PLACES["torque_ratio"]] * numbers.packed[PLACES["rotor"]]
+    rotor = inertia[:dof] * xp.stack(pose.qdd, axis=1)
     rigid, rigid_moved = products(False)
     load = (rigid - rotor.reshape(-1))[:, None] + rigid_moved
-    return middle, moved + xp.tile(mu, (n, 1)) * xp.abs(load) * sign.reshape(-1, 1)
+    return middle, moved + lost * xp.abs(load) * sign
 
 
 # Quantiles without sorting.
@@ -418,7 +437,7 @@ def _doubt(
     chosen = _names(model) if names is None else tuple(names)
     matrix = _covariance(covariance, len(chosen))
     root, normal = covariance_root(matrix), _normal(draws, len(matrix), seed)
-    return Doubt(model, packed_parameters(model), packing(chosen), root, normal)
+    return Doubt(model, packed_parameters(model), packing(chosen, _orders(model)), root, normal)
 
 
 def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
@@ -426,7 +445,7 @@ def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
     if par.source != "exact":
         raise InputError("model of the fit", fit.model, "one with the exact model's parameters")
     own = len(par.wide_names) - len(par.log_names)  # what belongs to a log is not packed
-    P = packing(par.wide_names[:own])
+    P = packing(par.wide_names[:own], _orders(fit.nominal))
     base = np.where(P.any(axis=1), 0.0, packed_parameters(fit.nominal))
     root = covariance_root(fit.uncertainty.known)
     centre = base + P @ par.wide(fit.values)[:own]
@@ -437,6 +456,10 @@ def _names(robot: Robot) -> tuple[str, ...]:
     from deltadyn.dynamics.base import exciting_states
 
     return regressor(robot, exciting_states(robot, 1)).names
+
+
+def _orders(robot: Robot) -> tuple[float, ...]:
+    return tuple(wave.order for wave in robot.drives.ripple)
 
 
 def _covariance(value: npt.ArrayLike, size: int) -> FloatArray:

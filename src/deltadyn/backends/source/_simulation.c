@@ -150,9 +150,15 @@ static void look_at_batch(batch *c, int n)
         for (int i = 0; i < n; i++) {
             c->lossy |= par[PAR_LOAD + i] != 0;
             c->stribeck |= par[PAR_STRIBECK + i] != 0;
+            c->thinning |= par[PAR_THINNING + i] != 0;
+            c->motor_loss |= par[PAR_MOTOR_LOAD + i] != 0;
+            c->scaled |= par[PAR_TORQUE_RATIO + i] != 1;
             c->tanh |= par[PAR_COULOMB + i] != 0 || par[PAR_COULOMB_NEGATIVE + i] != 0
-                || par[PAR_STRIBECK + i] != 0 || par[PAR_LOAD + i] != 0;
+                || par[PAR_STRIBECK + i] != 0 || par[PAR_LOAD + i] != 0 || par[PAR_MOTOR_LOAD + i] != 0;
         }
+        for (int wave = 0; wave < WAVES; wave++)
+            if (par[PAR_RIPPLE_ORDER + wave] != 0 && c->waves <= wave)
+                c->waves = wave + 1;
         for (int i = 0; i < JOINTS; i++) {
             c->joint[i] |= par[NUM_PASSIVE_VISCOUS + i] != 0 || par[NUM_PASSIVE_COULOMB + i] != 0;
             c->passive |= c->joint[i];

@@ -25,7 +25,7 @@ typedef struct {
 /* What of a machine's numbers decides which work is to be done, and the drives' warmth. */
 typedef struct {
     const real *num;
-    int substeps, rippled, dry, stribeck, lossy, passive;
+    int substeps, rippled, waves, dry, stribeck, thinning, lossy, motor_loss, passive;
     real warm_viscous[AXES], warm_coulomb[AXES];
 } plant_machine;
 
@@ -51,11 +51,16 @@ static void look_at(plant_machine *w, const real *num, const real *state, int n)
 {
     w->num = num;
     w->substeps = (int)num[NUM_SUBSTEPS];
-    w->rippled = w->dry = w->stribeck = w->lossy = w->passive = 0;
+    w->rippled = w->waves = w->dry = w->stribeck = w->thinning = w->lossy = 0;
+    w->motor_loss = w->passive = 0;
+    while (w->waves < WAVES && num[PAR_RIPPLE_ORDER + w->waves] != 0)
+        w->waves++;
     for (int i = 0; i < n; i++) {
         w->rippled |= num[NUM_RIPPLE + i] != 0;
         w->lossy |= num[PAR_LOAD + i] != 0;
+        w->motor_loss |= num[PAR_MOTOR_LOAD + i] != 0;
         w->stribeck |= num[PAR_STRIBECK + i] != 0;
+        w->thinning |= num[PAR_THINNING + i] != 0;
         w->dry |= num[PAR_COULOMB + i] != 0 || num[PAR_COULOMB_NEGATIVE + i] != 0
             || num[PAR_STRIBECK + i] != 0;
     }
@@ -72,7 +77,7 @@ INLINE void drive_friction(
     real slow[AXES] = { 0 }, direction[AXES], fading[AXES];
     for (int i = 0; i < n; i++)
         s[i] = 0;
-    if (w->dry || w->lossy) {
+    if (w->dry || w->lossy || w->motor_loss) {
         for (int i = 0; i < n; i++)
             slow[i] = rate[i] / num[PAR_SMOOTHING];
         for (int i = 0; i < AXES; i++)
@@ -95,6 +100,11 @@ INLINE void drive_friction(
         friction[i] = w->warm_viscous[i] * num[PAR_VISCOUS + i] * rate[i]
             + w->warm_coulomb[i] * dry * s[i] + num[PAR_OFFSET + i];
     }
+    if (w->thinning)
+        for (int i = 0; i < n; i++)
+            if (num[PAR_THINNING + i] != 0)
+                friction[i] += w->warm_viscous[i] * num[PAR_THINNING + i]
+                    * vector_tanh(rate[i] / num[PAR_THINNING_VELOCITY + i]);
 }
 
 /* Ripple torques of the motors at their angles. */
@@ -106,6 +116,21 @@ INLINE void motor_ripple(int n, const real *num, const real *angle, real *ripple
     few_angles(n, phase, c, s);
     for (int i = 0; i < n; i++)
         ripple[i] = num[NUM_RIPPLE + i] * s[i];
+}
+
+/* The robot's own ripple, which the drives must add. */
+INLINE void add_waves(int n, int waves, const real *num, const real *angle, real *ripple)
+{
+    real phase[AXES], c[AXES], s[AXES];
+    for (int wave = 0; wave < waves; wave++) {
+        const real *cosine = num + PAR_RIPPLE_COS + wave * AXES;
+        const real *sine = num + PAR_RIPPLE_SIN + wave * AXES;
+        for (int i = 0; i < n; i++)
+            phase[i] = num[PAR_RIPPLE_ORDER + wave] * angle[i];
+        few_angles(n, phase, c, s);
+        for (int i = 0; i < n; i++)
+            ripple[i] -= cosine[i] * c[i] + sine[i] * s[i];
+    }
 }
 
 /* Friction of the passive joints: B^T f(B qd). */
@@ -212,7 +237,12 @@ INLINE int find_rates(
         passive_friction(n, num, x, r->passive);
     if (w->rippled)
         motor_ripple(n, num, t.angle, r->ripple);
+    if (w->waves)
+        add_waves(n, w->waves, num, t.angle, r->ripple);
     drive_friction(n, w, t.rate, r->friction, t.losses);
+    if (w->motor_loss)
+        for (int i = 0; i < n; i++)
+            r->friction[i] += num[PAR_MOTOR_LOAD + i] * t.losses[i] * fabs(torque[i]);
     for (int i = 0; i < n; i++) {
         t.given[i] = torque[i] + r->ripple[i] - r->friction[i];
         t.needed[i] = h[i] + r->passive[i];

@@ -8,7 +8,7 @@
 #include "real.h"
 #include "vector.h"
 
-enum { AXES = 4, LIMB_JOINTS = 4, SPINDLE_JOINTS = 3, JOINTS = LIMB_JOINTS + SPINDLE_JOINTS };
+enum { AXES = 4, WAVES = 4, LIMB_JOINTS = 4, SPINDLE_JOINTS = 3, JOINTS = LIMB_JOINTS + SPINDLE_JOINTS };
 
 #include "../generated/plant_3.h"
 #include "../generated/plant_4.h"

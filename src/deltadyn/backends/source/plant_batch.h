@@ -16,7 +16,7 @@ enum { LANES = 32, PASSIVE_ROWS = 3 * LIMB_JOINTS + SPINDLE_JOINTS };
 /* One call: (rows, 2 n) states, and what drives them. Strides are in numbers; 0: one for all. */
 typedef struct {
     ptrdiff_t rows, steps, every; /* every: ticks from one stored state to the next, 0: none */
-    int substeps, ramp, tanh, stribeck, lossy, passive, joint[JOINTS], law;
+    int substeps, ramp, tanh, stribeck, thinning, lossy, waves, motor_loss, scaled, passive, joint[JOINTS], law;
     real dt;
     const real *par, *wrench, *torque, *forward, *reference, *rates, *gains;
     ptrdiff_t par_row, wrench_row, torque_row, course_row;
@@ -55,6 +55,20 @@ INLINE void block_passive_map(
     }
 }
 
+/* Take the robots' own ripple at the angles of one axis from the torque. */
+INLINE void block_waves(
+    int waves, int axis, size_t step, const real *restrict par, const real *restrict angle,
+    real *restrict right)
+{
+    real phase[LANES], cosine[LANES], sine[LANES];
+    for (int wave = 0; wave < waves; wave++) {
+        LANE phase[k] = NUMBER(PAR_RIPPLE_ORDER + wave) * angle[k];
+        cosines_and_sines(phase, cosine, sine, LANES);
+        LANE right[k] -= NUMBER(PAR_RIPPLE_COS + wave * AXES + axis) * cosine[k]
+            + NUMBER(PAR_RIPPLE_SIN + wave * AXES + axis) * sine[k];
+    }
+}
+
 /* Take the drives' friction from the torque; tanh(qd / smoothing) stays in `direction`. */
 INLINE void block_friction(const batch *c, int n, size_t step, const real *restrict par, block *b)
 {
@@ -62,10 +76,23 @@ INLINE void block_friction(const batch *c, int n, size_t step, const real *restr
         const real *restrict rate = b->there + (size_t)(n + i) * LANES;
         real *restrict right = b->right + (size_t)i * LANES;
         real *restrict s = b->direction + (size_t)i * LANES;
+        if (c->tanh)
+            LANE s[k] = vector_tanh(rate[k] / NUMBER(PAR_SMOOTHING));
+        if (c->scaled)
+            LANE right[k] /= NUMBER(PAR_TORQUE_RATIO + i);
+        if (c->motor_loss)
+            LANE right[k] -= NUMBER(PAR_MOTOR_LOAD + i) * s[k] * fabs(right[k]);
+        if (c->waves)
+            block_waves(c->waves, i, step, par, b->there + (size_t)i * LANES, right);
         LANE right[k] -= NUMBER(PAR_VISCOUS + i) * rate[k] + NUMBER(PAR_OFFSET + i);
+        if (c->thinning)
+            LANE {
+                const real size = NUMBER(PAR_THINNING + i);
+                const real slow = rate[k] / (size != 0 ? NUMBER(PAR_THINNING_VELOCITY + i) : 1.0);
+                right[k] -= size * vector_tanh(slow);
+            }
         if (!c->tanh)
             continue;
-        LANE s[k] = vector_tanh(rate[k] / NUMBER(PAR_SMOOTHING));
         LANE right[k] -= (s[k] > 0 ? NUMBER(PAR_COULOMB + i) : NUMBER(PAR_COULOMB_NEGATIVE + i))
             * s[k];
         if (!c->stribeck)

@@ -65,11 +65,12 @@ INLINE int drive_tick(
     for (int i = 0; i < n; i++) {
         const real held = state[STATE_TORQUE + i], limit = num[NUM_LIMIT + i];
         const real wanted = sent >= 0 ? run->commands[sent * n + i] : state[STATE_HOLDING + i];
-        const real most = wanted > limit ? limit : wanted;
-        end[i] = most < -limit ? -limit : most;
-        start[i] = num[NUM_RAMP] != 0 ? held : end[i];
-        cut |= end[i] != wanted;
-        state[STATE_TORQUE + i] = end[i];
+        const real most = wanted > limit ? limit : wanted, ratio = num[PAR_TORQUE_RATIO + i];
+        const real next = most < -limit ? -limit : most;
+        end[i] = next / ratio; /* the drive counts torques in a scale of its own */
+        start[i] = num[NUM_RAMP] != 0 ? held / ratio : end[i];
+        cut |= next != wanted;
+        state[STATE_TORQUE + i] = next;
     }
     state[STATE_SATURATED] += cut;
     return GOES_ON;

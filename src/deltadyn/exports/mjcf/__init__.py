@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,7 @@ from deltadyn.exports.mjcf.tree import add_look, model_tree
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import Friction
+from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import DRIVEN
 
 TIMESTEP = 5e-4  # s
@@ -93,12 +93,18 @@ def left_out(robot: Robot) -> list[str]:
     friction = robot.friction
     given = {
         "friction.stribeck (MuJoCo has no Stribeck term)": friction.stribeck,
+        "friction.thinning (MuJoCo's damping is linear)": friction.thinning,
         "friction.load (MuJoCo has no friction that grows with the load)": friction.load,
+        "friction.motor_load (nor with the motor's torque)": friction.motor_load,
         "friction.offset (add it to the torque)": friction.offset,
     }
     items = [name for name, value in given.items() if value is not None and any(value)]
     if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
         items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
+    if robot.drives.ripple:
+        items.append("drives.ripple (add it to the torque)")
+    if set(robot.sensors.torque_ratio) != {1.0}:
+        items.append("sensors.torque_ratio (torques are true ones)")
     if friction.smoothing is not None:
         items.append("friction.smoothing (frictionloss is Coulomb friction with a soft start)")
     return items
@@ -172,7 +178,9 @@ def acceleration_error(
 ) -> AccelerationError:
     """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
     engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
-    bare = robot.replace(friction=Friction())
+    bare = robot.replace(
+        friction=Friction(), sensors=Sensors(), drives=replace(robot.drives, ripple=())
+    )
     root = model_tree(bare, timestep)
     model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
     q, qd, qdd = _random_states(bare, states, seed)

@@ -90,17 +90,23 @@ def torque_blocks(robot: Robot) -> list[FunctionBlock]:
 
 def _inverse(robot: Robot) -> FunctionBlock:
     point = _platform(robot, "", "position", "m", "rad")
-    steps = _position_guards(point)
-    steps += bound("inverse_kinematics", "k_", _names("p", point[:3]))
-    for i in range(1, 4):
-        steps.append(Step(f"angle_{i}", "atan2", (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")))
-    if robot.dof == 4:
-        steps.append(Step("angle_4", "copy", ("Psi",)))
+    steps = [*_position_guards(point), *_angles(robot, point)]
     outputs = _joints(robot, "Q", "angle of the controller", "rad")
     steps += _to_controller(robot, "angle", "given", angle=True)
     return _block(
         robot, "InverseKinematics", "Angles of a platform position", point, outputs, steps, "given"
     )
+
+
+def _angles(robot: Robot, point: tuple[Variable, ...]) -> list[Step]:
+    """angle_i: the robot's own angles of a platform position."""
+    steps = [*bound("inverse_kinematics", "k_", _names("p", point[:3]))]
+    steps += [
+        Step(f"angle_{i}", "atan2", (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")) for i in range(1, 4)
+    ]
+    if robot.dof == 4:
+        steps.append(Step("angle_4", "copy", ("Psi",)))
+    return steps
 
 
 def _forward(robot: Robot) -> FunctionBlock:
@@ -122,7 +128,10 @@ def _feedforward(robot: Robot) -> FunctionBlock:
     steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_guards(load, HEAVIEST)]
     names = {**_names("p", point), **_names("pd", rate), **_names("pdd", bend), **_payload(load)}
     steps += bound(f"platform_torque_{robot.dof}", "m_", names)
-    return _torque(robot, "Feedforward", "platform", (*point, *rate, *bend, *load), steps)
+    if robot.drives.ripple:
+        steps += _angles(robot, point)
+    inputs = (*point, *rate, *bend, *load)
+    return _torque(robot, "Feedforward", "platform", inputs, steps, "angle")
 
 
 def _feedforward_joints(robot: Robot) -> FunctionBlock:
@@ -139,19 +148,24 @@ def _feedforward_joints(robot: Robot) -> FunctionBlock:
     names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
     steps += bound(f"joint_torque_{robot.dof}", "m_", {**names, **_payload(load)})
     inputs = (*(v for group in motion for v in group), *load)
-    return _torque(robot, "FeedforwardJoints", "joint", inputs, steps)
+    return _torque(robot, "FeedforwardJoints", "joint", inputs, steps, "q")
 
 
 def _torque(
-    robot: Robot, name: str, of: str, inputs: tuple[Variable, ...], steps: list[Step]
+    robot: Robot, name: str, of: str, inputs: tuple[Variable, ...], steps: list[Step], angle: str
 ) -> FunctionBlock:
-    """The drives' friction on top of the torque m_out_tau, then the controller's sign."""
+    """The drives' friction on top of the torque m_out_tau, then the controller's sign.
+
+    `angle` names the angles, which ripple alone asks for.
+    """
     axes = range(1, robot.dof + 1)
     names = {f"{group}_{i}": f"m_out_{group}_{i}" for group in ("tau", "qd", "qdd") for i in axes}
     steps = [*steps, *direction_steps(robot, "m_out_qd"), *stribeck_steps(robot, "m_out_qd")]
     names |= {f"{group}_{i}": f"{group}_{i}" for group in ("direction", "stribeck") for i in axes}
     steps += bound(f"friction_{robot.dof}", "f_", names)
-    steps += _to_controller(robot, "f_out_tau", "given", angle=False)
+    steps += thinning_steps(robot, "m_out_qd", "f_out_tau", "whole")
+    steps += motor_steps(robot, angle, "whole", "driven")
+    steps += _to_controller(robot, "driven", "given", angle=False)
     outputs = _joints(robot, "Tau", "torque in the controller's sign", "N m")
     purpose = f"Torque of a {of} motion, friction of the drives included"
     return _block(robot, name, purpose, inputs, outputs, steps, "given")
@@ -178,6 +192,52 @@ def stribeck_steps(robot: Robot, rate: str) -> list[Step]:
             continue
         steps.append(Step(f"ratio_{i}", "/", (f"{rate}_{i}", literal(velocity[i - 1]))))
         steps.append(Step(f"stribeck_{i}", "bell", (f"ratio_{i}",)))
+    return steps
+
+
+def thinning_steps(robot: Robot, rate: str, torque: str, whole: str) -> list[Step]:
+    """whole_i: the torque with friction that rises less and less, Ft tanh(rate / velocity)."""
+    own, steps = robot.friction, []
+    for i in range(1, robot.dof + 1):
+        if own.thinning is None:
+            steps.append(Step(f"{whole}_{i}", "copy", (f"{torque}_{i}",)))
+            continue
+        velocity, size = (literal(x[i - 1]) for x in (own.thinning_velocity, own.thinning))
+        steps.append(Step(f"slow_{i}", "/", (f"{rate}_{i}", velocity)))
+        steps.append(Step(f"thin_{i}", "tanh", (f"slow_{i}",)))
+        steps.append(Step(f"thinned_{i}", "*", (size, f"thin_{i}")))
+        steps.append(Step(f"{whole}_{i}", "+", (f"{torque}_{i}", f"thinned_{i}")))
+    return steps
+
+
+def motor_steps(robot: Robot, angle: str, torque: str, driven: str, column: str = "") -> list[Step]:
+    """driven_i: the torque as the drive counts it, with ripple at the angle and the motor's loss.
+
+    A column {column}_i, where it is named, becomes {driven}_{column}_i on the same way.
+    """
+    steps, ratios, share = [], robot.sensors.torque_ratio, robot.friction.motor_load
+    for i in range(1, robot.dof + 1):
+        needed = f"{torque}_{i}"
+        for k, wave in enumerate(robot.drives.ripple):
+            phase, c, s = (f"{name}_{k}_{i}" for name in ("phase", "wave_c", "wave_s"))
+            steps.append(Step(phase, "*", (literal(wave.order), f"{angle}_{i}")))
+            steps += [Step(c, "COS", (phase,)), Step(s, "SIN", (phase,))]
+            for part, size in ((c, wave.cos), (s, wave.sin)):
+                steps.append(Step(f"{part}_sized", "*", (literal(size[i - 1]), part)))
+                steps.append(Step(f"{part}_sum", "+", (needed, f"{part}_sized")))
+                needed = f"{part}_sum"
+        scale = literal(ratios[i - 1])
+        if share is not None:
+            lost = f"lost_{i}"
+            steps.append(Step(lost, "*", (literal(share[i - 1]), f"direction_{i}")))
+            steps.append(Step(f"{lost}_back", "neg", (lost,)))
+            steps.append(Step(f"{lost}_own", "where", (needed, "0.0", f"{lost}_back", lost)))
+            steps.append(Step(f"left_{i}", "-", ("1.0", f"{lost}_own")))
+            steps.append(Step(f"grown_{i}", "/", (scale, f"left_{i}")))
+            scale = f"grown_{i}"
+        steps.append(Step(f"{driven}_{i}", "*", (scale, needed)))
+        if column:
+            steps.append(Step(f"{driven}_column_{i}", "*", (scale, f"{column}_{i}")))
     return steps
 
 

@@ -15,8 +15,10 @@ from deltadyn.exports.structured_text.blocks import (
     FASTEST,
     FunctionBlock,
     Variable,
+    motor_steps,
     robot_numbers,
     stribeck_steps,
+    thinning_steps,
 )
 from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
 from deltadyn.robot import Robot
@@ -60,8 +62,12 @@ def _model(robot: Robot) -> FunctionBlock:
     steps += stribeck_steps(robot, "rate")
     steps += bound(f"payload_sample_{robot.dof}", "m_", names)
     steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
-    wanted = {f"Torque{i}": f"m_out_tau_{i}" for i in axes}
-    wanted |= {f"Column{i}": f"m_out_column_{i}" for i in axes}
+    steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
+    steps += [Step(f"direction_{i}", "copy", (f"S{i}",)) for i in axes]
+    steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in axes]
+    steps += motor_steps(robot, "angle", "whole", "driven", "m_out_column")
+    wanted = {f"Torque{i}": f"driven_{i}" for i in axes}
+    wanted |= {f"Column{i}": f"driven_column_{i}" for i in axes}
     text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
     outputs = (
         *_axes(robot, "Torque", "torque without payload, axis {}, in N m"),

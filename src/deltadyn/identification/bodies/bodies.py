@@ -29,6 +29,7 @@ from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.body import Body, Cone, Hull, body_of, scalar_of
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import is_ripple
 
 Family = Literal["rigid", "reduced", "exact"]
 FAMILIES = ("rigid", "reduced", "exact")
@@ -175,7 +176,8 @@ def _build(
     done: set[str] = set()
     for name in names:
         body = name.partition(".")[0]
-        if "." in name and name.rpartition(".")[2] not in ("Fv", "Fc"):
+        inertial = "." in name and name.rpartition(".")[2] not in ("Fv", "Fc")
+        if inertial and not is_ripple(name):
             if body not in done:
                 done.add(body)
                 parts.append(body_of(robot, body, family, index, known, hull))

@@ -11,6 +11,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import is_ripple
 
 # The hull of a body: where its mass can be, as shares of the lengths in the robot file.
 
@@ -417,7 +418,7 @@ def _not_too_heavy(
 def scalar_of(
     robot: Robot, name: str, index: Mapping[str, int], known: Mapping[str, float]
 ) -> Body:
-    """A rotor or a friction term: one number that is not negative; an offset may have any sign."""
+    """A rotor or a friction term: one number that is not negative; offset and ripple may be."""
     value, kind = known[name], _scalar_kind(name)
     if kind == "rotor":
         arm = known.get("arm.Iyy", known.get("arm1.Iyy", 0.0))
@@ -441,7 +442,7 @@ def scalar_of(
 def _scalar_kind(name: str) -> BodyKind:
     if name.startswith("rotor"):
         return "rotor"
-    return "offset" if name.startswith("F0") else "friction"
+    return "offset" if name.startswith("F0") or is_ripple(name) else "friction"
 
 
 def _arm(name: str, l1: float, m: float, index: Mapping[str, int], hull: Hull | None) -> Body:

@@ -16,6 +16,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, tied_names
 from deltadyn.identification.bodies.body import Body, Hull
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import is_ripple
 
 # Consistency of base parameters alone, whatever bodies they come from, and of friction.
 #
@@ -36,6 +37,7 @@ _REASONS = {
     "kappa": "the lower rod's COM lies above its joint",
     "mu": "the upper rod's COM lies below its joint",
 }
+_FRICTION = ("Fv", "Fc", "Fs", "Ft", "mu1", "mu2", "mu3", "mu4", "mu_m")
 
 
 def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
@@ -46,7 +48,8 @@ def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
         if stem in _REASONS and value < -ROUNDING * abs(values["M_P"]):
             unit = _UNITS.get(stem, "")
             found.append(f"{name} is {value:.4g} {unit}".rstrip() + f": {_REASONS[stem]}.")
-        friction = name.startswith(("Fv", "Fc", "Fs", "mu1", "mu2", "mu3", "mu4")) or "." in name
+        rubs = name.startswith(_FRICTION) or "." in name
+        friction = rubs and not is_ripple(name)
         if (friction or name.startswith("rotor")) and value < -ROUNDING:
             found.append(negative_friction(name, value, values))
     needed, terms = _needed(robot, values)

@@ -33,7 +33,7 @@ from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation
 from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Effector, Platform, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot.settings import FRICTION_FIELDS, Drives, Friction, GrayBox
+from deltadyn.robot.settings import FRICTION_FIELDS, Drives, Friction, GrayBox, Ripple, ripple_name
 
 # Bodies that give base parameters: the nearest consistent ones to the robot's own.
 
@@ -112,7 +112,7 @@ def _polished(K: FloatArray, bodies: Bodies, z: FloatArray, x: FloatArray) -> Fl
 
 ROUNDING = 1e-9  # of a body's size: a violation below it is rounding and is taken back
 THIN = 1e-13  # of a body's size: what a thin body may have beside its axis
-_AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|F0|mu)(\d)")
+_AXIS_TERM = re.compile(r"(Fv|Fc\+|Fc-|Fc|Fs|Ft|F0|mu_m|mu)(\d)")
 
 
 def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
@@ -157,8 +157,12 @@ def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool
             changes["spindle"] = _spindle(robot.spindle, new, changed)
         if "effector" in changed:
             changes["effector"] = _effector(robot, _ten(new, "effector"))
+    drives = robot.drives
     if any(name.startswith("rotor") for name in changed):
-        changes["drives"] = _drives(robot, new, tied)
+        drives = _drives(robot, new, tied)
+    drives = replace(drives, ripple=_ripple(robot, new))
+    if drives != robot.drives:
+        changes["drives"] = drives
     friction = _friction(robot, new)
     if friction != robot.friction:
         changes["friction"] = friction
@@ -290,6 +294,18 @@ def _drives(robot: Robot, new: Mapping[str, float], tied: bool) -> Drives:
         else:
             inertia.append(value)
     return replace(drives, rotor_inertia=tuple(inertia))
+
+
+def _ripple(robot: Robot, new: Mapping[str, float]) -> tuple[Ripple, ...]:
+    """The waves of the drives with these amplitudes."""
+
+    def values(wave: Ripple, part: str) -> tuple[float, ...]:
+        return tuple(new[ripple_name(wave.order, part, axis)] for axis in range(robot.dof))
+
+    return tuple(
+        replace(wave, cos=values(wave, "cos"), sin=values(wave, "sin"))
+        for wave in robot.drives.ripple
+    )
 
 
 def _friction(robot: Robot, new: Mapping[str, float]) -> Friction:

@@ -112,6 +112,7 @@ def leg_names(robot: Robot, tied: bool) -> tuple[str, ...]:
     friction = robot.friction
     terms = ["Fv", "Fc"] if friction.coulomb_negative is None else ["Fv", "Fc+", "Fc-"]
     terms += [] if friction.stribeck is None else ["Fs"]
+    terms += [] if friction.thinning is None else ["Ft"]
     terms += [] if friction.offset is None else ["F0"]
     return (*names, *(f"{term}{axis}" for term in terms for axis in (1, 2, 3)))
 

@@ -8,16 +8,18 @@ from the residual.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
-from deltadyn.identification.terms.evidence import Candidate, Evidence, Model
+from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
@@ -236,11 +238,13 @@ class Search:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
         terms = [t for t in candidates(samples[0], near) if self._may(t)]
+        settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
             stop = start + len(term.parameters)
             asked = term.title in self.asked or term.name in self.asked
-            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), asked))
+            odds = odds_of(settings[term.name, term.family], asked)
+            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), odds))
             start = stop
         kept = [
             point.values.get(p.name, 0.0) if term.corrects else 0.0
@@ -318,7 +322,7 @@ def rest_rates(choice: Choice) -> FloatArray:
     for axis, own in enumerate(rows.axes):
         squared, speed = (own.y - own.X @ choice.z[own.places]) ** 2, rows.slowest[:, axis]
         quiet = squared[speed >= np.median(speed)].mean()
-        for low, high in zip(RATES[:-1], RATES[1:], strict=True):
+        for low, high in pairwise(RATES):
             inside = (speed >= low) & (speed < high)
             loud = inside.sum() >= FEW and squared[inside].mean() > LOUD**2 * quiet
             if loud and high <= limit[axis]:

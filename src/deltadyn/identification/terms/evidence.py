@@ -5,7 +5,8 @@ and terms t under a normal prior of unit deviation (columns are scaled by it). R
 correlated in time: n rows count as n / kappa. With G and g the products X'X and X'y after the base
 columns are projected out, the evidence of a set S of candidates is, up to a constant,
 
-    log E(S) = b' H^-1 b / 2 - log |H| / 2 + |S| log(p / (1 - p)),   H = G_SS / kappa + 1,  b = g_S / kappa
+    log E(S) = b' H^-1 b / 2 - log |H| / 2 + sum of log odds
+    with H = G_SS / kappa + 1 and b = g_S / kappa
 
 A set is climbed to by adding, dropping and swapping candidates, from nothing and from all. What was
 visited within `KEPT` of the best is remembered: these are the models that remain.
@@ -31,12 +32,21 @@ MOST_STEPS = 60  # of one climb
 
 
 class Candidate(NamedTuple):
-    """A group of columns that come together. Candidates of one family exclude each other."""
+    """A group of columns that come together. Candidates of one family exclude each other.
+
+    `odds` are the log odds before the data. A term that comes with several settings, of which one
+    at most is true, shares its probability between them.
+    """
 
     term: str
     family: str
     columns: tuple[int, ...]
-    asked: bool = False  # it was asked for by name: it is there
+    odds: float
+
+
+def odds_of(settings: int, asked: bool = False) -> float:
+    """Log odds of one of several settings of a term; a term that was asked for is there."""
+    return ASKED if asked else ODDS - math.log(settings)
 
 
 class Model(NamedTuple):
@@ -65,7 +75,7 @@ class Evidence:
 
     def _of(self, chosen: frozenset[int]) -> float:
         places = [c for number in sorted(chosen) for c in self.candidates[number].columns]
-        price = sum(ASKED if self.candidates[n].asked else ODDS for n in chosen)
+        price = sum(self.candidates[n].odds for n in chosen)
         if not places:
             return price
         H = self.G[np.ix_(places, places)] / self.kappa

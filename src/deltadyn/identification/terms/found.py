@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
 from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities

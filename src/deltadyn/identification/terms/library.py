@@ -132,7 +132,7 @@ class Sample:
         return K, C, M
 
     def pushed(self, axis: int, z: FloatArray, zd: FloatArray, zdd: FloatArray) -> FloatArray:
-        """What the torque (N, dof) changes by where joint `axis` is at q + z: M z'' + C z' + K z."""
+        """What the torque (N, dof) changes by with joint `axis` at q + z: M z'' + C z' + K z."""
         K, C, M = (slope[:, :, axis] for slope in self.slopes)
         return K * z[:, None] + C * zd[:, None] + M * zdd[:, None]
 
@@ -175,7 +175,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Near:
-    """Where to look for settings: orders with the width around each, and velocities found before."""
+    """Where to look for settings: orders with a width around each, and velocities found before."""
 
     orders: tuple[tuple[int, int], ...] = ()
     found: tuple[tuple[str, float], ...] = ()

@@ -52,16 +52,15 @@ def look(loaded: Loaded, asked: FitOptions, refused: Collection[str] = ()) -> Lo
     if sum(float(part.t[-1] - part.t[0]) for part in parts) < SHORTEST:
         return None
     par = parametrise(loaded.robot, model, tied=asked.limbs, com_offset=asked.com_offset)
-    names = None if asked.terms is None or isinstance(asked.terms, str) else tuple(asked.terms)
-    forced = set(names or ())
-    for name in forced:
+    automatic = asked.terms is None or asked.terms == "auto"
+    names = () if automatic else tuple(asked.terms or ())
+    for name in names:
         check_term(name)
-    never = set(refused) | ({"torque_ratio"} if asked.gains else set())
+    never = {*refused, "torque_ratio"} if asked.gains else set(refused)
     if asked.tied is True:
         never.add("limbs")
-    if asked.stribeck:
-        forced.add("stribeck")
-    search = Search(loaded.robot, par, parts, None if names is None else forced, forced, never)
+    forced = {*names, "stribeck"} if asked.stribeck else set(names)
+    search = Search(loaded.robot, par, parts, None if automatic else forced, forced, never)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
 

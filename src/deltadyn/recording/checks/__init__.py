@@ -14,8 +14,7 @@ import numpy as np
 from deltadyn.errors import InputError
 from deltadyn.recording.checks import robot as with_robot
 from deltadyn.recording.checks import signal
-from deltadyn.recording.checks.findings import KINDS, Finding, Findings
-from deltadyn.recording.checks.subject import Subject
+from deltadyn.recording.checks.findings import KINDS, Finding, Findings, Subject
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
@@ -122,7 +121,7 @@ def check_recording(recording: Recording, robot: Robot | None = None) -> Finding
                 subject.found += check.look(subject)
             elif reason and reason not in skipped:
                 skipped.append(reason)
-    found = sorted(subject.found, key=lambda item: KINDS.index(item.kind))
+    found = sorted(subject.found, key=lambda item: list(KINDS).index(item.kind))
     return Findings(recording.name, tuple(found), tuple(skipped))
 
 

@@ -1,47 +1,118 @@
-"""Findings: what is wrong with a recording, where, and what to do about it."""
+"""What is checked, and what is found: what is wrong with a recording, where, and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import BoolArray
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.kinematics import State
+from deltadyn.recording.prepare.band import EvenGrid
+from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
 
 Ranges = tuple[tuple[int, int], ...]
 
 SEVERITIES = ("error", "warning", "info")
 MOST_RANGES = 1000  # kept in a finding; its count tells of all
 GAP = 1.5  # time steps: from here on a sample is missing
+LOWEST_RATE = 100.0  # Hz; the dynamics of a Delta robot reach some tens of hertz
+LEAST_SAMPLES = 200
+LEAST_DURATION = 1.0  # s
 
-#: Every kind of finding, in the order in which they are looked for.
-KINDS = (
-    "not finite",
-    "duplicate time",
-    "decreasing time",
-    "gap",
-    "jitter",
-    "time unit",
-    "low rate",
-    "too short",
-    "encoder wrap",
-    "jump",
-    "frozen",
-    "saturated",
-    "same as command",
-    "rate unit",
-    "angle unit",
-    "open loop",
-    "limits",
-    "pose",
-    "swapped axes",
-    "angle sign",
-    "torque sign",
-    "torque unit",
-    "homing",
-)
+#: Every kind of finding in the order in which they are looked for: severity, and what to do.
+KINDS = {
+    "not finite": (
+        "error",
+        "Cut these rows out, or interpolate short stretches with repair(kinds=['not finite']).",
+    ),
+    "duplicate time": (
+        "error",
+        "Look for restarts or merged files; repair(kinds=['duplicate time']) would drop repeated "
+        "rows.",
+    ),
+    "decreasing time": (
+        "error",
+        "Look for restarts or merged files; repair(kinds=['decreasing time']) would sort the rows.",
+    ),
+    "gap": (
+        "warning",
+        "Split the recording there; repair(kinds=['gap']) interpolates gaps of a few samples.",
+    ),
+    "jitter": (
+        "warning",
+        "Log with the drive's own clock; derivatives of positions suffer from it.",
+    ),
+    "time unit": ("error", "Name the unit in the header (t_ms) or in a column map."),
+    "low rate": (
+        "warning",
+        f"Log with at least {LOWEST_RATE:g} Hz, better 1 kHz: accelerations are lost below.",
+    ),
+    "too short": (
+        "warning",
+        f"Record at least {LEAST_SAMPLES} samples and {LEAST_DURATION:g} s; identification needs "
+        "about 10 s.",
+    ),
+    "encoder wrap": ("error", "repair(kinds=['encoder wrap']) undoes it."),
+    "jump": (
+        "error",
+        "Split the recording there: the axis was homed again, or samples are missing.",
+    ),
+    "frozen": (
+        "error",
+        "Check the cable or the mapping of the variable; leave these rows out.",
+    ),
+    "saturated": (
+        "warning",
+        "Leave these rows out, or record a slower motion: the true torque is not known there.",
+    ),
+    "same as command": (
+        "warning",
+        "Log the actual value of the drive: a command holds no information on the robot.",
+    ),
+    "rate unit": ("error", "Name the units of time and rate in the header or in a column map."),
+    "angle unit": ("error", "Name the unit in the header (q1_deg) or in a column map."),
+    "open loop": (
+        "error",
+        "Check unit, sign, offset and order of the angles, and the robot's lengths.",
+    ),
+    "limits": (
+        "warning",
+        "Check unit, sign and offset of the angle, or the limits in the robot file.",
+    ),
+    "pose": (
+        "warning",
+        "Check the unit and origin of the pose, the homing of the axes and the robot's lengths.",
+    ),
+    "swapped axes": (
+        "error",
+        "Correct the axes of the angle or of the torque columns in a column map.",
+    ),
+    "angle sign": (
+        "error",
+        "Correct the sign in a column map, or in the controller section of the robot file.",
+    ),
+    "torque sign": (
+        "error",
+        "Set sign: -1 in a column map, or in the controller section of the robot file where the "
+        "angle is turned too.",
+    ),
+    "torque unit": (
+        "error",
+        "Name the unit in the header (tau1_mNm), or give unit, scale or side in a column map.",
+    ),
+    "homing": (
+        "info",
+        "Check the homing of the axes, or correct the offsets in the controller section of the "
+        "robot file.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -114,10 +185,35 @@ def ranges_where(mask: BoolArray) -> npt.NDArray[np.intp]:
     return edges.reshape(-1, 2)
 
 
-def located(ranges: npt.NDArray[np.intp], finding: Finding) -> Finding:
-    """A finding about these ranges of rows (k, 2), at most `MOST_RANGES` of them."""
-    rows = tuple((int(start), int(stop)) for start, stop in ranges[:MOST_RANGES])
-    return replace(finding, rows=rows, count=len(ranges))
+def short_runs(mask: BoolArray, most: int) -> BoolArray:
+    """The runs of True of at most `most` samples that have neighbours on both sides."""
+    out = np.zeros_like(mask)
+    for start, stop in ranges_where(mask):
+        if stop - start <= most and start > 0 and stop < len(mask):
+            out[start:stop] = True
+    return out
+
+
+def finding(
+    kind: str,
+    channel: str | None,
+    text: str,
+    ranges: npt.NDArray[np.intp] | None = None,
+    *,
+    value: float | None = None,
+    severity: str | None = None,
+) -> Finding:
+    """A finding with the severity and the advice of its kind.
+
+    `text` is a sentence; where the finding has ranges of rows (k, 2), its end names them, and at
+    most `MOST_RANGES` are kept.
+    """
+    usual, advice = KINDS[kind]
+    places = np.empty((0, 2), np.intp) if ranges is None else ranges
+    if ranges is not None:
+        text += f", {rows_text(ranges)}."
+    rows = tuple((int(start), int(stop)) for start, stop in places[:MOST_RANGES])
+    return Finding(kind, severity or usual, channel, text, advice, rows, len(places), value)
 
 
 def rows_text(ranges: npt.NDArray[np.intp]) -> str:
@@ -130,3 +226,133 @@ def rows_text(ranges: npt.NDArray[np.intp]) -> str:
     if others > 0:
         text += f" and {others} more place{'s' if others > 1 else ''}"
     return text
+
+
+# What is checked: a recording, its robot, and stretches on which models can be evaluated.
+
+
+WINDOW = 0.02  # s over which a cubic is fitted for the rates
+LEAST_POINTS = 7
+EVEN = 0.02  # of a time step: below, the clock is taken as even
+PIECES = 12
+PIECE_ROWS = 4000
+MOST_SAMPLES = 3000
+
+
+@dataclass(eq=False)
+class Subject:
+    """A recording with its robot, and what the checks before have found."""
+
+    recording: Recording
+    robot: Robot | None
+    found: list[Finding] = field(default_factory=list)
+
+    def has(self, *kinds: str) -> bool:
+        """Whether something of these kinds was found."""
+        return any(item.kind in kinds for item in self.found)
+
+    @property
+    def machine(self) -> Robot:
+        """The robot, for checks that are made with one only."""
+        if self.robot is None:
+            raise LookupError("robot")
+        return self.robot
+
+    @cached_property
+    def stretch(self) -> Stretch | None:
+        """Smooth samples with rates; None where no piece of the recording is long enough."""
+        return smooth_stretch(self.recording)
+
+    @property
+    def smooth(self) -> Stretch:
+        """The stretch, for checks that are made with one only."""
+        if self.stretch is None:
+            raise LookupError("stretch")
+        return self.stretch
+
+    @cached_property
+    def model(self) -> FloatArray:
+        """The model's torque (n, dof) along the stretch; NaN where the loop does not close."""
+        return model_torque(self.machine, self.smooth.q, self.smooth.qd, self.smooth.qdd)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Samples (n, dof) with rates by local cubics, and the rows they came from."""
+
+    row: npt.NDArray[np.intp]
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+    tau: FloatArray
+
+
+def smooth_stretch(recording: Recording) -> Stretch | None:
+    """Up to some thousand samples spread over the recording; None where no piece is long enough.
+
+    Rates are crude but unbiased for motions up to some 20 Hz, and good enough to tell signs, units
+    and axes apart.
+    """
+    step = recording.sample_time
+    if not step > 0:
+        return None
+    points = max(LEAST_POINTS, 2 * round(WINDOW / step / 2) + 1)
+    pieces = [
+        _piece(recording, start, stop, step, points) for start, stop in _chosen(recording, points)
+    ]
+    if not pieces:
+        return None
+    whole = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
+    stride = max(1, len(whole[0]) // MOST_SAMPLES)
+    row, q, qd, qdd, tau = (array[::stride] for array in whole)
+    return Stretch(row.astype(np.intp), q, qd, qdd, tau)
+
+
+def steady_steps(recording: Recording) -> BoolArray:
+    """Which steps of time (N - 1,) are of the usual length: across a gap nothing is compared."""
+    steps = np.diff(recording.t)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((steps > 0) & (steps <= GAP * recording.sample_time))
+
+
+def _chosen(recording: Recording, points: int) -> list[tuple[int, int]]:
+    """Pieces without gaps and missing values, evenly spread over the recording."""
+    good = steady_steps(recording)
+    both = np.concatenate([recording.q, recording.tau], axis=1)
+    finite = np.asarray(np.isfinite(both).all(axis=1))
+    good &= finite[1:] & finite[:-1]
+    breaks = np.flatnonzero(~good) + 1
+    bounds = np.concatenate([[0], breaks, [len(recording)]])
+    least = 4 * points
+    whole = [(int(a), int(b)) for a, b in pairwise(bounds) if b - a >= least]
+    total = sum(b - a for a, b in whole)
+    if total <= PIECES * PIECE_ROWS:
+        return whole
+    cut = [
+        (start, min(start + PIECE_ROWS, b)) for a, b in whole for start in range(a, b, PIECE_ROWS)
+    ]
+    cut = [(a, b) for a, b in cut if b - a >= least]
+    picked = np.unique(np.linspace(0, len(cut) - 1, PIECES).round().astype(int))
+    return [cut[index] for index in picked]
+
+
+def _piece(
+    recording: Recording, start: int, stop: int, step: float, points: int
+) -> tuple[FloatArray, ...]:
+    """Rows, q, qd, qdd and tau of one piece, at even steps."""
+    from scipy.signal import savgol_filter  # takes longer than the rest of the import
+
+    row = np.arange(start, stop, dtype=np.float64)
+    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
+    if np.ptp(np.diff(t)) > EVEN * step:  # the clock jitters
+        grid = EvenGrid.of(t, step)
+        row, q, tau = np.round(grid(row)), grid(q), grid(tau)
+    rates = [savgol_filter(q, points, 3, deriv=order, delta=step, axis=0) for order in range(3)]
+    inside = slice(points // 2, len(row) - points // 2)
+    return (row[inside], *(x[inside] for x in rates), tau[inside])
+
+
+def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+    """The exact model's torque (n, dof) of the robot; NaN where the loop does not close."""
+    state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
+    return np.asarray(inverse_dynamics(robot, state))

@@ -14,8 +14,14 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import regressor
 from deltadyn.errors import UnreachableError
 from deltadyn.kinematics import State, forward_kinematics
-from deltadyn.recording.checks.findings import Finding, located, ranges_where, rows_text
-from deltadyn.recording.checks.subject import Stretch, Subject, model_torque
+from deltadyn.recording.checks.findings import (
+    Finding,
+    Stretch,
+    Subject,
+    finding,
+    model_torque,
+    ranges_where,
+)
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.robot import Robot
 
@@ -32,7 +38,6 @@ EXPLAINED = 0.005  # share of the torques left unexplained that is no reason to 
 PLAINLY = 0.35  # of what is unexplained: another reading must be so much better
 UNIT_FACTOR = 5.0  # a torque that is so many times the model's is in another unit
 ANGLE_SLACK = math.radians(1.0)
-LIMIT_SLACK = 1.2
 POSE_ERROR = 0.005  # m
 
 _READINGS = (
@@ -53,17 +58,8 @@ def check_closure(subject: Subject) -> Iterator[Finding]:
     if not open_rows.any():
         return
     share = float(open_rows.mean())
-    ranges = ranges_where(open_rows) * stride
-    found = Finding(
-        "open loop",
-        "error",
-        "q",
-        f"At {100 * share:.3g} % of the samples no platform position closes the loop, "
-        f"{rows_text(ranges)}.",
-        "Check unit, sign, offset and order of the angles, and the robot's lengths.",
-        value=share,
-    )
-    yield located(ranges, found)
+    text = f"At {100 * share:.3g} % of the samples no platform position closes the loop"
+    yield finding("open loop", "q", text, ranges_where(open_rows) * stride, value=share)
 
 
 def check_range(subject: Subject) -> Iterator[Finding]:
@@ -72,14 +68,8 @@ def check_range(subject: Subject) -> Iterator[Finding]:
     size = np.abs(recording.q[:, :3])
     beyond = (size > LARGEST_ANGLE).any(axis=1)
     if beyond.mean() > 0.01:
-        yield Finding(
-            "angle unit",
-            "error",
-            "q",
-            f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians?",
-            "Name the unit in the header (q1_deg) or in a column map.",
-            value=math.pi / 180,
-        )
+        text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians?"
+        yield finding("angle unit", "q", text, value=math.pi / 180)
     elif robot is not None:
         yield from _angle_limits(recording, robot)
 
@@ -106,15 +96,9 @@ def check_rates(subject: Subject) -> Iterator[Finding]:
     timing = {1e3: "t was read 1000 times too long", 1e-3: "t was read 1000 times too short"}
     other = _nearest(factor, timing)
     kind = "time unit" if other and not guess else "rate unit"
-    yield Finding(
-        kind,
-        "error",
-        channel_name("qd", axis),
-        f"The measured rate is {factor:.4g} times the derivative of the angle"
-        + (f": {guess or other}?" if guess or other else "."),
-        "Name the units of time and rate in the header or in a column map.",
-        value=factor,
-    )
+    text = f"The measured rate is {factor:.4g} times the derivative of the angle"
+    text += f": {guess or other}?" if guess or other else "."
+    yield finding(kind, channel_name("qd", axis), text, value=factor)
 
 
 def check_readings(subject: Subject) -> Iterator[Finding]:
@@ -123,19 +107,15 @@ def check_readings(subject: Subject) -> Iterator[Finding]:
     own = _unexplained(stretch, robot, 1.0)
     if own < EXPLAINED:
         return
-    others = [(_unexplained(stretch, robot, reading[1]), reading) for reading in _READINGS]
-    best, (kind, factor, text) = min(others)
+    others = [(_unexplained(stretch, robot, item[1]), item) for item in _READINGS]
+    best, (kind, factor, reading) = min(others)
     if best > PLAINLY * own:
         return
-    yield Finding(
-        kind,
-        "error",
-        "q",
-        f"The angles look like {text}: the model then leaves {100 * best:.2g} % of the torques "
-        f"unexplained, and {100 * own:.2g} % as they are.",
-        "Correct the unit or sign in a column map, or the controller section of the robot file.",
-        value=factor,
+    text = (
+        f"The angles look like {reading}: the model then leaves {100 * best:.2g} % of the torques "
+        f"unexplained, and {100 * own:.2g} % as they are."
     )
+    yield finding(kind, "q", text, value=factor)
 
 
 def check_torques(subject: Subject) -> Iterator[Finding]:
@@ -147,14 +127,9 @@ def check_torques(subject: Subject) -> Iterator[Finding]:
     best = _best_order(tau, model)
     if best.correlation > max(GOOD, best.own + BETTER):
         told = ", ".join(f"tau{i + 1} is that of axis {j + 1}" for i, j in enumerate(best.order))
-        yield Finding(
-            "swapped axes",
-            "error",
-            "tau",
-            f"The torques fit the angles in another order ({told}): correlation "
-            f"{best.correlation:.2f} instead of {best.own:.2f}.",
-            "Correct the axes of the torque or of the angle columns in a column map.",
-        )
+        text = f"The torques fit the angles in another order ({told}): correlation "
+        text += f"{best.correlation:.2f} instead of {best.own:.2f}."
+        yield finding("swapped axes", "tau", text)
         return
     yield from _signs_and_units(tau, model, subject.machine)
 
@@ -174,26 +149,13 @@ def check_pose(subject: Subject) -> Iterator[Finding]:
     )
     if best[0] < POSE_ERROR:
         told = ", ".join(str(axis + 1) for axis in best[1])
-        yield Finding(
-            "swapped axes",
-            "error",
-            "q",
-            f"The pose fits the angles in the order {told}: {1e3 * best[0]:.3g} mm off instead of "
-            f"{1e3 * error:.3g} mm.",
-            "Correct the axes of the angle columns in a column map.",
-        )
+        text = f"The pose fits the angles in the order {told}: {1e3 * best[0]:.3g} mm off instead "
+        yield finding("swapped axes", "q", text + f"of {1e3 * error:.3g} mm.")
         return
-    factor = 1e3 if _pose_error(robot, q, p / 1e3) < POSE_ERROR else None
-    hint = " It fits as millimetres taken as metres." if factor else ""
-    yield Finding(
-        "pose",
-        "warning",
-        "p",
-        f"The pose is {1e3 * error:.4g} mm (median) from the forward kinematics of the angles."
-        + hint,
-        "Check the unit and origin of the pose, the homing of the axes and the robot's lengths.",
-        value=error,
-    )
+    text = f"The pose is {1e3 * error:.4g} mm (median) from the forward kinematics of the angles."
+    if _pose_error(robot, q, p / 1e3) < POSE_ERROR:
+        text += " It fits as millimetres taken as metres."
+    yield finding("pose", "p", text, value=error)
 
 
 def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
@@ -205,18 +167,10 @@ def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
         q = recording.q[:, axis]
         outside = (q < low - ANGLE_SLACK) | (q > high + ANGLE_SLACK)
         outside &= np.isfinite(q)
-        if not outside.any():
-            continue
-        ranges = ranges_where(outside)
-        found = Finding(
-            "limits",
-            "warning",
-            channel_name("q", axis),
-            f"{int(outside.sum())} angles are outside {math.degrees(low):.4g} to "
-            f"{math.degrees(high):.4g} deg, {rows_text(ranges)}.",
-            "Check unit, sign and offset of the angle, or the limits in the robot file.",
-        )
-        yield located(ranges, found)
+        if outside.any():
+            allowed = f"{math.degrees(low):.4g} to {math.degrees(high):.4g} deg"
+            text = f"{int(outside.sum())} angles are outside {allowed}"
+            yield finding("limits", channel_name("q", axis), text, ranges_where(outside))
 
 
 def _signs_and_units(tau: FloatArray, model: FloatArray, robot: Robot) -> Iterator[Finding]:
@@ -232,15 +186,9 @@ def _signs_and_units(tau: FloatArray, model: FloatArray, robot: Robot) -> Iterat
             factors.append((axis, factor))
     if wrong:
         axes = ", ".join(channel_name("tau", axis) for axis in wrong)
-        yield Finding(
-            "torque sign",
-            "error",
-            channel_name("tau", wrong[0]),
-            f"{axes} {'has' if len(wrong) == 1 else 'have'} the opposite sign of the model's "
-            "torque.",
-            "Set sign: -1 in a column map, or in the controller section of the robot file where "
-            "the angle is turned too.",
-        )
+        verb = "has" if len(wrong) == 1 else "have"
+        text = f"{axes} {verb} the opposite sign of the model's torque."
+        yield finding("torque sign", channel_name("tau", wrong[0]), text)
     if factors:
         yield _torque_unit(factors, robot)
 
@@ -254,14 +202,9 @@ def _torque_unit(factors: list[tuple[int, float]], robot: Robot) -> Finding:
         names[gear] = "multiplied by the gear ratio twice"
     guess = _nearest(factor, names, slack=1.6)
     axes = ", ".join(channel_name("tau", item) for item, _ in factors)
-    return Finding(
-        "torque unit",
-        "error",
-        channel_name("tau", axis),
-        f"{axes}: the torque is {factor:.3g} times the model's" + (f": {guess}?" if guess else "."),
-        "Name the unit in the header (tau1_mNm), or give unit, scale or side in a column map.",
-        value=factor,
-    )
+    text = f"{axes}: the torque is {factor:.3g} times the model's"
+    text += f": {guess}?" if guess else "."
+    return finding("torque unit", channel_name("tau", axis), text, value=factor)
 
 
 def _unexplained(stretch: Stretch, robot: Robot, factor: float) -> float:
@@ -342,7 +285,7 @@ ANGLE_STEP = 1e-3  # rad, of the differences
 LEAST_OFFSET = math.radians(1.0)  # smaller offsets are not told apart from an imperfect model
 LARGEST_OFFSET = math.radians(25.0)
 REMOVED = 0.5  # share of the squared residual that the offsets must remove
-RANK = 1e-10  # eigenvalues below this share of the largest are zero
+RANK = 1e-5  # singular values below this share of the largest are zero
 NOTICEABLE = 0.01  # residual without offsets, as a share of the torque
 
 
@@ -377,16 +320,11 @@ def check_homing(subject: Subject) -> Iterator[Finding]:
         return
     axis = int(np.abs(offset).argmax())
     told = ", ".join(f"q{i + 1} {math.degrees(x):+.2f} deg" for i, x in enumerate(offset))
-    yield Finding(
-        "homing",
-        "info",
-        channel_name("q", axis),
+    text = (
         f"Offsets of the angles ({told}) would lower the residual torque from {before:.3g} to "
-        f"{residual:.3g} N m whatever the masses and the friction are.",
-        "Check the homing of the axes, or correct the offsets in the controller section of the "
-        "robot file.",
-        value=float(offset[axis]),
+        f"{residual:.3g} N m whatever the masses and the friction are."
     )
+    yield finding("homing", channel_name("q", axis), text, value=float(offset[axis]))
 
 
 class _Step(NamedTuple):
@@ -428,13 +366,9 @@ def _step(
 
 
 def _least_squares(a: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
-    """RMS residual and solution, by the normal equations: a hint needs no more digits."""
+    """RMS residual and solution."""
     scale = np.linalg.norm(a, axis=0)
     scale[scale == 0] = 1.0
-    scaled = a / scale
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    kept = values > RANK * values[-1]
-    basis = vectors[:, kept]
-    x = basis @ ((basis.T @ (scaled.T @ b)) / values[kept])
-    rest = b - scaled @ x
-    return math.sqrt(float(np.mean(rest**2))), x / scale
+    x = np.linalg.lstsq(a / scale, b, rcond=RANK)[0] / scale
+    rest = b - a @ x
+    return math.sqrt(float(np.mean(rest**2))), x

@@ -11,12 +11,15 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.checks.findings import (
     GAP,
+    LEAST_DURATION,
+    LEAST_SAMPLES,
+    LOWEST_RATE,
     Finding,
-    located,
+    Subject,
+    finding,
     ranges_where,
-    rows_text,
+    steady_steps,
 )
-from deltadyn.recording.checks.subject import Subject
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.robot import Robot
 
@@ -24,34 +27,17 @@ from deltadyn.robot import Robot
 
 
 JITTER = 0.05  # of the time step, standard deviation
-LOWEST_RATE = 100.0  # Hz; the dynamics of a Delta robot reach some tens of hertz
 SLOWEST_STEP = 0.2  # s; no drive is logged so slowly: milliseconds taken as seconds
 FASTEST_STEP = 2e-5  # s; no drive is logged so fast: seconds taken as milliseconds
-LEAST_SAMPLES = 200
-LEAST_DURATION = 1.0  # s
 
 
 def check_finite(subject: Subject) -> Iterator[Finding]:
     """Values that are NaN or infinite, channel by channel."""
-    recording = subject.recording
-    for name, array in recording.channels().items():
-        columns = array[:, None] if array.ndim == 1 else array
-        for axis in range(columns.shape[1]):
-            bad = ~np.isfinite(columns[:, axis])
-            if not bad.any():
-                continue
-            channel = channel_name(name, None if array.ndim == 1 else axis)
-            ranges = ranges_where(bad)
-            count = int(bad.sum())
-            found = Finding(
-                "not finite",
-                "error",
-                channel,
-                f"{count} of {len(recording)} values are NaN or infinite, {rows_text(ranges)}.",
-                "Cut these rows out, or interpolate short stretches with "
-                "repair(kinds=['not finite']).",
-            )
-            yield located(ranges, found)
+    for name, axis, values in subject.recording.columns():
+        bad = ~np.isfinite(values)
+        if bad.any():
+            text = f"{int(bad.sum())} of {len(bad)} values are NaN or infinite"
+            yield finding("not finite", channel_name(name, axis), text, ranges_where(bad))
 
 
 def check_time(subject: Subject) -> Iterator[Finding]:
@@ -65,100 +51,58 @@ def check_time(subject: Subject) -> Iterator[Finding]:
     if len(t) < 2:
         return
     steps = np.diff(t)
-    yield from _repeated(steps, "duplicate time")
-    yield from _repeated(steps, "decreasing time")
+    yield from _backward("duplicate time", "equal", steps == 0)
+    yield from _backward("decreasing time", "are below", steps < 0)
     if not usual > 0:
         return
     yield from _rate(usual, wrong_unit)
     yield from _gaps(t, usual)
-    normal = steps[(steps > 0) & (steps <= GAP * usual)]
+    normal = steps[steady_steps(recording)]
     if normal.size > 2 and float(normal.std()) > JITTER * usual:
         spread = float(normal.std()) / usual
-        yield Finding(
-            "jitter",
-            "warning",
-            "t",
-            f"The time step varies by {100 * spread:.3g} % (standard deviation) around "
-            f"{1e3 * usual:.6g} ms.",
-            "Log with the drive's own clock; derivatives of positions suffer from it.",
-            value=spread,
-        )
+        text = f"The time step varies by {100 * spread:.3g} % (standard deviation) around "
+        yield finding("jitter", "t", text + f"{1e3 * usual:.6g} ms.", value=spread)
 
 
-def _repeated(steps: FloatArray, kind: str) -> Iterator[Finding]:
-    same = kind == "duplicate time"
-    at = np.flatnonzero(steps == 0 if same else steps < 0)
-    if not at.size:
-        return
-    ranges = np.stack([at + 1, at + 2], axis=1)
-    what = "equal their predecessor" if same else "are below their predecessor"
-    repair = "drop repeated rows" if same else "sort the rows"
-    found = Finding(
-        kind,
-        "error",
-        "t",
-        f"{at.size} times {what}, {rows_text(ranges)}.",
-        f"Look for restarts or merged files; repair(kinds=[{kind!r}]) would {repair}.",
-    )
-    yield located(ranges, found)
+def _backward(kind: str, what: str, steps: BoolArray) -> Iterator[Finding]:
+    if steps.any():
+        text = f"{int(steps.sum())} times {what} their predecessor"
+        yield finding(kind, "t", text, _after(np.flatnonzero(steps)))
+
+
+def _after(at: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The rows (k, 2) to which the steps at these places lead."""
+    return np.stack([at + 1, at + 2], axis=1)
 
 
 def _gaps(t: FloatArray, usual: float) -> Iterator[Finding]:
     order = np.argsort(t, kind="stable") if (np.diff(t) < 0).any() else np.arange(len(t))
     steps = np.diff(t[order])
     at = np.flatnonzero((steps > GAP * usual) & np.isfinite(steps))
-    if not at.size:
-        return
-    missing = float(np.round(steps[at] / usual - 1).sum())
-    longest = float(steps[at].max())
-    ranges = np.stack([order[at], order[at] + 2], axis=1)
-    found = Finding(
-        "gap",
-        "warning",
-        "t",
-        f"{at.size} gaps with some {missing:.0f} missing samples, the longest {longest:.4g} s, "
-        f"{rows_text(ranges)}.",
-        "Split the recording there; repair(kinds=['gap']) interpolates gaps of a few samples.",
-        value=longest,
-    )
-    yield located(ranges, found)
+    if at.size:
+        missing = float(np.round(steps[at] / usual - 1).sum())
+        longest = float(steps[at].max())
+        text = (
+            f"{at.size} gaps with some {missing:.0f} missing samples, the longest {longest:.4g} s"
+        )
+        ranges = np.stack([order[at], order[at] + 2], axis=1)
+        yield finding("gap", "t", text, ranges, value=longest)
 
 
 def _rate(usual: float, wrong_unit: bool) -> Iterator[Finding]:
     if wrong_unit:
         guess = "milliseconds taken as seconds" if usual > 1e-2 else "seconds taken as milliseconds"
-        yield Finding(
-            "time unit",
-            "error",
-            "t",
-            f"The time step is {usual:.6g} s: {guess}?",
-            "Name the unit in the header (t_ms) or in a column map.",
-            value=usual,
-        )
+        yield finding("time unit", "t", f"The time step is {usual:.6g} s: {guess}?", value=usual)
     elif usual > 1 / LOWEST_RATE:
-        yield Finding(
-            "low rate",
-            "warning",
-            "t",
-            f"The rate is {1 / usual:.4g} Hz.",
-            f"Log with at least {LOWEST_RATE:g} Hz, better 1 kHz: accelerations are lost below.",
-            value=1 / usual,
-        )
+        yield finding("low rate", "t", f"The rate is {1 / usual:.4g} Hz.", value=1 / usual)
 
 
 def _length(recording: Recording) -> Iterator[Finding]:
     count, duration = len(recording), recording.duration
-    if count >= LEAST_SAMPLES and not duration < LEAST_DURATION:
-        return
-    yield Finding(
-        "too short",
-        "error" if count < 2 else "warning",
-        None,
-        f"{count} samples over {duration:.4g} s.",
-        f"Record at least {LEAST_SAMPLES} samples and {LEAST_DURATION:g} s; "
-        "identification wants some 10 s.",
-        value=duration,
-    )
+    if count < LEAST_SAMPLES or duration < LEAST_DURATION:
+        text = f"{count} samples over {duration:.4g} s."
+        severity = "error" if count < 2 else None
+        yield finding("too short", None, text, value=duration, severity=severity)
 
 
 # The signals: wraps and jumps, frozen values, flat tops, copied commands.
@@ -180,37 +124,19 @@ def check_jumps(subject: Subject) -> Iterator[Finding]:
     recording, robot = subject.recording, subject.robot
     if len(recording) < 4:
         return
-    steady = _steady_steps(recording)
+    steady = steady_steps(recording)
     for axis in range(recording.dof):
         q = recording.q[:, axis]
         at = jumps(q, steady, _smallest_jump(robot, axis))
         if not at.size:
             continue
-        channel = channel_name("q", axis)
-        ranges = np.stack([at + 1, at + 2], axis=1)
-        where = rows_text(ranges)
         period = wrap_period(q, at, robot, axis)
-        if period is not None:
-            found = Finding(
-                "encoder wrap",
-                "error",
-                channel,
-                f"The angle jumps by {math.degrees(period):.4g} deg, a turn of the encoder, "
-                f"{where}.",
-                "repair(kinds=['encoder wrap']) undoes it.",
-                value=period,
-            )
-        else:
-            step = float(np.diff(q)[at[0]])
-            found = Finding(
-                "jump",
-                "error",
-                channel,
-                f"The angle jumps by {math.degrees(step):.4g} deg in one sample, {where}.",
-                "Split the recording there: the axis was homed again, or samples are missing.",
-                value=step,
-            )
-        yield located(ranges, found)
+        kind, how = "encoder wrap", "a turn of the encoder"
+        step = period
+        if step is None:
+            kind, how, step = "jump", "in one sample", float(np.diff(q)[at[0]])
+        text = f"The angle jumps by {math.degrees(step):.4g} deg, {how}"
+        yield finding(kind, channel_name("q", axis), text, _after(at), value=step)
 
 
 def jumps(q: FloatArray, steady: BoolArray, least: float = JUMP) -> npt.NDArray[np.intp]:
@@ -259,17 +185,9 @@ def check_frozen(subject: Subject) -> Iterator[Finding]:
             frozen = [run for run in runs if _stuck(array[:, axis], others, run, least)]
             if not frozen:
                 continue
-            ranges = np.array(frozen)
             longest = max(stop - start for start, stop in frozen)
-            found = Finding(
-                "frozen",
-                "error",
-                channel_name(name, axis),
-                f"The value does not change while the robot moves, {rows_text(ranges)}; the "
-                f"longest stretch has {longest} samples.",
-                "Check the cable or the mapping of the variable; leave these rows out.",
-            )
-            yield located(ranges, found)
+            text = f"The value does not change for {longest} samples while the robot moves"
+            yield finding("frozen", channel_name(name, axis), text, np.array(frozen))
 
 
 def check_saturated(subject: Subject) -> Iterator[Finding]:
@@ -304,13 +222,8 @@ def check_copied(subject: Subject) -> Iterator[Finding]:
         same = (command == measured).all(axis=0) & (np.ptp(measured, axis=0) > 0)
         if same.any():
             axes = [channel_name(name, int(axis)) for axis in np.flatnonzero(same)]
-            yield Finding(
-                "same as command",
-                "warning",
-                axes[0],
-                f"{', '.join(axes)} equal the command in every sample.",
-                "Log the actual value of the drive: a command holds no information on the robot.",
-            )
+            text = f"{', '.join(axes)} equal the command in every sample."
+            yield finding("same as command", axes[0], text)
 
 
 def equal_runs(x: FloatArray, least: int) -> list[tuple[int, int]]:
@@ -370,23 +283,8 @@ def _moved(others: FloatArray, run: tuple[int, int]) -> bool:
 
 
 def _saturated(channel: str, what: str, ranges: npt.NDArray[np.intp]) -> Finding:
-    share = int((ranges[:, 1] - ranges[:, 0]).sum())
-    found = Finding(
-        "saturated",
-        "warning",
-        channel,
-        f"{share} samples are {what}, {rows_text(ranges)}.",
-        "Leave these rows out, or record a slower motion: the true torque is not known there.",
-    )
-    return located(ranges, found)
-
-
-def _steady_steps(recording: Recording) -> BoolArray:
-    """Steps of the usual length: a jump across a gap is no fault of the encoder."""
-    steps = np.diff(recording.t)
-    usual = recording.sample_time
-    with np.errstate(invalid="ignore"):
-        return np.asarray((steps > 0) & (steps <= GAP * usual))
+    count = int((ranges[:, 1] - ranges[:, 0]).sum())
+    return finding("saturated", channel, f"{count} samples are {what}", ranges)
 
 
 def _samples(recording: Recording, duration: float) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import InputError
+from deltadyn.files import file_digest as file_digest
 from deltadyn.options import merged, names_of
 from deltadyn.recording.prepare.data import (
     CHUNK,
@@ -28,9 +29,7 @@ from deltadyn.recording.prepare.data import (
     check_usable,
     check_values,
 )
-from deltadyn.recording.read import CHUNK_ROWS, iter_recording
-from deltadyn.recording.readers.reader import ReadOptions
-from deltadyn.recording.readers.reader import file_digest as file_digest
+from deltadyn.recording.read import CHUNK_ROWS, ReadOptions, iter_recording
 from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 

@@ -1,4 +1,4 @@
-"""The bandwidth of a smoother from the data alone, by one of two criteria.
+"""The constant-jerk smoother with its bandwidth, from the data alone by one of two criteria.
 
 "acceleration" minimises the expected squared error of the acceleration. Let X be the spectrum of
 the true second differences, P the periodogram of the measured ones, S the spectrum of the noise on
@@ -32,9 +32,13 @@ from deltadyn.recording.rates.constant_jerk import (
     Response,
     likelihood_even,
     likelihood_uneven,
+    noise_gains,
+    smooth_even,
+    smooth_gaps,
     smooth_uneven,
 )
 from deltadyn.recording.rates.sampling import (
+    Estimate,
     RateOptions,
     Samples,
     Times,
@@ -352,3 +356,43 @@ def _numbered(which: BoolArray, text: str) -> list[str]:
     """One note that names the channels it is about, or none."""
     names = ", ".join(str(int(i)) for i in np.flatnonzero(which))
     return [f"channel {names}: {text}"] if names else []
+
+
+# The method "kalman": the constant-jerk smoother with its bandwidth given or from the data.
+
+
+END_ALONE, END_BLENDED = 0.5, 1.0  # periods of fc from an end of the record
+
+
+def kalman(signal: Samples, options: RateOptions) -> Estimate:
+    """Smooth by the constant-jerk model; q / R = (2 pi fc)^8 dt [falezza2022].
+
+    With the bandwidth from the data, the ends are smoothed with their own, wider one.
+    """
+    chosen = chosen_bandwidth(signal, options)
+    smoothed = _smooth(signal, chosen.hz)
+    if np.any(chosen.end_hz > chosen.hz):
+        share = _end_share(signal, chosen.hz)
+        smoothed = smoothed + share * (_smooth(signal, chosen.end_hz) - smoothed)
+    steps = 2 * np.pi * chosen.hz * signal.dt
+    gains = np.array([noise_gains(float(h), signal.dt) for h in steps]).T
+    x, xd, xdd = smoothed
+    return Estimate(x, xd, xdd, chosen.hz, chosen.noise, gains * chosen.passing, chosen.status)
+
+
+def _smooth(signal: Samples, hz: FloatArray) -> FloatArray:
+    """x, xd, xdd as (3, N, k)."""
+    steps = 2 * np.pi * hz * signal.dt
+    fast = smooth_even(signal.x, steps) if signal.even else smooth_gaps(signal, steps)
+    if fast is None:
+        return smooth_uneven(signal.t, signal.x, hz, signal.dt)
+    smoothed: FloatArray = fast / signal.dt ** np.arange(3)[:, None, None]
+    return smoothed
+
+
+def _end_share(signal: Samples, hz: FloatArray) -> FloatArray:
+    """Weight (N, k) of the ends' own smoother: 1 at the ends, 0 a period of fc away from them."""
+    from_end = np.minimum(signal.t - signal.t[0], signal.t[-1] - signal.t)
+    periods = np.multiply.outer(from_end, hz)
+    share: FloatArray = np.clip((END_BLENDED - periods) / (END_BLENDED - END_ALONE), 0.0, 1.0)
+    return share

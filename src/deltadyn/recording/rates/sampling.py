@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import FloatArray, as_float, check_increasing
 from deltadyn.errors import InputError
+from deltadyn.motion.arguments import is_real
 
 EVEN = 0.01  # of a step: how far a time may lie from the even grid (rounded time stamps)
 MISSING = 0.3  # share of the grid: a log with more missing rows is uneven
 LONGEST_GAP = 32  # steps of the grid between two rows; beyond it the log is uneven
 IntArray = npt.NDArray[np.intp]
-REAL = int | float | np.integer | np.floating
 
 
 class TimedAngles(Protocol):
@@ -102,10 +102,10 @@ def samples(t: Times, x: npt.ArrayLike | None, needed: int, name: str = "x") -> 
         if not _has_angles(t):
             raise InputError(name, None, f"an array beside t, or a Recording in place of t, {name}")
         return samples(t.t, t.q, needed, "q")
-    time = real_array(t, "t")
+    time = as_float(t, "t")  # type: ignore[arg-type]  # a recording beside x is refused
     if time.ndim != 1:
         raise InputError("shape of t", time.shape, "(N,)")
-    signal = real_array(x, name)
+    signal = as_float(x, name)
     if signal.ndim not in (1, 2) or (signal.ndim == 2 and signal.shape[1] == 0):
         raise InputError(f"shape of {name}", signal.shape, "(N,) or (N, k)")
     single = signal.ndim == 1
@@ -114,9 +114,8 @@ def samples(t: Times, x: npt.ArrayLike | None, needed: int, name: str = "x") -> 
         raise InputError(f"samples of {name}", len(columns), f"{len(time)}, as t has")
     if len(time) < needed:
         raise InputError(f"samples of {name}", len(time), f"at least {needed}")
-    _check_finite(time[:, None], "t")
+    check_increasing(time)
     _check_finite(columns, name)
-    _check_increasing(time)
     dt, places = _on_grid(time)
     return Samples(time, columns, dt, places, single)
 
@@ -144,7 +143,7 @@ def per_channel(
     value: npt.ArrayLike, channels: int, name: str, low: float, high: float
 ) -> FloatArray:
     """One number for all channels or one each, within (low, high], in Hz."""
-    given = real_array(value, name)
+    given = as_float(value, name)
     if given.shape not in ((), (channels,)):
         raise InputError(f"shape of {name}", given.shape, f"one number or ({channels},)")
     bad = ~((given > low) & (given <= high))
@@ -156,7 +155,7 @@ def per_channel(
 
 def positive(value: Any, name: str, unit: str) -> float:
     """A finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, REAL) or not 0 < value < np.inf:
+    if not is_real(value) or not value > 0:
         raise InputError(name, value, f"a number above 0, in {unit}")
     return float(value)
 
@@ -165,32 +164,12 @@ def _has_angles(value: object) -> TypeGuard[TimedAngles]:
     return hasattr(value, "t") and hasattr(value, "q")
 
 
-def real_array(value: Any, name: str) -> FloatArray:
-    """Numbers of any shape; text, truth values and complex numbers are refused."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiu":
-            raise TypeError(given.dtype)
-        return given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        shown = value if isinstance(value, str | int | float | None) else type(value).__name__
-        raise InputError(name, shown, "an array of real numbers") from error
-
-
 def _check_finite(array: FloatArray, name: str) -> None:
     bad = np.argwhere(~np.isfinite(array))
     if bad.size:
         row, channel = (int(index) for index in bad[0])
         place = f"row {row}" if array.shape[1] == 1 else f"row {row}, channel {channel}"
         raise InputError(name, float(array[row, channel]), "finite numbers", where=place)
-
-
-def _check_increasing(t: FloatArray) -> None:
-    steps = np.flatnonzero(np.diff(t) <= 0)
-    if steps.size:
-        row = int(steps[0]) + 1
-        allowed = f"above its predecessor {t[row - 1]:g} s"
-        raise InputError("t", float(t[row]), allowed, where=f"row {row}")
 
 
 # What every method of differentiation takes and hands back.
@@ -206,7 +185,7 @@ class RateOptions:
     bandwidth: npt.ArrayLike | None = None  # Hz, for all channels or one each; None: from the data
     criterion: str | None = None  # by which the bandwidth is found
     period: float | None = None  # s; None: it is found
-    harmonics: int | None = None  # of a periodic motion; None: as many as the data tell
+    harmonics: int | None = None  # of a periodic motion; None: by an information criterion
 
 
 class Estimate(NamedTuple):

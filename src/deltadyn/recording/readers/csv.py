@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import QUANTITIES, Column, quietly_recognised
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    regrouped,
-)
+from deltadyn.recording.readers import Head, Reader, Table, regrouped
 from deltadyn.recording.readers.text import (
     COMMENTS,
     CarefulParser,
@@ -30,89 +24,20 @@ from deltadyn.recording.readers.text import (
 )
 
 SEPARATORS = ("\t", ";", "|", ",", "")  # an empty one means blanks
-_SAMPLE = 50  # data lines that are looked at
+SAMPLE = 50  # data lines that are looked at
 _PIECE_LINES = 500  # a block that the fast parser refuses is tried again in pieces
 _LABEL = re.compile(r"(name|robot|payload_kg|convention)\s*:\s*(.*\S)\s*")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where the parts of a text file are: its header cells and the line where data begin."""
-
-    names: tuple[str, ...]
-    units: tuple[str | None, ...]
-    separator: str
-    decimal: str
-    first_line: int  # of data, from 1
-    labels: dict[str, str]
-    stamps: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def open_csv(head: Head, options: ReadOptions) -> Table:
-    """The table of a CSV file; only its head is read now."""
-    path = head.path
-    file = TextFile(path)
-    layout = find_layout(head.text, path, options.separator, options.decimal)
-    columns = tuple(Column(*pair) for pair in zip(layout.names, layout.units, strict=True))
-    dialect = Dialect(
-        path,
-        layout.names,
-        separator=layout.separator,
-        decimal=layout.decimal,
-        stamps=layout.stamps,
-        skip=options.skip,
-    )
-    return text_table(file, dialect, columns, layout.first_line, layout.labels, layout.notes)
-
-
-def text_table(
-    file: TextFile,
-    dialect: Dialect,
-    columns: tuple[Column, ...],
-    first_line: int,
-    labels: dict[str, str],
-    notes: tuple[str, ...] = (),
-    *,
-    reader: str = "csv",
-    clocks: int = 1,
-) -> Table:
-    """A table whose numbers are the lines of a text from `first_line` on."""
-    found = [*notes]
-    named = {}
-    for index, column in enumerate(columns):
-        use = quietly_recognised(column, index) if column.name else None
-        if use is not None:
-            named[index] = use.target
-    lines = replace(dialect, channels=named)
-
-    def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
-        parser = CarefulParser(lines, used)
-        yield from regrouped(_parsed(file, parser, first_line), rows)
-        found[:] = [*notes, *_skip_notes(parser)]
-
-    return Table(
-        dialect.path,
-        reader,
-        columns,
-        blocks,
-        clocks,
-        labels,
-        lambda: tuple(found),
-        lambda: file.digest,
-        lambda: file.share,
-    )
-
-
-def find_layout(text: str, path: str, separator: str | None, decimal: str | None) -> Layout:
-    """Header, separator and decimal mark from the first lines of a file."""
-    lines = text.split("\n")
-    if not text.strip():
+def open_csv(head: Head) -> Table:
+    """The table of a CSV file: header, separator and decimal mark from its first lines."""
+    path, separator = head.path, head.options.separator
+    if not head.text.strip():
         raise _no_data(path, "is empty")
     labels: dict[str, str] = {}
     header: list[tuple[int, str]] = []
     data: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(head.text.split("\n"), 1):
         stripped = line.strip()
         if not stripped:
             continue
@@ -120,26 +45,61 @@ def find_layout(text: str, path: str, separator: str | None, decimal: str | None
             _read_label(stripped, labels)
         elif data or _is_data(stripped, separator):
             data.append((number, line))
-            if len(data) >= _SAMPLE:
+            if len(data) >= SAMPLE:
                 break
         else:
             header.append((number, line))
     if not data:
         raise _no_data(path, "has a header but no rows of numbers" if header else "has no rows")
-    sample = [line for _, line in data if line.strip()]
+    sample = [line for _, line in data]
     names_line, units_line = _header_lines(header, separator)
     chosen = _separator(names_line, sample) if separator is None else separator
     names = _names(names_line, chosen, sample, path)
     units = _units(units_line, chosen, len(names))
-    mark = decimal or decimal_mark(sample, chosen)
+    mark = head.options.decimal or decimal_mark(sample, chosen)
     stamps = _stamps(names, split_line(sample[0], chosen))
     notes = [f"separator {chosen or 'blanks'!r}, decimal mark {mark!r}"]
     for number, line in header[: -2 if units_line else -1]:
         notes.append(f"line {number} before the header left out: {line.strip()[:60]!r}")
     if stamps:
         notes.append("time stamps converted to seconds since the first row")
-        units = tuple("s" if index in stamps else unit for index, unit in enumerate(units))
-    return Layout(names, units, chosen, mark, data[0][0], labels, stamps, tuple(notes))
+    columns = tuple(
+        Column(name, "s" if index in stamps else unit)
+        for index, (name, unit) in enumerate(zip(names, units, strict=True))
+    )
+    dialect = Dialect(path, columns, chosen, mark, stamps, skip=head.options.skip)
+    return text_table(dialect, data[0][0], notes, labels)
+
+
+def text_table(
+    dialect: Dialect,
+    first_line: int,
+    notes: Sequence[str],
+    labels: Mapping[str, str] = MappingProxyType({}),
+    *,
+    reader: str = "csv",
+    clocks: int = 1,
+) -> Table:
+    """A table whose numbers are the lines of a text from `first_line` on."""
+    file = TextFile(dialect.path)
+    found = [*notes]
+
+    def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
+        parser = CarefulParser(dialect, used)
+        yield from regrouped(_parsed(file, parser, first_line), rows)
+        found[:] = [*notes, *_skip_notes(parser)]
+
+    return Table(
+        dialect.path,
+        reader,
+        dialect.columns,
+        blocks,
+        clocks,
+        labels,
+        lambda: tuple(found),
+        lambda: file.digest,
+        lambda: file.share,
+    )
 
 
 def _parsed(file: TextFile, parser: CarefulParser, first_line: int) -> Iterator[FloatArray]:
@@ -192,7 +152,7 @@ def _fast(text: bytes, parser: CarefulParser) -> FloatArray | None:
         separator = " "
         text = re.sub(rb"[ \t]+", b" ", text)
         text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").lstrip(b" ")
-    return parse_plain(text, separator.encode(), len(dialect.names), parser.used)
+    return parse_plain(text, separator.encode(), len(dialect.columns), parser.used)
 
 
 def _offset(text: bytes, lines: int) -> int:
@@ -261,8 +221,7 @@ def _separator(names: str | None, sample: Sequence[str]) -> str:
     """The separator with which header and rows have the same number of cells."""
     best, most = ",", 0
     for candidate in SEPARATORS:
-        counts = Counter(len(split_line(line, candidate)) for line in sample)
-        usual = counts.most_common(1)[0][0]
+        usual = _usual_width(sample, candidate)
         if names is None:
             fits = usual > 1
         else:
@@ -276,6 +235,11 @@ def _separator(names: str | None, sample: Sequence[str]) -> str:
     return best
 
 
+def _usual_width(sample: Sequence[str], separator: str) -> int:
+    """The number of cells that most of the rows have."""
+    return Counter(len(split_line(row, separator)) for row in sample).most_common(1)[0][0]
+
+
 def _header_cells(line: str, separator: str) -> list[str]:
     """Names of a header; where blanks separate, names with blanks need two between them."""
     if separator:
@@ -285,8 +249,7 @@ def _header_cells(line: str, separator: str) -> list[str]:
 
 
 def _names(line: str | None, separator: str, sample: Sequence[str], path: str) -> tuple[str, ...]:
-    counts = Counter(len(split_line(row, separator)) for row in sample)
-    usual = counts.most_common(1)[0][0]
+    usual = _usual_width(sample, separator)
     if line is None:
         if usual < 2:
             raise _no_data(path, "has no header and one column")

@@ -14,14 +14,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    blocks_of,
-    unreadable,
-)
+from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
 
 _WIDEST = 64  # columns of a matrix; what is wider is no log
 _VERSION_5 = (b"MATLAB 5.0",)
@@ -29,12 +22,12 @@ _VERSION_73 = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
 _ALLOWED = "a MATLAB file with vectors such as t_s and matrices such as q_rad (N, 3), tau_Nm"
 
 
-def open_matlab(head: Head, options: ReadOptions) -> Table:
+def open_matlab(head: Head) -> Table:
     """The table of a MATLAB file."""
     path, hdf5 = head.path, head.start.startswith(_VERSION_73)
     arrays = dict(_from_hdf5(path) if hdf5 else _from_version_5(path))
-    labels = {
-        name: str(value) for name, value in arrays.items() if name in ("name", "robot", "units")
+    labels: dict[str, str] = {
+        name: str(value) for name, value in arrays.items() if name in ("name", "robot")
     }
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
     if not numbers:
@@ -50,17 +43,14 @@ def open_matlab(head: Head, options: ReadOptions) -> Table:
             columns.append(Column(name if len(oriented) == 1 else f"{name}[{number}]"))
             values.append(column)
     reader = "matlab 7.3" if hdf5 else "matlab 5"
-    labels.pop("units", None)
     return Table(path, reader, tuple(columns), blocks_of(values), labels=labels)
 
 
 def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
     from scipy.io import loadmat  # takes longer than the rest of the import
 
-    try:
+    with damaged(path, _ALLOWED):
         content = loadmat(path, squeeze_me=True, struct_as_record=False)
-    except Exception as error:  # scipy raises many kinds for a damaged file
-        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
     for name, value in content.items():
         if not name.startswith("__"):
             yield from _flattened(name, value)
@@ -82,11 +72,8 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
     h5py: Any = extra_module("h5py", "a MATLAB 7.3 file", "mat73")
-    try:
-        with h5py.File(path, "r") as file:
-            found = list(_groups(h5py, "", file))
-    except Exception as error:  # h5py raises many kinds for a damaged file
-        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
+    with damaged(path, _ALLOWED), h5py.File(path, "r") as file:
+        found = list(_groups(h5py, "", file))
     yield from found
 
 

@@ -10,29 +10,21 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    regrouped,
-    unreadable,
-)
+from deltadyn.recording.readers import Head, Reader, Table, damaged, regrouped
 
 LABEL = "deltadyn."  # before the keys of our own in the schema's metadata
 WHAT = "a Parquet file"
 ALLOWED = "a complete Parquet file"
 
 
-def open_parquet(head: Head, options: ReadOptions) -> Table:
+def open_parquet(head: Head) -> Table:
     """The table of a Parquet file; rows are read in batches."""
     path = head.path
     pyarrow: Any = extra_module("pyarrow", WHAT, "parquet")
     parquet: Any = extra_module("pyarrow.parquet", WHAT, "parquet")
-    try:
+    kinds = (pyarrow.ArrowException, OSError)
+    with damaged(path, ALLOWED, kinds):
         schema = parquet.read_schema(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise RecordingFileError.of_file(path, unreadable(error), ALLOWED) from error
     columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
     labels = {
         key.decode().removeprefix(LABEL): value.decode()
@@ -44,25 +36,17 @@ def open_parquet(head: Head, options: ReadOptions) -> Table:
 
     def batches(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         names = [schema.field(index).name for index in used]
-        with parquet.ParquetFile(path) as file:
+        with damaged(path, ALLOWED, kinds), parquet.ParquetFile(path) as file:
             taken[:] = [0, max(file.metadata.num_rows, 1)]
-            try:
-                for batch in file.iter_batches(batch_size=rows, columns=names):
-                    taken[0] += batch.num_rows
-                    yield _block(pyarrow, batch, names, path)
-            except (pyarrow.ArrowException, OSError) as error:
-                raise RecordingFileError.of_file(path, unreadable(error), ALLOWED) from error
+            for batch in file.iter_batches(batch_size=rows, columns=names):
+                taken[0] += batch.num_rows
+                yield _block(pyarrow, batch, names, path)
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         yield from regrouped(batches(rows, used), rows)
 
     return Table(
-        path,
-        "parquet",
-        columns,
-        blocks,
-        labels=labels,
-        progress=lambda: taken[0] / taken[1],
+        path, "parquet", columns, blocks, labels=labels, progress=lambda: taken[0] / taken[1]
     )
 
 
@@ -73,13 +57,9 @@ def _block(pyarrow: Any, batch: Any, names: Sequence[str], path: str) -> FloatAr
         kind = column.type
         numeric = pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)
         if not numeric and not pyarrow.types.is_boolean(kind):
+            problem = f"is {kind}"
             raise RecordingFileError(
-                "type",
-                str(kind),
-                "numbers",
-                path=path,
-                column=name,
-                problem=f"is {kind}",
+                "type", str(kind), "numbers", path=path, column=name, problem=problem
             )
         target[:] = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
     return block

@@ -12,17 +12,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    unreadable,
-)
+from deltadyn.recording.readers import Head, Reader, Table, damaged
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
+_ALLOWED = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
 _MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
@@ -33,12 +28,12 @@ def is_ros(head: Head) -> bool:
     return head.start.startswith(_MAGIC)
 
 
-def open_ros(head: Head, options: ReadOptions) -> Table:
+def open_ros(head: Head) -> Table:
     """The table of a bag's joint states, timed by their headers.
 
     Joints keep their names: "joint_1.position" is q1; others need a column map.
     """
-    messages = _Messages(head.path, options.topic)
+    messages = _Messages(head.path, head.options.topic)
     names, fields = messages.contents()
     columns = [Column("t", "s", 0, True)]
     for field in fields:
@@ -47,8 +42,7 @@ def open_ros(head: Head, options: ReadOptions) -> Table:
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         return messages.blocks(names, fields, rows, used)
 
-    notes = messages.notes
-    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: tuple(notes))
+    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: messages.notes)
 
 
 class _Messages:
@@ -58,7 +52,7 @@ class _Messages:
         highlevel: Any = extra_module("rosbags.highlevel", _WHAT, "ros")
         stores: Any = extra_module("rosbags.typesys", _WHAT, "ros")
         self.path = path
-        self.notes: list[str] = []
+        self.notes: tuple[str, ...] = ()
         self._highlevel, self._stores = highlevel, stores
         self.topic = self._topic(topic)
 
@@ -82,7 +76,7 @@ class _Messages:
             time = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
             if time == 0:
                 time = stamp
-                self._note("messages without a stamp are timed by their arrival in the bag")
+                self.notes = ("messages without a stamp are timed by their arrival in the bag",)
             origin = time if origin is None else origin
             block[filled, 0] = (time - origin) / 1e9
             _fill(block[filled], message, place, fields)
@@ -121,38 +115,27 @@ class _Messages:
             ]
             messages = reader.messages(connections=chosen)
             while True:
-                try:
-                    connection, stamp, raw = next(messages)
+                with damaged(self.path, _ALLOWED):
+                    found = next(messages, None)
+                    if found is None:
+                        return
+                    connection, stamp, raw = found
                     message = reader.deserialize(raw, connection.msgtype)
-                except StopIteration:
-                    return
-                except Exception as error:
-                    raise self._unreadable(error) from error
                 yield stamp, message
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
-        try:
+        with damaged(self.path, _ALLOWED):
             store = self._stores.get_typestore(self._stores.Stores.ROS2_HUMBLE)
             reader = self._highlevel.AnyReader([Path(self.path)], default_typestore=store)
             reader.open()
-        except Exception as error:  # rosbags and its parsers raise many kinds for a damaged file
-            raise self._unreadable(error) from error
         try:
             yield reader
         finally:
             reader.close()
 
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def _unreadable(self, error: Exception) -> RecordingFileError:
-        return self._failure(unreadable(error))
-
     def _failure(self, problem: str) -> RecordingFileError:
-        allowed = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
-        return RecordingFileError.of_file(self.path, problem, allowed)
+        return RecordingFileError.of_file(self.path, problem, _ALLOWED)
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:

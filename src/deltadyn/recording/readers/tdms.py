@@ -10,14 +10,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column, quietly_recognised
-from deltadyn.recording.readers.reader import (
-    Head,
-    Reader,
-    ReadOptions,
-    Table,
-    blocks_of,
-    unreadable,
-)
+from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
 
 _UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
 _LONGEST = 200  # characters of a note
@@ -25,7 +18,7 @@ _STEP, _START = "wf_increment", "wf_start_offset"
 _ALLOWED = "a complete TDMS file with channels, or bad_rows='skip'"
 
 
-def open_tdms(head: Head, options: ReadOptions) -> Table:
+def open_tdms(head: Head) -> Table:
     """The table of a TDMS file; a channel without a time channel in its group has its own clock.
 
     A file that is cut off is refused, or with bad_rows="skip" read as far as it goes.
@@ -35,9 +28,9 @@ def open_tdms(head: Head, options: ReadOptions) -> Table:
     columns: list[Column] = []
     values: list[FloatArray] = []
     clocks: dict[tuple[float, float, int], int] = {}
-    try:
+    with damaged(path, _ALLOWED):
         file, notes = _read(nptdms, path)
-        if notes and not options.skip:
+        if notes and not head.options.skip:
             raise RecordingFileError.of_file(path, f"is damaged: {notes[0]}", _ALLOWED)
         groups = file.groups()
         named = [_time_channel(group) is not None for group in groups]
@@ -51,20 +44,10 @@ def open_tdms(head: Head, options: ReadOptions) -> Table:
                     clock = _clock(channel, len(data), clocks, columns, values, path)
                 columns.append(_column(channel, data, clock, len(groups) > 1))
                 values.append(_numbers(data))
-    except RecordingFileError:
-        raise
-    except Exception as error:  # nptdms raises many kinds for a damaged file
-        raise RecordingFileError.of_file(path, unreadable(error), _ALLOWED) from error
     if not columns:
         raise RecordingFileError.of_file(path, "holds no channels with numbers", _ALLOWED)
-    return Table(
-        path,
-        "tdms",
-        tuple(columns),
-        blocks_of(values),
-        max(len(clocks), 1),
-        notes=lambda: notes,
-    )
+    count = max(len(clocks), 1)
+    return Table(path, "tdms", tuple(columns), blocks_of(values), count, notes=lambda: notes)
 
 
 def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:

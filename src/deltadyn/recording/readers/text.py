@@ -10,7 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import RecordingFileError
+from deltadyn.recording.columns import Column, quietly_recognised
 
 # Text files as a stream of UTF-8 lines, whatever they are packed or encoded in.
 
@@ -44,9 +45,10 @@ class TextFile:
         self.path = path
         self.digest: str | None = None
         self.share = 0.0  # of the file that was read
-        self.packed = _start(path, 2) == _GZIP
-        with self._open() as file:
-            start = self._read(file, 4096)
+        with Path(path).open("rb") as raw:
+            self.packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            start = self._read(self._unpacked(raw), 4096)
         self.bom = next(((bom, name) for bom, name in _BOMS if start.startswith(bom)), None)
         if self.bom is None and b"\0" in start:
             raise self._binary(start)
@@ -71,9 +73,7 @@ class TextFile:
         checksum = hashlib.sha256()
         total = max(Path(self.path).stat().st_size, 1)
         with Path(self.path).open("rb") as raw:
-            source: Any = _Hashed(raw, checksum)
-            if self.packed:
-                source = gzip.GzipFile(fileobj=source)
+            source = self._unpacked(_Hashed(raw, checksum))
             decoder = None
             if self.bom is not None and self.bom[1] != "utf-8":
                 decoder = codecs.getincrementaldecoder(self.bom[1])()
@@ -90,10 +90,8 @@ class TextFile:
                 self._recoded(decoder, b"", final=True)
         self.digest = checksum.hexdigest()
 
-    def _open(self) -> IO[bytes]:
-        if self.packed:
-            return gzip.open(self.path, "rb")  # type: ignore[return-value]
-        return Path(self.path).open("rb")
+    def _unpacked(self, raw: Any) -> Any:
+        return gzip.GzipFile(fileobj=raw) if self.packed else raw
 
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
@@ -144,11 +142,6 @@ class _Hashed(io.RawIOBase):
         return True
 
 
-def _start(path: str, size: int) -> bytes:
-    with Path(path).open("rb") as file:
-        return file.read(size)
-
-
 # Lines of a text file to numbers, cell by cell: what is not a number is named with its place.
 
 
@@ -168,8 +161,7 @@ class Dialect:
     """How the lines of a text file are to be read; an empty separator means blanks."""
 
     path: str
-    names: tuple[str, ...]  # of the columns in the file
-    channels: dict[int, str] = field(default_factory=dict)  # what the used columns are
+    columns: tuple[Column, ...]
     separator: str = ","
     decimal: str = "."
     stamps: tuple[int, ...] = ()  # columns that hold dates or times of day
@@ -210,8 +202,7 @@ class CarefulParser:
 
     def _row(self, line: str, number: int, last: bool) -> list[float]:
         cells = split_line(line, self.dialect.separator)
-        wanted = len(self.dialect.names)
-        if len(cells) != wanted:
+        if len(cells) != len(self.dialect.columns):
             cells = self._completed(cells, number, last)
         values = []
         for index in self.used:
@@ -222,7 +213,7 @@ class CarefulParser:
         return values
 
     def _completed(self, cells: list[str], number: int, last: bool) -> list[str]:
-        wanted = len(self.dialect.names)
+        wanted = len(self.dialect.columns)
         if self.dialect.short_lines and len(cells) < wanted:
             return cells + [""] * (wanted - len(cells))
         if len(cells) == wanted + 1 and not cells[-1].strip():
@@ -276,13 +267,15 @@ class CarefulParser:
             allowed = f"numbers with the decimal mark {self.dialect.decimal!r} throughout"
         elif last:
             problem += " in a line that is cut off: the file is truncated"
+        column = self.dialect.columns[index]
+        use = quietly_recognised(column, index)
         return RecordingFileError(
-            self.dialect.channels.get(index, "cell"),
+            "cell" if use is None else use.target,
             shown,
             allowed,
             path=self.dialect.path,
             line=number,
-            column=self.dialect.names[index],
+            column=column.name,
             problem=problem,
         )
 

@@ -7,19 +7,18 @@ Every group of channels has its own time column: milliseconds since the start of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers.csv import decimal_mark, text_table
-from deltadyn.recording.readers.reader import Head, Reader, ReadOptions, Table
-from deltadyn.recording.readers.text import Dialect, TextFile, is_number, split_line
+from deltadyn.recording.readers import Head, Reader, Table
+from deltadyn.recording.readers.csv import SAMPLE, decimal_mark, text_table
+from deltadyn.recording.readers.text import Dialect, is_number, split_line
 
 _SEPARATORS = "\t;,|: "
 _KEYS = ("Data-Type", "SampleTime[ms]", "VariableSize", "SymbolBased", "Port", "Name")
 _MARKS = ("SymbolName", "SampleTime", "Starttime of export", "SymbolComment", "Data-Type")
 _FILETIME_DIGITS = 16  # relative times in ms are shorter
-_SAMPLE = 50
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,9 @@ def is_twincat(text: str) -> bool:
     return any(line.startswith(_MARKS) for line in lines)
 
 
-def open_twincat(head: Head, options: ReadOptions) -> Table:
+def open_twincat(head: Head) -> Table:
     """The table of a TwinCAT Scope export; every group of channels is a clock."""
     path = head.path
-    file = TextFile(path)
     header = _header(head.text, path)
     key = next((word for word in _KEYS if word in header.rows), "Name")
     names = header.rows["Name"]
@@ -60,26 +58,21 @@ def open_twincat(head: Head, options: ReadOptions) -> Table:
     times = [index for index, column in enumerate(columns) if column.is_time]
     ticks = all(len(first[index].strip()) >= _FILETIME_DIGITS for index in times)
     if ticks:
-        columns = tuple(
-            Column(c.name, "s" if c.is_time else c.unit, c.clock, c.is_time, c.alias)
-            for c in columns
-        )
+        columns = tuple(replace(c, unit="s") if c.is_time else c for c in columns)
     dialect = Dialect(
         path,
-        tuple(column.name for column in columns),
+        columns,
         separator=header.separator,
-        decimal=options.decimal or decimal_mark(header.sample, header.separator),
+        decimal=head.options.decimal or decimal_mark(header.sample, header.separator),
         stamps=tuple(times) if ticks else (),
         ticks=ticks,
         short_lines=True,
-        skip=options.skip,
+        skip=head.options.skip,
         end_mark="EOF",
     )
     notes = (*_general_notes(header, ticks), *_scale_notes(header, columns))
     clocks = columns[-1].clock + 1
-    return text_table(
-        file, dialect, columns, header.first_line, {}, notes, reader="twincat", clocks=clocks
-    )
+    return text_table(dialect, header.first_line, notes, reader="twincat", clocks=clocks)
 
 
 def _header(text: str, path: str) -> Header:
@@ -98,7 +91,7 @@ def _header(text: str, path: str) -> Header:
         if is_number(cells[0]) or not cells[0].strip():
             if "Name" not in rows:  # a header of names alone, with no blank line before it
                 rows = general
-            sample = tuple(item for item in lines[number - 1 :] if item.strip())[:_SAMPLE]
+            sample = tuple(item for item in lines[number - 1 :] if item.strip())[:SAMPLE]
             return Header(rows, general, separator, number, sample)
         rows[cells[0]] = [cell.strip() for cell in cells]
     raise RecordingFileError.of_file(

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.files import write_whole
-from deltadyn.report.html import Section, figure_html, table_html, write_sections
+from deltadyn.report.html import Section, asset, figure_html, table_html, write_sections
+from deltadyn.report.plots import LEFT, colour, draw_bars, finished, panels
 from deltadyn.reproduce.audit.operations import TABLE_6, Count, operation_counts
 from deltadyn.reproduce.audit.records import (
     Audit,
@@ -30,79 +31,8 @@ from deltadyn.reproduce.ladder import ladder, pick_and_place, random_states
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
-HEAD = """\
-# The audit
-
-The equations of the five papers contain slips: signs, misplaced factors, missing terms. This page \
-gives each as printed and as it is right, and its cost in torque, computed by the library. To \
-make the page again:
-
-```
-python -m deltadyn.reproduce.audit docs/audit.md
-```
-
-`deltadyn reproduce audit --out audit.html` writes an offline page with the costs drawn; \
-`deltadyn.reproduce.audit()` gives the same in Python (`print`, `as_dict()`).
-
-- The first table of a paper compares its model **as printed** and **corrected** with the \
-corrected and with the **exact** model. A slip's cost compares the corrected model that has this \
-slip alone with the corrected model.
-- Errors are in N m over the three arms and all samples of one gate move. A star marks equations \
-that can be evaluated at a part of the samples only; the error is over these.
-- Names in capitals are keys. Those of a torque equation are switches: the modules in \
-`deltadyn.reproduce.audit` take a set of them.
-- We worked from machine-read texts. Where a symbol cannot be read for sure, the item says so or \
-is left out.
-"""
-
-INTRODUCTIONS = {
-    "kim2022": """\
-## kim2022
-
-Eqs. 1-2 use Lagrange multipliers, eqs. 3-29 virtual work; both put half of each strut pair at its \
-ends and hold with z down, not up as stated. Corrected, they are `"euler-lagrange"` and \
-`"virtual-work"`; the strut length is our assumption, and friction has the sizes of eq. 36.
-""",
-    "falezza2020, falezza2022": """\
-## falezza2020 and falezza2022
-
-The simplified model (M_KH in 2020, M_s in 2022) has uniform arms and half of the struts' mass at \
-each end; its matrices do not follow from the stated constraint. The complete model M_f of 2022 \
-takes rods and a generic arm: its energies are differentiated here to rounding, and corrected it \
-is `"exact"`.
-""",
-    "telescopic2022": """\
-## telescopic2022
-
-The paper maps the Lagrangian dynamics of a telescopic rod to the drives. `"projected-rod"` keeps \
-its energy by projected angles and corrects the rest; the platform's mass is our assumption.
-""",
-    "gnad2024": """\
-## gnad2024
-
-The model is right: it is the library's `"rigid"`. The slips are in the printed map from the \
-Cholesky factor and in the labels of a table, and one identified value is consistent but not \
-plausible.
-""",
-}
-
-LADDER = """\
-## The ladder of models
-
-Each model against the exact one, without friction, in N m over the three arms: on the \
-pick-and-place move and at 5000 seeded random states (platform points uniform in the workspace \
-cylinder, velocities in a ball of 3 m/s, accelerations in a ball of 60 m/s^2; psi over a turn, up \
-to 20 rad/s and 200 rad/s^2). Models with the same figures share a row; `gray-box` has \
-rho1 = rho2 = 1.
-"""
-
-COUNTS = """\
-## Operations
-
-Scalar operations of one evaluation, counted by running the library's functions on numbers that \
-count. Operations between robot constants, additions of 0 and multiplications by 0 or 1 are free. \
-"Shared" counts equal subexpressions once. The arms of sipro-d3-1200 are at 0, 120 and 240 degrees.
-"""
+#: Introductions of the page and of its sections, in their order.
+HEAD, *SECTIONS = re.split(r"\n(?=## )", asset("papers/audit.md"))
 
 #: Kinds of operations that share a column.
 COLUMNS = (("add", "sub"), ("mul",), ("div",), ("sqrt", "sin", "cos"))
@@ -160,11 +90,11 @@ def write_audit(found: Audit, path: str | os.PathLike[str]) -> Path:
 def _parts(found: Audit) -> Iterator[list[Block]]:
     """One list of blocks per section: the papers, the ladder, the operations."""
     three, four = load_robot("sipro-d3-1200"), load_robot("telescopic-delta")
-    for paper in found.papers:
-        yield _paper(paper)
-    ladders = [block for robot in (three, four) for block in _ladder(robot)]
-    yield [LADDER, *ladders]
-    yield [COUNTS, counts_table(operation_counts(three, four))]
+    blocks = [_paper(paper) for paper in found.papers]
+    blocks.append([block for robot in (three, four) for block in _ladder(robot)])
+    blocks.append([counts_table(operation_counts(three, four))])
+    for introduction, part in zip(SECTIONS, blocks, strict=True):
+        yield [introduction, *part]
 
 
 def _paper(paper: PaperAudit) -> list[Block]:
@@ -173,17 +103,17 @@ def _paper(paper: PaperAudit) -> list[Block]:
         f"`{scene.robot}`, {scene.move}: up to {number(scene.acceleration)} m/s^2, torque "
         f"{number(scene.torque_rms_Nm)} N m RMS, {number(scene.torque_peak_Nm)} N m peak.\n"
     )
-    variants = _rows(
+    variants = Rows(
         ("model", "state", "RMS from corrected", "peak", "RMS from exact", "peak"),
-        (
+        tuple(
             (row.model, row.variant, *_cells(row.against_mended), *_cells(row.against_exact))
             for row in paper.variants
         ),
         words=2,
     )
-    slips = _rows(
+    slips = Rows(
         ("slip", "where", "printed", "right", "RMS", "peak"),
-        (
+        tuple(
             (
                 f"`{item.key}`",
                 _where(item, scene.paper),
@@ -196,10 +126,14 @@ def _paper(paper: PaperAudit) -> list[Block]:
         ),
         words=4,
     )
-    parts: list[Block] = [INTRODUCTIONS[scene.paper], setting, variants]
-    parts += ["What each slip costs alone:\n", slips]
-    parts += ["Further slips, figures (printed / right) and how they were found:\n"]
-    return [*parts, _figures(paper.items, scene.paper)]
+    return [
+        setting,
+        variants,
+        "What each slip costs alone:\n",
+        slips,
+        "Further slips, figures (printed / right) and how they were found:\n",
+        _figures(paper.items, scene.paper),
+    ]
 
 
 def _figures(items: Iterable[AuditItem], paper: str) -> str:
@@ -264,10 +198,6 @@ def _cells(cost: Cost | None) -> tuple[str, str]:
     return number(cost.rms_Nm) + star, number(cost.peak_Nm) + star
 
 
-def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], words: int) -> Rows:
-    return Rows(head, tuple(rows), words)
-
-
 def _ladder(robot: Robot) -> tuple[Block, Block]:
     """A robot's ladder on the move and at random states; models with equal figures share a row."""
     ladders = (ladder(robot, pick_and_place(robot)), ladder(robot, random_states(robot)))
@@ -280,7 +210,7 @@ def _ladder(robot: Robot) -> tuple[Block, Block]:
         models.setdefault((*cells[0], *cells[1]), []).append(f"`{rungs[0].model}`")
     rows = [("RMS torque", *torque[0], *torque[1])]
     rows += [(", ".join(names), *cells) for cells, names in models.items()]
-    return f"### {robot.name}\n", _rows(("model", *head), rows, words=1)
+    return f"### {robot.name}\n", Rows(("model", *head), tuple(rows), words=1)
 
 
 def _ladder_cells(rms: float, peak: float | None, axes: Sequence[float]) -> tuple[str, ...]:
@@ -289,22 +219,14 @@ def _ladder_cells(rms: float, peak: float | None, axes: Sequence[float]) -> tupl
 
 def counts_table(counts: Sequence[Count]) -> Rows:
     """Our counts, with [falezza2022] table 6 below them."""
-    rows = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
-    rows += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
-    return _rows(
-        ("computation", "from", "+, -", "x", "/", "sqrt, sin, cos", "total", "shared"),
-        (
-            (
-                name,
-                inputs,
-                *(str(sum(getattr(count, kind) for kind in kinds)) for kinds in COLUMNS),
-                number(count.total),
-                shared,
-            )
-            for name, inputs, count, shared in rows
-        ),
-        words=2,
-    )
+    counted = [(c.name, c.inputs, c.written, str(c.shared.total)) for c in counts]
+    counted += [(f"{name} in table 6", "falezza2022", TABLE_6[name], "") for name in TABLE_6]
+    rows = []
+    for name, inputs, count, shared in counted:
+        kinds = [str(sum(getattr(count, kind) for kind in column)) for column in COLUMNS]
+        rows.append((name, inputs, *kinds, number(count.total), shared))
+    head = ("computation", "from", "+, -", "x", "/", "sqrt, sin, cos", "total", "shared")
+    return Rows(head, tuple(rows), words=2)
 
 
 def _cost_html(paper: PaperAudit) -> str:
@@ -319,33 +241,16 @@ def _cost_html(paper: PaperAudit) -> str:
 
 def cost_figure(paper: PaperAudit) -> Any:
     """Bars of the RMS cost per slip, beside the RMS torque of the move."""
-    import plotly.graph_objects as go
-
     pairs = [(item.key, item.cost.rms_Nm) for item in paper.items if item.cost is not None]
-    pairs = sorted((pair for pair in pairs if pair[1] > 1e-10), key=lambda pair: pair[1])
-    figure = go.Figure(
-        go.Bar(
-            x=[cost for _, cost in pairs],
-            y=[key for key, _ in pairs],
-            orientation="h",
-            marker_color="#1f5fa8",
-        )
-    )
-    costs = [paper.scene.torque_rms_Nm, *(cost for _, cost in pairs)]
-    figure.add_vline(x=paper.scene.torque_rms_Nm, line={"dash": "dash", "color": "#888888"})
-    figure.update_layout(
-        template="plotly_white",
-        height=140 + 24 * len(pairs),
-        margin={"t": 20, "l": 190},
-        xaxis={
-            "title": "N m RMS",
-            "type": "log",
-            "exponentformat": "power",
-            "range": [math.log10(min(costs) / 1.5), math.log10(1.5 * max(costs))],
-        },
-        yaxis={"automargin": True},
-    )
-    return figure
+    pairs = sorted((pair for pair in pairs if pair[1] > 1e-10), key=lambda pair: -pair[1])
+    keys, costs = zip(*pairs, strict=True)
+    whole = paper.scene.torque_rms_Nm
+    figure = panels()
+    draw_bars(figure, keys, costs, colour(0), flat=True)
+    figure.add_vline(x=whole, line={"dash": "dash", "color": LEFT})
+    ends = [math.log10(min(*costs, whole) / 1.5), math.log10(1.5 * max(*costs, whole))]
+    figure.update_xaxes(type="log", exponentformat="power", range=ends)
+    return finished(figure, 140 + 24 * len(pairs), legend=False, x="N m RMS", left=190)
 
 
 def _html(text: str) -> str:

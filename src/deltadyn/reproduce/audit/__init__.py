@@ -6,32 +6,11 @@ from deltadyn.doors import writer
 from deltadyn.reproduce.audit.falezza import audit_falezza
 from deltadyn.reproduce.audit.gnad2024 import audit_gnad2024
 from deltadyn.reproduce.audit.kim2022 import audit_kim2022
-from deltadyn.reproduce.audit.operations import Count, Operations, operation_counts
-from deltadyn.reproduce.audit.records import (
-    Audit,
-    AuditItem,
-    Cost,
-    Figure,
-    ModelVariant,
-    PaperAudit,
-    Scene,
-)
+from deltadyn.reproduce.audit.operations import operation_counts
+from deltadyn.reproduce.audit.records import Audit
 from deltadyn.reproduce.audit.telescopic2022 import audit_telescopic2022
 
-__all__ = [
-    "Audit",
-    "AuditItem",
-    "Cost",
-    "Count",
-    "Figure",
-    "ModelVariant",
-    "Operations",
-    "PaperAudit",
-    "Scene",
-    "audit",
-    "audit_page",
-    "operation_counts",
-]
+__all__ = ["Audit", "audit", "audit_page", "operation_counts"]
 
 
 @cache

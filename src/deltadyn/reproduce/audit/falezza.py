@@ -12,8 +12,9 @@ slips corrected M_f is the exact model of a robot with uniform rods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
-from dataclasses import replace
+from collections.abc import Set
+from enum import auto
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,66 +28,56 @@ from deltadyn.reproduce.audit.operations import TABLE_6
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
     ModelVariant,
-    Note,
+    Pair,
     PaperAudit,
     Slip,
     Stage,
-    slip_item,
+    costs_of,
+    item_of,
     slip_items,
     stage,
-    variant,
+    variants,
 )
 from deltadyn.reproduce.ladder import random_states
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
 BOTH = "falezza2020, falezza2022"
-HOW = "the corrected model with this slip alone"
 PAYLOAD = 3.8  # kg, as in [falezza2020] section 6
 TORQUE_NOISE = 1.0  # N m, standard deviation in the demonstration of eq. 11
 FORGETTING = 0.99  # the paper gives no value
 
 COMPLETE = "falezza2022"
-HOW_COMPLETE = "the corrected M_f with this slip alone"
-# Mean errors (N m) of M_f and M_s in tables 3-5: trajectories Y1, Y2, Y3, joints 1, 2, 3.
-MEAN_M_F = ((0.63, -2.99, -3.77), (2.41, -1.43, -2.18), (1.46, -3.69, -1.76))
-MEAN_M_S = ((10.17, 5.74, 4.85), (12.13, 7.25, 6.02), (11.01, 4.93, 7.36))
-LINEAR_COEFFICIENT = 1176  # of n in the complexity of M_f, section 5.2
+NUMBERS = Paper(COMPLETE).numbers
 
 
 def audit_falezza() -> PaperAudit:
     """The audit of [falezza2020] and [falezza2022] on the SIPRO D3-1200."""
     scenery = stage(BOTH, "sipro-d3-1200")
-    variants = simplified_variants(scenery) + complete_variants(scenery)
+    models = simplified_variants(scenery) + complete_variants(scenery)
     items = (*simplified_items(scenery), *complete_items(scenery))
-    return PaperAudit(scenery.scene, variants, items)
+    return PaperAudit(scenery.scene, models, items)
 
 
 class SimpleSlip(Slip):
     """Slips of eqs. 4-5."""
 
-    RADIUS_IN_A = Note(
-        BOTH, "4, a_1i and a_2i", "+ r cos(alpha), + r sin(alpha)", "- r cos(alpha), - r sin(alpha)"
-    )
-    HEIGHT_IN_A = Note(BOTH, "4, a_3i", "z - l1 sin(theta)", "z + l1 sin(theta)")
-    LENGTH_IN_K = Note(BOTH, "5, k_ii", "no factor l1", "a factor l1")
-    RADIUS_IN_K = Note(BOTH, "5, k_ii", "(... + r) sin(theta)", "(... - r) sin(theta)")
-    HEIGHT_IN_K = Note(BOTH, "5, k_ii", "- z cos(theta)", "+ z cos(theta)")
-    ARM_GRAVITY = Note(
-        BOTH, "5, v_i", "+ g (m1/2 + m2/2) l1 cos(theta)", "the other sign: theta lowers the arm"
-    )
-    PLATFORM_GRAVITY = Note("falezza2022", "4, g", "pdd + (0, 0, -g)", "pdd + (0, 0, +g)")
+    RADIUS_IN_A = auto()
+    HEIGHT_IN_A = auto()
+    LENGTH_IN_K = auto()
+    RADIUS_IN_K = auto()
+    HEIGHT_IN_K = auto()
+    ARM_GRAVITY = auto()
+    PLATFORM_GRAVITY = auto()
 
 
 class AngleSlip(Slip):
     """Slips of the inverse kinematics l cos(theta) + p sin(theta) = n of [falezza2020]."""
 
-    RIGHT_SIDE = Note("falezza2020", "2.1, n_i", "n_i on the right-hand side", "-n_i")
-    RADIAL_TERM = Note(
-        "falezza2020", "2.1, n_i", "+ 2 r x in n_i", "- 2 r x cos(alpha), like the term in y"
-    )
+    RIGHT_SIDE = auto()
+    RADIAL_TERM = auto()
 
 
 ALL_SIMPLE = frozenset(SimpleSlip)
@@ -200,53 +191,35 @@ def arm_angles(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> Fl
 
 def simplified_variants(stage: Stage) -> tuple[ModelVariant, ...]:
     """M_s as printed in both papers, in part corrected, and corrected."""
-    robot, motion = stage.robot, stage.motion
-    corrected = simplified_torque(robot, motion)
     states = {
         "as printed in falezza2022": ALL_SIMPLE,
         "as printed in falezza2020": ALL_SIMPLE - {SimpleSlip.PLATFORM_GRAVITY},
         "r and l1 corrected alone": LEFT_WITHOUT_RADIUS_AND_LENGTH,
-        "corrected": frozenset(),
+        "corrected": frozenset[SimpleSlip](),
     }
-    return tuple(
-        variant(BOTH, "M_s", name, simplified_torque(robot, motion, slips), corrected, stage.exact)
-        for name, slips in states.items()
-    )
+    torque = partial(simplified_torque, stage.robot, stage.motion)
+    return variants(BOTH, "M_s", torque, states, stage.exact)
 
 
 def simplified_items(stage: Stage) -> list[AuditItem]:
     """Every slip of eqs. 4-5, of the inverse kinematics and of what [falezza2020] builds on M_s."""
     robot, motion = stage.robot, stage.motion
 
-    def torque(slips: frozenset[SimpleSlip]) -> FloatArray:
-        return simplified_torque(robot, motion, slips)
+    def at_angles(slips: Set[AngleSlip]) -> FloatArray:
+        return simplified_torque(robot, motion, angles=arm_angles(robot, motion, slips))
 
-    items = slip_items(SimpleSlip, torque, stage.exact, HOW)
+    figures = {}
+    for slip in AngleSlip:
+        off = np.degrees(np.abs(arm_angles(robot, motion, {slip}) - motion.q[:, :3]))
+        figures[slip.name] = [(np.nanmax(off, initial=0.0), 0.0)]
     return [
-        *items,
-        *_angle_items(stage),
+        *slip_items(SimpleSlip, partial(simplified_torque, robot, motion), stage.exact),
+        *slip_items(AngleSlip, at_angles, stage.exact, figures=figures),
         _part_item(stage),
         _one_rod_item(stage),
         _recursion_item(stage),
         _pairing_item(stage),
     ]
-
-
-def _angle_items(stage: Stage) -> list[AuditItem]:
-    robot, motion = stage.robot, stage.motion
-
-    def torque(slips: frozenset[AngleSlip]) -> FloatArray:
-        return simplified_torque(robot, motion, angles=arm_angles(robot, motion, slips))
-
-    how = "corrected M_s at the arm angles of the slip, with the right rates"
-    items = slip_items(AngleSlip, torque, stage.exact, how)
-    out = []
-    for slip, item in zip(AngleSlip, items, strict=True):
-        error = np.degrees(arm_angles(robot, motion, {slip}) - motion.q[:, :3])
-        largest = float(np.nanmax(np.abs(error), initial=0.0))
-        figure = Figure("largest error of an arm angle", largest, 0.0, "deg")
-        out.append(replace(item, figures=(figure,)))
-    return out
 
 
 def _part_item(stage: Stage) -> AuditItem:
@@ -255,20 +228,8 @@ def _part_item(stage: Stage) -> AuditItem:
     torque = simplified_torque(robot, stage.motion, left)
     states = random_states(robot)
     random = Cost.of(simplified_torque(robot, states, left), simplified_torque(robot, states))
-    return AuditItem(
-        "PART_MENDED",
-        BOTH,
-        "4-5",
-        "Only r and l1 corrected, which makes A right",
-        "also the signs of z in k_ii, of the arm's weight and of g",
-        "the three remaining slips together",
-        Cost.of(torque, simplified_torque(robot, stage.motion)),
-        Cost.of(torque, stage.exact),
-        (
-            Figure("RMS at random states", random.rms_Nm, 0.0, "N m"),
-            Figure("peak at random states", random.peak_Nm, 0.0, "N m"),
-        ),
-    )
+    costs = costs_of(torque, simplified_torque(robot, stage.motion), stage.exact)
+    return item_of("PART_MENDED", costs, [(random.rms_Nm, 0.0), (random.peak_Nm, 0.0)])
 
 
 def _one_rod_item(stage: Stage) -> AuditItem:
@@ -277,17 +238,7 @@ def _one_rod_item(stage: Stage) -> AuditItem:
     corrected = simplified_torque(robot, motion)
     mistaken = simplified_torque(robot, motion, strut_mass=2 * numbers(robot).m2)
     same = np.abs(corrected - inverse_dynamics(robot, motion, "half-half", friction=False)).max()
-    return AuditItem(
-        "ONE_ROD",
-        BOTH,
-        "4-5",
-        "M_KH has m0 + 3 m2 and m1/3 + m2, M_s has m0 + 3 m2/2 and m1/3 + m2/2",
-        "one model: m2 is one rod in 2020 and the pair in 2022",
-        "the pair's mass in the equations of 2020",
-        Cost.of(mistaken, corrected),
-        Cost.of(mistaken, stage.exact),
-        (Figure("corrected M_s from half-half, peak", None, float(same), "N m"),),
-    )
+    return item_of("ONE_ROD", costs_of(mistaken, corrected, stage.exact), [(None, same)])
 
 
 def recursive_payload(
@@ -320,19 +271,12 @@ def _recursion_item(stage: Stage) -> AuditItem:
     matrix = recursive_payload(lifted, force, printed=False)
     one = float(recursive_payload(lifted, force, printed=False, scalar=True)[0, 0])
     beside = float(np.abs(matrix - np.diag(np.diag(matrix))).max())
-    return AuditItem(
+    return item_of(
         "RECURSION",
-        "falezza2020",
-        "11",
-        "a minus before the gain, a 3x3 matrix for one mass, the gain of step k + 1 on the data of "
-        "step k",
-        "a plus, one mass, gain and data of the same step",
-        f"{PAYLOAD} kg at the end of the move, torque noise of {TORQUE_NOISE:g} N m, "
-        f"forgetting {FORGETTING}, steps matched",
-        figures=(
-            Figure("largest entry of the estimate", float(np.abs(wild).max()), one, "kg"),
-            Figure("largest entry off the diagonal, plus sign", beside, 0.0, "kg"),
-        ),
+        figures=[(np.abs(wild).max(), one), (beside, 0.0)],
+        FORGETTING=FORGETTING,
+        PAYLOAD=PAYLOAD,
+        TORQUE_NOISE=TORQUE_NOISE,
     )
 
 
@@ -348,16 +292,7 @@ def _pairing_item(stage: Stage) -> AuditItem:
         columns = np.stack([qd[:, i], np.sign(qd[:, i])], axis=1)
         f_c, f_v = np.linalg.lstsq(columns, right[:, i], rcond=None)[0]
         swapped[:, i] = f_v * qd[:, i] + f_c * np.sign(qd[:, i])
-    return AuditItem(
-        "PAIRING",
-        "falezza2020",
-        "4.2",
-        "The columns are [rate, sign], their coefficients [f_c, f_v]",
-        "[f_v, f_c]",
-        "the friction of abb-irb360-6-1600 under these names in eq. 8",
-        Cost.of(swapped, right),
-        Cost.of(swapped, right),
-    )
+    return item_of("PAIRING", costs_of(swapped, right, right))
 
 
 # The complete model M_f
@@ -366,55 +301,20 @@ def _pairing_item(stage: Stage) -> AuditItem:
 class CompleteSlip(Slip):
     """Slips of section 3: the first seven in the energies, the rest in their derivatives."""
 
-    CONSTRAINT = Note(
-        COMPLETE, "29", "A and K as in eqs. 4-5, with the same slips", "A and K as corrected there"
-    )
-    ANGLES = Note(
-        COMPLETE,
-        "12",
-        "Passive angles as arc cosines of projections that are not unit vectors, on one plane for "
-        "all arms, without a sign.",
-        "Swing and sway of the strut in the arm's own axes.",
-    )
-    ANGLE_HEIGHT = Note(
-        COMPLETE, "12, n_i", "z - l1 sin(theta), z up", "-z - l1 sin(theta), as in eqs. 6-7"
-    )
-    TANGENT = Note(
-        COMPLETE,
-        "7, second row, and 8",
-        "a2 cos(psi) sin(alpha), so the sway of arm 1 (alpha = 0) moves nothing",
-        "a2 sin(psi) cos(alpha)",
-    )
-    HEIGHT = Note(
-        COMPLETE,
-        "6, 7, 15, 16",
-        "z grows with sin(theta), against the constraint (2): the arms' and rods' weight pulls up.",
-        "z falls with sin(theta); the printed derivatives of V have that sign.",
-    )
-    ROD_INERTIA = Note(
-        COMPLETE,
-        "section 3 and 9",
-        "I2 = m2 l2^2 / 3, about the rod's end, beside the motion of its COM",
-        "m2 l2^2 / 12, about the COM",
-    )
-    SWAY = Note(COMPLETE, "9", "I2 betad^2", "I2 betad^2 cos(psi)^2: a swayed rod swings less")
-    PLATFORM_INERTIA = Note(COMPLETE, "19a-c", "no term m0 pdd", "m0 pdd, from T0 of eq. 9")
-    ARM_INERTIA = Note(COMPLETE, "19d", "m1 l1^2 / 4: a1 = l1 / 2", "m1 a1^2")
-    ARM_MOMENT = Note(COMPLETE, "dV/dtheta", "m1 l1 / 2", "m1 a1")
-    PLATFORM_WEIGHT = Note(COMPLETE, "dV/dz", "-m2 g", "+m0 g, from V0 of eq. 17")
+    CONSTRAINT = auto()
+    ANGLES = auto()
+    ANGLE_HEIGHT = auto()
+    TANGENT = auto()
+    HEIGHT = auto()
+    ROD_INERTIA = auto()
+    SWAY = auto()
+    PLATFORM_INERTIA = auto()
+    ARM_INERTIA = auto()
+    ARM_MOMENT = auto()
+    PLATFORM_WEIGHT = auto()
 
 
-IN_ENERGIES = frozenset(
-    {
-        CompleteSlip.CONSTRAINT,
-        CompleteSlip.ANGLES,
-        CompleteSlip.ANGLE_HEIGHT,
-        CompleteSlip.TANGENT,
-        CompleteSlip.HEIGHT,
-        CompleteSlip.ROD_INERTIA,
-        CompleteSlip.SWAY,
-    }
-)
+IN_ENERGIES = frozenset(list(CompleteSlip)[:7])
 IN_DERIVATIVES = frozenset(CompleteSlip) - IN_ENERGIES
 SINGULAR = frozenset({CompleteSlip.CONSTRAINT, CompleteSlip.ANGLE_HEIGHT})  # the wildest two
 
@@ -464,10 +364,9 @@ def _strut_force(
 ) -> Any:
     """d/dt dT2/dq_k - dT2/dq_k + dV2/dq_k of one strut; `slope` holds the derivatives by q_k."""
     inertia = par.m2 * par.l2**2 / (3 if CompleteSlip.ROD_INERTIA in slips else 12)
-    turning = ("angles",) if CompleteSlip.SWAY in slips else ("direction",)
+    turning = "angles" if CompleteSlip.SWAY in slips else "direction"
     force = par.m2 * _product(slope.com, motion.com)
-    for name in turning:
-        force = force + inertia * _product(getattr(slope, name), getattr(motion, name))
+    force = force + inertia * _product(getattr(slope, turning), getattr(motion, turning))
     return force + _weight_sign(slips) * par.m2 * par.g * slope.com[2].d
 
 
@@ -516,7 +415,6 @@ def complete_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) 
 
 def complete_variants(stage: Stage) -> tuple[ModelVariant, ...]:
     """M_f by its energies and by its printed derivatives, in part corrected, and corrected."""
-    corrected = complete_torque(stage.robot, stage.motion)
     printed = (IN_ENERGIES | IN_DERIVATIVES) - {CompleteSlip.HEIGHT}  # dV/dtheta has the right sign
     states = {
         "energies as printed": IN_ENERGIES,
@@ -525,68 +423,49 @@ def complete_variants(stage: Stage) -> tuple[ModelVariant, ...]:
         "energies, these and the angles corrected": IN_ENERGIES - SINGULAR - {CompleteSlip.ANGLES},
         "corrected": frozenset[CompleteSlip](),
     }
-    out = []
-    for name, slips in states.items():
-        torque = complete_torque(stage.robot, stage.motion, slips)
-        out.append(variant(COMPLETE, "M_f", name, torque, corrected, stage.exact))
-    return tuple(out)
+    torque = partial(complete_torque, stage.robot, stage.motion)
+    return variants(COMPLETE, "M_f", torque, states, stage.exact)
 
 
 def complete_items(stage: Stage) -> list[AuditItem]:
     """Every slip of section 3 and of what is concluded from it."""
-    robot, motion = stage.robot, stage.motion
-
-    def torque(slips: frozenset[CompleteSlip]) -> FloatArray:
-        return complete_torque(robot, motion, slips)
-
     alone = [slip for slip in CompleteSlip if slip is not CompleteSlip.ANGLE_HEIGHT]
-    items = slip_items(alone, torque, stage.exact, HOW_COMPLETE)
-    place = alone.index(CompleteSlip.ANGLES)
-    items[place] = replace(items[place], figures=_angle_figures(stage))
-    items.insert(place + 1, _angle_height_item(stage))
+    items = slip_items(
+        alone,
+        partial(complete_torque, stage.robot, stage.motion),
+        stage.exact,
+        how="the corrected M_f with this slip alone",
+        figures={"ANGLES": _angle_figures(stage)},
+    )
+    items.insert(alone.index(CompleteSlip.ANGLES) + 1, _angle_height_item(stage))
     return [*items, _mean_item(stage), _compact_item(stage), _complexity_item()]
 
 
-def _angle_figures(stage: Stage) -> tuple[Figure, ...]:
+def _angle_figures(stage: Stage) -> list[Pair]:
     """How far the angles of eq. 12, with the height in n_i corrected, are from swing and sway."""
     robot, motion = stage.robot, stage.motion
     par, right = numbers(robot), strut_angles(robot, motion)
-    found = np.array(
-        [
-            [
-                jet.v
-                for jet in strut_coordinates(
-                    par, alpha, _still(motion, i), {CompleteSlip.ANGLES}
-                ).angles
-            ]
-            for i, alpha in enumerate(par.alpha)
-        ]
-    )  # (3 arms, 2, N)
-    swing = np.degrees(np.abs(found[:, 0].T - right.swing)).max()
-    sway = np.degrees(np.abs(found[:, 1].T - right.sway)).max()
-    return (
-        Figure("largest error of the swing", float(swing), 0.0, "deg"),
-        Figure("largest error of the sway", float(sway), 0.0, "deg"),
-    )
-
-
-def _still(state: State, i: int) -> list[Jet]:
-    return [Jet(value) for value in (*state.p.T[:3], state.q[:, i])]
+    found = []
+    for i, alpha in enumerate(par.alpha):
+        still = [Jet(value) for value in (*motion.p.T[:3], motion.q[:, i])]
+        found.append(strut_coordinates(par, alpha, still, {CompleteSlip.ANGLES}).angles)
+    return [
+        (np.degrees(np.abs(np.stack([jet.v for jet in own], axis=1) - angle)).max(), 0.0)
+        for own, angle in zip(zip(*found, strict=True), (right.swing, right.sway), strict=True)
+    ]
 
 
 def _angle_height_item(stage: Stage) -> AuditItem:
     slips = frozenset({CompleteSlip.ANGLES, CompleteSlip.ANGLE_HEIGHT})
-    torque = complete_torque(stage.robot, stage.motion, slips)
-    cost, slip = Cost.of(torque, stage.exact), CompleteSlip.ANGLE_HEIGHT
-    how = "M_f with eq. 12 as printed, where its arc cosines exist"
-    share = Figure("samples at which the angles exist", cost.share, 1.0, "of all")
-    return slip_item(slip, how, cost, cost, (share,))
+    cost = Cost.of(complete_torque(stage.robot, stage.motion, slips), stage.exact)
+    return item_of("ANGLE_HEIGHT", (cost, cost), [(cost.share, 1.0)])
 
 
 def _mean_item(stage: Stage) -> AuditItem:
     """Can right rods and arms shift the mean torque as tables 3-5 say?"""
     robot, motion = stage.robot, stage.motion
-    published = np.asarray(MEAN_M_S) - np.asarray(MEAN_M_F)  # torque of M_f less that of M_s
+    tables = NUMBERS["errors"].values()  # torque of M_f less that of M_s
+    published = np.array([np.subtract(table["M_s"][0], table["M_f"][0]) for table in tables])
     simple = simplified_torque(robot, motion)
     shift = np.mean(stage.exact - simple, axis=0)
     slipped = [
@@ -595,58 +474,18 @@ def _mean_item(stage: Stage) -> AuditItem:
     ]
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
-    rows = (
-        ("mean shift in tables 3-5 / exact model on the move", published, shift),
-        ("with HEIGHT alone", slipped[0], None),
-        ("with all but CONSTRAINT, ANGLE_HEIGHT", slipped[1], None),
-    )
-    figures = [
-        Figure(f"{name}, {kind}", float(choose(first)), _chosen(choose, second), "N m")
-        for name, first, second in rows
-        for kind, choose in (("smallest", np.min), ("largest", np.max))
-    ]
-    return AuditItem(
-        "MEAN_SHIFT",
-        COMPLETE,
-        "tables 3-5",
-        "M_f shifts the mean torque of every joint against M_s",
-        "right rods shift nothing at rest and a right arm little; the wrong sign of the weight "
-        "(HEIGHT) shifts nearly as much as the tables",
-        "torque of M_f less that of M_s, mean per joint; at rest at 5000 points",
-        figures=(
-            *figures,
-            Figure("change at rest, largest", None, float(np.abs(static).max()), "N m"),
-        ),
-    )
-
-
-def _chosen(choose: Callable[[FloatArray], Any], values: FloatArray | None) -> float | None:
-    return None if values is None else float(choose(values))
+    ends = (np.min, np.max)
+    figures = [(end(published), end(shift)) for end in ends]
+    figures += [(end(part), None) for part in slipped for end in ends]
+    return item_of("MEAN_SHIFT", figures=[*figures, (None, np.abs(static).max())])
 
 
 def _compact_item(stage: Stage) -> AuditItem:
     eom = equations_of_motion(stage.robot.with_friction(viscous=0.0, coulomb=0.0), stage.motion)
     rest = contract("nij,nj->ni", eom.M, stage.motion.qdd) + eom.c + eom.g - stage.exact
-    return AuditItem(
-        "COMPACT_FORM",
-        COMPLETE,
-        "remark 1",
-        "the complete model has no form B(q) qdd + C(q, qd) qd + g(q) in the actuated joints.",
-        "it has: a thin rod's energy needs the velocities of its ends, no passive angle.",
-        "M qdd + C qd + g of the exact model from its torque",
-        figures=(Figure("largest difference", None, float(np.abs(rest).max()), "N m"),),
-    )
+    return item_of("COMPACT_FORM", figures=[(None, np.abs(rest).max())])
 
 
 def _complexity_item() -> AuditItem:
     count = TABLE_6["M_f"]
-    right = float(count.add + count.sub)
-    return AuditItem(
-        "COMPLEXITY",
-        COMPLETE,
-        "5.2",
-        "the coefficient of n in the complexity of M_f.",
-        "the sum of additions and subtractions in table 6.",
-        "by table 6",
-        figures=(Figure("coefficient of n", float(LINEAR_COEFFICIENT), right, ""),),
-    )
+    return item_of("COMPLEXITY", figures=[(NUMBERS["coefficient"], count.add + count.sub)])

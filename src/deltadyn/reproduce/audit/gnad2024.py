@@ -12,12 +12,14 @@ from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
+    ModelVariant,
     PaperAudit,
     Stage,
+    costs_of,
+    item_of,
     stage,
-    variant,
 )
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot.bodies import TenParameters
 
 PAPER = "gnad2024"
@@ -30,7 +32,7 @@ TEN_NAMES = (
 )
 TURN_DEG = 5.0  # of a strut's frame against its principal axes, where eq. 14 is compared
 RANDOM_BODIES = 1000
-REGULAR_XX = 0.032e-3  # kg m^2, table I, "RG geom": a tube of the strut's section
+REGULAR_XX = Paper(PAPER).numbers["table_1"]["strut.Ixx"]["RG geom"]  # kg m^2: a tube
 INNER_RADIUS = 0.008  # m, section VIII-A: the telescope's lower part is a tube
 
 
@@ -49,7 +51,11 @@ def ten_from_cholesky(parameters: FloatArray) -> FloatArray:
             [0.0, 0.0, 0.0, 1.0],
         ]
     )
-    M = U.T @ U
+    return _ten_of(U.T @ U)
+
+
+def _ten_of(M: FloatArray) -> FloatArray:
+    """The ten parameters (10,) of a pseudo-inertia (4, 4)."""
     inertia = np.trace(M[:3, :3]) * np.eye(3) - M[:3, :3]
     products = (inertia[0, 1], inertia[1, 2], inertia[0, 2])
     return np.array([M[3, 3], *M[:3, 3], *np.diag(inertia), *products])
@@ -94,12 +100,8 @@ def turned(ten: TenParameters, angle: float) -> TenParameters:
     about_y = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     R = np.eye(4)
     R[:3, :3] = about_y @ about_x
-    M = R @ ten.pseudo_inertia() @ R.T
-    inertia = np.trace(M[:3, :3]) * np.eye(3) - M[:3, :3]
-    xx, yy, zz = (float(x) for x in np.diag(inertia))
-    products = (float(inertia[0, 1]), float(inertia[1, 2]), float(inertia[0, 2]))
-    moment = (float(M[0, 3]), float(M[1, 3]), float(M[2, 3]))
-    return TenParameters(float(M[3, 3]), moment, (xx, yy, zz, *products))
+    mass, *rest = _ten_of(R @ ten.pseudo_inertia() @ R.T).tolist()
+    return TenParameters(mass, tuple(rest[:3]), tuple(rest[3:]))
 
 
 def audit_gnad2024() -> PaperAudit:
@@ -123,22 +125,13 @@ def audit_gnad2024() -> PaperAudit:
     items = (
         _map_item(scenery, full, part),
         _gyration_item(scenery, part(slim), full),
-        AuditItem(
-            "LABELS",
-            PAPER,
-            "table I",
-            "The arm's first moment as m c_y, the telescope's as m c_x.",
-            "m c_x and m c_z, as its section VI says: the moments labelled so do not enter.",
-            "the moments read by their labels, so without effect",
-            Cost.of(part(unread), full),
-            Cost.of(part(unread), scenery.exact),
-        ),
+        item_of("LABELS", costs_of(part(unread), full, scenery.exact)),
     )
-    variants = (
-        variant(PAPER, "rigid, table I", "as printed", part(unread), full, scenery.exact),
-        variant(PAPER, "rigid, table I", "corrected", full, full, scenery.exact),
+    models = tuple(
+        ModelVariant(PAPER, "rigid, table I", name, *costs_of(tau, full, scenery.exact))
+        for name, tau in (("as printed", part(unread)), ("corrected", full))
     )
-    return PaperAudit(scenery.scene, variants, items)
+    return PaperAudit(scenery.scene, models, items)
 
 
 def _map_item(
@@ -153,25 +146,14 @@ def _map_item(
     aligned = cholesky_from_ten(straight)
     reduced = np.nanmax(np.abs(ten_as_printed(aligned) - ten_from_cholesky(aligned)))
     yy = part({"strut.Iyy": float(printed[5] - right[5])})
-    return AuditItem(
+    off = printed - right
+    return item_of(
         "CHOLESKY_MAP",
-        PAPER,
-        "14",
-        "Nine entries can be read: Theta_zz is missing and Theta_yy has s12^2 for s23^2.",
-        "Theta_yy: s13^2 + s23^2 + e^(2 d1) + e^(2 d3); Theta_zz: s12^2 + e^(2 d1) + e^(2 d2). "
-        "Without products of inertia (eq. 16) Theta_yy is right.",
-        f"the strut of table I in a frame turned by {TURN_DEG:g} deg about x and y; cost is that "
-        f"of Theta_yy; {RANDOM_BODIES} random bodies",
-        Cost.of(yy, full),
-        Cost.of(yy, scenery.exact),
-        (
-            Figure("entries that are wrong, of nine", float(len(wrong)), 0.0, ""),
-            Figure(
-                f"error of {wrong[0]}, turned strut", float((printed - right)[5]), 0.0, "kg m^2"
-            ),
-            Figure("Theta_yy of random bodies, median error", 100 * random_error(), 0.0, "%"),
-            Figure("largest error of the nine without products", float(reduced), 0.0, "kg m^2"),
-        ),
+        costs_of(yy, full, scenery.exact),
+        [(len(wrong), 0.0), (off[5], 0.0), (100 * random_error(), 0.0), (reduced, 0.0)],
+        RANDOM_BODIES=RANDOM_BODIES,
+        TURN_DEG=TURN_DEG,
+        wrong=wrong,
     )
 
 
@@ -197,20 +179,5 @@ def _gyration_item(scenery: Stage, slim: FloatArray, full: FloatArray) -> AuditI
     lower = spindle_of(scenery.robot).lower.body(-1)
     tube = float(np.sqrt(lower.inertia[2] / lower.mass))
     smallest = float(np.linalg.eigvalsh(body.pseudo_inertia())[0])
-    return AuditItem(
-        "GYRATION",
-        PAPER,
-        "table I",
-        "Theta_xx of the strut and Theta_zz of the telescope's lower part as identified: "
-        "consistent by the paper's criterion.",
-        "A thin strut has next to nothing, and no mass of a tube is nearer to its axis than its "
-        "bore: bound a body by its hull.",
-        "cost is the torque of Theta_xx beyond that of the tube in 'RG geom'",
-        Cost.of(full, slim),
-        Cost.of(full, scenery.exact),
-        (
-            Figure("strut's radius of gyration about its axis", radius, thin, "m"),
-            Figure("smallest eigenvalue of its pseudo-inertia", smallest, None, "kg m^2"),
-            Figure("lower part's radius of gyration; its bore", tube, INNER_RADIUS, "m"),
-        ),
-    )
+    figures = [(radius, thin), (smallest, None), (tube, INNER_RADIUS)]
+    return item_of("GYRATION", (Cost.of(full, slim), Cost.of(full, scenery.exact)), figures)

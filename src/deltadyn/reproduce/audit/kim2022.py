@@ -7,7 +7,8 @@ The paper says that z points up and measures the arm angle from the x_i axis wit
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
+from enum import auto
+from functools import partial
 
 import numpy as np
 
@@ -17,69 +18,40 @@ from deltadyn.kinematics import LimbGeometry, State
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
-    ModelVariant,
-    Note,
     PaperAudit,
     Slip,
     Stage,
+    item_of,
     slip_items,
     stage,
-    variant,
+    variants,
 )
 from deltadyn.reproduce.ladder import random_states
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 
 PAPER = "kim2022"
-HOW = "the corrected model with this slip alone"
 
-# Identified values of eq. 36.
-PLATFORM_MASS, ARM_GRAVITY_TORQUE = 4.3963, 5.3480  # kg, N m
-ARM_INERTIA = (0.3823, 0.3237, 0.3047)  # kg m^2
-VISCOUS = (3.2111, 1.1688, 3.1343)  # N m s/rad
-COULOMB = (-9.1037, -7.6127, -9.2628)  # N m
+ARM_COLUMNS = ((1, 2, 3, 5), (6, 7, 8, 9), (10, 11, 12, 13))  # of eq. 40: x, y, z, R - r per arm
+EQ_36 = Paper(PAPER).numbers["eq_36"]  # identified values
+(_, ARM_GRAVITY_TORQUE, *ARM_INERTIA), VISCOUS, COULOMB = EQ_36.values()
 
 
 class LagrangeSlip(Slip):
     """Slips of eqs. 1-2."""
 
-    GRAVITY_IN_1 = Note(
-        PAPER,
-        "1-2",
-        "z up, yet the platform's weight enters as Pdd_z - g and the arm's as -g cos(theta).",
-        "Pdd_z + g and +g cos(theta); as printed the equations hold with z down.",
-    )
-    ARM_COM = Note(
-        PAPER,
-        "1",
-        "Inertia of the arm I_L1 alone, which table 1 gives about the COM.",
-        "I_L1 + m_a L1c^2.",
-    )
+    GRAVITY_IN_1 = auto()
+    ARM_COM = auto()
 
 
 class WorkSlip(Slip):
     """Slips of eqs. 3-7 and 22."""
 
-    GRAVITY = Note(PAPER, "3, 5, 22", "z up, yet the weights act along +z.", "Along -z, or z down.")
-    FRICTION = Note(
-        PAPER,
-        "22",
-        "Friction with a minus in the torque of the drive.",
-        "A plus: the drive works against friction.",
-    )
-    ARM_AS_POINT = Note(
-        PAPER,
-        "7",
-        "I_A = m_A L1^2: the whole arm at its elbow, no rotor.",
-        "I_L1 + m_a L1c^2 + rotor.",
-    )
-    ARM_MOMENT_AT_ELBOW = Note(PAPER, "5", "m_A g L1: the arm's weight at its elbow.", "At L1c.")
-    HALF_ROD = Note(
-        PAPER,
-        "5 and 7",
-        "m_A holds half of a rod, while m_P of eq. 3 holds a whole one per limb.",
-        "One rod, half of the pair, at each end, as in eqs. 1-2.",
-    )
+    GRAVITY = auto()
+    FRICTION = auto()
+    ARM_AS_POINT = auto()
+    ARM_MOMENT_AT_ELBOW = auto()
+    HALF_ROD = auto()
 
 
 def lagrange_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
@@ -143,49 +115,25 @@ def audit_kim2022() -> PaperAudit:
     robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
     friction = np.abs(VISCOUS), np.abs(COULOMB)
     rubbed = exact + friction[0] * motion.qd + friction[1] * np.sign(motion.qd)
-
-    def lagrange(slips: frozenset[LagrangeSlip]) -> FloatArray:
-        return lagrange_torque(robot, motion, slips)
-
-    def work(slips: frozenset[WorkSlip]) -> FloatArray:
-        return work_torque(robot, motion, slips, friction)
-
-    lagrange_items = slip_items(LagrangeSlip, lagrange, exact, HOW)
-    lagrange_items[1] = replace(lagrange_items[1], figures=(_arm_figure(robot),))
+    lagrange = partial(lagrange_torque, robot, motion)
+    work = partial(work_torque, robot, motion, friction=friction)
+    # I_L1 is below m_a L1c^2, so it cannot be about the motor axis.
+    arm = robot.arms[0]
+    about = [(arm.inertia, arm.axis_inertia)]
     items = [
-        *lagrange_items,
-        *slip_items(WorkSlip, work, rubbed, HOW),
+        *slip_items(LagrangeSlip, lagrange, exact, figures={"ARM_COM": about}),
+        *slip_items(WorkSlip, work, rubbed),
         _values_item(robot),
         _energy_item(scenery),
         _regression_item(robot),
         _fitness_item(scenery),
         _voltage_item(scenery),
     ]
-    return PaperAudit(scenery.scene, _variants(scenery, friction, rubbed), tuple(items))
-
-
-def _variants(
-    scenery: Stage, friction: tuple[FloatArray, FloatArray], rubbed: FloatArray
-) -> tuple[ModelVariant, ...]:
-    robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
-    out = []
-    corrected = lagrange_torque(robot, motion)
-    for name, ones in (("as printed", frozenset(LagrangeSlip)), ("corrected", frozenset())):
-        torque = lagrange_torque(robot, motion, ones)
-        out.append(variant(PAPER, "Euler-Lagrange (1)-(2)", name, torque, corrected, exact))
-    corrected = work_torque(robot, motion, frozenset(), friction)
-    for name, slips in (("as printed", frozenset(WorkSlip)), ("corrected", frozenset())):
-        torque = work_torque(robot, motion, slips, friction)
-        out.append(variant(PAPER, "virtual work (3)-(25)", name, torque, corrected, rubbed))
-    return tuple(out)
-
-
-def _arm_figure(robot: Robot) -> Figure:
-    """I_L1 is below m_a L1c^2, so it cannot be about the motor axis."""
-    arm = robot.arms[0]
-    return Figure(
-        "inertia of the arm about the motor axis", arm.inertia, arm.axis_inertia, "kg m^2"
-    )
+    first = {"as printed": frozenset(LagrangeSlip), "corrected": frozenset[LagrangeSlip]()}
+    second = {"as printed": frozenset(WorkSlip), "corrected": frozenset[WorkSlip]()}
+    models = variants(PAPER, "Euler-Lagrange (1)-(2)", lagrange, first, exact)
+    models += variants(PAPER, "virtual work (3)-(25)", work, second, rubbed)
+    return PaperAudit(scenery.scene, models, tuple(items))
 
 
 def _values_item(robot: Robot) -> AuditItem:
@@ -194,18 +142,11 @@ def _values_item(robot: Robot) -> AuditItem:
     equivalent = arm.mass + 0.5 * rod
     inertia = arm.axis_inertia + rod * L1**2 + robot.drives.output_inertia[0]
     moment = robot.gravity * (arm.mass * arm.com + rod * L1)
-    return AuditItem(
+    return item_of(
         "APPROXIMATIONS",
-        PAPER,
-        "5, 7 and 36",
-        "I_A = m_A L1^2 and T_g = m_A g L1, called approximate.",
-        "with the arm's COM and the rotor; the paper's identified values are nearer to these.",
-        "from table 1; identified: "
-        f"I {min(ARM_INERTIA):g} to {max(ARM_INERTIA):g} kg m^2, T_g {ARM_GRAVITY_TORQUE:g} N m",
-        figures=(
-            Figure("I_A", equivalent * L1**2, inertia, "kg m^2"),
-            Figure("T_g", equivalent * robot.gravity * L1, moment, "N m"),
-        ),
+        figures=[(equivalent * L1**2, inertia), (equivalent * robot.gravity * L1, moment)],
+        ARM_GRAVITY_TORQUE=ARM_GRAVITY_TORQUE,
+        ARM_INERTIA=ARM_INERTIA,
     )
 
 
@@ -218,31 +159,19 @@ def _energy_item(scenery: Stage) -> AuditItem:
     work = [float(np.sum(torque * qd) * step) for torque in (viscous, coulomb)]
     turning = np.abs(COULOMB) / np.asarray(VISCOUS)
     active = np.mean((viscous + coulomb) * qd < 0)
-    return AuditItem(
-        "ACTIVE_FRICTION",
-        PAPER,
-        "22 and 36",
-        "positive viscous and negative Coulomb coefficients under a minus sign.",
-        "both positive under a plus: as identified, viscous friction feeds energy in.",
-        "by eq. 36 on the move; positive is lost by the drives",
-        figures=(
-            Figure("work of the viscous term", work[0], -work[0], "J"),
-            Figure("work of the Coulomb term", work[1], work[1], "J"),
-            Figure("rate above which friction drives, slowest joint", turning.min(), None, "rad/s"),
-            Figure("samples and joints with driving friction", float(active), 0.0, "of all"),
-        ),
-    )
+    lost = [(work[0], -work[0]), (work[1], work[1])]
+    return item_of("ACTIVE_FRICTION", figures=[*lost, (turning.min(), None), (active, 0.0)])
 
 
 def regression_columns(state: State) -> FloatArray:
-    """[kim2022] eq. 40 (N, 3, 14), in the paper's frame turned z down: theta and z are ours."""
-    q, c, s = state.qdd[:, :3], state.cos_q, state.sin_q
+    """[kim2022] eq. 40 (N, 3, 14) in its order, in a frame with z down: theta and z are ours."""
+    c, s = state.cos_q, state.sin_q
     x, y, z = (state.p[:, k, None] for k in range(3))
     Y = np.zeros((len(state), 3, 14))
-    Y[:, :, 0], Y[:, :, 1] = q, -c
-    for i in range(3):
-        own = (-x * s, -y * s, -z * c, s)
-        Y[:, i, 2 + 4 * i : 6 + 4 * i] = np.stack([part[:, i] for part in own], axis=-1)
+    Y[:, :, 0], Y[:, :, 4] = state.qdd[:, :3], -c
+    own = np.stack([-x * s, -y * s, -z * c, s], axis=-1)  # (N, arm, 4)
+    for arm, where in enumerate(ARM_COLUMNS):
+        Y[:, arm, where] = own[:, arm]
     return Y
 
 
@@ -269,21 +198,8 @@ def _regression_item(robot: Robot) -> AuditItem:
     arm, L1 = robot.arms[0], robot.geometry.arm_length[0]
     moment = arm.mass * arm.com + robot.struts[0].mass * L1
     whole = float(np.sqrt(np.mean(torque**2)))
-    return AuditItem(
-        "MULTIPLIERS_AS_CONSTANTS",
-        PAPER,
-        "37-38",
-        "Multipliers, which vary with time, as parameters of a linear regression without friction; "
-        "theta_5 lacks g.",
-        "Least squares on the 11 columns of eqs. 26-30.",
-        f"fitted to the exact model with friction at 2000 random states of {whole:.3g} N m RMS",
-        left[0],
-        left[0],
-        (
-            Figure("RMS left after least squares", left[0].rms_Nm, left[1].rms_Nm, "N m"),
-            Figure("theta_5, in kg m as printed", moment, moment * robot.gravity, "N m"),
-        ),
-    )
+    figures = [(left[0].rms_Nm, left[1].rms_Nm), (moment, moment * robot.gravity)]
+    return item_of("MULTIPLIERS_AS_CONSTANTS", (left[0], left[0]), figures, whole=whole)
 
 
 def fitness(predicted: FloatArray, measured: FloatArray, over: FloatArray) -> float:
@@ -294,32 +210,10 @@ def fitness(predicted: FloatArray, measured: FloatArray, over: FloatArray) -> fl
 
 def _fitness_item(scenery: Stage) -> AuditItem:
     measured, predicted = scenery.exact[:, 0], 2 * scenery.exact[:, 0]
-    return AuditItem(
-        "FITNESS",
-        PAPER,
-        "41",
-        "the error is divided by the range of the predicted torque.",
-        "by that of the measured torque: else predicting too much is rewarded.",
-        "joint 1, a prediction of twice the torque",
-        figures=(
-            Figure(
-                "fitness",
-                fitness(predicted, measured, predicted),
-                fitness(predicted, measured, measured),
-                "",
-            ),
-        ),
-    )
+    pair = [fitness(predicted, measured, over) for over in (predicted, measured)]
+    return item_of("FITNESS", figures=[(pair[0], pair[1])])
 
 
 def _voltage_item(scenery: Stage) -> AuditItem:
     negative = float(np.mean(scenery.exact[:, :3] < 0))
-    return AuditItem(
-        "VOLTAGE_SQUARED",
-        PAPER,
-        "section 2",
-        "the torque is the square of the voltage, which has no sign.",
-        "it follows the current, with its sign.",
-        "share of the move in which the drives' torque is negative",
-        figures=(Figure("samples and joints without a real voltage", negative, 0.0, "of all"),),
-    )
+    return item_of("VOLTAGE_SQUARED", figures=[(negative, 0.0)])

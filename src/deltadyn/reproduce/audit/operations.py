@@ -9,18 +9,32 @@ are shared, an operation on the same operands counts once.
 from __future__ import annotations
 
 import math
+import operator
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from deltadyn.backends import straight_line
+from deltadyn.backends.straight_line import SYMBOLS, Symbol
 from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
+from deltadyn.small import cross, dot
 
-KINDS = ("add", "sub", "mul", "div", "sqrt", "sin", "cos")
-COMMUTATIVE = ("add", "mul")
+#: Steps of a tape: the kind under which they are counted, and what they give.
+STEPS: dict[str, tuple[str, Callable[..., float]]] = {
+    "+": ("add", operator.add),
+    "-": ("sub", operator.sub),
+    "*": ("mul", operator.mul),
+    "/": ("div", operator.truediv),
+    "sqrt": ("sqrt", math.sqrt),
+    "sin": ("sin", math.sin),
+    "cos": ("cos", math.cos),
+}
 
 
 @dataclass(frozen=True)
@@ -38,113 +52,58 @@ class Operations:
     @property
     def total(self) -> int:
         """All operations."""
-        return sum(getattr(self, kind) for kind in KINDS)
+        return sum(getattr(self, kind) for kind, _ in STEPS.values())
 
 
 # [falezza2022] table 6.
 TABLE_6 = {
-    "M_s": Operations(add=50, sub=27, mul=79, div=6, sin=7, cos=9),
-    "M_f": Operations(add=669, sub=477, mul=2029, div=2016, sin=12, cos=15),
+    name: Operations(**counts)
+    for name, counts in Paper("falezza2022").numbers["operations"].items()
 }
 
 
-class Tape:
-    """The record of one count; `shared` counts an operation on the same operands once."""
+class Tape(straight_line.Tape):
+    """The record of one count; `shared` counts an operation on the same operands once.
+
+    Its symbols have values, so that a run gives the torque too.
+    """
 
     def __init__(self, shared: bool) -> None:
+        super().__init__()
         self.shared = shared
-        self.counts = dict.fromkeys(KINDS, 0)
-        self.known: dict[tuple[Any, ...], Counted] = {}
-        self.size = 0
+        self.counts: Counter[str] = Counter()
+        self.values: dict[str, float] = {}
 
-    def variable(self, value: float) -> Counted:
+    def variable(self, value: float) -> Symbol:
         """An input."""
-        self.size += 1
-        return Counted(self, value, self.size)
+        name = f"#{len(self.values) + 1}"
+        self.values[name] = value
+        return Symbol(self, name)
 
-    def apply(self, kind: str, value: float, *operands: Any) -> Counted:
+    def put(self, *step: str) -> Symbol:
         """The result of an operation, counted."""
-        names = [_name(operand) for operand in operands]
-        key = (kind, *(sorted(names) if kind in COMMUTATIVE else names))
-        if self.shared and key in self.known:
-            return self.known[key]
+        operation, *names = step
+        if operation == "neg":
+            return self.put("-", "0.0", *names)
+        if operation == "/" and names[1] not in self.values:  # by the constant's reciprocal
+            scaled: Symbol = Symbol(self, names[0]) * (1 / float(names[1]))
+            return scaled
+        if self.shared and step in self.names:
+            return Symbol(self, self.names[step])
+        kind, apply = STEPS[operation]
         self.counts[kind] += 1
-        result = self.variable(value)
-        self.known[key] = result
+        result = self.variable(apply(*map(self.value, names)))
+        self.names[step] = result.name
         return result
+
+    def value(self, operand: Any) -> float:
+        """The value of a symbol, of its name or of a constant."""
+        name = operand.name if isinstance(operand, Symbol) else operand
+        return self.values[name] if name in self.values else float(name)
 
     def operations(self) -> Operations:
         """The counts so far."""
         return Operations(**self.counts)
-
-    # The namespace of functions that the generic code asks for.
-
-    def sqrt(self, x: Any) -> Any:
-        """Square root."""
-        return self._function("sqrt", math.sqrt, x)
-
-    def sin(self, x: Any) -> Any:
-        """Sine."""
-        return self._function("sin", math.sin, x)
-
-    def cos(self, x: Any) -> Any:
-        """Cosine."""
-        return self._function("cos", math.cos, x)
-
-    def _function(self, kind: str, function: Callable[[float], float], x: Any) -> Any:
-        if isinstance(x, Counted):
-            return self.apply(kind, function(x.value), x)
-        return function(x)
-
-
-class Counted:
-    """A number that counts what is done with it; it carries its value."""
-
-    def __init__(self, tape: Tape, value: float, name: int) -> None:
-        self.tape, self.value, self.name = tape, value, name
-
-    def __add__(self, other: Any) -> Any:
-        if _is(other, 0):
-            return self
-        return self.tape.apply("add", self.value + _value(other), self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self + other
-
-    def __sub__(self, other: Any) -> Any:
-        if _is(other, 0):
-            return self
-        return self.tape.apply("sub", self.value - _value(other), self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.tape.apply("sub", _value(other) - self.value, other, self)
-
-    def __neg__(self) -> Any:
-        return 0.0 - self
-
-    def __mul__(self, other: Any) -> Any:
-        if _is(other, 0):
-            return 0.0
-        if _is(other, 1):
-            return self
-        if _is(other, -1):
-            return -self
-        return self.tape.apply("mul", self.value * _value(other), self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self * other
-
-    def __truediv__(self, other: Any) -> Any:
-        if _is(other, 1):
-            return self
-        if not isinstance(other, Counted):
-            return self * (1 / other)  # the reciprocal of a constant is a constant
-        return self.tape.apply("div", self.value / other.value, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        if _is(other, 0):
-            return 0.0
-        return self.tape.apply("div", _value(other) / self.value, other, self)
 
 
 @dataclass(frozen=True)
@@ -177,38 +136,33 @@ def operation_counts(three: Robot, four: Robot) -> tuple[Count, ...]:
 def exact_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any]:
     """Inverse kinematics, rates and the exact torque from p, pd, pdd."""
     p, pd, pdd = _inputs(tape, state)
-    return _exact(tape, exact_parameters(robot), _arms(tape, robot, p, pd, pdd), p, pd, pdd)
+    return _exact(exact_parameters(robot), _arms(robot, p, pd, pdd), p, pd, pdd)
 
 
 def exact_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
     """The exact torque where joints and platform are both known, with cos q and sin q."""
     free = Tape(shared=True)
-    known = [[x.value for x in row] for row in _arms(free, robot, *_inputs(free, state))]
-    arms = [tuple(tape.variable(x) for x in row) for row in known]
+    known = _arms(robot, *_inputs(free, state))
+    arms = [tuple(tape.variable(free.value(x)) for x in row) for row in known]
     p, pd, pdd = _inputs(tape, state)
-    return _exact(tape, exact_parameters(robot), arms, p, pd, pdd)
+    return _exact(exact_parameters(robot), arms, p, pd, pdd)
 
 
 def simplified_alone(tape: Tape, robot: Robot, state: State) -> list[Any]:
     """[falezza2022] eqs. 4-5, corrected, from p, pdd, theta, thetadd."""
     free = Tape(shared=True)
-    c, s, _, qdd = _arms(free, robot, *_inputs(free, state))
-    theta = [tape.variable(math.atan2(s[i].value, c[i].value)) for i in range(3)]
-    cos, sin = [tape.cos(x) for x in theta], [tape.sin(x) for x in theta]
+    c, s, _, qdd = ([free.value(x) for x in row] for row in _arms(robot, *_inputs(free, state)))
+    theta = [tape.variable(math.atan2(s[i], c[i])) for i in range(3)]
+    cos, sin = [SYMBOLS.cos(x) for x in theta], [SYMBOLS.sin(x) for x in theta]
     p, _, pdd = _inputs(tape, state)
-    return _simplified(robot, cos, sin, [tape.variable(x.value) for x in qdd], p, pdd)
+    return _simplified(robot, cos, sin, [tape.variable(x) for x in qdd], p, pdd)
 
 
 def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any]:
     """The same from p, pd, pdd, with the library's inverse kinematics and rates."""
     p, pd, pdd = _inputs(tape, state)
-    c, s, _, qdd = _arms(tape, robot, p, pd, pdd)
+    c, s, _, qdd = _arms(robot, p, pd, pdd)
     return _simplified(robot, c, s, qdd, p, pdd)
-
-
-#: What an operation of the tape is in C.
-IN_C = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}"}
-IN_C |= {name: name + "({})" for name in ("sqrt", "sin", "cos")}
 
 
 def c_function(
@@ -228,11 +182,13 @@ def c_function(
         place = int(operand[1:])
         return f"x[{place - 1}]" if place <= width else f"v{place}"
 
-    lines = [
-        f"const double v{result.name} = {IN_C[kind].format(*map(spelled, operands))};"
-        for (kind, *operands), result in tape.known.items()
-    ]
-    lines += [f"y[{i}] = {spelled(_name(value))};" for i, value in enumerate(torque)]
+    def text(operation: str, *operands: str) -> str:
+        if len(operands) == 1:
+            return f"{operation}({spelled(operands[0])})"
+        return f" {operation} ".join(map(spelled, operands))
+
+    lines = [f"const double {spelled(name)} = {text(*step)};" for step, name in tape.names.items()]
+    lines += [f"y[{i}] = {spelled(value.name)};" for i, value in enumerate(torque)]
     body = "\n".join(f"    {line}" for line in lines)
     return (
         f'__attribute__((visibility("default")))\n'
@@ -247,7 +203,7 @@ def _count(
     written, shared = Tape(shared=False), Tape(shared=True)
     torque = run(written, robot, state)
     run(shared, robot, state)
-    values = tuple(x.value for x in torque)
+    values = tuple(map(written.value, torque))
     return Count(name, inputs, written.operations(), shared.operations(), values)
 
 
@@ -255,18 +211,18 @@ def _inputs(tape: Tape, state: State) -> list[tuple[Any, ...]]:
     return [tuple(tape.variable(x) for x in row) for row in state]
 
 
-def _arms(tape: Tape, robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
+def _arms(robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
     """cos q, sin q, qd, qdd by the library's closed forms."""
     three = limbs(robot)
-    c, s = arm_directions(tape, three, p)
+    c, s = arm_directions(SYMBOLS, three, p)
     return [c, s, *joint_rates(three, c, s, p, pd[:3], pdd[:3])]
 
 
-def _exact(tape: Tape, par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:
+def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:
     c, s, qd, qdd = arms
     if par.spindle is not None:
         qd, qdd = (*qd, pd[3]), (*qdd, pdd[3])
-    return inverse_dynamics(tape, par, c, s, qd, qdd, p, pd, pdd)
+    return inverse_dynamics(SYMBOLS, par, c, s, qd, qdd, p, pd, pdd)
 
 
 def _simplified(robot: Robot, c: Any, s: Any, qdd: Any, p: Any, pdd: Any) -> list[Any]:
@@ -281,32 +237,17 @@ def _simplified(robot: Robot, c: Any, s: Any, qdd: Any, p: Any, pdd: Any) -> lis
         radial = p[0] * limb.ca + p[1] * limb.sa - limb.r
         k.append(limb.l1 * (radial * s[i] + p[2] * c[i]))
     right = (M * pdd[0], M * pdd[1], M * (pdd[2] + g))
-    whole = _determinant(*columns)
+    whole = _determinant(columns)
     l1 = three[0].l1
     inertia, moment = (arm.mass / 3 + m2 / 2) * l1**2, 0.5 * (arm.mass + m2) * g * l1
     torque = []
     for i in range(3):
         replaced = [right if j == i else columns[j] for j in range(3)]
-        twice_lambda = _determinant(*replaced) / whole
+        twice_lambda = _determinant(replaced) / whole
         torque.append(inertia * qdd[i] - moment * c[i] - k[i] * twice_lambda)
     return torque
 
 
-def _determinant(a: Any, b: Any, c: Any) -> Any:
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        + a[1] * (b[2] * c[0] - b[0] * c[2])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
-
-
-def _is(other: Any, value: float) -> bool:
-    return not isinstance(other, Counted) and float(other) == value
-
-
-def _value(other: Any) -> float:
-    return other.value if isinstance(other, Counted) else float(other)
-
-
-def _name(operand: Any) -> str:
-    return f"#{operand.name}" if isinstance(operand, Counted) else repr(float(operand))
+def _determinant(columns: list[Any]) -> Any:
+    a, b, c = columns
+    return dot(a, cross(b, c))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,29 +17,21 @@ from deltadyn.doors import write_page
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.motion import Motion
 from deltadyn.reproduce.ladder import pick_and_place
+from deltadyn.reproduce.result import filled, plain, words_of
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
 ARMS = slice(0, 3)
 
 
-class Note(NamedTuple):
-    """A slip in words: where it stands, what is printed and what is right."""
-
-    paper: str
-    equation: str
-    printed: str
-    right: str
+#: The slips in words, by key: where they stand, what is printed and what is right.
+WORDS = words_of("audit")
+ALONE = "the corrected model with this slip alone"
+Pair = tuple[Any, Any]  # a number as printed and as it is right, or None
 
 
 class Slip(Enum):
-    """A slip that can be switched on and off; the value is its `Note`."""
-
-    @property
-    def note(self) -> Note:
-        """The slip in words."""
-        value: Note = self.value
-        return value
+    """Slips that can be switched on and off; their names are keys of `WORDS`."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +168,7 @@ class Audit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dictionaries."""
-        return {"papers": [_plain(asdict(paper)) for paper in self.papers]}
+        return {"papers": [plain(asdict(paper)) for paper in self.papers]}
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with every slip: HTML to open offline, Markdown where it ends in .md."""
@@ -193,31 +185,66 @@ def slip_items(
     slips: Iterable[S],
     torque: Callable[[frozenset[S]], FloatArray],
     exact: FloatArray,
-    how: str,
+    *,
+    how: str = ALONE,
+    figures: Mapping[str, Sequence[Pair]] | None = None,
+    **values: Any,
 ) -> list[AuditItem]:
     """One item per slip: the model with that slip alone against itself without it, and exact."""
     corrected = torque(frozenset())
     items = []
     for slip in slips:
-        alone = torque(frozenset({slip}))
-        items.append(slip_item(slip, how, Cost.of(alone, corrected), Cost.of(alone, exact)))
+        costs = costs_of(torque(frozenset({slip})), corrected, exact)
+        shown = (figures or {}).get(slip.name, ())
+        items.append(item_of(slip.name, costs, shown, how=how, **values))
     return items
 
 
-def slip_item(
-    slip: Slip, how: str, cost: Cost, against_exact: Cost, figures: tuple[Figure, ...] = ()
+def costs_of(torque: FloatArray, reference: FloatArray, exact: FloatArray) -> tuple[Cost, Cost]:
+    """The error of a torque (N, dof) against a reference and against the exact model's."""
+    return Cost.of(torque, reference), Cost.of(torque, exact)
+
+
+def item_of(
+    key: str,
+    costs: tuple[Cost | None, Cost | None] = (None, None),
+    figures: Sequence[Pair] = (),
+    *,
+    how: str = ALONE,
+    **values: Any,
 ) -> AuditItem:
-    """The item of a slip that has a switch."""
-    note = slip.note
-    words = (note.paper, note.equation, note.printed, note.right)
-    return AuditItem(slip.name, *words, how, cost, against_exact, figures)
+    """The slip of that key in its words, with figures as printed and as they are right.
+
+    How it was found and the names of the figures may show `values`.
+    """
+    words = WORDS[key]
+    text = {part: words[part] for part in ("paper", "equation", "printed", "right")}
+    how = filled(words.get("how", how), values)
+    shown = tuple(
+        Figure(filled(name, values), _number(printed), _number(right), unit)
+        for (name, unit), (printed, right) in zip(words.get("figures", ()), figures, strict=True)
+    )
+    cost, against_exact = costs
+    return AuditItem(key, **text, how=how, cost=cost, against_exact=against_exact, figures=shown)
 
 
-def variant(
-    paper: str, model: str, name: str, torque: FloatArray, corrected: FloatArray, exact: FloatArray
-) -> ModelVariant:
-    """A model in one state of repair, compared."""
-    return ModelVariant(paper, model, name, Cost.of(torque, corrected), Cost.of(torque, exact))
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def variants(
+    paper: str,
+    model: str,
+    torque: Callable[[frozenset[S]], FloatArray],
+    states: Mapping[str, frozenset[S]],
+    exact: FloatArray,
+) -> tuple[ModelVariant, ...]:
+    """A model in several states of repair, each compared with the corrected and the exact one."""
+    corrected = torque(frozenset())
+    return tuple(
+        ModelVariant(paper, model, name, *costs_of(torque(slips), corrected, exact))
+        for name, slips in states.items()
+    )
 
 
 def number(value: float | None) -> str:
@@ -236,14 +263,6 @@ def number(value: float | None) -> str:
 def phrase(text: str) -> str:
     """A text without its full stop, to stand in a table."""
     return text.rstrip(".")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _paper_text(paper: PaperAudit) -> str:

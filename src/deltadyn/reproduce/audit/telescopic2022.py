@@ -8,7 +8,8 @@ below the upper joint.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
+from enum import auto
+from functools import partial
 
 import numpy as np
 
@@ -27,23 +28,21 @@ from deltadyn.reproduce.audit.jets import Jet
 from deltadyn.reproduce.audit.records import (
     AuditItem,
     Cost,
-    Figure,
-    Note,
+    Pair,
     PaperAudit,
     Slip,
     Stage,
+    costs_of,
+    item_of,
     slip_items,
     stage,
-    variant,
+    variants,
 )
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 
 PAPER = "telescopic2022"
-HOW = "the corrected model with this slip alone"
-
-# Table 2 and the arm of the experiment (table 1).
-ARM_MASS, ROD_MASS, LEG_INERTIA, ARM_LENGTH = 0.524, 0.433, 0.0886, 0.385  # kg, kg, kg m^2, m
-F_V, F_C = 0.451, 0.832  # as table 2 names them
+NUMBERS = Paper(PAPER).numbers
 ROD_LENGTH = 0.8  # m, between the telescope's joints, where eq. 26 is compared
 TILTS = (10.0, 20.0, 30.0)  # deg
 
@@ -51,45 +50,13 @@ TILTS = (10.0, 20.0, 30.0)  # deg
 class RodSlip(Slip):
     """Slips of the telescopic rod and of the legs."""
 
-    PARALLEL_AXIS = Note(
-        PAPER,
-        "26",
-        "m2 l2^2/3 + m2 (l - l2)^2: the theorem from the rod's end.",
-        "m2 l2^2/12 + m2 (l - l2/2)^2: from its COM.",
-    )
-    PROJECTED_RATES = Note(
-        PAPER,
-        "27-28",
-        "The squares of the rates of two projected angles, right for small tilts.",
-        "The square of the rate of the rod's direction.",
-    )
-    PROJECTED_WEIGHT = Note(
-        PAPER,
-        "29-30",
-        "Heights by cos(theta), one of the projected angles; eq. 32 then uses the tilt.",
-        "Heights by the cosine of the tilt.",
-    )
-    JACOBIAN = Note(
-        PAPER,
-        "21, J_t2",
-        "The rows of x and y lack the change of z: xd = z sec(theta)^2 thetad.",
-        "xd = z sec(theta)^2 thetad + zd tan(theta), and so for y.",
-    )
-    PLATFORM_MASS = Note(
-        PAPER, "37-39", "The platform's own mass is not there.", "It is added to the three rods."
-    )
-    LEG_GRAVITY = Note(
-        PAPER,
-        "38-41",
-        "The legs' and the platform's weight along +z, though the platform works at z = -0.8 m.",
-        "Along -z.",
-    )
-    LEG_ANGLE = Note(
-        PAPER,
-        "1 against 6-14",
-        "Eq. 1 counts the arm angle from the vertical; it then enters cos(theta) in eq. 38.",
-        "From the horizontal, as in eqs. 6-14.",
-    )
+    PARALLEL_AXIS = auto()
+    PROJECTED_RATES = auto()
+    PROJECTED_WEIGHT = auto()
+    JACOBIAN = auto()
+    PLATFORM_MASS = auto()
+    LEG_GRAVITY = auto()
+    LEG_ANGLE = auto()
 
 
 def _rod_coordinates(p: list[Jet], pivot_z: float) -> tuple[Jet, list[Jet], list[Jet]]:
@@ -115,8 +82,8 @@ def rod_force(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> Flo
     for k in range(3):
         slope = _rod_energy(robot, jets.by_coordinate(values, k), slips)
         part = spindle.lower.mass * stretch.dd * slope[1].d - 0.5 * slope[0].d * squares
-        for y, partial in zip(turning, slope[2], strict=True):
-            part = part + (inertia.v * y.dd + inertia.d * y.d) * partial.d
+        for y, by_k in zip(turning, slope[2], strict=True):
+            part = part + (inertia.v * y.dd + inertia.d * y.d) * by_k.d
         force[:, k] = part + slope[3].d
     if RodSlip.JACOBIAN in slips:
         force = _through_printed_jacobian(robot, state, force)
@@ -186,49 +153,30 @@ def audit_telescopic2022() -> PaperAudit:
     """The audit of [telescopic2022] on the robot of its simulation and a move of 0.6 s."""
     scenery = stage(PAPER, "telescopic-delta", width=0.4, duration=0.6)
     robot, motion, exact = scenery.robot, scenery.motion, scenery.exact
-
-    def torque(slips: frozenset[RodSlip]) -> FloatArray:
-        return whole_torque(robot, motion, slips)
-
-    corrected, everything = torque(frozenset()), frozenset(RodSlip)
-    in_rods = frozenset(
-        {
-            RodSlip.PARALLEL_AXIS,
-            RodSlip.PROJECTED_RATES,
-            RodSlip.PROJECTED_WEIGHT,
-            RodSlip.JACOBIAN,
-        }
-    )
     states = {
-        "as printed": everything - {RodSlip.LEG_ANGLE},  # with the angle of eqs. 6-14
-        "rods as printed": in_rods,
+        "as printed": frozenset(RodSlip) - {RodSlip.LEG_ANGLE},  # with the angle of eqs. 6-14
+        "rods as printed": frozenset(list(RodSlip)[:4]),
         "rods, projected rates alone": frozenset({RodSlip.PROJECTED_RATES}),
         "corrected": frozenset[RodSlip](),
     }
-    variants = tuple(
-        variant(PAPER, "legs and rods (40)", name, torque(slips), corrected, exact)
-        for name, slips in states.items()
-    )
-    items = slip_items(RodSlip, torque, exact, HOW)
-    extra = {
+    torque = partial(whole_torque, robot, motion)
+    models = variants(PAPER, "legs and rods (40)", torque, states, exact)
+    figures = {
         "PARALLEL_AXIS": _inertia_figures(robot),
-        "PROJECTED_RATES": _tilt_figures(),
+        "PROJECTED_RATES": [(100 * projected_energy_error(tilt), 0.0) for tilt in TILTS],
         "LEG_ANGLE": _angle_figures(robot, motion),
     }
-    items = [replace(item, figures=extra.get(item.key, ())) for item in items]
+    items = slip_items(RodSlip, torque, exact, figures=figures, ROD_LENGTH=ROD_LENGTH, TILTS=TILTS)
     items += [_polar_item(), _friction_item(scenery), _rotor_item(), _legs_item(scenery)]
-    return PaperAudit(scenery.scene, variants, tuple(items))
+    return PaperAudit(scenery.scene, models, tuple(items))
 
 
-def _inertia_figures(robot: Robot) -> tuple[Figure, ...]:
+def _inertia_figures(robot: Robot) -> list[Pair]:
     lower = spindle_of(robot).lower
     l2, about_com = 2 * lower.com, lower.inertia
     printed = lower.mass * l2**2 / 3 + lower.mass * (ROD_LENGTH - l2) ** 2
     right = about_com + lower.mass * (ROD_LENGTH - lower.com) ** 2
-    return (
-        Figure(f"inertia of the lower rod at {ROD_LENGTH} m", printed, right, "kg m^2"),
-        Figure("its error", 100 * (printed / right - 1), 0.0, "%"),
-    )
+    return [(printed, right), (100 * (printed / right - 1), 0.0)]
 
 
 def projected_energy_error(tilt_deg: float) -> float:
@@ -252,20 +200,13 @@ def projected_energy_error(tilt_deg: float) -> float:
     return float(np.abs(ratio - 1).max())
 
 
-def _tilt_figures() -> tuple[Figure, ...]:
-    return tuple(
-        Figure(f"largest error of T at {tilt:g} deg", 100 * projected_energy_error(tilt), 0.0, "%")
-        for tilt in TILTS
-    )
-
-
-def _angle_figures(robot: Robot, state: State) -> tuple[Figure, ...]:
+def _angle_figures(robot: Robot, state: State) -> list[Pair]:
     """The platform that eq. 1 finds from angles of eqs. 6-14."""
     q = state.q.copy()
     q[:, :3] = np.pi / 2 - q[:, :3]
     found = forward_kinematics(robot, q, unreachable="nan")
     off = np.linalg.norm(found[:, :3] - state.p[:, :3], axis=1)
-    return (Figure("largest error of the position", 1e3 * float(np.nanmax(off)), 0.0, "mm"),)
+    return [(1e3 * np.nanmax(off), 0.0)]
 
 
 def _polar_item() -> AuditItem:
@@ -275,48 +216,21 @@ def _polar_item() -> AuditItem:
     printed = right.copy()
     printed[:, 0, 2] *= -1
     ratio = np.linalg.det(printed) / np.linalg.det(right)
-    return AuditItem(
-        "POLAR_JACOBIAN",
-        PAPER,
-        "20, J_t1",
-        "l sin(theta) sin(phi) in the last column.",
-        "-l sin(theta) sin(phi), as in eq. 19: as printed it is also singular at phi = 45 deg.",
-        "the paper goes on with other coordinates, so no torque is affected",
-        figures=(
-            Figure("determinant over the right one, phi = 30 deg", float(ratio[0]), 1.0, ""),
-            Figure("at phi = 45 deg", float(np.round(ratio[1], 12)), 1.0, ""),
-        ),
-    )
+    figures = [(ratio[0], 1.0), (np.round(ratio[1], 12), 1.0)]
+    return item_of("POLAR_JACOBIAN", figures=figures)
 
 
 def _friction_item(scenery: Stage) -> AuditItem:
-    qd = scenery.motion.qd[:, :3]
-    swapped = F_C * qd + F_V * np.sign(qd)
-    right = F_V * qd + F_C * np.sign(qd)
-    return AuditItem(
-        "FRICTION_NAMES",
-        PAPER,
-        "42 and table 2",
-        "f_c on the rate and f_v on its sign.",
-        "f_v on the rate and f_c on its sign, if table 2 means what the names say.",
-        "with the values of table 2",
-        Cost.of(swapped, right),
-        Cost.of(swapped, right),
-    )
+    qd, table = scenery.motion.qd[:, :3], NUMBERS["table_2"]
+    swapped = table["Fc"] * qd + table["Fv"] * np.sign(qd)
+    right = table["Fv"] * qd + table["Fc"] * np.sign(qd)
+    return item_of("FRICTION_NAMES", costs_of(swapped, right, right))
 
 
 def _rotor_item() -> AuditItem:
-    arm = (ARM_MASS / 3 + ROD_MASS) * ARM_LENGTH**2
-    return AuditItem(
-        "ROTOR_INERTIA",
-        PAPER,
-        "36 and table 2",
-        "identified masses and I_u do not fit together: the rotor's inertia is negative.",
-        "bound the fit above 0; the rods' identified masses are those of the simulation to the "
-        "last digit",
-        "I_m = I_u - m_a a^2/3 - m_b a^2 with tables 1 and 2",
-        figures=(Figure("rotor inertia", LEG_INERTIA - arm, None, "kg m^2"),),
-    )
+    table = NUMBERS["table_2"]
+    arm = (table["arm.m"] / 3 + table["strut.m"]) * NUMBERS["arm_length"] ** 2
+    return item_of("ROTOR_INERTIA", figures=[(table["I_u"] - arm, None)])
 
 
 def _legs_item(scenery: Stage) -> AuditItem:
@@ -326,14 +240,4 @@ def _legs_item(scenery: Stage) -> AuditItem:
     mine = whole_torque(robot, motion, {RodSlip.PROJECTED_RATES})
     cost = Cost.of(whole_torque(robot, motion), scenery.exact)
     same = float(np.abs(model[:, :3] - mine).max())
-    return AuditItem(
-        "POINT_MASSES",
-        PAPER,
-        "35-37",
-        "The lower arms' mass in their joints: half of the pair at each end.",
-        "Rods: a third at each end and a sixth between the ends' velocities.",
-        "the corrected model: this is its assumption, not a slip",
-        cost,
-        cost,
-        (Figure("corrected with eqs. 27-28, from 'projected-rod'", None, same, "N m"),),
-    )
+    return item_of("POINT_MASSES", (cost, cost), [(None, same)])

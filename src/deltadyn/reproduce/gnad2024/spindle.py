@@ -10,7 +10,15 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import regressor
-from deltadyn.dynamics.friction import direction
+from deltadyn.dynamics.friction import (
+    COULOMB,
+    STRIBECK,
+    VISCOUS,
+    Sliding,
+    direction,
+    friction_sum,
+    stribeck_shape,
+)
 from deltadyn.errors import InputError
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identifiability import UnidentifiableError
@@ -126,18 +134,22 @@ class SpindleBench:
         if name == THIN:
             return self.thin.friction(rate, s)
         viscous, coulomb, stribeck = self.coefficients(name)
-        tau = viscous * rate + coulomb * s
-        if name == FREE and stribeck is not None:
-            tau = tau + stribeck * s * np.exp(-((rate / self.free.velocity) ** 2))
-        return np.asarray(tau, dtype=np.float64)
+        level = stribeck if name == FREE and stribeck is not None else 0.0
+        return _friction(rate, s, (viscous, coulomb, level), self.free.velocity)
 
 
 def true_friction(rate: FloatArray) -> FloatArray:
     """Friction of the bench's axis 4 (N,) at rates (N,) in rad/s, at 25 degrees C, in N m."""
-    s = np.sign(rate)
-    dry = COULOMB_4 + STRIBECK_4 * np.exp(-((rate / STRIBECK_VELOCITY) ** 2))
-    tau: FloatArray = s * dry + VISCOUS_4 * rate + thinning(rate)
-    return tau
+    numbers = (VISCOUS_4, COULOMB_4, STRIBECK_4)
+    return _friction(rate, np.sign(rate), numbers, STRIBECK_VELOCITY) + thinning(rate)
+
+
+def _friction(
+    rate: FloatArray, s: FloatArray, numbers: tuple[float, ...], velocity: float
+) -> FloatArray:
+    """Viscous, Coulomb and Stribeck friction (N,) at rates (N,) with directions s, in N m."""
+    slide = Sliding(rate, s, stribeck_shape(np, rate, velocity))
+    return np.asarray(friction_sum(np, (VISCOUS, COULOMB, STRIBECK), numbers, slide))
 
 
 def thinning(rate: FloatArray) -> FloatArray:
@@ -276,7 +288,7 @@ def _more(robot: Robot, state: State, shape: Shape, velocity: float) -> FloatArr
 
 
 def _stribeck_shape(rate: FloatArray, s: FloatArray, velocity: float) -> FloatArray:
-    return np.asarray(s * np.exp(-((rate / velocity) ** 2)), dtype=np.float64)
+    return _friction(rate, s, (0.0, 0.0, 1.0), velocity)
 
 
 def _thinning_shape(rate: FloatArray, s: FloatArray, velocity: float) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,14 +12,14 @@ from deltadyn.dynamics import inverse_dynamics, regressor
 from deltadyn.identification.bodies.bodies import standard_parameters
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
-from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import wide_columns
 from deltadyn.kinematics import State, WorkspaceBoundary
 from deltadyn.motion import FourierSeries, Motion, fourier_motion
 from deltadyn.recording.recording import Recording
-from deltadyn.reproduce.ladder import rms
+from deltadyn.reproduce.ladder import in_ball, rms
+from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 
@@ -51,88 +50,14 @@ WEIGHTS = {
     HIGH: 1e-2,
 }
 
-#: Table I in our frames (z down the rod): RG geom and ID geom.
-TABLE_1 = (
-    ("arm.mcx", "kg m", 0.101, 0.091),
-    ("arm.mcz", "kg m", 0.000, 0.009),
-    ("arm.Iyy", "kg m^2", 0.127, 0.189),
-    ("strut.m", "kg", 0.249, 0.278),
-    ("strut.mcx", "kg m", 0.129, 0.104),
-    ("strut.Ixx", "kg m^2", 0.032e-3, 24.611e-3),
-    ("strut.Iyy", "kg m^2", 0.109, 0.114),
-    ("strut.Izz", "kg m^2", 0.109, 0.116),
-    ("platform.m", "kg", 1.000, 1.230),
-    ("upper.m", "kg", 0.900, 0.732),
-    ("upper.mcz", "kg m", 0.315, 0.305),
-    ("upper.Ixx", "kg m^2", 0.147, 0.148),
-    ("upper.Iyy", "kg m^2", 0.147, 0.148),
-    ("upper.Izz", "kg m^2", 28.8e-6, 2.826e-6),
-    ("lower.m", "kg", 0.600, 0.483),
-    ("lower.mcz", "kg m", -0.234, -0.239),
-    ("lower.Ixx", "kg m^2", 0.122, 0.126),
-    ("lower.Iyy", "kg m^2", 0.122, 0.126),
-    ("lower.Izz", "kg m^2", 78.0e-6, 1.151e-6),
-)
+FREQUENCY = 0.9  # Hz, of the excitation
+PAPER = Paper("gnad2024", NOISE=NOISE)
+TABLE_1 = PAPER.numbers["table_1"]
 
-#: RG simple and ID simple of table I, in the same frames.
-TABLE_1_SIMPLE = {
-    "arm.mcx": (0.250, 0.128),
-    "arm.mcz": (0.000, -0.090),
-    "arm.Iyy": (0.084, 0.146),
-    "strut.m": (0.200, 0.250),
-    "strut.mcx": (0.111, 0.072),
-    "strut.Ixx": (0.003e-3, 17.446e-3),
-    "strut.Iyy": (0.082, 0.086),
-    "strut.Izz": (0.082, 0.089),
-    "platform.m": (0.800, 1.008),
-    "upper.m": (0.900, 0.901),
-    "upper.mcz": (0.315, 0.100),
-    "upper.Ixx": (0.147, 0.168),
-    "upper.Iyy": (0.147, 0.168),
-    "upper.Izz": (28.8e-6, 0.884e-6),
-    "lower.m": (0.600, 0.456),
-    "lower.mcz": (-0.234, -0.251),
-    "lower.Ixx": (0.122, 0.141),
-    "lower.Iyy": (0.122, 0.141),
-    "lower.Izz": (78.0e-6, 0.010e-6),
-}
 
-# Coefficients of [gnad2024] eq. 8 in m and rad: x, y, z, psi by harmonics 1 to 5, found once by
-#   design_excitation(surrogate_robot(), 10.0, 5, periods=9, seed=1, starts=6, time_limit=150)
-# and seed=2 for the validation, and rounded. All searches ended within the time.
-FREQUENCY = 0.9  # Hz
-OFFSETS = {
-    1: (0.4058, 0.3126, -0.9336, 1.7674),
-    2: (-0.4722, -0.1772, -0.9243, -2.1210),
-}
-SINES = {
-    1: (
-        (0.3857, -0.0267, 0.0297, 0.0252, 0.0015),
-        (-0.1666, 0.0751, -0.0040, -0.0050, 0.0035),
-        (-0.0416, -0.0264, -0.0257, -0.0225, -0.0134),
-        (0.0482, -0.0584, 0.0685, -0.0479, 0.0295),
-    ),
-    2: (
-        (0.2202, -0.0464, 0.0279, 0.0000, 0.0083),
-        (-0.2310, 0.0419, -0.0100, 0.0175, 0.0067),
-        (0.0031, -0.0535, 0.0404, 0.0045, 0.0203),
-        (-0.0233, 0.0976, 0.0579, -0.0338, -0.0411),
-    ),
-}
-COSINES = {
-    1: (
-        (0.1346, 0.0394, 0.0161, -0.0073, -0.0121),
-        (-0.3294, -0.0050, 0.0362, -0.0135, -0.0018),
-        (0.0044, 0.0150, -0.0593, 0.0255, 0.0164),
-        (-0.0506, 0.0476, -0.0534, 0.0491, -0.0389),
-    ),
-    2: (
-        (-0.0237, -0.0014, 0.0204, 0.0183, 0.0013),
-        (-0.4612, 0.0427, 0.0227, 0.0132, 0.0072),
-        (-0.0005, -0.0186, 0.0406, 0.0351, 0.0029),
-        (-0.0953, -0.0526, 0.0637, 0.0560, -0.0104),
-    ),
-}
+def printed(column: str) -> dict[str, float]:
+    """A column of table I: RG geom, ID geom, RG simple or ID simple."""
+    return {name: row[column] for name, row in TABLE_1.items()}
 
 
 def surrogate_robot() -> Robot:
@@ -142,9 +67,8 @@ def surrogate_robot() -> Robot:
 
 def excitation(number: int) -> FourierSeries:
     """Excitation 1 (for the fits) or 2 (for the validation)."""
-    return FourierSeries(
-        FREQUENCY, np.array(OFFSETS[number]), np.array(SINES[number]), np.array(COSINES[number])
-    )
+    series = PAPER.numbers["excitations"][number]
+    return FourierSeries(FREQUENCY, *(np.array(part) for part in series.values()))
 
 
 class Terms(NamedTuple):
@@ -199,43 +123,18 @@ class Judged:
 
     The motion's ramp and its first period are compared: all other periods repeat the first.
 
-    `friction` by parameter. `mass` (4, 4) is the largest |M_nom - M| along the motion over the mean
-    of |M_nom|; entries that couple axis 4 with the arms are 0 in the nominal robot and have none.
-    The terms (4,) are the largest difference over the largest nominal torque of the same term.
+    `friction` by parameter. `worst` holds the largest errors: of a friction coefficient, of M_11 to
+    M_44, of M_12, M_13, M_23, and of the torques of acceleration, Coriolis and gravity. Those of M
+    are the largest |M_nom - M| along the motion over the mean of |M_nom|, those of torques the
+    largest difference over the largest nominal torque of the same term. In the nominal robot axis 4
+    does not couple with the arms and has no Coriolis and no gravity torque.
     """
 
     fit: Fit
     terms: Terms
     friction: dict[str, float]
-    mass: FloatArray
-    acceleration: FloatArray
-    coriolis: FloatArray
-    gravity: FloatArray
+    worst: tuple[float, ...]
     least_eigenvalue: float  # of M along the motion, kg m^2
-
-    @property
-    def worst_friction(self) -> float:
-        """The largest error of a friction coefficient, passive joint included."""
-        return max(self.friction.values())
-
-    @property
-    def worst_diagonal(self) -> float:
-        """The largest error of M_11, M_22, M_33, M_44."""
-        return float(np.diag(self.mass).max())
-
-    @property
-    def worst_off_diagonal(self) -> float:
-        """The largest error of M_12, M_13, M_23."""
-        return float(self.mass[:3, :3][np.triu_indices(3, 1)].max())
-
-    @property
-    def worst_terms(self) -> tuple[float, float, float]:
-        """The largest error of the torques of acceleration, Coriolis and gravity."""
-        return (
-            float(self.acceleration.max()),
-            float(self.coriolis[:3].max()),
-            float(self.gravity[:3].max()),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +143,6 @@ class Surrogate:
 
     robot: Robot
     motion: Motion
-    peak: FloatArray  # (4,), N m
     noise: FloatArray  # (4,), N m
     probe: Probe
     nominal: Terms
@@ -262,8 +160,7 @@ def run_surrogate(*, seed: int, periods: int) -> Surrogate:
     robot = surrogate_robot()
     motion = fourier_motion(robot, excitation(1), periods=periods, rate=RATE)
     torque = inverse_dynamics(robot, motion, "rigid")
-    peak = np.abs(torque).max(axis=0)
-    noise = NOISE * peak
+    noise = NOISE * np.abs(torque).max(axis=0)
     noisy = torque + noise * np.random.default_rng(seed).standard_normal(torque.shape)
     recording = Recording(
         t=motion.t, q=motion.q, qd=motion.qd, qdd=motion.qdd, tau=noisy, payload=0.0,
@@ -282,10 +179,10 @@ def run_surrogate(*, seed: int, periods: int) -> Surrogate:
     options[BASE] = {"method": "base"}
     options[CONVEX] = {"method": "convex", "hull": False}
     fits = {
-        name: judged(_fitted(robot, information, given), robot, probe, nominal)
+        name: judged(identify(robot, information, model="rigid", **given), robot, probe, nominal)
         for name, given in options.items()
     }
-    return Surrogate(robot, motion, peak, noise, probe, nominal, guesses, fits)
+    return Surrogate(robot, motion, noise, probe, nominal, guesses, fits)
 
 
 def own_values(robot: Robot) -> dict[str, float]:
@@ -302,13 +199,11 @@ def regularisations(robot: Robot) -> dict[str, dict[str, float]]:
     from deltadyn.identification.bodies.guesses import geometric_guess
 
     nominal = own_values(robot)
-    printed = nominal | {name: guess for name, _, guess, _ in TABLE_1}
-    simple = nominal | {name: guess for name, (guess, _) in TABLE_1_SIMPLE.items()}
     return {
         NOMINAL: nominal,
         GEOMETRIC: geometric_guess(robot),
-        PRINTED: printed,
-        SIMPLE: simple,
+        PRINTED: nominal | printed("RG geom"),
+        SIMPLE: nominal | printed("RG simple"),
         LOW: {name: BELOW * value for name, value in nominal.items()},
         HIGH: {name: ABOVE * value for name, value in nominal.items()},
     }
@@ -323,18 +218,21 @@ def judged(fit: Fit, robot: Robot, probe: Probe, nominal: Terms) -> Judged:
         for name, value in zip(fit.names, fit.values.tolist(), strict=True)
         if is_friction(name)
     }
-    # Paper: over the mean of the entry. Axis 4 and the arms do not couple in the nominal robot.
-    mean = np.abs(nominal.M.mean(axis=0))
-    mass = 100 * np.abs(terms.M - nominal.M).max(axis=0) / mean
-    mass[:3, 3] = mass[3, :3] = np.nan
-    acceleration, coriolis, gravity = (
+    mass = 100 * np.abs(terms.M - nominal.M).max(axis=0) / np.abs(nominal.M.mean(axis=0))
+    torques = [
         100 * np.abs(found - true).max(axis=0) / np.abs(true).max(axis=0)
         for found, true in zip(terms[1:], nominal[1:], strict=True)
+    ]
+    worst = (
+        max(friction.values()),
+        np.diag(mass).max(),
+        mass[:3, :3][np.triu_indices(3, 1)].max(),
+        torques[0].max(),
+        *(torque[:3].max() for torque in torques[1:]),
     )
-    coriolis[3] = gravity[3] = np.nan
     symmetric = (terms.M + np.swapaxes(terms.M, 1, 2)) / 2
     least = float(np.linalg.eigvalsh(symmetric)[:, 0].min())
-    return Judged(fit, terms, friction, mass, acceleration, coriolis, gravity, least)
+    return Judged(fit, terms, friction, tuple(map(float, worst)), least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +252,7 @@ def identified_twice(robot: Robot, motion: Motion) -> Twice:
     """Compare the torques of ID simple and of ID geom; what table I lacks is the robot's own."""
     columns = regressor(robot, motion, "rigid", tied=True)
     geometric = own_values(robot)
-    simple = geometric | {name: found for name, (_, found) in TABLE_1_SIMPLE.items()}
+    simple = geometric | printed("ID simple")
     difference = np.array([geometric[name] - simple[name] for name in columns.names])
     apart = columns.Y @ difference
     mass = columns.Y[:, :, columns.names.index("effector.m")]
@@ -393,13 +291,9 @@ class Hemisphere:
 
     def points(self, count: int, seed: int) -> FloatArray:
         """Random points (count, 3) in it."""
-        rng = np.random.default_rng(seed)
-        way = rng.normal(size=(count, 3))
-        way /= np.linalg.norm(way, axis=1, keepdims=True)
-        way[:, 2] = -np.abs(way[:, 2])
-        found: FloatArray = self.radius * np.cbrt(rng.random((count, 1))) * way
-        found[:, 2] += self.z
-        return found
+        points = in_ball(np.random.default_rng(seed), count, self.radius)
+        points[:, 2] = self.z - np.abs(points[:, 2])
+        return points
 
 
 def finely(space: WorkspaceBoundary) -> WorkspaceBoundary:
@@ -437,7 +331,3 @@ def largest_inside(space: WorkspaceBoundary) -> Hemisphere:
 def is_friction(name: str) -> bool:
     """Whether a parameter is a coefficient of friction."""
     return name.startswith(("Fv", "Fc")) or name.endswith((".Fv", ".Fc"))
-
-
-def _fitted(robot: Robot, information: Information, given: Mapping[str, Any]) -> Fit:
-    return identify(robot, information, model="rigid", **given)

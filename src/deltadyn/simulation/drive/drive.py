@@ -20,7 +20,8 @@ from deltadyn.simulation.plant.numerics import Floats
 
 
 class Torques(NamedTuple):
-    """What was commanded at a tick, and the torque at the beginning and at the end of it (dof,)."""
+    """What was commanded at a tick, in the drive's own scale, and the true torque at the beginning
+    and at the end of it (dof,)."""
 
     command: Floats
     start: Floats
@@ -45,7 +46,9 @@ class Drive:
         self.limit: Floats | None = None
         if preset.saturation is not None and peak is not None:
             self.limit = tuple(preset.saturation * value for value in peak)
-        self.torque = self._limited(holding)
+        self.ratio: Floats = tuple(machine.robot.sensors.torque_ratio)
+        scaled = tuple([a * b for a, b in zip(self.ratio, holding, strict=True)])
+        self.torque = self._limited(scaled)  # in the drive's own scale
         self.queue = deque([self.torque] * preset.delay)
         self.saturated = 0  # ticks at which a limit cut the torque
 
@@ -64,7 +67,11 @@ class Drive:
         self.saturated += end != wanted
         start = self.torque if self.ramps else end
         self.torque = end
-        return Torques(command, start, end)
+        return Torques(command, self._true(start), self._true(end))
+
+    def _true(self, torque: Floats) -> Floats:
+        """The true torque of one in the drive's scale."""
+        return tuple([a / b for a, b in zip(torque, self.ratio, strict=True)])
 
     def _limited(self, torque: Floats) -> Floats:
         if self.limit is None:
@@ -132,6 +139,7 @@ def read_log(
     clock, current, loss = (np.random.default_rng([seed, stream]) for stream in range(3))
     late = preset.jitter * clock.standard_normal(count)
     angle = q + qd * late[:, None]
+    tau = tau * np.asarray(machine.robot.sensors.torque_ratio)
     torque = tau + np.gradient(tau, 1 / rate, axis=0) * late[:, None] if preset.jitter else tau
     torque = torque + preset.current_noise * machine.reference_torque * current.standard_normal(
         tau.shape

@@ -29,22 +29,32 @@ class AxisFriction:
     negative: float  # N m, for qd < 0
     stribeck: float  # N m
     stribeck_velocity: float  # rad/s
+    thinning: float  # N m
+    thinning_velocity: float  # rad/s
     offset: float  # N m
     load: float  # share of the torque through the gear
+    motor_load: float  # share of the motor's own torque
     smoothing: float  # rad/s
 
     def torque(self, qd: float, warm: tuple[float, float]) -> float:
-        """What the drive must add without the gear's loss; `warm` scales Fv and Fc, in N m."""
+        """What the drive must add without the gear's loss; `warm` scales grease and Fc, in N m."""
         s = math.tanh(qd / self.smoothing)
         dry = self.positive if s > 0 else self.negative
         if self.stribeck:
             ratio = qd / self.stribeck_velocity
             dry += self.stribeck * math.exp(-ratio * ratio)
-        return warm[0] * self.viscous * qd + warm[1] * dry * s + self.offset
+        fluid = self.viscous * qd
+        if self.thinning:
+            fluid += self.thinning * math.tanh(qd / self.thinning_velocity)
+        return warm[0] * fluid + warm[1] * dry * s + self.offset
 
     def loss(self, qd: float) -> float:
         """mu s: the share of |load| that the gear loses, with the sign of the motion."""
         return self.load * math.tanh(qd / self.smoothing) if self.load else 0.0
+
+    def motor_loss(self, qd: float) -> float:
+        """mu_m s: the share of its own |torque| that the motor loses, with the motion's sign."""
+        return self.motor_load * math.tanh(qd / self.smoothing) if self.motor_load else 0.0
 
 
 class Drivetrain:
@@ -53,17 +63,33 @@ class Drivetrain:
     def __init__(self, machine: Machine) -> None:
         self.axes = _axes(machine)
         self.lossy = any(axis.load for axis in self.axes)
+        self.heavy = any(axis.motor_load for axis in self.axes)
+        self.waves = machine.robot.drives.ripple
         self.rotor: Floats = tuple(machine.robot.drives.output_inertia)
         self.amplitude: Floats = tuple(machine.ripple.tolist())
-        self.rippled = any(self.amplitude)
+        self.rippled = any(self.amplitude) or bool(self.waves)
         self.preset = machine.preset
         self.temperature = [machine.preset.temperature] * len(self.axes)
         self.warm = [self._warmth(value) for value in self.temperature]
 
-    def friction(self, qd: Floats) -> list[float]:
-        """Friction of all drives without the gears' loss, (dof,) in N m."""
+    def friction(self, qd: Floats, torque: Floats | None = None) -> list[float]:
+        """Friction of all drives without the gears' loss, (dof,) in N m.
+
+        With the motors' torque the share of it that they lose is in it.
+        """
         pairs = zip(self.axes, qd, self.warm, strict=True)
-        return [axis.torque(rate, warm) for axis, rate, warm in pairs]
+        rubbed = [axis.torque(rate, warm) for axis, rate, warm in pairs]
+        if not self.heavy or torque is None:
+            return rubbed
+        shares = zip(rubbed, self.axes, qd, torque, strict=True)
+        return [f + axis.motor_loss(rate) * abs(tau) for f, axis, rate, tau in shares]
+
+    def motor_torque(self, needed: list[float], qd: Floats) -> Floats:
+        """tau with tau - mu_m s |tau| = needed: what the motors give, (dof,) in N m."""
+        pairs = zip(needed, self.axes, qd, strict=True)
+        return tuple(
+            x / (1 - math.copysign(1.0, x) * axis.motor_loss(rate)) for x, axis, rate in pairs
+        )
 
     def losses(self, qd: Floats) -> list[float]:
         """mu s of all gears (dof,)."""
@@ -72,10 +98,20 @@ class Drivetrain:
     def ripple(self, q: Floats) -> list[float]:
         """Ripple torque of the motors at their own angles, (dof,) in N m."""
         waves = self.preset.ripple_waves
+        own = self.own_ripple(q)
         return [
-            size * math.sin(waves * angle + RIPPLE_PHASE * axis)
+            size * math.sin(waves * angle + RIPPLE_PHASE * axis) - own[axis]
             for axis, (size, angle) in enumerate(zip(self.amplitude, q, strict=True))
         ]
+
+    def own_ripple(self, q: Floats) -> list[float]:
+        """The robot's own ripple, which the drives must add, (dof,) in N m."""
+        total = [0.0] * len(q)
+        for wave in self.waves:
+            for i, angle in enumerate(q):
+                phase = wave.order * angle
+                total[i] += wave.cos[i] * math.cos(phase) + wave.sin[i] * math.sin(phase)
+        return total
 
     def heat(self, power: list[float], dt: float) -> None:
         """Warm up under a friction power (W) per axis: towards the surroundings + heating power."""
@@ -139,8 +175,11 @@ def _axes(machine: Machine) -> list[AxisFriction]:
         negative,
         values(friction.stribeck, 0.0),
         values(friction.stribeck_velocity, 1.0),
+        values(friction.thinning, 0.0),
+        values(friction.thinning_velocity, 1.0),
         values(friction.offset, 0.0),
         values(friction.load, 0.0),
+        values(friction.motor_load, 0.0),
         (smoothing,) * dof,
     )
     return [AxisFriction(*axis) for axis in zip(*columns, strict=True)]

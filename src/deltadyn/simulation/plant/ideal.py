@@ -51,8 +51,9 @@ def start_on(machine: Machine, reference: Motion, wrench: Floats) -> Start:
         arms = (*wound, *q[len(wound) :])
         load = _load(mechanism, arms, qd, qdd, wrench)
     parts = zip(load, drives.rotor, qdd, drives.losses(qd), drives.friction(qd), strict=True)
-    tau = tuple(a + j * b + mu * abs(a) + f for a, j, b, mu, f in parts)
-    return Start(arms, q, qd, tau)
+    needed = [a + j * b + mu * abs(a) + f for a, j, b, mu, f in parts]
+    needed = [a + b for a, b in zip(needed, drives.own_ripple(q), strict=True)]
+    return Start(arms, q, qd, drives.motor_torque(needed, qd))
 
 
 def _load(mechanism: Mechanism, q: Floats, qd: Floats, qdd: Floats, wrench: Floats) -> list[float]:
@@ -161,7 +162,7 @@ class IdealPlant:
             rate = (*y[2 * n + m : 2 * (n + m)], *qd[m:])
         terms = self.mechanism.terms(q, qd, wrench)
         ripple = drives.ripple(angle) if drives.rippled else [0.0] * n
-        dry = drives.friction(rate)
+        dry = drives.friction(rate, torque)
         given = [a + b - c for a, b, c in zip(torque, ripple, dry, strict=True)]
         losses = drives.losses(rate) if drives.lossy else [0.0] * n
         qdd_motor: list[float] = []

@@ -121,7 +121,9 @@ def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
     elif preset.stribeck > 0:
         changes["stribeck"] = preset.stribeck * coulomb
         changes["stribeck_velocity"] = preset.stribeck_velocity
-    if own.load is None and preset.load > 0:
+    if own.thinning is not None:
+        changes["thinning"] = scale * np.asarray(own.thinning)
+    if own.load is None and own.motor_load is None and preset.load > 0:
         changes["load"] = preset.load
     if own.smoothing is None:
         changes["smoothing"] = preset.smoothing

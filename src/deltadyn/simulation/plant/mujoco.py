@@ -128,7 +128,7 @@ class MujocoPlant:
         """Put all forces on the joints; ripple, drive friction and passive friction per joint."""
         data = self.data
         q, qd = (tuple(x[self.motor].tolist()) for x in (data.qpos, data.qvel))
-        ripple, friction = self.drives.ripple(q), self.drives.friction(qd)
+        ripple, friction = self.drives.ripple(q), self.drives.friction(qd, torque)
         if self.drives.lossy:
             self._add_losses(torque, ripple, friction, qd)
         given = zip(torque, ripple, friction, strict=True)

@@ -106,7 +106,7 @@ int @id@_gravity_torque(const real *q, real payload, real *tau)
     torque(par, x, own);
     status = check_result(own, DOF);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
-        tau[i] = SIGN[i] * own[i];
+        tau[i] = SIGN[i] * EMPTY[PAR_TORQUE_RATIO + i] * own[i];
     return status;
 }
 
@@ -230,10 +230,12 @@ int @id@_forward_dynamics(
     for (int i = 0; i < DOF; i++) {
         direction[i] = direction_of(x[AT_QD + i]);
         dry[i] = (real)0.0; /* with no torque through the gears: what does not grow with it */
+        given[i] = SIGN[i] * tau[i];
     }
     add_friction(x, direction, dry);
+    from_drives(x, direction, given);
     for (int i = 0; i < DOF; i++) {
-        given[i] = SIGN[i] * tau[i] - dry[i];
+        given[i] -= dry[i];
         loss[i] = EMPTY[PAR_LOAD + i] * direction[i];
     }
     status = check_result(needed, DOF);

@@ -62,7 +62,12 @@ static int residual(payload_state *e, const real *middle, const real *bend)
         none[i] = tau[i];
     }
     add_friction(x, s, none);
+    for (int i = 0; i < DOF; i++)
+        tau[i] = none[i];
+    to_drives(x, s, none);
     for (int i = 0; i < DOF; i++) {
+        const real needed = tau[i] + (WAVES > 0 ? ripple_of(x, i) : (real)0.0);
+        column[i] *= EMPTY[PAR_TORQUE_RATIO + i] / left_over(needed, s[i], i);
         e->found[i] = middle[AT_TAU + i] - none[i];
         e->found[DOF + i] = column[i];
         e->found[2 * DOF + i] = qd[i];

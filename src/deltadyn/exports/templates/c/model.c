@@ -311,6 +311,54 @@ static void add_friction(const real *x, const real *direction, real *tau)
         in[4 * DOF + i] = shape;
     }
     deltadyn_friction_@dof@(EMPTY, in, tau, 1);
+    for (int i = 0; i < DOF; i++)
+        if (EMPTY[PAR_THINNING + i] > (real)0.0)
+            tau[i] += EMPTY[PAR_THINNING + i]
+                * @tanh@(x[AT_QD + i] / EMPTY[PAR_THINNING_VELOCITY + i]);
+}
+
+/* The angle of an axis in a motion. */
+static real angle_of(const real *x, int i)
+{
+    return i < 3 ? @atan2@(x[AT_SIN + i % 3], x[AT_COS + i % 3]) : x[AT_P + i];
+}
+
+/* The ripple that the drives must add. */
+static real ripple_of(const real *x, int i)
+{
+    real sum = (real)0.0;
+    for (int wave = 0; wave < WAVES; wave++) {
+        const real phase = EMPTY[PAR_RIPPLE_ORDER + wave] * angle_of(x, i);
+        sum += EMPTY[PAR_RIPPLE_COS + wave * AXES + i] * @cos@(phase)
+            + EMPTY[PAR_RIPPLE_SIN + wave * AXES + i] * @sin@(phase);
+    }
+    return sum;
+}
+
+/* 1 - share: what a motor's torque leaves behind its own loss; `torque` has its sign. */
+static real left_over(real torque, real direction, int i)
+{
+    const real loss = EMPTY[PAR_MOTOR_LOAD + i] * direction;
+    return (real)1.0 - (torque < (real)0.0 ? -loss : loss);
+}
+
+/* Torques with friction as the drives count them: ripple, the motors' loss, the drives' scale. */
+static void to_drives(const real *x, const real *direction, real *tau)
+{
+    for (int i = 0; i < DOF; i++) {
+        const real needed = tau[i] + (WAVES > 0 ? ripple_of(x, i) : (real)0.0);
+        tau[i] = EMPTY[PAR_TORQUE_RATIO + i] * needed / left_over(needed, direction[i], i);
+    }
+}
+
+/* The way back: what torques of the drives leave to friction and motion. */
+static void from_drives(const real *x, const real *direction, real *tau)
+{
+    for (int i = 0; i < DOF; i++) {
+        const real true_torque = tau[i] / EMPTY[PAR_TORQUE_RATIO + i];
+        tau[i] = true_torque * left_over(true_torque, direction[i], i)
+            - (WAVES > 0 ? ripple_of(x, i) : (real)0.0);
+    }
 }
 
 @passive@
@@ -327,6 +375,7 @@ static int torque_of_motion(const real *x, real payload, real *tau)
     if (status != @ID@_OK)
         return status;
     add_friction(x, direction, own);
+    to_drives(x, direction, own);
     status = check_result(own, DOF);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         tau[i] = SIGN[i] * own[i];

@@ -44,7 +44,11 @@ static int model_outputs(Model *model)
     if (!reached)
         return UNREACHABLE;
     needed_torque(par, v, &s, &passive, y);
-    KERNEL(friction)(par, y, y, 1);
+    add_friction(par, &s, y);
+    for (int i = 0; i < DOF; i++) {
+        const real needed = y[i] + ripple_of(par, s.q[i], i), turn = y[3 * DOF + i];
+        y[i] = par[PAR_TORQUE_RATIO + i] * needed / left_over(par, needed, turn, i);
+    }
     if (!all_finite(y, DOF))
         return SINGULAR;
     store_state(v, &s);

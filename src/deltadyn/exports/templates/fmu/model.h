@@ -199,6 +199,35 @@ static void needed_torque(const real *par, const real *v, const State *s, Passiv
     }
 }
 
+/* The drives' friction on top of the torque in y. */
+static void add_friction(const real *par, const State *s, real *y)
+{
+    KERNEL(friction)(par, y, y, 1);
+    for (int i = 0; i < DOF; i++)
+        if (par[PAR_THINNING + i] > 0)
+            y[i] += par[PAR_THINNING + i] * tanh(s->qd[i] / par[PAR_THINNING_VELOCITY + i]);
+}
+
+enum { AXES = 4, WAVES = 4 }; /* room in ROBOT for axes and for waves of ripple */
+
+/* The ripple that the drives must add. */
+static real ripple_of(const real *par, real angle, int i)
+{
+    real sum = 0;
+    for (int wave = 0; wave < WAVES && par[PAR_RIPPLE_ORDER + wave] > 0; wave++) {
+        const real phase = par[PAR_RIPPLE_ORDER + wave] * angle;
+        sum += par[PAR_RIPPLE_COS + wave * AXES + i] * cos(phase)
+            + par[PAR_RIPPLE_SIN + wave * AXES + i] * sin(phase);
+    }
+    return sum;
+}
+
+/* What a motor's torque leaves behind its own loss, as a share; `torque` has its sign. */
+static real left_over(const real *par, real torque, real turn, int i)
+{
+    return 1 - par[PAR_MOTOR_LOAD + i] * turn * (torque < 0 ? -1 : 1);
+}
+
 /* Into the variables: the state, and the controller's own angles and rates. */
 static void store_state(real *v, const State *s)
 {

@@ -123,9 +123,12 @@ static real friction_rate(
     for (int i = 0; i < DOF; i++) {
         real unit[DOF] = { 0 };
         const real dry = fmax(par[PAR_COULOMB + i], par[PAR_COULOMB_NEGATIVE + i])
-            + par[PAR_STRIBECK + i] + par[PAR_LOAD + i] * (fabs(needed[i]) + fabs(tau[i]));
+            + par[PAR_STRIBECK + i]
+            + (par[PAR_LOAD + i] + par[PAR_MOTOR_LOAD + i]) * (fabs(needed[i]) + fabs(tau[i]));
+        const real velocity = par[PAR_THINNING_VELOCITY + i];
+        const real thin = velocity > 0 ? par[PAR_THINNING + i] / velocity : 0;
         unit[i] = 1;
-        rate += (par[PAR_VISCOUS + i] + dry / par[PAR_SMOOTHING]) * compliance(factored, unit);
+        rate += (par[PAR_VISCOUS + i] + thin + dry / par[PAR_SMOOTHING]) * compliance(factored, unit);
     }
     for (int row = 0; passive->there && row < PASSIVE_ROWS; row++)
         if (passive->slope[row] > 0)
@@ -172,9 +175,10 @@ static int accelerate(
         *longest = rate > 0 ? FRICTION_STEP / rate : DBL_MAX;
     }
     memset(y, 0, DOF * sizeof(real)); /* no load: the gears' losses come below */
-    KERNEL(friction)(par, y, y, 1);
+    add_friction(par, &s, y);
     for (int i = 0; i < DOF; i++) {
-        given[i] = tau[i] - y[i];
+        const real own = tau[i] / par[PAR_TORQUE_RATIO + i];
+        given[i] = own * left_over(par, own, y[3 * DOF + i], i) - ripple_of(par, q[i], i) - y[i];
         loss[i] = par[PAR_LOAD + i] * y[3 * DOF + i];
         lossy |= loss[i] != 0;
     }
