@@ -84,9 +84,7 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--workers", type=int, default=1, help="processes")
     out.add_argument("--json", metavar="FILE", help="add the trials to a file, one a line")
-    out.add_argument(
-        "--read", metavar="FILE", nargs="+", help="trials of earlier runs"
-    )
+    out.add_argument("--read", metavar="FILE", nargs="+", help="trials of earlier runs")
     out.add_argument("--out", metavar="PAGE", help="put the table into a page")
     out.add_argument("--name", default="machines", help="of the place in the page")
     out.add_argument("--by", choices=("cause", "method"), default="cause", help="rows of the table")

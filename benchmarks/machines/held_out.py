@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 import deltadyn as dd
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification import Fit
-from deltadyn.identification.terms.corrections import torque_ratio, waves
+from deltadyn.identification.terms.corrections import waves
 
 COMPARED = 30.0  # Hz
 STATES = 100.0  # Hz, of the angles before they are differentiated
@@ -41,9 +41,8 @@ def judge(fit: Fit, log: dd.Recording) -> HeldOut:
     """How well a fit predicts a log."""
     values = dict(zip(fit.names, fit.values, strict=True))
     motion = motion_of(fit.robot, log, values)
-    ratio = torque_ratio(fit.robot.dof, values)
     if fit.model in ("exact", "rigid"):
-        tau = ratio * dd.inverse_dynamics(fit.robot, motion, fit.model)
+        tau = dd.inverse_dynamics(fit.robot, motion, fit.model)
     else:  # a paper's model, which no robot holds
         tau = fit.torque(motion)
     rows = moving_rows(log.t, motion.qd)
