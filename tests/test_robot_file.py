@@ -32,6 +32,7 @@ from deltadyn.robot.settings import (
     PASSIVE_JOINTS,
     Controller,
     Drives,
+    Eccentricity,
     Friction,
     GrayBox,
     Limits,
@@ -341,6 +342,13 @@ def ripples(draw: st.DrawFn, dof: int) -> tuple[Ripple, ...]:
 
 
 @st.composite
+def eccentricities(draw: st.DrawFn, dof: int) -> tuple[Eccentricity, ...]:
+    orders = st.lists(st.sampled_from([0.5, 1.0, 2.5, 64.0]), unique=True, max_size=4)
+    small = per(dof, st.floats(-1e-3, 1e-3))
+    return tuple(Eccentricity(order, draw(small), draw(small)) for order in draw(orders))
+
+
+@st.composite
 def limits(draw: st.DrawFn, dof: int) -> Limits:
     workspace = st.builds(Workspace, SIZES, st.floats(-10, -5), st.floats(-4, 5))
     return Limits(
@@ -398,9 +406,13 @@ def robots(draw: st.DrawFn) -> Robot:
         effector=draw(st.builds(Effector) | st.builds(Effector, NONNEGATIVE, triple, NONNEGATIVE)),
         payload=draw(st.builds(Payload) | st.builds(Payload, NONNEGATIVE, triple, NONNEGATIVE)),
         drives=Drives(
-            draw(per(dof, SIZES)), draw(per(dof, NONNEGATIVE)), draw(sides), draw(ripples(dof))
+            draw(per(dof, SIZES)),
+            draw(per(dof, NONNEGATIVE)),
+            draw(sides),
+            draw(ripples(dof)),
+            *draw(st.just(()) | st.tuples(per(dof, SIZES), st.none() | per(dof, NONNEGATIVE))),
         ),
-        sensors=Sensors(draw(per(dof, SIZES))),
+        sensors=Sensors(draw(per(dof, SIZES)), draw(eccentricities(dof))),
         friction=draw(frictions(dof)),
         limits=draw(limits(dof)),
         controller=Controller(draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))),

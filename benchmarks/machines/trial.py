@@ -200,7 +200,7 @@ def timed_search(refused: Collection[str]) -> Iterator[dict[str, float]]:
 
     def timed(*arguments: Any) -> Looked | None:
         start = time.process_time()
-        looked = look(*arguments, refused=refused)
+        looked = look(*arguments, without=refused)
         found["seconds"] = time.process_time() - start
         return looked
 

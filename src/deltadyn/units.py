@@ -44,6 +44,7 @@ KINDS: dict[str, tuple[Unit, ...]] = {
     "speed": (_si("m_s"), _power("mm_s", -3)),
     "acceleration": (_si("m_s2"),),
     "viscous friction": (_si("Nms_rad"),),
+    "stiffness": (_si("Nm_rad"),),
     "linear viscous friction": (_si("Ns_m"),),
     "repetition": (_si("per_min"),),
 }

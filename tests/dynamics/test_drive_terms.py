@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.dynamics.factory import full_friction, make_robot, make_states, rich_drives
@@ -30,7 +32,7 @@ def rich(dof: int, kind: str) -> Robot:
     return rich_drives(make_robot(dof, False, friction=friction), motor=kind != "load")
 
 
-def close(found: object, expected: object) -> None:
+def close(found: Any, expected: Any) -> None:
     scale = float(np.abs(np.asarray(expected)).max())
     np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE * scale)
 
@@ -137,7 +139,7 @@ def test_a_motor_that_loses_a_share_of_its_own_torque() -> None:
     tau = dd.inverse_dynamics(robot, state)
     assert (u < 0).all()  # gravity pulls down, the drives hold
     close(tau, u / [1.1, 0.9, 1.0])
-    close(tau - [0.1, 0.1, 0.0] * np.abs(tau) * motion[1], u)
+    close(tau - np.array([0.1, 0.1, 0.0]) * np.abs(tau) * np.array(motion[1]), u)
 
 
 def test_one_loss_of_the_two() -> None:

@@ -1,6 +1,6 @@
 """What machines have beside their robot file, from a log of an independent plant to `fit.terms`.
 
-One machine for each of a few causes; `python -m benchmarks.machines` has all of them and more seeds.
+One machine for each of a few causes; `python -m benchmarks.machines` has all causes, many seeds.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.dynamics.factory import rich_drives
@@ -10,10 +13,21 @@ from tests.simulation.factory import strokes
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.robot import Robot
+from deltadyn.errors import InputError, RobotError
+from deltadyn.kinematics import State
+from deltadyn.robot import Robot, robot_from_text, robot_text
 from deltadyn.robot.settings import Sensors
-from deltadyn.simulation import PDFeedforward, Run, rollout, simulate
-from deltadyn.simulation.plant.machine import home_angles
+from deltadyn.simulation import (
+    AugmentedPD,
+    ComputedTorque,
+    PDFeedforward,
+    PDGravity,
+    Run,
+    rollout,
+    simulate,
+)
+from deltadyn.simulation.plant.machine import build_machine, home_angles
+from deltadyn.simulation.presets import preset_by_name
 
 SAME = 1e-9  # the compiled plant rounds in another order
 
@@ -68,7 +82,8 @@ def test_feedforward_of_the_own_model_follows_well(dof: int) -> None:
     unknown = simulate(robot, motion, PDFeedforward(bare), rate=2000.0)
 
     def rms(run: Run) -> FloatArray:
-        return np.sqrt(np.mean((run.truth.q - run.reference.q)[:, :3] ** 2, axis=0))
+        error = run.truth.q - run.reference.q
+        return np.asarray(np.sqrt(np.mean(error[:, :3] ** 2, axis=0)))
 
     assert (rms(known) < 0.5 * rms(unknown)).all()
 
@@ -90,3 +105,51 @@ def test_rollouts_agree(dof: int, motor: bool) -> None:
     rate = (short.qd - qd) / 1e-6
     qdd = dd.forward_dynamics(robot, q, qd, np.broadcast_to(torque[0], q.shape))
     np.testing.assert_allclose(rate, qdd, rtol=0, atol=1e-3 * np.abs(qdd).max())
+
+
+def test_the_robots_own_gears_swing_in_the_place_of_the_presets() -> None:
+    robot = dd.load_robot("sipro-d3-1200").with_rotor_inertia(0.4)
+    drives = replace(robot.drives, stiffness=[2e4, 3e4, 4e4], damping=[10.0, 20.0, 30.0])
+    elastic = robot.replace(drives=drives)
+    machine = build_machine(elastic, preset_by_name("industrial"))
+    assert machine.stiffness is not None
+    assert machine.damping is not None
+    assert machine.stiffness.tolist() == [2e4, 3e4, 4e4]
+    assert machine.damping.tolist() == [10.0, 20.0, 30.0]
+    run = simulate(elastic, strokes(elastic)[0], rate=2000.0)
+    twist = run.truth.q_motor - run.truth.q
+    assert 1e-4 < np.abs(twist).max() < 1e-2
+    load = machine.stiffness * twist + machine.damping * (run.truth.qd_motor - run.truth.qd)
+    rigid = dd.inverse_dynamics(elastic, swung(run), friction=False) - 0.4 * run.truth.qdd
+    np.testing.assert_allclose(load, rigid, rtol=0, atol=1e-6 * np.abs(rigid).max())
+    with pytest.raises(InputError, match=r"drives\.rotor_inertia"):
+        simulate(elastic.with_rotor_inertia(0.0), strokes(elastic)[0])
+    no_damping = elastic.replace(drives=replace(drives, damping=None))
+    assert build_machine(no_damping, preset_by_name("ideal")).damping is not None
+    with pytest.raises(RobotError, match=r"drives\.stiffness"):
+        robot.replace(drives=replace(robot.drives, damping=1.0))
+    assert robot_from_text(robot_text(elastic)) == elastic
+
+
+def swung(run: Run) -> State:
+    truth = run.truth
+    return State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
+
+
+@each_dof
+@pytest.mark.parametrize("law", [PDGravity, ComputedTorque, AugmentedPD])
+def test_laws_at_the_measured_state_speak_the_drives_scale(dof: int, law: Any) -> None:
+    """The law of a robot with drives in a scale of their own: what it asks holds the robot."""
+    robot = machine(dof)
+    plain = robot.replace(sensors=Sensors())
+    motion = strokes(robot)[0]
+    with kernels.switched_off():
+        slow = simulate(robot, motion, law(robot), rate=1000.0)
+    fast = simulate(robot, motion, law(robot), rate=1000.0)
+    np.testing.assert_allclose(fast.truth.q, slow.truth.q, rtol=0, atol=1e-7)
+    gains = {"stiffness": 1e-9, "damping": 1e-9} if law is PDGravity else {}
+    if gains:  # gravity alone, at the first tick: the scale times the true torque
+        first = [simulate(r, motion, law(r, **gains), rate=1000.0) for r in (robot, plain)]
+        command = [np.asarray(run.recording.tau_command)[0] for run in first]
+        ratio = np.asarray(robot.sensors.torque_ratio)
+        np.testing.assert_allclose(command[0], ratio * command[1], rtol=0, atol=1e-6)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.dynamics.factory import rich_drives
+from tests.identification.motions import swing
 from tests.simulation.factory import excitation, strokes
 
 import deltadyn as dd
@@ -97,3 +99,18 @@ def test_blocks_of_draws_have_streams_of_their_own(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(more[:10], whole, rtol=1e-12)  # products of other shapes
     assert len(np.unique(more[:, np.ptp(more, axis=0) > 0], axis=0)) == 25
     np.testing.assert_array_equal(more, draw_machines(fit(), draws=25, seed=4))
+
+
+@pytest.mark.parametrize("motor", [True, False])
+def test_ripple_the_motors_loss_and_the_drives_scale_are_in_it(motor: bool) -> None:
+    """Without doubt the torque is the robot's own; doubt in an amplitude moves its axis alone."""
+    robot = rich_drives(dd.load_robot("sipro-d3-1200").with_friction(load=0.04), motor=motor)
+    motion = swing(robot, 0.1)
+    tau, names = dd.inverse_dynamics(robot, motion), ("ripple64.sin2", "Fv1")
+    sure = torque_spread(robot, motion, draws=8, covariance=np.zeros((2, 2)), names=names)
+    np.testing.assert_allclose(sure.mean, tau, rtol=0, atol=1e-12 * np.abs(tau).max())
+    unsure = torque_spread(robot, motion, draws=400, covariance=np.diag([0.01, 0.0]), names=names)
+    grown = robot.friction.motor_load[1] if robot.friction.motor_load is not None else 0.0
+    wave = 0.9 * np.abs(np.sin(64 * motion.q[:, 1]))  # of the drive's scale
+    assert (unsure.std[:, 0] == 0).all()
+    np.testing.assert_allclose(unsure.std[:, 1], 0.1 * wave, rtol=0.15 + grown, atol=1e-3)

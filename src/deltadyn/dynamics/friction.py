@@ -244,7 +244,7 @@ def behind_motor(
 
     What undoes `at_motor` and `reported`; without friction the motors have no ripple and no loss.
     """
-    true = tau / np.asarray(robot.sensors.torque_ratio)
+    true: FloatArray = tau / np.asarray(robot.sensors.torque_ratio)
     if not friction:
         return true
     own = robot.friction

@@ -123,7 +123,8 @@ def _reported(robot: Robot, Y: Field) -> Field:
     """Y (n, dof, D, N) in the scale of the drives."""
     if robot.plain_drives:
         return Y
-    return Y * np.asarray(robot.sensors.torque_ratio)[:, None, None]
+    scaled: Field = Y * np.asarray(robot.sensors.torque_ratio)[:, None, None]
+    return scaled
 
 
 def _whole(xp: Any, column: list[Any], like: Field) -> Field:

@@ -19,6 +19,7 @@ from deltadyn.motion.fourier import ROUNDING, FourierSeries, fourier_motion
 from deltadyn.motion.limits import Limit, LimitReport
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.robot.convention import Angles, to_controller
 
 # The motion as a table for a controller, in its own signs, offsets and units.
 
@@ -48,21 +49,20 @@ def controller_columns(
     _check_choice("length_unit", length_unit, _LENGTHS)
     _check_choice("coordinates", coordinates, ("joints", "platform"))
     check_flag("derivatives", derivatives)
-    sign, offset = np.asarray(robot.controller.sign), np.asarray(robot.controller.offset)
     if coordinates == "joints":
         stem, unit = ("q1", "q2", "q3", "psi"), angle_unit
-        orders = [motion.q, motion.qd, motion.qdd]
+        orders = [*to_controller(robot, Angles(motion.q, motion.qd, motion.qdd))]
         factor = np.full(robot.dof, _ANGLES[angle_unit])
     else:
         stem, unit = ("x", "y", "z", "psi"), length_unit
-        orders = [motion.p, motion.pd, motion.pdd]
-        sign, offset = sign.copy(), offset.copy()
-        sign[:3], offset[:3] = 1.0, 0.0
+        motions = (motion.p, motion.pd, motion.pdd)
+        turn = slice(3, robot.dof)
+        psi = to_controller(robot, Angles(*(x[:, turn] for x in motions)), turn)
+        orders = [np.column_stack([x[:, :3], y]) for x, y in zip(motions, psi, strict=True)]
         factor = np.array([_LENGTHS[length_unit]] * 3 + [_ANGLES[angle_unit]])[: robot.dof]
     names, columns = ["t_s"], [motion.t[:, None]]
     for order, values in enumerate(orders if derivatives else orders[:1]):
-        shifted = values * sign + (offset if order == 0 else 0.0)
-        columns.append(shifted * factor)
+        columns.append(values * factor)
         for axis in range(robot.dof):
             own = angle_unit if stem[axis] == "psi" else unit
             names.append(f"{_derivative(stem[axis], order)}_{own}{_SUFFIX[order]}")

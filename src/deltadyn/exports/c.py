@@ -25,6 +25,7 @@ from deltadyn.exports.common import (
     number,
     payload_numbers,
     provenance,
+    refuse_eccentricity,
     template,
 )
 from deltadyn.payload.estimator import PayloadEstimator
@@ -241,6 +242,7 @@ class Options:
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """The files of target `c` for a robot, by name."""
+    refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
     numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)

@@ -56,6 +56,15 @@ def checked_step(timestep: object, least: float, most: float, allowed: str) -> f
     return float(timestep)
 
 
+def refuse_eccentricity(robot: Robot) -> None:
+    """Refuse encoders with waves: what is exported knows the controller's sign and offset alone."""
+    waves = robot.sensors.eccentricity
+    if waves:
+        orders = [wave.order for wave in waves]
+        allowed = "none in an export: let the drive compensate it, and take it out of the robot"
+        raise InputError("sensors.eccentricity, orders", orders, allowed)
+
+
 def provenance(robot: Robot, what: str) -> list[str]:
     """Lines for the head of a file: what it is, of which robot, by which version, in which units.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError, UnknownNameError
-from deltadyn.exports.common import filled, provenance, working_height
+from deltadyn.exports.common import filled, provenance, refuse_eccentricity, working_height
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.robot import Robot
 
@@ -445,6 +445,7 @@ class Options:
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """README and one sheet per controller."""
+    refuse_eccentricity(robot)
     linear_units = (Options() if options is None else options).linear_units
     writers: dict[str, Callable[[], Sheet]] = {
         "LinuxCNC rotarydeltakins": lambda: linuxcnc(robot, linear_units),

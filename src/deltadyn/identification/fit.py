@@ -117,8 +117,10 @@ class Fit:
         own = self.uncertainty.interval(level)
         if self.terms is None:
             return own
-        ends = self.values[:, None] + self.terms.hull.offsets(level)
-        return np.stack([np.minimum(ends[:, 0], own[:, 0]), np.maximum(ends[:, 1], own[:, 1])], 1)
+        about = own - self.uncertainty.x[:, None]
+        hull = self.terms.hull.offsets(level)
+        low, high = np.minimum(hull[:, 0], about[:, 0]), np.maximum(hull[:, 1], about[:, 1])
+        return self.values[:, None] + np.stack([low, high], axis=1)
 
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""

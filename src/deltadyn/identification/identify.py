@@ -87,10 +87,10 @@ def identify(
             raise InputError("stribeck", True, "False: information has no samples to search in")
         return _Work(robot, recordings, None, way, asked, progress).fit()
     loaded = Loaded(robot, recordings, asked, progress=progress)
+    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
     looked = look(loaded, asked) if _looks(way, asked) else None
     if looked is not None:
         loaded.robot, loaded.extra = looked.carried.machine, looked.carried.extra
-    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck and not looked else None
     information = loaded.information(SOURCES[model])
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
     nominal = loaded.robot if looked is None else looked.carried.nominal
@@ -99,8 +99,8 @@ def identify(
 
 def _looks(way: Method, asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
-    if asked.terms is None:
-        return way.finds_terms
+    if asked.terms is None:  # terms are told apart in a band that the model explains
+        return way.finds_terms and asked.band is not None
     if asked.terms == "file":
         return False
     if not way.finds_terms:
@@ -218,14 +218,15 @@ class _Work:
         values, robot, terms = x, body.robot, None
         if self.looked is not None:
             carried = self.looked.carried
-            values = x + [carried.at.get(name, 0.0) for name in par.names]
+            at = np.array([carried.at.get(name, 0.0) for name in par.names])
+            values = x + at
             robot = carried.with_sensors(robot, dict(zip(par.names, values, strict=True)))
             terms = self.looked.terms(par.names)
         return Fit(
             method=self.method.name,
             robot=robot,
             nominal=problem.robot,
-            parametrisation=par,
+            parametrisation=par if terms is None else replace(par, prior=par.prior + at),
             values=values,
             terms=terms,
             uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),

@@ -146,20 +146,23 @@ class Loaded:
     def stretches(self, samples: int, length: int) -> tuple[list[Prepared], float]:
         """Uncorrected parts of at most about `samples` samples in all, and their share of all.
 
-        Where there are more, stretches of `length` are spread over the recordings; of a log that is
-        read in pieces they come from its head.
+        Where there are more, stretches of `length` are spread over the recordings. A log that is
+        read in pieces is read once for it, in bounded memory; one that can be read only once gives
+        its head.
         """
         kept = self._small()
         if kept is not None and sum(len(part) for parts in kept for part in parts) <= samples:
             return [part for parts in kept for part in parts], 1.0
-        total = sum(len(_head(item)) for item in self.recordings)
         each = max(1, samples // length // len(self.recordings))
         found: list[Prepared] = []
+        total = 0
         for recording in self.recordings:
-            makers = list(self._parts(_head(recording)))
-            for index in np.unique(np.linspace(0, len(makers) - 1, each).astype(np.int64)):
-                part = makers[index]()
-                per_part = max(1, each // len(makers))
+            once = isinstance(recording, Streamed) and not recording.again
+            makers, count = _spread(self._parts(_head(recording) if once else recording), each)
+            own = [make() for make in makers]
+            total += count * max(map(len, own))
+            per_part = max(1, each // len(own))
+            for part in own:
                 lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int).tolist()
                 found += [cut(self.robot, part, slice(low, low + length)) for low in lows]
         return found, min(1.0, sum(map(len, found)) / max(total, 1))
@@ -284,6 +287,26 @@ def in_memory(robot: Robot, data: Data) -> tuple[Recording, ...]:
         concatenate(list(item.pieces())) if isinstance(item, Streamed) else item
         for item in as_logs(robot, data)
     )
+
+
+def _spread(
+    items: Iterator[Callable[[], Prepared]], most: int
+) -> tuple[list[Callable[[], Prepared]], int]:
+    """At most `most` items, spread evenly over all, and how many there were.
+
+    Every other one is dropped whenever twice as many are kept: the number of items is not known
+    before the last one came.
+    """
+    kept: list[Callable[[], Prepared]] = []
+    step, count = 1, 0
+    for item in items:
+        if count % step == 0:
+            kept.append(item)
+            if len(kept) > 2 * most:
+                kept, step = kept[::2], 2 * step
+        count += 1
+    places = np.unique(np.linspace(0, len(kept) - 1, most).round().astype(int))
+    return [kept[place] for place in places.tolist()], count
 
 
 def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:

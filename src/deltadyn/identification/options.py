@@ -45,7 +45,7 @@ class FitOptions(Preparation):
 
     `terms` are those beyond the robot file's model: "auto" looks for all that real machines have
     and lets the evidence choose (the default of the methods that can), names such as ("offset",
-    "ripple") force these and no others, "file" keeps to the robot file.
+    "ripple") force these and no others, "file" keeps to the robot file, as does band=None.
     """
 
     model: str | None = None

@@ -25,6 +25,7 @@ from deltadyn.errors import FileError, InputError
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.state import ARRAYS, State
 from deltadyn.robot import Robot
+from deltadyn.robot.convention import Angles, from_controller
 from deltadyn.tracing import floats, on_jax, pytree, traced
 
 SPLINE_DEGREE = 5  # leaves a continuous third derivative behind the accelerations
@@ -186,13 +187,14 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
         wanted = ", ".join(stems[: robot.dof])
         raise FileError("columns", names, f"positions {wanted} with their units", path=str(path))
     own = slice(0, robot.dof) if joints else slice(3, robot.dof)  # psi is a joint in both
-    sign, offset = np.asarray(robot.controller.sign), np.asarray(robot.controller.offset)
-    for order, values in enumerate(orders):
+    if orders[1] is None:
+        orders[2] = None  # an acceleration alone says nothing
+    read = Angles(*(None if values is None else values[:, own] for values in orders))
+    for values, part in zip(orders, from_controller(robot, read, own), strict=True):
         if values is not None:
-            shift = offset[own] if order == 0 else 0.0
-            values[:, own] = (values[:, own] - shift) / sign[own]
+            values[:, own] = part
     build = Motion.from_joints if joints else Motion.from_platform
-    return build(robot, t, position, orders[1], orders[2] if orders[1] is not None else None)
+    return build(robot, t, position, orders[1], orders[2])
 
 
 def _order(

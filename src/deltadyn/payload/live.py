@@ -25,6 +25,7 @@ from deltadyn.payload.packing import SEQUENCES, Batch, MalformedError, unpack
 from deltadyn.payload.settings import EstimatorOptions
 from deltadyn.recording.read import CONVENTIONS
 from deltadyn.robot import Robot
+from deltadyn.robot.convention import Angles, from_controller
 
 # What a live estimator tells: events, readings, notices, and the counts behind them.
 
@@ -347,8 +348,9 @@ class LiveEstimator:
         """q, qd, qdd, tau in deltadyn's convention, and the gripper's signal."""
         q, rest = batch.q, [batch.qd, batch.qdd, batch.tau]
         if self.convention == "controller":
-            sign = np.asarray(self.robot.controller.sign)
-            q, rest = self.robot.from_controller(q), [None if x is None else x * sign for x in rest]
+            own = from_controller(self.robot, Angles(q, batch.qd, batch.qdd))
+            tau = None if batch.tau is None else batch.tau * np.asarray(self.robot.controller.sign)
+            q, rest = own.q, [own.qd, own.qdd, tau]
         return (q, *rest, batch.holding)
 
     def _event(self, estimator: PayloadEstimator, t: float) -> Event:

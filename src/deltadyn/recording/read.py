@@ -30,6 +30,7 @@ from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
+from deltadyn.robot.convention import Angles, from_controller
 
 CHUNK_ROWS = 200_000
 CONVENTIONS = ("controller", "deltadyn")
@@ -508,6 +509,9 @@ class Conversion:
                 f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
                 f"offset {robot.controller.offset} rad"
             )
+            orders = [f"{wave.order:g}" for wave in robot.sensors.eccentricity]
+            if orders:
+                notes.append(f"encoders' eccentricity of order {', '.join(orders)} taken off")
         if self._psi_of_joint:
             notes.append("platform_psi: taken from q4")
         return notes
@@ -579,10 +583,13 @@ class Conversion:
         if self.robot is None or self.convention == "deltadyn" or not _has_convention(self.robot):
             return
         sign = np.asarray(self.robot.controller.sign)
-        for name in ("q", "q_command"):
-            if name in out:
-                out[name] = self.robot.from_controller(out[name])
-        for name in ("qd", "qdd", *_TORQUES):
+        names = ("q", "qd", "qdd")
+        if "q" in out:
+            found = from_controller(self.robot, Angles(*(out.get(name) for name in names)))
+            out |= {name: x for name, x in zip(names, found, strict=True) if x is not None}
+        if "q_command" in out:
+            out["q_command"] = self.robot.from_controller(out["q_command"])
+        for name in _TORQUES:
             if name in out:
                 out[name] = out[name] * sign
 
@@ -590,4 +597,5 @@ class Conversion:
 def _has_convention(robot: Robot) -> bool:
     """Whether the controller's angles differ from ours."""
     controller = robot.controller
-    return any(sign != 1 for sign in controller.sign) or any(offset for offset in controller.offset)
+    turned = any(sign != 1 for sign in controller.sign) or any(controller.offset)
+    return turned or bool(robot.sensors.eccentricity)

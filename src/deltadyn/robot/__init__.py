@@ -14,6 +14,7 @@ from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
     Controller,
     Drives,
+    Eccentricity,
     Friction,
     GrayBox,
     Limits,
@@ -28,6 +29,7 @@ __all__ = [
     "Arm",
     "Controller",
     "Drives",
+    "Eccentricity",
     "Effector",
     "Friction",
     "Geometry",

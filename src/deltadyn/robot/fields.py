@@ -146,6 +146,8 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("rotor_inertia", "inertia", "axis"),
         Field("rotor_side", shape="text"),
         _section("ripple"),
+        Field("stiffness", "stiffness", "axis"),
+        Field("damping", "viscous friction", "axis"),
     ),
     "drives.ripple": (
         Field("order", required=True),
@@ -188,7 +190,12 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("z_max", "length", required=True),
     ),
     "controller": (Field("sign", shape="axis"), Field("offset", "angle", "axis")),
-    "sensors": (Field("torque_ratio", shape="axis"),),
+    "sensors": (Field("torque_ratio", shape="axis"), _section("eccentricity")),
+    "sensors.eccentricity": (
+        Field("order", required=True),
+        Field("cos", "angle", "axis"),
+        Field("sin", "angle", "axis"),
+    ),
     "gray_box": (Field("rho1"), Field("rho2")),
 }
 

@@ -30,6 +30,7 @@ from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
     Controller,
     Drives,
+    Eccentricity,
     Friction,
     GrayBox,
     Limits,
@@ -397,7 +398,6 @@ class _Reader:
         simple: dict[str, Callable[..., Any]] = {
             "effector": Effector,
             "payload": Payload,
-            "sensors": Sensors,
             "controller": Controller,
             "gray_box": GrayBox,
         }
@@ -407,6 +407,7 @@ class _Reader:
         special = {
             "spindle": self.spindle,
             "drives": self.drives,
+            "sensors": self.sensors,
             "friction": self.friction,
             "limits": self.limits,
         }
@@ -521,6 +522,13 @@ class _Reader:
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         return self.entries.build(lambda: Drives(**values), "drives", "drives")
+
+    def sensors(self) -> Sensors:
+        values = self.entries.section(self.top["sensors"], "sensors", SECTIONS["sensors"])
+        path = "sensors.eccentricity"
+        if "eccentricity" in values:
+            values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
+        return self.entries.build(lambda: Sensors(**values), "sensors", "sensors")
 
     def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
         """Waves, each a mapping in a list."""

@@ -9,12 +9,12 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import RobotError
 from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
 from deltadyn.robot.checks import ARMS, each, number, three
+from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
 from deltadyn.robot.settings import (
     SPINDLE_JOINTS,
@@ -185,10 +185,9 @@ class Robot:
         return ("1", "2", "3", "psi")[: self.dof]
 
     def to_controller(self, q: Any) -> Any:
-        """The controller's own angles of q (…, dof): sign * q + offset."""
-        return np.asarray(q) * np.asarray(self.controller.sign) + np.asarray(self.controller.offset)
+        """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""
+        return to_controller(self, Angles(q)).q
 
     def from_controller(self, q: Any) -> Any:
         """Our angles of the controller's q (…, dof)."""
-        offset, sign = np.asarray(self.controller.offset), np.asarray(self.controller.sign)
-        return (np.asarray(q) - offset) / sign
+        return from_controller(self, Angles(q)).q

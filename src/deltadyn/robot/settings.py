@@ -5,6 +5,7 @@ Per-axis fields take one number for all axes or one number each; `Robot` fills t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -25,7 +26,8 @@ FRICTION_FIELDS = {
     "mu": "load",
     "mu_m": "motor_load",
 }
-WAVES = 4  # the most orders of ripple
+WAVES = 4  # the most orders of ripple, and of eccentricity
+STEEPEST = 0.5  # sum of order times amplitude of an encoder's eccentricity
 ROTOR_SIDES = ("motor_side", "output_side")
 PASSIVE_JOINTS = (
     "prismatic",  # between the telescope's two parts
@@ -86,15 +88,27 @@ def is_ripple(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Drives(Part):
-    """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given."""
+    """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
+
+    Elastic gears swing in `simulate`; inverse and forward dynamics are those of rigid gears.
+    """
 
     gear_ratio: Any = 1.0
     rotor_inertia: Any = 0.0
     rotor_side: str = "output_side"
     ripple: tuple[Ripple, ...] = ()
+    stiffness: Any | None = None  # N m/rad, between motor and arm; None: rigid
+    damping: Any | None = None  # N m s/rad, beside the stiffness
 
     def checked(self, dof: int) -> Drives:
         """The same drives with one value per axis."""
+        if self.damping is not None and self.stiffness is None:
+            raise RobotError("drives.stiffness", None, "given where drives.damping is")
+
+        def gear(name: str, **limits: Any) -> tuple[float, ...] | None:
+            value = getattr(self, name)
+            return None if value is None else each(f"drives.{name}", value, dof, **limits)
+
         if self.rotor_side not in ROTOR_SIDES:
             raise RobotError("drives.rotor_side", self.rotor_side, " or ".join(ROTOR_SIDES))
         return Drives(
@@ -104,6 +118,8 @@ class Drives(Part):
             ),
             rotor_side=self.rotor_side,
             ripple=_checked_waves(tuple(self.ripple), dof, "drives.ripple"),
+            stiffness=gear("stiffness", low=0.0, strict=True, unit="N m/rad"),
+            damping=gear("damping", low=0.0, unit="N m s/rad"),
         )
 
     @property
@@ -275,18 +291,32 @@ class Controller(Part):
 
 
 @dataclass(frozen=True)
+class Eccentricity(Wave):
+    """What the encoders add to the angle of their axis, in rad."""
+
+
+@dataclass(frozen=True)
 class Sensors(Part):
     """What the drives' own readings show of the truth, per axis.
 
-    `torque_ratio` is the torque that a drive reports or takes over the true one.
+    `torque_ratio` is the torque that a drive reports or takes over the true one. The encoders
+    report q + `eccentricity` at q; this is part of the controller's own angle.
     """
 
     torque_ratio: Any = 1.0
+    eccentricity: tuple[Eccentricity, ...] = ()
 
     def checked(self, dof: int) -> Sensors:
         """The same sensors with one value per axis."""
         ratio = each("sensors.torque_ratio", self.torque_ratio, dof, low=0.0, strict=True)
-        return Sensors(ratio)
+        waves = _checked_waves(tuple(self.eccentricity), dof, "sensors.eccentricity")
+        for axis in range(dof):
+            steep = sum(wave.order * math.hypot(wave.cos[axis], wave.sin[axis]) for wave in waves)
+            if steep > STEEPEST:
+                sum_text = f"order times amplitude of axis {axis + 1} at most {STEEPEST:g} in all"
+                allowed = f"{sum_text}, not {steep:.3g}, so that one angle belongs to a reading"
+                raise RobotError("sensors.eccentricity", [wave.order for wave in waves], allowed)
+        return Sensors(ratio, waves)
 
 
 @dataclass(frozen=True)

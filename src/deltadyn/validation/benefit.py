@@ -65,16 +65,18 @@ class Loop:
     def of(cls, robot: Robot, task: Task, controller: Predictable, preset: Preset) -> Loop:
         """The loop of a robot that is believed, and a controller with gains."""
         eom = equations_of_motion(robot, task.now)
-        damping = 2 * eom.C + np.diag(np.asarray(robot.friction.viscous))
+        scale = np.asarray(robot.sensors.torque_ratio)[:, None]  # torques are the drives' own
+        damping = scale * (2 * eom.C + np.diag(np.asarray(robot.friction.viscous)))
         gain = np.broadcast_to(np.eye(robot.dof), eom.M.shape)
         if isinstance(controller, ComputedTorque):
-            gain = equations_of_motion(controller.robot, task.now, controller.model).M
+            own = np.asarray(controller.robot.sensors.torque_ratio)[:, None]
+            gain = own * equations_of_motion(controller.robot, task.now, controller.model).M
             gains = (controller.position_gain, controller.rate_gain)
         else:
             gains = (controller.stiffness, controller.damping)
         cutoff = preset.velocity_filter
         return cls(
-            np.asarray(np.linalg.inv(eom.M), dtype=np.float64),
+            np.asarray(np.linalg.inv(scale * eom.M), dtype=np.float64),
             damping,
             gain,
             np.asarray(gains[0]),

@@ -29,6 +29,7 @@ from deltadyn.exports.common import (
     kernel_sources,
     number,
     provenance,
+    refuse_eccentricity,
     template,
 )
 from deltadyn.exports.fmu.variables import (
@@ -67,6 +68,7 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
 
     The sources are always inside.
     """
+    refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
     command = compiler() if binary else None

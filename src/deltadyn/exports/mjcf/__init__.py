@@ -103,6 +103,10 @@ def left_out(robot: Robot) -> list[str]:
         items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
     if robot.drives.ripple:
         items.append("drives.ripple (add it to the torque)")
+    if robot.drives.stiffness is not None:
+        items.append("drives.stiffness (gears are rigid)")
+    if robot.sensors.eccentricity:
+        items.append("sensors.eccentricity (angles are true ones)")
     if set(robot.sensors.torque_ratio) != {1.0}:
         items.append("sensors.torque_ratio (torques are true ones)")
     if friction.smoothing is not None:

@@ -17,6 +17,7 @@ from deltadyn.exports.common import (
     fingerprint,
     payload_numbers,
     provenance,
+    refuse_eccentricity,
 )
 from deltadyn.exports.structured_text.blocks import (
     SHORT,
@@ -51,6 +52,7 @@ class Options:
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """Names and texts of the export."""
     _refuse_passive(robot)
+    refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
     numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)

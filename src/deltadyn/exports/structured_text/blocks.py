@@ -199,7 +199,7 @@ def thinning_steps(robot: Robot, rate: str, torque: str, whole: str) -> list[Ste
     """whole_i: the torque with friction that rises less and less, Ft tanh(rate / velocity)."""
     own, steps = robot.friction, []
     for i in range(1, robot.dof + 1):
-        if own.thinning is None:
+        if own.thinning is None or own.thinning_velocity is None:
             steps.append(Step(f"{whole}_{i}", "copy", (f"{torque}_{i}",)))
             continue
         velocity, size = (literal(x[i - 1]) for x in (own.thinning_velocity, own.thinning))

@@ -36,7 +36,7 @@ from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
 from deltadyn.recording.recording import AXIS_CHANNELS, DataSource, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Rod, Spindle, Strut, TenParameters
-from deltadyn.robot.settings import FRICTION_FIELDS, SPINDLE_JOINTS, Friction, PassiveFriction
+from deltadyn.robot.settings import FRICTION_FIELDS, SPINDLE_JOINTS, Friction, PassiveFriction, Wave
 
 # The robot of the two-step identification: without its rod, and by one number per body.
 #
@@ -83,6 +83,7 @@ def without_rod(robot: Robot, *, axes: int = 3) -> Robot:
         ("drives", robot.drives),
         ("limits", robot.limits),
         ("controller", robot.controller),
+        ("sensors", robot.sensors),
     ):
         parts[field_name] = _three_axes(part)
     return robot.replace(name=name, spindle=None, **parts)
@@ -260,11 +261,12 @@ def _with_damping(robot: Robot, viscous: float) -> Friction:
 
 def _three_axes(part: Any) -> Any:
     """Settings with the first three values of what is given per axis."""
-    changes = {
-        item.name: value[:3]
-        for item in fields(part)
-        if isinstance(value := getattr(part, item.name), tuple) and item.name != "passive"
-    }
+    changes: dict[str, Any] = {}
+    for item in fields(part):
+        value = getattr(part, item.name)
+        if isinstance(value, tuple) and item.name != "passive":
+            waves = bool(value) and isinstance(value[0], Wave)
+            changes[item.name] = tuple(map(_three_axes, value)) if waves else value[:3]
     return replace(part, **changes)
 
 

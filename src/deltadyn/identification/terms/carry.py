@@ -29,6 +29,7 @@ from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import FRICTION_FIELDS, Ripple
 
 #: Terms that become fields of the robot and parameters of the fit.
 MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs")
@@ -146,8 +147,6 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
         if term.name == "ripple":
-            from deltadyn.robot.settings import Ripple
-
             drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
     changed = robot if drives is robot.drives else robot.replace(drives=drives)
     return changed.with_friction(**friction) if friction else changed
@@ -163,13 +162,27 @@ def rotor_inertia(choice: Choice, term: Term) -> FloatArray:
 
 
 def _at_values(robot: Robot, choice: Choice) -> Robot:
-    """The robot with the chosen model's bodies: the gear's loss needs the load that they make."""
+    """The robot with the chosen model's values: a gear's loss needs the torque that they make."""
     if choice.par.source != "exact":
         return robot
-    inertial = [j for j, name in enumerate(choice.par.names) if not name.startswith("F")]
+    inertial = [j for j, name in enumerate(choice.par.names) if not is_friction(name)]
     names = tuple(choice.par.names[j] for j in inertial)
     found = nearest_consistent(robot, names, choice.z[inertial], choice.par.tied)
-    return robot_from_standard(robot, found.standard)
+    values = dict(zip(choice.par.names, choice.z, strict=False)) | choice.values
+    friction: dict[str, list[float]] = {}
+    for name, value in values.items():
+        if is_friction(name):
+            term, axis = name.rstrip("1234"), int(name[-1]) - 1
+            own = getattr(robot.friction, FRICTION_FIELDS[term])
+            field = friction.setdefault(FRICTION_FIELDS[term], list(own))
+            field[axis] = float(value) if term == "F0" else max(float(value), 0.0)
+    changed = robot_from_standard(robot, found.standard)
+    return changed.with_friction(**friction) if friction else changed
+
+
+def is_friction(name: str) -> bool:
+    """Whether a parameter is that of a drive's friction."""
+    return name[-1] in "1234" and name.rstrip("1234") in FRICTION_FIELDS
 
 
 def _starts(search: Search) -> dict[str, list[tuple[float, float, float]]]:

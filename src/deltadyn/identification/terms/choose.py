@@ -32,6 +32,7 @@ GUESS = 0.02  # of the RMS torque: deviation before anything is known
 PASSES = 3  # over the deviations of the axes
 FIRST_REST, MOST_REST = 0.05, 0.15  # rad/s: below the first no direction is sure
 REST_SHARE = 0.1  # of an axis' rate (95 %): never more counts as rest
+ENOUGH = 0.25  # of an axis' rows that must not count as rest
 LOUD = 1.5  # times the residual of the fast half
 RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
@@ -229,7 +230,7 @@ class Search:
         rest = np.full(self.robot.dof, FIRST_REST)
         rows = stacked(self.samples(start), (), rest, np.zeros(0))
         rest = np.minimum(rest, rest_limit(rows))
-        rows = stacked(self.samples(start), (), rest, np.zeros(0))
+        rows = rows.resting(rest)
         z, _ = weigh(rows, (), self.level).estimate(())
         orders = orders_of(rows.q, rows.left(z), peak_width(rows))
         return Point(z, {}), rest, Near(tuple((order, NEAR) for order in orders[:MOST_ORDERS]))
@@ -306,9 +307,10 @@ def peak_width(rows: Rows) -> float:
 
 
 def rest_limit(rows: Rows) -> FloatArray:
-    """The highest rate (dof,) in rad/s that may count as rest."""
+    """The highest rate (dof,) in rad/s that may count as rest: most rows of an axis are above."""
     top = np.quantile(np.abs(rows.qd), 0.95, axis=0)
-    out: FloatArray = np.minimum(MOST_REST, REST_SHARE * top)
+    enough = np.quantile(rows.slowest, 1 - ENOUGH, axis=0)
+    out: FloatArray = np.minimum(np.minimum(MOST_REST, REST_SHARE * top), enough)
     return out
 
 

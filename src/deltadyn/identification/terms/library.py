@@ -258,7 +258,7 @@ def offset(of: Sample) -> Iterator[Term]:
 def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     """Stribeck's peak at rest, or friction that rises less than linearly: one or the other."""
     friction = of.robot.friction
-    if friction.stribeck is not None or getattr(friction, "thinning", None) is not None:
+    if friction.stribeck is not None or friction.thinning is not None:
         return
     for v in near.velocities("stribeck", STRIBECK):
         yield _drive_term(
@@ -279,7 +279,7 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
     inertia, shares of A are tried for it.
     """
     friction = of.robot.friction
-    if friction.load is not None or getattr(friction, "motor_load", None) is not None:
+    if friction.load is not None or friction.motor_load is not None:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
     known = any(of.robot.drives.output_inertia[:ARMS])

@@ -38,10 +38,10 @@ class Looked:
         )
 
 
-def look(loaded: Loaded, asked: FitOptions, refused: Collection[str] = ()) -> Looked | None:
+def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
     """The terms of the machine behind these recordings; None where there is too little to see.
 
-    Terms that are `refused` are not looked for.
+    Terms that are named in `without` are not looked for.
     """
     model = str(asked.model)
     if model not in MODELS:
@@ -56,11 +56,11 @@ def look(loaded: Loaded, asked: FitOptions, refused: Collection[str] = ()) -> Lo
     names = () if automatic else tuple(asked.terms or ())
     for name in names:
         check_term(name)
-    never = {*refused, "torque_ratio"} if asked.gains else set(refused)
+    refused = {"torque_ratio"} if asked.gains else set()
     if asked.tied is True:
-        never.add("limbs")
-    forced = {*names, "stribeck"} if asked.stribeck else set(names)
-    search = Search(loaded.robot, par, parts, None if automatic else forced, forced, never)
+        refused.add("limbs")
+    refused.update(without)
+    search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
 

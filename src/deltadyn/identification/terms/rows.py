@@ -6,7 +6,7 @@ Rows are kept per axis with the columns that move it, since most terms belong to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -59,6 +59,13 @@ class Rows:
         """Residuals (M, dof) of parameters z (k + m,), 0 at rows that are not used."""
         out = [np.where(a.used, a.y - a.X @ z[a.places], 0.0) for a in self.axes]
         return np.column_stack(out)
+
+    def resting(self, rest: FloatArray) -> Rows:
+        """The same rows with another rate (dof,) below which an axis is at rest."""
+        axes = [
+            axis._replace(used=self.slowest[:, a] >= rest[a]) for a, axis in enumerate(self.axes)
+        ]
+        return replace(self, axes=tuple(axes))
 
     @cached_property
     def squares(self) -> list[tuple[FloatArray, FloatArray]]:

@@ -24,6 +24,7 @@ from deltadyn.backends.loader import available, inverse_dynamics_joints
 from deltadyn.backends.packed import packed_numbers
 from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics import exact, lumped
+from deltadyn.dynamics.friction import reported
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
@@ -64,7 +65,7 @@ SPECIAL_CASES: dict[str, Parameters] = {
 
 
 class ModelAtState(NamedTuple):
-    """Torques (dof,) of a model at one state, without friction, in N m."""
+    """Torques (dof,) of a model at one state, without friction, in N m, in the drives' scale."""
 
     #: M(q) qdd + C(q, qd) qd + g(q) of (q, qd, qdd)
     inverse: Callable[[Floats, Floats, Floats], Floats]
@@ -91,11 +92,11 @@ def _compiled(robot: Robot, par: ExactParameters) -> ModelAtState:
 
     def inverse(x: Sequence[Any]) -> list[Component]:
         q, qd, qdd = (tuple(x[k * n : (k + 1) * n]) for k in range(3))
-        return _torque(par, q, qd, qdd)
+        return _scaled(robot, _torque(par, q, qd, qdd))
 
     def augmented(x: Sequence[Any]) -> list[Component]:
         q, qd, v, a = (tuple(x[k * n : (k + 1) * n]) for k in range(4))
-        return _polarised(par, q, qd, v, a)
+        return _scaled(robot, _polarised(par, q, qd, v, a))
 
     plain, bilinear = straight_line(3 * n, inverse), straight_line(4 * n, augmented)
     numbers = packed_numbers(robot, par)
@@ -120,6 +121,10 @@ def _compiled(robot: Robot, par: ExactParameters) -> ModelAtState:
             raise PlantStoppedError(NO_STATE) from None
 
     return ModelAtState(inverse_at, augmented_at)
+
+
+def _scaled(robot: Robot, tau: Sequence[Component]) -> list[Component]:
+    return [ratio * x for ratio, x in zip(robot.sensors.torque_ratio, tau, strict=True)]
 
 
 def _torque(par: ExactParameters, q: Vector, qd: Vector, qdd: Vector) -> list[Component]:
@@ -158,7 +163,7 @@ def _sampled(robot: Robot, model: str) -> ModelAtState:
         tau: FloatArray = terms.M[0] @ a + terms.C[0] @ v + terms.g[0]
         if not np.isfinite(tau).all():
             raise PlantStoppedError(NO_STATE)
-        return tuple(tau.tolist())
+        return tuple(reported(robot, tau).tolist())
 
     return ModelAtState(lambda q, qd, qdd: torque(q, qd, qd, qdd), torque)
 
@@ -183,6 +188,8 @@ class PDGravity(PD):
         """The law with gravity, and without friction."""
         check_axes(self.robot, task)
         parameters = SPECIAL_CASES.get(self.model)
+        if set(self.robot.sensors.torque_ratio) != {1.0}:
+            parameters = None  # the compiled law has true torques
         return GravityLaw(
             feedback_of(self, task),
             task.ahead.q - task.now.q,
@@ -195,8 +202,8 @@ class PDGravity(PD):
 class GravityLaw:
     """The law of `PDGravity`: g(q + leads) + feedback, with the table `leads` (N, dof) in rad.
 
-    `parameters` are those of the exact model where the model is a case of it: then compiled code
-    can run the law.
+    `parameters` are those of the exact model where the model is a case of it and torques are true
+    ones: then compiled code can run the law.
     """
 
     feedback: PDLaw

@@ -57,7 +57,7 @@ def build_machine(robot: Robot, preset: Preset) -> Machine:
     real = robot.replace(**changes)
     if not np.array_equal(rotor, robot.drives.output_inertia):
         real = real.with_rotor_inertia(rotor)
-    stiffness, damping = _gears(preset, inertia[:3], rotor[:3])
+    stiffness, damping = _gears(robot, preset, inertia[:3], rotor[:3])
     return Machine(real, preset, reference, stiffness, damping, preset.ripple * reference)
 
 
@@ -91,12 +91,20 @@ def home_angles(robot: Robot) -> FloatArray:
 
 
 def _gears(
-    preset: Preset, inertia: FloatArray, rotor: FloatArray
+    robot: Robot, preset: Preset, inertia: FloatArray, rotor: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Stiffness and damping (3,) of the arms' gears: K = (2 pi f)^2 I J / (I + J).
+    """Stiffness and damping (3,) of the arms' gears: the robot's, or K = (2 pi f)^2 I J / (I + J).
 
-    A rotor much lighter than its arm sits behind no gear: such drives are rigid.
+    A rotor much lighter than its arm sits behind no gear of a preset: such drives are rigid.
     """
+    own = robot.drives
+    if own.stiffness is not None:
+        if not (rotor > 0).all():
+            allowed = "above 0 on the arms, where drives.stiffness is given"
+            raise InputError("drives.rotor_inertia", rotor.tolist(), allowed)
+        stiffness, reduced = np.asarray(own.stiffness[:3]), inertia * rotor / (inertia + rotor)
+        damping = 2 * preset.gear_damping * np.sqrt(stiffness * reduced)
+        return stiffness, damping if own.damping is None else np.asarray(own.damping[:3])
     if preset.gear_frequency is None or np.any(rotor < DIRECT_DRIVE * inertia):
         return None, None
     omega, reduced = 2 * np.pi * preset.gear_frequency, inertia * rotor / (inertia + rotor)
