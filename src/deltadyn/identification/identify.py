@@ -284,7 +284,10 @@ class _Work:
                         "that was not declared? Set `payload` of the recording."
                     )
         if limbs is not None and par.tied and not limbs.tied:
-            found.append("The limbs differ: pass tied=False.")
+            found.append(
+                "The limbs differ, or a term that the robot file lacks makes them seem so: leave "
+                '`terms` at "auto", which tells them apart.'
+            )
         reduced = self.information.reduced(par)
         left = residual_rms(reduced, self.information, x) / torque_rms(self.information)
         poor = [

@@ -160,11 +160,12 @@ class Loaded:
             once = isinstance(recording, Streamed) and not recording.again
             makers, count = _spread(self._parts(_head(recording) if once else recording), each)
             own = [make() for make in makers]
-            total += count * max(map(len, own))
+            total += round(count / len(own) * sum(map(len, own)))
             per_part = max(1, each // len(own))
             for part in own:
-                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int).tolist()
-                found += [cut(self.robot, part, slice(low, low + length)) for low in lows]
+                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int)
+                rows = [slice(low, low + length) for low in np.unique(lows).tolist()]
+                found += [cut(self.robot, part, own) for own in rows]
         return found, min(1.0, sum(map(len, found)) / max(total, 1))
 
     def _seconds(self) -> float | None:
@@ -310,7 +311,9 @@ def _spread(
 
 
 def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:
-    """Some samples of a part."""
+    """Some samples of a part; itself where these are all."""
+    if rows.start == 0 and rows.stop >= len(part):
+        return part
     state, t = part.state, part.t[rows]
     own = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)

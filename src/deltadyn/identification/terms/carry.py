@@ -25,14 +25,16 @@ from deltadyn.identification.terms.corrections import (
     torque_ratio,
     waves,
 )
+from deltadyn.identification.terms.elastic import REACH, link_part
+from deltadyn.identification.terms.gears import gear_fields, geared
 from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import FRICTION_FIELDS, Ripple
+from deltadyn.robot.settings import FRICTION_FIELDS, Eccentricity, Ripple
 
 #: Terms that become fields of the robot and parameters of the fit.
-MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs")
+MACHINE = ("offset", "stribeck", "thinning", "load", "motor_load", "ripple", "limbs", "elastic")
 #: Terms of the sensors: found as columns of the log, and kept in the robot.
 SENSORS = ("torque_ratio", "eccentricity")
 
@@ -80,8 +82,6 @@ class Carried:
             changes["torque_ratio"] = tuple(own.tolist())
         found = waves(robot.dof, values, "eccentricity")
         if found:
-            from deltadyn.robot.settings import Eccentricity
-
             changes["eccentricity"] = (
                 *robot.sensors.eccentricity,
                 *(Eccentricity(n, tuple(w[:, 0]), tuple(w[:, 1])) for n, w in found.items()),
@@ -102,7 +102,7 @@ def carry(search: Search, choice: Choice) -> Carried:
             if term in logged:
                 at[p.name] = values.get(p.name, 0.0) if term.corrects else 0.0
                 priors[p.name] = (-at[p.name], p.size / root)
-            elif term.name != "limbs":
+            elif term.name not in ("limbs", "elastic"):
                 priors[p.name] = (0.0, p.size / root)
     names = tuple(p.name for term in logged for p in term.parameters)
     units = tuple(p.unit for term in logged for p in term.parameters)
@@ -111,6 +111,7 @@ def carry(search: Search, choice: Choice) -> Carried:
         machine = _at_values(machine, choice)
     seen = changed_geometry(choice.robot, at)
     starts = _starts(search)
+    elastic = any(term.name == "elastic" for term in choice.chosen)
 
     def columns(part: Prepared) -> FloatArray:
         clock = _clock(part, starts)
@@ -124,11 +125,15 @@ def carry(search: Search, choice: Choice) -> Carried:
         return out
 
     def keep(part: Prepared) -> BoolArray:
-        return np.asarray(at_rows(part, slowest_rates(part)) >= choice.rest)
+        reach = REACH if elastic else None
+        return np.asarray(at_rows(part, slowest_rates(part, reach)) >= choice.rest)
 
-    extra = Extra(
-        names, units, columns if names else None, keep, lambda part: corrected(machine, part, at)
-    )
+    def see(part: Prepared) -> Prepared:
+        if elastic:
+            return link_part(geared(choice, seen, part, _clock(part, starts)), part)
+        return corrected(machine, part, at)
+
+    extra = Extra(names, units, columns if names else None, keep, see)
     tied = False if any(term.name == "limbs" for term in choice.chosen) else None
     return Carried(choice, nominal, machine, tied, extra, priors, at)
 
@@ -146,6 +151,8 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             rotor = rotor_inertia(choice, term)
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
+        if term.name == "elastic":
+            drives = replace(drives, rotor_side="output_side", **gear_fields(choice))
         if term.name == "ripple":
             drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
     changed = robot if drives is robot.drives else robot.replace(drives=drives)

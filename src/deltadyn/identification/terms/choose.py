@@ -238,7 +238,7 @@ class Search:
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
-        terms = [t for t in candidates(samples[0], near) if self._may(t)]
+        terms = [t for t in self.candidates(samples[0], near) if self._may(t)]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
@@ -262,6 +262,10 @@ class Search:
             rest, self.level, z, V,
         )  # fmt: skip
 
+    def candidates(self, of: Sample, near: Near) -> list[Term]:
+        """All terms that are considered at a point."""
+        return candidates(of, near)
+
     def _may(self, term: Term) -> bool:
         names = {term.name, term.title}
         if names & set(self.refused):
@@ -271,8 +275,13 @@ class Search:
 
 def choose(search: Search) -> Choice:
     """The terms that the samples ask for, at a point where they are linearised well."""
+    from deltadyn.identification.terms.gears import find_gears  # it searches as this module does
+
     point, rest, near = search.first()
     choice = search.look(point, rest, near)
+    geared = find_gears(search, choice)
+    if geared is not None:
+        return geared
     for number in range(1, ROUNDS):
         before = choice
         k = choice.weighing.rows.base

@@ -76,6 +76,20 @@ class Sample:
         """The motion."""
         return self.part.state
 
+    @property
+    def measured(self) -> FloatArray:
+        """The torque (N, dof) that the columns have to explain, in N m."""
+        return self.part.tau
+
+    @property
+    def reach(self) -> float | None:
+        """Seconds before and after an instant at rest that are left out; None: by the band."""
+        return None
+
+    def columns_of(self, term: Term) -> Iterator[Column]:
+        """The columns of a term."""
+        return term.columns(self)
+
     @cached_property
     def wide(self) -> FloatArray:
         """The widest regressor (N, dof, n)."""

@@ -20,8 +20,8 @@ from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
-LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
 REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
+LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
 
 
 class Axis(NamedTuple):
@@ -99,7 +99,7 @@ def stacked(
     part: list[IntArray] = []
     for number, sample in enumerate(samples):
         columns = _columns(sample, terms)
-        tau = sample.part.tau - _known(sample, payload)
+        tau = sample.measured - _known(sample, payload)
         for axis in range(dof):
             own = [
                 (j, column[axis]) for j, column in enumerate(columns) if column[axis] is not None
@@ -114,7 +114,7 @@ def stacked(
         part.append(np.full(len(times), number))
         q.append(at_rows(sample.part, sample.state.q))
         qd.append(at_rows(sample.part, sample.state.qd))
-        slowest.append(at_rows(sample.part, slowest_rates(sample.part)))
+        slowest.append(at_rows(sample.part, slowest_rates(sample.part, sample.reach)))
     slow = np.concatenate(slowest)
     axes = []
     for axis in range(dof):
@@ -147,7 +147,7 @@ def _columns(sample: Sample, terms: Sequence[Term]) -> list[Column]:
         column = every(values)
         found.append(tuple(part if part.any() else None for part in column))
     for term in terms:
-        found += list(term.columns(sample))
+        found += list(sample.columns_of(term))
     return found
 
 
@@ -173,11 +173,12 @@ def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
     return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
 
 
-def slowest_rates(part: Prepared) -> FloatArray:
-    """The lowest |qd| (N, dof) within the filter's reach."""
+def slowest_rates(part: Prepared, reach: float | None = None) -> FloatArray:
+    """The lowest |qd| (N, dof) within `reach` seconds, by default those that the filter smears."""
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
-    reach = REACH / part.band if part.band is not None else 0.0
-    width = 2 * round(reach * part.rate) + 1
+    if reach is None:
+        reach = REACH / part.band if part.band is not None else 0.0
+    width = 2 * int(reach * part.rate + 1e-6) + 1  # times are rounded
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out
