@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 import deltadyn as dd
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification import Fit
-from deltadyn.identification.terms.corrections import waves
+from deltadyn.identification.terms.corrections import ARMS, waves
 
 COMPARED = 30.0  # Hz
 STATES = 100.0  # Hz, of the angles before they are differentiated
@@ -42,7 +42,7 @@ def judge(fit: Fit, log: dd.Recording) -> HeldOut:
     values = dict(zip(fit.names, fit.values, strict=True))
     motion = motion_of(fit.robot, log, values)
     if fit.model in ("exact", "rigid"):
-        tau = dd.inverse_dynamics(fit.robot, motion, fit.model)
+        tau = predicted(fit.robot, log, motion, fit.model)
     else:  # a paper's model, which no robot holds
         tau = fit.torque(motion)
     rows = moving_rows(log.t, motion.qd)
@@ -71,10 +71,40 @@ def motion_of(robot: dd.Robot, log: dd.Recording, values: dict[str, float]) -> d
         q = CubicSpline(log.t, q)(np.clip(log.t - late, log.t[0], log.t[-1]))
     for order, amplitude in waves(robot.dof, values, "eccentricity").items():
         q = q - amplitude[:, 0] * np.cos(order * q) - amplitude[:, 1] * np.sin(order * q)
-    qd = np.gradient(q, step, axis=0)
+    return differentiated(robot, log.t, q)
+
+
+def differentiated(robot: dd.Robot, t: FloatArray, q: FloatArray) -> dd.Motion:
+    """The motion of angles, by central differences."""
+    step = float(np.median(np.diff(t)))
     qdd = np.zeros_like(q)
     qdd[1:-1] = (q[2:] - 2 * q[1:-1] + q[:-2]) / step**2
-    return dd.Motion.from_joints(robot, log.t, q, qd, qdd)
+    return dd.Motion.from_joints(robot, t, q, np.gradient(q, step, axis=0), qdd)
+
+
+def predicted(
+    robot: dd.Robot, log: dd.Recording, motion: dd.Motion, model: str = "exact"
+) -> FloatArray:
+    """Torque (N, dof) of a robot along the motion of its motors.
+
+    Where gears are elastic, the arms are behind by the wind-up w = (l - d/k l') / k of the load l.
+    The load is the measured torque less what the drives take.
+    """
+    tau = dd.inverse_dynamics(robot, motion, model)
+    if robot.drives.stiffness is None:
+        return tau
+    ratio = np.asarray(robot.sensors.torque_ratio)
+    rotors = ratio * np.asarray(robot.drives.output_inertia)
+    bodies = dd.inverse_dynamics(robot, motion, model, friction=False) - rotors * motion.qdd
+    load = limited(log, log.tau - (tau - bodies), STATES) / ratio
+    k = np.asarray(robot.drives.stiffness)
+    d = np.asarray(robot.drives.damping or np.zeros_like(k))
+    step = float(np.median(np.diff(log.t)))
+    wind = (load - d / k * np.gradient(load, step, axis=0)) / k
+    wind[:, ARMS:] = 0.0  # a spindle's drive is rigid
+    arms = differentiated(robot, log.t, motion.q - wind)
+    moved = dd.inverse_dynamics(robot, arms, model, friction=False) - rotors * arms.qdd
+    return tau - bodies + moved
 
 
 def moving_rows(t: FloatArray, qd: FloatArray) -> BoolArray:

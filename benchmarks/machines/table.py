@@ -115,8 +115,8 @@ def alarms(group: Group) -> str:
 
 SET = (
     Column("fits", lambda g: f"{len(g.good)} of {len(g.own)}"),
-    Column("exact %", lambda g: percent(t.exact for t in g.good)),
-    Column("named %", lambda g: percent(t.named for t in g.good)),
+    Column("exact %", lambda g: percent(t.exact for t in g.good if t.nameable)),
+    Column("named %", lambda g: percent(t.named for t in g.good if t.nameable)),
     Column("false terms", lambda g: mean(t.false for t in g.good)),
 )
 INTERVALS = (

@@ -97,6 +97,11 @@ class Trial:
         return f"{self.cause} {self.seed} {self.way}"
 
     @property
+    def nameable(self) -> bool:
+        """Whether the library has a name for every term of the machine."""
+        return all(has_name(term) for term in self.true)
+
+    @property
     def named(self) -> bool:
         """Whether every term of the machine was found."""
         return set(self.true) <= set(self.found)
@@ -175,7 +180,12 @@ def _fill(
 
 def nameable(machine: Machine) -> tuple[str, ...]:
     """The terms of the machine that the library has a name for."""
-    return tuple(sorted(t for t in machine.causes if t.rstrip("0123456789") in NAMES))
+    return tuple(sorted(filter(has_name, machine.causes)))
+
+
+def has_name(term: str) -> bool:
+    """Whether the library has a name for a term, such as "ripple40"."""
+    return term.rstrip("0123456789") in NAMES
 
 
 def truth_of(machine: Machine, fit: Fit) -> dict[str, float]:
