@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tests.machines import CAUSES
@@ -27,7 +27,7 @@ def seeds_of(text: str) -> list[int]:
     return found
 
 
-def words_of(allowed: Iterable[str], what: str) -> object:
+def words_of(allowed: Iterable[str], what: str) -> Callable[[str], tuple[str, ...]]:
     """Reads words with commas between them, each one of those allowed."""
     names = tuple(allowed)
 
@@ -114,9 +114,10 @@ def main() -> None:
             if arguments.json:
                 with open(arguments.json, "a", encoding="utf-8") as file:
                     file.writelines(json.dumps(trial.as_dict()) + "\n" for trial in found)
-    rows = by_cause(trials) if arguments.by == "cause" else by_way(trials)
+    way = "auto" if any(trial.way == "auto" for trial in trials) else trials[0].way
+    rows = by_cause(trials, way) if arguments.by == "cause" else by_way(trials)
     print(f"\n{plain(rows)}\n")
-    print("\n".join(failures(trials)))
+    print("\n".join(failures(trials, way)))
     if arguments.out:
         put(Path(arguments.out), arguments.name, markdown(rows))
 

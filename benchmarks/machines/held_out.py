@@ -104,7 +104,8 @@ def predicted(
     wind[:, ARMS:] = 0.0  # a spindle's drive is rigid
     arms = differentiated(robot, log.t, motion.q - wind)
     moved = dd.inverse_dynamics(robot, arms, model, friction=False) - rotors * arms.qdd
-    return tau - bodies + moved
+    out: FloatArray = tau - bodies + moved
+    return out
 
 
 def moving_rows(t: FloatArray, qd: FloatArray) -> BoolArray:
