@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.stats import multivariate_normal
+from tests.machines import compiler, make_machine
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
@@ -19,7 +20,6 @@ from deltadyn.identification.terms.evidence import Candidate, Evidence, odds_of
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
-from tests.machines import compiler, make_machine
 
 needs_gcc = pytest.mark.skipif(compiler() is None, reason="the independent plant needs gcc")
 
@@ -65,7 +65,7 @@ def test_the_climb_finds_the_best_of_all_sets() -> None:
         best = max(every, key=found.of)
         models = found.models()
         assert models[0].candidates == best
-        assert all(a.evidence >= b.evidence for a, b in zip(models[:-1], models[1:], strict=True))
+        assert all(a.evidence >= b.evidence for a, b in pairwise(models))
 
 
 def test_candidates_of_a_family_exclude_each_other() -> None:

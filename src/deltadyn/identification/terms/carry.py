@@ -26,7 +26,7 @@ from deltadyn.identification.terms.corrections import (
     waves,
 )
 from deltadyn.identification.terms.elastic import REACH, link_part
-from deltadyn.identification.terms.gears import gear_fields, geared
+from deltadyn.identification.terms.gears import elastic_drives, geared
 from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
@@ -106,9 +106,10 @@ def carry(search: Search, choice: Choice) -> Carried:
                 priors[p.name] = (0.0, p.size / root)
     names = tuple(p.name for term in logged for p in term.parameters)
     units = tuple(p.unit for term in logged for p in term.parameters)
-    machine = changed_geometry(nominal, at)
+    machine = nominal
     if any(term.name in ("load", "motor_load") for term in choice.chosen):
-        machine = _at_values(machine, choice)
+        machine = _at_values(nominal, choice)
+    machine = changed_geometry(machine, at)
     seen = changed_geometry(choice.robot, at)
     starts = _starts(search)
     elastic = any(term.name == "elastic" for term in choice.chosen)
@@ -152,7 +153,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
         if term.name == "elastic":
-            drives = replace(drives, rotor_side="output_side", **gear_fields(choice))
+            drives = elastic_drives(choice, drives)
         if term.name == "ripple":
             drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
     changed = robot if drives is robot.drives else robot.replace(drives=drives)

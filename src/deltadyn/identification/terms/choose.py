@@ -279,9 +279,6 @@ def choose(search: Search) -> Choice:
 
     point, rest, near = search.first()
     choice = search.look(point, rest, near)
-    geared = find_gears(search, choice)
-    if geared is not None:
-        return geared
     for number in range(1, ROUNDS):
         before = choice
         k = choice.weighing.rows.base
@@ -290,7 +287,7 @@ def choose(search: Search) -> Choice:
         choice = search.look(Point(choice.z[:k], choice.values), rest, nearer(choice))
         if number > 1 and choice.titles() == before.titles():
             break
-    return choice
+    return find_gears(search, choice) or choice
 
 
 def nearer(choice: Choice) -> Near:

@@ -33,15 +33,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction
 from deltadyn.identification.parametrisation import payload_direction, wide_columns, widest
-from deltadyn.identification.terms.library import (
-    ARMS,
-    Column,
-    Parameter,
-    Point,
-    Sample,
-    Term,
-    every,
-)
+from deltadyn.identification.terms.corrections import ARMS
+from deltadyn.identification.terms.library import Column, Parameter, Point, Sample, Term, every
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
@@ -257,7 +250,8 @@ class Geared(Sample):
         """sign(th') (N, dof), smoothed as in the robot's friction."""
         if self.thinned is not None:
             return self.thinned.direction
-        return direction(self.state.qd, self.robot.friction.smoothing)
+        out: FloatArray = direction(self.state.qd, self.robot.friction.smoothing)
+        return out
 
     def _of_motors(self, term: Term) -> Iterator[Column]:
         """Columns of a term of the drives, before the gears."""
@@ -417,7 +411,7 @@ class Geared(Sample):
         return self.state.qdd - derivatives(w, rate)[1]
 
     @cached_property
-    def measured(self) -> FloatArray:  # type: ignore[override]
+    def measured(self) -> FloatArray:
         """y (N, dof) = r + J p0, so that estimates are the whole values.
 
         What J p0 has in common with the model cancels. Terms that the part is corrected for are
@@ -449,7 +443,7 @@ def elastic(of: Sample) -> Term:
         Parameter("rotor", "kg m^2", KNOWN_ROTOR_SIZE * known if known > 0 else ROTOR_SIZE * A),
         Parameter("relaxation", "s", RELAXATION_SIZE),
     )
-    arms = (np.arange(of.robot.dof) < ARMS) * 1.0
+    arms = np.where(np.arange(of.robot.dof) < ARMS, 1.0, 0.0)
 
     def columns(sample: Sample) -> Iterator[Column]:
         assert isinstance(sample, Geared)

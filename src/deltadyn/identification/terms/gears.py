@@ -13,6 +13,7 @@ from deltadyn.errors import UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
 from deltadyn.identification.terms.corrections import (
+    ARMS,
     GEOMETRY,
     Values,
     changed_geometry,
@@ -27,7 +28,6 @@ from deltadyn.identification.terms.elastic import (
 )
 from deltadyn.identification.terms.evidence import ODDS
 from deltadyn.identification.terms.library import (
-    ARMS,
     NEAR,
     STRIBECK,
     Near,
@@ -43,6 +43,7 @@ from deltadyn.identification.terms.library import (
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import Drives
 
 STARTS = (0.15, 0.4, 0.65, 0.85)  # rotor's share of A
 FEW, MANY = 3, 4  # steps of least squares: from a start, and from the best of them
@@ -216,7 +217,8 @@ def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, nea
         return True
     corrections = [term for term in rigid.chosen if term.corrects]
     terms = [*corrections, *_usual(rigid, look.geared(first)[0], near)]
-    rows = look.rows(GearedPoint(first.x, {}), terms, rest)
+    values = {p.name: rigid.values[p.name] for term in corrections for p in term.parameters}
+    rows = look.rows(GearedPoint(first.x, values), terms, rest)
     count = len(rows.size)
     weighing = Weighing(rows, FIRST_GUESS * look.level, 1.0)
     for _ in range(2):
@@ -310,7 +312,7 @@ def _log_evidence(weighing: Weighing, columns: Sequence[int], groups: int) -> fl
     L = np.linalg.cholesky(H / np.outer(scale, scale) + UNKNOWN * np.eye(len(on)))
     z = np.linalg.solve(L, b / scale)
     volume = float(np.log(np.diag(L)).sum() + np.log(scale).sum())
-    return (float(z @ z) - yy / kappa) / 2 - volume + groups * ODDS
+    return float(z @ z - yy / kappa) / 2 - volume + groups * ODDS
 
 
 # What a found choice is used for.
@@ -325,16 +327,14 @@ def geared(choice: Choice, robot: Robot, part: Prepared, clock: FloatArray) -> G
     return Geared(robot, choice.par, point, thin.part, slow, choice.level, None, thin)
 
 
-def gear_fields(choice: Choice) -> dict[str, tuple[float, ...]]:
-    """Rotor inertia, stiffness and damping of the drives at the output, as robot files have them.
-
-    A spindle's drive is rigid whatever its value.
-    """
+def elastic_drives(choice: Choice, drives: Drives) -> Drives:
+    """Drives with the rotors and gears that were found; a spindle's drive stays rigid."""
     values, dof = choice.values, choice.robot.dof
     c = values["compliance"]
-    R = GearedPoint(choice.z, values).rotor(choice.robot)
-    return {
-        "rotor_inertia": tuple(R.tolist()),
-        "stiffness": (1 / c,) * dof,
-        "damping": (max(values["relaxation"], 0.0) / c,) * dof,
-    }
+    return replace(
+        drives,
+        rotor_inertia=tuple(GearedPoint(choice.z, values).rotor(choice.robot).tolist()),
+        rotor_side="output_side",
+        stiffness=(1 / c,) * dof,
+        damping=(max(values["relaxation"], 0.0) / c,) * dof,
+    )

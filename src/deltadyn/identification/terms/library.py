@@ -20,6 +20,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction, stribeck_shape
 from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, widest
 from deltadyn.identification.terms.corrections import ARMS, GEOMETRY, changed_geometry, contrasts
+from deltadyn.identification.terms.orders import LOWEST
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
@@ -100,6 +101,13 @@ class Sample:
         """f (N, dof), friction included, in N m."""
         out: FloatArray = self.wide @ self.par.wide(self.point.x)
         return out
+
+    @cached_property
+    def motor(self) -> FloatArray:
+        """The motors' torque (N, dof), with what their own loss at the point adds to f."""
+        values = self.point.values
+        mu = [values.get(f"mu_m{axis + 1}", 0.0) for axis in range(self.robot.dof)]
+        return self.torque / (1 - np.array(mu) * self.direction * np.sign(self.torque))
 
     @cached_property
     def bodies(self) -> FloatArray:
@@ -303,7 +311,7 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
             lambda s, share=share: np.abs(s.load(share)) * s.direction, share,
         )  # fmt: skip
     yield _drive_term(
-        "motor_load", "loss", "mu_m", "1", sizes, lambda s: np.abs(s.torque) * s.direction
+        "motor_load", "loss", "mu_m", "1", sizes, lambda s: np.abs(s.motor) * s.direction
     )
 
 
@@ -454,8 +462,11 @@ def candidates(of: Sample, near: Near) -> list[Term]:
     found = [*friction_shape(of, near), *gear_loss(of, near)]
     found += [term for family in FAMILIES for term in family(of)]
     found.append(eccentricity(of, 1, "eccentricity1"))
+    taken: set[int] = set()
     for peak, width in near.orders:
-        for order in range(max(peak - width, 2), peak + width + 1):
-            found.append(ripple(of, order, f"ripple{peak}"))
-            found.append(eccentricity(of, order, f"eccentricity{peak}"))
+        for order in range(max(peak - width, LOWEST), peak + width + 1):
+            if order not in taken:
+                taken.add(order)
+                found.append(ripple(of, order, f"ripple{peak}"))
+                found.append(eccentricity(of, order, f"eccentricity{peak}"))
     return found

@@ -20,7 +20,8 @@ from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
-REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears
+REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears,
+FARTHEST = 0.045  # s, at most: rows that are left out tell nothing
 LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
 
 
@@ -178,7 +179,7 @@ def slowest_rates(part: Prepared, reach: float | None = None) -> FloatArray:
     from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
 
     if reach is None:
-        reach = REACH / part.band if part.band is not None else 0.0
+        reach = min(REACH / part.band, FARTHEST) if part.band is not None else 0.0
     width = 2 * int(reach * part.rate + 1e-6) + 1  # times are rounded
     out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
     return out
