@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,19 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
 from deltadyn.doors import write_page
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.information import IntArray
+from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
 from deltadyn.identification.terms.found import Terms
+from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource
@@ -47,6 +50,7 @@ class Fit:
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
     to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
+    `band_scatter` is what `calibrated` found.
     """
 
     method: str
@@ -77,6 +81,13 @@ class Fit:
     rows: IntArray | None = None
     left_out: IntArray | None = None
     terms: Terms | None = None
+    band_scatter: Scatter | None = None
+    given: Robot | None = None
+
+    @property
+    def before(self) -> Robot:
+        """The robot as it was given; `nominal` has fields for the terms that were found, too."""
+        return self.given or self.nominal
 
     @property
     def model(self) -> str:
@@ -120,7 +131,8 @@ class Fit:
         about = own - self.uncertainty.x[:, None]
         hull = self.terms.hull.offsets(level)
         low, high = np.minimum(hull[:, 0], about[:, 0]), np.maximum(hull[:, 1], about[:, 1])
-        return self.values[:, None] + np.stack([low, high], axis=1)
+        out: FloatArray = self.values[:, None] + np.stack([low, high], axis=1)
+        return out
 
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""
@@ -129,16 +141,50 @@ class Fit:
         return float(self.values[self.names.index(name)])
 
     def torque(self, state: State) -> FloatArray:
-        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload."""
-        tau = self.parametrisation.torque(self.nominal, state, self.values)
-        return restore(tau, state.single)
+        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload.
+
+        Where terms were found it is that of `robot`, with its gears' losses and torque scale.
+        """
+        return restore(self._torque(state), state.single)
+
+    def _torque(self, state: State) -> FloatArray:
+        if self.terms is not None and self.terms.found and self.consistent:
+            tau = inverse_dynamics(self.robot, state, self.model)
+            return tau[None] if state.single else tau
+        return self.parametrisation.torque(self.nominal, state, self.values)
 
     def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Torque and half the width of its confidence band (N, dof), in N m."""
-        torque, width = torque_band(
+        """Torque and half the width of its band (N, dof), in N m.
+
+        Where terms were looked for, or after `calibrated`, the band is to hold measured torque of
+        moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
+        noise does to the parameters only.
+        """
+        _, width = torque_band(
             self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
         )
+        torque = self._torque(state)
+        spread = self._scatter
+        if spread is not None:
+            width = np.hypot(width, spread.half(torque, state.qd, level))
         return restore(torque, state.single), restore(width, state.single)
+
+    @property
+    def _scatter(self) -> Scatter | None:
+        if self.band_scatter is not None:
+            return self.band_scatter
+        return None if self.terms is None else self.terms.scatter
+
+    def calibrated(self, recordings: Data) -> Fit:
+        """The same fit with its torque band from motion that it has not seen (split conformal).
+
+        The band's reach becomes the quantile of the errors on these recordings, of moving axes and
+        in the band of the fit, over the size that the fit expects of them. Recordings that the fit
+        was made from are refused.
+        """
+        from deltadyn.identification.calibration import calibrated_scatter
+
+        return replace(self, band_scatter=calibrated_scatter(self, recordings))
 
     @property
     def table(self) -> str:
@@ -261,7 +307,7 @@ class Fit:
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],
                 "options": self.options,
-                "robot_before": robot_text(self.nominal),
+                "robot_before": robot_text(self.before),
                 "versions": {name: version(name) for name in packages},
                 "python": platform.python_version(),
             },

@@ -229,6 +229,7 @@ class _Work:
             parametrisation=par if terms is None else replace(par, prior=par.prior + at),
             values=values,
             terms=terms,
+            given=None if self.looked is None else self.looked.search.robot,
             uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
             residual=residual_rms(reduced, information, x),
             torque_level=torque_rms(information),

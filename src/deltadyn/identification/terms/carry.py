@@ -155,7 +155,9 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
         if term.name == "elastic":
             drives = elastic_drives(choice, drives)
         if term.name == "ripple":
-            drives = replace(drives, ripple=(*drives.ripple, Ripple(term.setting, zero, zero)))
+            drives = replace(
+                drives, ripple=(*drives.ripple, Ripple(float(term.setting or 0.0), zero, zero))
+            )
     changed = robot if drives is robot.drives else robot.replace(drives=drives)
     return changed.with_friction(**friction) if friction else changed
 

@@ -9,7 +9,7 @@ from the residual.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -88,7 +88,8 @@ class Weighing:
         """Deviations (dof,) of residuals, with a count for what a fit takes out of them."""
         dof = len(floor)
         spare = np.maximum(self.rows.counts() - (self.rows.base + columns) / dof, 1.0)
-        return np.maximum(np.sqrt((left**2).sum(axis=0) / spare), floor)
+        out: FloatArray = np.maximum(np.sqrt((left**2).sum(axis=0) / spare), floor)
+        return out
 
 
 def weigh(rows: Rows, items: Sequence[Candidate], level: FloatArray) -> Weighing:
@@ -115,8 +116,9 @@ def pseudo_inverse(A: FloatArray) -> FloatArray:
     length = np.where(length > 0, length, 1.0)
     values, vectors = np.linalg.eigh(A / np.outer(length, length))
     good = values > 1e-12 * values.max(initial=1e-300)
-    out: FloatArray = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    return out / np.outer(length, length)
+    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
+    out: FloatArray = inverse / np.outer(length, length)
+    return out
 
 
 def correlation_time(left: FloatArray, sigma: FloatArray) -> float:
@@ -188,7 +190,7 @@ class Search:
     """Samples of a machine, and what may be found in them.
 
     `allowed` are names of terms to look for, None all but those `refused`; `asked` are terms that
-    are there whatever the evidence.
+    are there whatever the evidence. `more` makes terms beside those that a fit looks for.
     """
 
     robot: Robot
@@ -197,13 +199,15 @@ class Search:
     allowed: Collection[str] | None = None
     asked: Collection[str] = ()
     refused: Collection[str] = ()
+    more: Sequence[Callable[[Sample], Iterator[Term]]] = ()
 
     @cached_property
     def level(self) -> FloatArray:
         """RMS torque (dof,) in the band, in N m."""
         tau = np.concatenate([part.limited(part.tau) for part in self.parts])
         rms = np.sqrt(np.mean(tau**2, axis=0))
-        return np.maximum(rms, 1e-9 * max(float(rms.max()), 1e-300))
+        out: FloatArray = np.maximum(rms, 1e-9 * max(float(rms.max()), 1e-300))
+        return out
 
     @cached_property
     def clocks(self) -> list[FloatArray]:
@@ -238,7 +242,8 @@ class Search:
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
-        terms = [t for t in self.candidates(samples[0], near) if self._may(t)]
+        offered = [t for make in self.more for t in make(samples[0])]
+        terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def waves(dof: int, values: Values, term: str) -> dict[int, FloatArray]:
 
 def changed_geometry(robot: Robot, by: Values) -> Robot:
     """The robot with lengths and azimuths changed by these amounts (m, rad)."""
-    own = {
+    own: dict[str, Any] = {
         name: tuple(
             value + by.get(f"{name}{i + 1}", 0.0)
             for i, value in enumerate(getattr(robot.geometry, name))
@@ -65,11 +66,14 @@ def corrected(robot: Robot, part: Prepared, values: Values) -> Prepared:
     state = part.state
     motion = (state.q, state.qd, state.qdd)
     late, eccentric = values.get("delay", 0.0), waves(robot.dof, values, "eccentricity")
+    homed = np.array([values.get(f"homing{i + 1}", 0.0) for i in range(robot.dof)])
     if late:
         motion = _earlier(part.t, motion, late)
+    if homed.any():
+        motion = (motion[0] + homed, *motion[1:])
     for order, amplitude in eccentric.items():
         motion = _centred(motion, order, amplitude)
-    if late or eccentric or any(name.startswith(GEOMETRY) for name in values):
+    if late or eccentric or homed.any() or any(name.startswith(GEOMETRY) for name in values):
         state = State.from_joints(robot, *motion)
     return replace(part, state=state, tau=part.tau / torque_ratio(robot.dof, values))
 

@@ -28,6 +28,7 @@ NAMES = {
     "eccentricity": "eccentric encoder",
     "elastic": "elastic gears",
     "geometry": "small errors of the geometry",
+    "homing": "arms that stand off their logged angles",
     "other": "a smooth torque without a name",
 }
 

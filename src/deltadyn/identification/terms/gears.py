@@ -20,6 +20,7 @@ from deltadyn.identification.terms.corrections import (
     corrected,
 )
 from deltadyn.identification.terms.elastic import (
+    BAND,
     Geared,
     GearedPoint,
     Slopes,
@@ -55,8 +56,11 @@ ROUNDS = 3  # of evidence
 STIFF_STEPS = 2  # to the best point of rigid gears
 SHARP = 2.5  # times the smoothing of the direction, from which on its shape does not matter
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
-TAKEN_FOR = ("geometry", "other", "eccentricity")  # what rigid models take elastic gears for
+NEARLY_STIFF = 1e-12  # rad/(N m): columns of the compliance are then those of the model's torque
+CLEAR = 10.0  # nats by which wind-up must explain more than rigid gears
 SHORTEST = 0.5  # s of a part that is looked at
+FREQUENCIES = 200  # of the band at which noise is looked at
+NO_NOISE = 1e-3  # of it that is left at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,22 +206,50 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
         if before is not None and found.titles() == before.titles():
             break
     assert found is not None
+    if "elastic" in look.asked:
+        return found
+    if found.values["compliance"] <= 0 or not _possible_rotor(found):
+        return None
     own = _log_evidence(found.weighing, found.columns(found.best), len(found.chosen))
+    own += _noise_volume(look, found)
     stiff = (_stiff(look, found, at, rest) for at in (_stiffened(found), _with_rotor(rigid)))
-    better = found.values["compliance"] > 0 and own > max(stiff)
-    return found if better or "elastic" in look.asked else None
+    return found if own > max(stiff) else None
+
+
+def _possible_rotor(found: Choice) -> bool:
+    """Whether the rotors turn at all, and leave the arms some of A."""
+    R = GearedPoint(found.z, found.values).rotor(found.robot)[:ARMS]
+    A = inertia(found.par, found.z[: found.weighing.rows.base])
+    return bool(R.min() >= 0 and R.max() <= HEAVIEST * A)
+
+
+def _noise_volume(look: GearSearch, found: Choice) -> float:
+    """log |dr / dtau| of the rows: the arms' angles are made of the measured torque.
+
+    Noise n of the torque winds up the gears of the model, too: it leaves r = (1 - c M w^2) n at
+    the frequency w. Without this volume soft gears would be chosen because they swallow noise.
+    """
+    point = GearedPoint(found.z[: found.weighing.rows.base], found.values, found.chosen)
+    sample = look.geared(point)[0]
+    M = sample.slopes[2][:, :ARMS, :ARMS].mean(axis=0)
+    w = 2 * np.pi * np.linspace(0.0, sample.part.band or BAND, FREQUENCIES)
+    left = 1 - found.values["compliance"] * np.outer(np.linalg.eigvalsh((M + M.T) / 2), w**2)
+    rows = float(found.weighing.rows.counts()[:ARMS].mean()) / found.weighing.kappa
+    return rows * float(np.log(np.maximum(np.abs(left), NO_NOISE)).mean(axis=1).sum())
 
 
 def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, near: Near) -> bool:
-    """Whether a search is worth its time: wind-up, linearised at stiff gears, explains something.
+    """Whether wind-up by the model's torque, linearised at stiff gears, explains something.
 
-    Terms that rigid models take elastic gears for are no argument against it.
+    Where the arms' motion is made of the measured torque, soft gears swallow its noise; by the
+    model's torque they cannot.
     """
-    if "elastic" in look.asked or any(term.name in TAKEN_FOR for term in rigid.chosen):
+    if "elastic" in look.asked:
         return True
     corrections = [term for term in rigid.chosen if term.corrects]
     terms = [*corrections, *_usual(rigid, look.geared(first)[0], near)]
     values = {p.name: rigid.values[p.name] for term in corrections for p in term.parameters}
+    values["compliance"] = NEARLY_STIFF
     rows = look.rows(GearedPoint(first.x, values), terms, rest)
     count = len(rows.size)
     weighing = Weighing(rows, FIRST_GUESS * look.level, 1.0)
@@ -227,7 +259,7 @@ def _hinted(look: GearSearch, rigid: Choice, first: Point, rest: FloatArray, nea
         weighing = Weighing(rows, sigma, correlation_time(left, sigma))
     without = range(count - len(terms[-1].parameters))
     own = _log_evidence(weighing, range(count), len(terms))
-    return own > _log_evidence(weighing, without, len(terms) - 1)
+    return own > _log_evidence(weighing, without, len(terms) - 1) + CLEAR
 
 
 def _settled(

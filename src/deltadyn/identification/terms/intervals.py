@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification.information import IntArray
 from deltadyn.identification.terms.choose import Choice, Weighing
 from deltadyn.identification.uncertainty import check_level
@@ -28,6 +28,7 @@ from deltadyn.recording.prepare.data import Prepared
 REMAIN = 5.0  # nats below the best
 PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
 ENOUGH = 0.15  # of the noise: a smaller excess is none
+BEYOND = 4.0  # deviations of a variance from few rows: an excess within them is none
 DIRECTIONS = 6.0  # granted to what is missing
 QUIET_FROM, QUIET_TO = 100.0, 400.0  # Hz: torque there is taken for noise
 FOLDS = 4  # of a single log, where it is left out in parts
@@ -66,7 +67,8 @@ class Hull:
 
     def interval(self, level: float = 0.95) -> FloatArray:
         """Lower and upper ends (k, 2) of the best model's parameters."""
-        return self.x[0][:, None] + self.offsets(level)
+        out: FloatArray = self.x[0][:, None] + self.offsets(level)
+        return out
 
 
 def hull(
@@ -96,8 +98,11 @@ def hull(
     count = len(choice.best.candidates)
     pairs = math.sqrt(count * (count - 1) / 2)
     excess = excess_of(choice, parts)
-    E = float(np.mean(np.where(excess > ENOUGH, excess, 0.0)))
-    rows = float(weighing.rows.counts().sum())
+    counts = weighing.rows.counts()
+    # the variance of n rows, of which kappa count as one, errs by sqrt(2 kappa / n) of itself
+    enough = np.maximum(ENOUGH, BEYOND * np.sqrt(2 * weighing.kappa / np.maximum(counts, 1.0)))
+    E = float(np.mean(np.where(excess > enough, excess, 0.0)))
+    rows = float(counts.sum())
     factor = math.sqrt(1 + rows * E / ((1 + E) * DIRECTIONS * weighing.kappa))
     products = PRODUCTS * pairs * np.abs(x[0])
     return Hull(wanted, np.array(x), np.array(std), products, excess, factor)
@@ -258,21 +263,42 @@ class Scatter:
     """How far measured torque lies from the model: half = reach sqrt(c0 + c1 tau^2) + drift |qd|.
 
     c0, c1, reach (dof,) at 95 %; `drift` (dof,) in N m s/rad is the range of viscous friction that
-    changed during the log.
+    changed during the log. `scores` are, per axis, sorted errors in units of the half width at
+    reach 1 on motion that the fit did not see: where they are given, their quantile is the reach.
     """
 
     c0: FloatArray
     c1: FloatArray
     reach: FloatArray
     drift: FloatArray
+    scores: tuple[FloatArray, ...] | None = None
 
     def half(self, tau: FloatArray, qd: FloatArray, level: float = 0.95) -> FloatArray:
         """Half the width (N, dof) of a band that holds measured torque in the band of the fit."""
+        return self._reach(level) * self.scale(tau) + self.drift * np.abs(qd)
+
+    def scale(self, tau: FloatArray) -> FloatArray:
+        """The deviation (N, dof) that grows with the torque, in N m."""
+        out: FloatArray = np.sqrt(self.c0 + self.c1 * tau**2)
+        return out
+
+    def _reach(self, level: float) -> FloatArray:
         from scipy.special import ndtri  # takes longer than the rest of the import
 
         z = float(ndtri((1 + check_level(level)) / 2)) / NORMAL
-        out: FloatArray = z * self.reach * np.sqrt(self.c0 + self.c1 * tau**2)
-        return out + self.drift * np.abs(qd)
+        if self.scores is None:
+            return z * self.reach
+        # conformal: of n errors the ceil((n + 1) level)-th holds the next one at this level
+        place = [min(math.ceil((len(own) + 1) * level), len(own)) - 1 for own in self.scores]
+        return np.array([own[k] for own, k in zip(self.scores, place, strict=True)])
+
+    def calibrated(
+        self, errors: FloatArray, tau: FloatArray, qd: FloatArray, used: BoolArray
+    ) -> Scatter:
+        """The same with the reach from errors (M, dof) of torque tau on motion not seen before."""
+        beyond = np.maximum(np.abs(errors) - self.drift * np.abs(qd), 0.0) / self.scale(tau)
+        scores = tuple(np.sort(beyond[keep, a]) for a, keep in enumerate(used.T))
+        return replace(self, scores=scores)
 
 
 def scatter(choice: Choice) -> Scatter:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ DRIFT_SIZE = 0.2  # of viscous friction
 RIPPLE_SIZE = 0.03  # of the axis' RMS torque
 ECCENTRIC_SIZE, WAVY_SIZE = 0.8e-3, 0.15e-3  # rad: once per turn, and of higher orders
 LENGTH_SIZE, AZIMUTH_SIZE = 0.4e-3, math.radians(0.17)
+HOMING_SIZE = 5e-3  # rad
 OTHER_SIZE = 0.02  # of the axis' RMS torque
 CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times a velocity that was found before
 CLOSE_SHARES = (-0.1, -0.05, 0.0, 0.05, 0.1)
@@ -251,7 +252,7 @@ def _drive_term(
     family: str,
     symbol: str,
     unit: str,
-    sizes: Sequence[float],
+    sizes: FloatArray,
     values: Callable[[Sample], FloatArray],
     setting: float | None = None,
 ) -> Term:
@@ -283,15 +284,22 @@ def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     if friction.stribeck is not None or friction.thinning is not None:
         return
     for v in near.velocities("stribeck", STRIBECK):
-        yield _drive_term(
-            "stribeck", "shape", "Fs", "N m", STRIBECK_SIZE * of.coulomb,
-            lambda s, v=v: s.direction * stribeck_shape(np, s.state.qd, v), v,
-        )  # fmt: skip
+        size = STRIBECK_SIZE * of.coulomb
+        yield _drive_term("stribeck", "shape", "Fs", "N m", size, partial(_peak, v), v)
     for v in near.velocities("thinning", THINNING):
-        yield _drive_term(
-            "thinning", "shape", "Ft", "N m", THINNING_SIZE * of.coulomb,
-            lambda s, v=v: np.tanh(s.state.qd / v), v,
-        )  # fmt: skip
+        size = THINNING_SIZE * of.coulomb
+        yield _drive_term("thinning", "shape", "Ft", "N m", size, partial(_bend, v), v)
+
+
+def _peak(v: float, sample: Sample) -> FloatArray:
+    """sign(qd) exp(-(qd / v)^2)."""
+    out: FloatArray = sample.direction * stribeck_shape(np, sample.state.qd, v)
+    return out
+
+
+def _bend(v: float, sample: Sample) -> FloatArray:
+    """tanh(qd / v)."""
+    return np.tanh(sample.state.qd / v)
 
 
 def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
@@ -305,14 +313,17 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
     known = any(of.robot.drives.output_inertia[:ARMS])
-    for share in [None] if known else near.shares("load", ROTORS):
-        yield _drive_term(
-            "load", "loss", "mu", "1", sizes,
-            lambda s, share=share: np.abs(s.load(share)) * s.direction, share,
-        )  # fmt: skip
+    shares: Sequence[float | None] = [None] if known else near.shares("load", ROTORS)
+    for share in shares:
+        yield _drive_term("load", "loss", "mu", "1", sizes, partial(_lost, share), share)
     yield _drive_term(
         "motor_load", "loss", "mu_m", "1", sizes, lambda s: np.abs(s.motor) * s.direction
     )
+
+
+def _lost(share: float | None, sample: Sample) -> FloatArray:
+    """|load| sign(qd), with this share of A in the rotor."""
+    return np.abs(sample.load(share)) * sample.direction
 
 
 def limbs(of: Sample) -> Iterator[Term]:
@@ -426,6 +437,21 @@ def geometry(of: Sample) -> Iterator[Term]:
             yield every((sample.with_geometry(robot) - sample.bodies) / STEP)
 
     yield Term("geometry", "geometry", parameters, columns, corrects=True)
+
+
+def homing(of: Sample) -> Iterator[Term]:
+    """The arms stand at q + z with z constant: the drives were homed elsewhere.
+
+    It belongs to the time since the last homing, not to the machine: a fit does not look for it.
+    """
+    parameters = tuple(Parameter(f"homing{i + 1}", "rad", HOMING_SIZE) for i in range(ARMS))
+
+    def columns(sample: Sample) -> Iterator[Column]:
+        one, zero = np.ones(len(sample.part)), np.zeros(len(sample.part))
+        for axis in range(ARMS):
+            yield every(sample.pushed(axis, one, zero, zero))
+
+    yield Term("homing", "homing", parameters, columns, corrects=True)
 
 
 def other(of: Sample) -> Iterator[Term]:

@@ -67,6 +67,6 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
 
 def check_term(name: str) -> None:
     """Refuse what is no term, or no order of one, such as "ripple64"."""
-    stem = name.rstrip("0123456789")
-    if stem not in NAMES or (stem != name and stem not in ("ripple", "eccentricity")):
-        raise UnknownNameError("term", name, tuple(NAMES), or_else="'ripple64', with its order")
+    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n != "homing")
+    if stem not in known or (stem != name and stem not in ("ripple", "eccentricity")):
+        raise UnknownNameError("term", name, known, or_else="'ripple64', with its order")

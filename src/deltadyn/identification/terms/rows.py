@@ -15,7 +15,7 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification.information import IntArray
 from deltadyn.identification.parametrisation import payload_direction
-from deltadyn.identification.terms.library import Column, Sample, Term, every
+from deltadyn.identification.terms.library import Column, Sample, Term
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
@@ -93,7 +93,7 @@ def stacked(
     y = tau + J kept, so that estimates are the whole values.
     """
     dof, base = samples[0].robot.dof, len(samples[0].par.names)
-    collected: list[list[list[FloatArray]]] = [[] for _ in range(dof)]
+    collected: list[list[FloatArray]] = [[] for _ in range(dof)]
     places: list[list[int]] = [[] for _ in range(dof)]
     segment, q, qd, slowest, count = [], [], [], [], 0
     payload = payload_direction(samples[0].robot, samples[0].par.source)
@@ -102,11 +102,9 @@ def stacked(
         columns = _columns(sample, terms)
         tau = sample.measured - _known(sample, payload)
         for axis in range(dof):
-            own = [
-                (j, column[axis]) for j, column in enumerate(columns) if column[axis] is not None
-            ]
-            places[axis] = [j for j, _ in own]
-            raw = np.stack([*(values for _, values in own), tau[:, axis]])
+            own = {j: v for j, column in enumerate(columns) if (v := column[axis]) is not None}
+            places[axis] = list(own)
+            raw = np.stack([*own.values(), tau[:, axis]])
             collected[axis].append(_filtered(sample.part, raw))
         times = sample.part.times
         seconds = (times - times[0]) // SEGMENT if len(times) else times
@@ -145,8 +143,8 @@ def _columns(sample: Sample, terms: Sequence[Term]) -> list[Column]:
     for j in range(T.shape[1]):
         wide = np.flatnonzero(T[:, j])
         values = sample.wide[:, :, wide] @ T[wide, j]
-        column = every(values)
-        found.append(tuple(part if part.any() else None for part in column))
+        axes = (np.ascontiguousarray(values[:, axis]) for axis in range(values.shape[1]))
+        found.append(tuple(own if own.any() else None for own in axes))
     for term in terms:
         found += list(sample.columns_of(term))
     return found
