@@ -48,7 +48,7 @@ def judge(fit: Fit, log: dd.Recording) -> HeldOut:
     rows = moving_rows(log.t, motion.qd)
     gap, level = limited(log, log.tau - tau, COMPARED), limited(log, log.tau, COMPARED)
     error = _relative(gap, level, rows)
-    half = _half(fit, motion, tau)
+    half = fit.predict(motion, LEVEL)[1]
     own = log.tau - tau if fit.band is None else limited(log, log.tau - tau, fit.band)
     inside = np.abs(own) <= half
     shares = [half[own, i].mean() / _rms(level[own, i]) for i, own in enumerate(rows.T)]
@@ -122,13 +122,6 @@ def limited(log: dd.Recording, values: FloatArray, band: float) -> FloatArray:
     rate = 1 / float(np.median(np.diff(log.t)))
     out: FloatArray = sosfiltfilt(butter(4, band, fs=rate, output="sos"), values, axis=0)
     return out
-
-
-def _half(fit: Fit, motion: dd.Motion, tau: FloatArray) -> FloatArray:
-    """Half the width (N, dof) of the band in which measured torque should be."""
-    if fit.terms is not None:
-        return fit.terms.scatter.half(tau, np.asarray(motion.qd), LEVEL)
-    return fit.predict(motion, LEVEL)[1]
 
 
 def _relative(gap: FloatArray, level: FloatArray, rows: BoolArray) -> float:
