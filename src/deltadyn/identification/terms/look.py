@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from deltadyn.errors import UnknownNameError
@@ -38,8 +38,11 @@ class Looked:
         )
 
 
-def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
-    """The terms of the machine behind these recordings; None where there is too little to see."""
+def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
+    """The terms of the machine behind these recordings; None where there is too little to see.
+
+    Terms that are named in `without` are not looked for.
+    """
     model = str(asked.model)
     if model not in MODELS:
         return None
@@ -56,6 +59,7 @@ def look(loaded: Loaded, asked: FitOptions) -> Looked | None:
     refused = {"torque_ratio"} if asked.gains else set()
     if asked.tied is True:
         refused.add("limbs")
+    refused.update(without)
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     return Looked(search, choice, carry(search, choice), share)
