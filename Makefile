@@ -46,6 +46,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.excitation --quick
 	$(BIN)/python -m benchmarks.swarm
 	$(BIN)/python -m benchmarks.identification
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0
 	$(BIN)/python -m benchmarks.time_optimal
 	$(BIN)/python -m benchmarks.payload
 	$(BIN)/python -m benchmarks.live

@@ -78,7 +78,13 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
     assert result.exit_code == 0, result.output
     text = result.stdout
     assert text.startswith("convex fit of the model 'exact' for sipro-d3-1200\n")
-    for part in ("The optimum is found and proved.", "std %", "Fc3", "RMS residual", "R^2"):
+    for part in (
+        "The optimum of this model is found and proved.",
+        "std %",
+        "Fc3",
+        "RMS residual",
+        "R^2",
+    ):
         assert part in text
     assert "All bodies are consistent." in text
     assert text.index("All bodies") < text.index("fitness (kim2022 eq. 41)")
@@ -232,7 +238,7 @@ def test_validate_prints_tables_verdict_and_page(
     robot = str(fitted[1].with_suffix(".yaml"))
     result = run("validate", robot, logs.held_out, "--out", str(page))
     assert result.exit_code == 0, result.output
-    for part in ("residual = measured - predicted", "RMS by segment", "On its worst axis"):
+    for part in ("residual = measured - predicted", "RMS by segment", "on its worst axis"):
         assert part in result.stdout
     assert f"written: {page} (open it in a browser)" in result.stdout
     assert "plotly" in page.read_text("utf-8").lower()

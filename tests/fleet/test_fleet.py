@@ -64,7 +64,8 @@ def test_the_worn_robot_stands_out_in_what_is_worn(worn: Fleet) -> None:
 
 def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
     together = [item for items in logs(1.0).values() for item in items]
-    direct = dd.identify(ROBOT, together, band=alike.band, unidentifiable="hold")
+    options = {"band": alike.band, "unidentifiable": "hold", "terms": "file"}
+    direct = dd.identify(ROBOT, together, **options)  # type: ignore[arg-type]
     # the same rows in the same blocks; sums in another order
     np.testing.assert_allclose(alike.common.values, direct.values, rtol=1e-7, atol=1e-9)
     assert len(alike.common.data) == 4

@@ -164,7 +164,8 @@ def test_gains_are_not_biased_by_the_torques_noise(truth: Robot) -> None:
     for seed, payload in enumerate((0.0, 2.0)):
         rec = recording_of(truth.with_payload(payload), 4.0, seed, name=f"{payload:g} kg")
         records.append(rec.replace(tau=rec.tau / gains, payload=payload))
-    fit = identify(truth, records, "base", rates="measured", gains=True, check=False)
+    options = {"rates": "measured", "gains": True, "check": False, "terms": "file"}
+    fit = identify(truth, records, "base", **options)  # type: ignore[arg-type]
     assert fit.gains is not None
     off = np.abs(fit.gains.values - gains)
     assert (off < 4 * fit.gains.std).all()  # torque beside the parameters would be 3 % low
@@ -250,11 +251,13 @@ def test_a_payload_that_was_not_declared_is_found(truth: Robot, noisy: Recording
 
 def test_tied_or_not_is_said(truth: Robot) -> None:
     other = unequal(truth, 0.05)
-    fit = identify(truth, recording_of(other, 0.1, 3), "base", rates="measured", tied="auto")
-    assert not fit.parametrisation.tied
-    tied = identify(truth, recording_of(other, 0.1, 3), "base", rates="measured")
+    log = recording_of(other, 0.1, 3)
+    for options in ({}, {"tied": "auto", "terms": "file"}):  # by evidence, and by a test
+        fit = identify(truth, log, "base", rates="measured", **options)  # type: ignore[arg-type]
+        assert not fit.parametrisation.tied
+    tied = identify(truth, log, "base", rates="measured", terms="file")
     assert tied.parametrisation.tied
-    assert any("tied=False" in text for text in tied.warnings)
+    assert any("limbs differ" in text for text in tied.warnings)
 
 
 def test_wrong_arguments_have_their_message(truth: Robot, noisy: Recording) -> None:

@@ -136,9 +136,12 @@ def test_projected_angles_single_out_the_axes_of_the_base(robot: Robot, seed: in
 
 
 def _same_on_all_arms(robot: Robot) -> dict[str, list[float]]:
-    names = ("viscous", "coulomb", "coulomb_negative", "stribeck", "stribeck_velocity")
-    values = {name: getattr(robot.friction, name) for name in (*names, "offset", "load")}
-    return {name: [value[0]] * 3 + list(value[3:]) for name, value in values.items()}
+    values = {name: getattr(robot.friction, name) for name in vars(robot.friction)}
+    return {
+        name: [value[0]] * 3 + list(value[3:])
+        for name, value in values.items()
+        if isinstance(value, tuple) and name != "passive"
+    }
 
 
 @given(robots(equal_limbs=True), seeds)

@@ -22,8 +22,8 @@ def test_a_sound_model_is_good_and_says_on_what() -> None:
     found = judge(SOUND)
     assert found.grade == GOOD
     assert found.reasons == (
-        "On held-out motion the model leaves 0.5 N m RMS on its worst axis, 2: 5 % of that "
-        "torque's standard deviation.",
+        "On held-out motion the robot's model explains all but 5 % of the torque on its worst "
+        "axis, 2 (0.5 N m RMS).",
     )
     assert found.notes == ("It leaves 40 % of what the robot file leaves on that motion.",)
     assert found.as_dict()["rules"] == list(RULES)
@@ -33,19 +33,20 @@ def test_a_sound_model_is_good_and_says_on_what() -> None:
     ("change", "grade", "reason"),
     [
         ({"converged": False}, BAD, "The fit has not converged."),
-        ({"left": (0.02, 0.31, 0.04)}, BAD, "worst axis, 2: 31 % of that torque's"),
+        ({"left": (0.02, 0.31, 0.04)}, BAD, "all but 31 % of the torque on its worst axis, 2"),
         ({"against_file": 1.6}, BAD, "1.6 times as far off as the robot file itself"),
-        ({"left": (0.02, 0.11, 0.04)}, CARE, "worst axis, 2: 11 %"),
+        ({"left": (0.02, 0.11, 0.04)}, CARE, "all but 11 % of the torque"),
         ({"against_file": 1.2}, CARE, "1.2 times as far off as the robot file itself"),
         ({"consistent": False}, CARE, "No body has the identified parameters"),
         ({"held": ("mu",)}, CARE, "The data cannot tell mu: the robot file's value stayed."),
         ({"held": ("mu", "H")}, CARE, "cannot tell mu, H: the robot file's values stayed."),
-        ({"warnings": ("The limbs differ: pass tied=False.",)}, CARE, "The limbs differ"),
+        ({"warnings": ("The axes are not alike.",)}, CARE, "The axes are not alike"),
         (
             {"left": (0.02, 0.06, 0.04), "cause": "friction", "cause_sentence": "friction: x."},
             CARE,
             "The residual has a likely cause: friction: x.",
         ),
+        ({"left": (0.02, 0.06, 0.04), "missing": True}, CARE, "A term is missing"),
         ({"left": None, "rms": None, "against_file": None}, UNKNOWN, "No held-out recording"),
         ({"left": (float("nan"),) * 3}, UNKNOWN, "does not change"),
     ],
@@ -89,7 +90,7 @@ def test_the_worst_reason_decides_and_the_others_are_kept() -> None:
     assert found.reasons == ("The fit has not converged.",)
     assert "The data cannot tell mu: the robot file's value stayed." in found.notes
     careful = judge(replace(SOUND, held=("mu",)))
-    assert any("worst axis, 2: 5 %" in text for text in careful.notes)
+    assert any("all but 5 % of the torque" in text for text in careful.notes)
 
 
 def test_the_box_says_the_grade_in_words_and_escapes() -> None:

@@ -156,7 +156,7 @@ def test_four_axes() -> None:
     from tests.simulation.factory import excitation
 
     four = dd.load_robot("abb-irb360-6-1600")
-    motion = excitation(four, 0.6, rate=RATE)
+    motion = excitation(four, 2.0, rate=RATE)
     run = dd.simulate(four, motion, rate=RATE, payload=[(0.0, 0.5)], current_noise=0.005)
     found = validate(four, run.recording.replace(payload=None), band=None)
     assert found.rms.shape == (4,)

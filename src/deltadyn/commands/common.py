@@ -175,12 +175,26 @@ carried_option = click.option(
 stribeck_option = click.option(
     "--stribeck", is_flag=True, help="Add Stribeck friction to every drive."
 )
+terms_option = click.option(
+    "--terms",
+    default=None,
+    metavar="auto|file|NAMES",
+    help="Terms beyond the robot file's model: found from the logs (auto, the default where the "
+    "method can), none (file), or names such as offset,ripple.",
+)
 no_check_option = click.option(
     "--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are."
 )
 held_out_option = click.option(
     "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
 )
+
+
+def terms_of(value: str | None) -> str | tuple[str, ...] | None:
+    """`terms` of `identify` for the option `--terms`."""
+    if value is None or value in ("auto", "file"):
+        return value
+    return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def seed_option(what: str = "methods that draw numbers") -> Callable[..., Any]:

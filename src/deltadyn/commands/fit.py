@@ -30,6 +30,8 @@ from deltadyn.commands.common import (
     show,
     show_with_page,
     stribeck_option,
+    terms_of,
+    terms_option,
     written,
 )
 from deltadyn.errors import InputError
@@ -75,6 +77,7 @@ def _bands(value: str) -> Any:
 @click.option("--hold", is_flag=True, help="Keep what the logs cannot identify at its value.")
 @no_check_option
 @stribeck_option
+@terms_option
 @held_out_option
 @click.option("--out", default="identified", help="Name of the files to write.")
 @seed_option()
@@ -93,6 +96,7 @@ def identify(
     hold: bool,
     no_check: bool,
     stribeck: bool,
+    terms: str | None,
     held_out: tuple[str, ...],
     out: str,
     seed: int,
@@ -119,6 +123,7 @@ def identify(
             band=_bands(band),
             unidentifiable="hold" if hold else "raise",
             stribeck=stribeck,
+            terms=terms_of(terms),
             check=not no_check,
             seed=seed,
         ),

@@ -27,6 +27,7 @@ from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
 from deltadyn.identification.production import LogReport, LogRequest, log_report
 from deltadyn.identification.selection import LimbChoice, compare_limbs
+from deltadyn.identification.terms.found import FoundTerm, Terms
 from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
 from deltadyn.recording.prepare.band import choose_band
 from deltadyn.recording.prepare.data import Prepared, prepare
@@ -46,6 +47,7 @@ __all__ = [
     "Extra",
     "Fit",
     "FitOptions",
+    "FoundTerm",
     "Gains",
     "GrayBoxFit",
     "Grid",
@@ -65,6 +67,7 @@ __all__ = [
     "Streamed",
     "Svd",
     "Swarm",
+    "Terms",
     "TwoStep",
     "UnidentifiableError",
     "bootstrap",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,19 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, restore
 from deltadyn.doors import write_page
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.information import IntArray
+from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
+from deltadyn.identification.terms.found import Terms
+from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource
@@ -46,6 +50,7 @@ class Fit:
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
     to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
+    `band_scatter` is what `calibrated` found.
     """
 
     method: str
@@ -75,6 +80,14 @@ class Fit:
     excerpt: Excerpt | None = None
     rows: IntArray | None = None
     left_out: IntArray | None = None
+    terms: Terms | None = None
+    band_scatter: Scatter | None = None
+    given: Robot | None = None
+
+    @property
+    def before(self) -> Robot:
+        """The robot as it was given; `nominal` has fields for the terms that were found, too."""
+        return self.given or self.nominal
 
     @property
     def model(self) -> str:
@@ -106,6 +119,21 @@ class Fit:
         """Standard deviations (k,) of the parameters."""
         return self.uncertainty.std
 
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper ends (k, 2) of the parameters' intervals.
+
+        Where terms were looked for it is the hull over the models that remain, and wider where a
+        term is missing; else it is that of `covariance`, which knows one model only.
+        """
+        own = self.uncertainty.interval(level)
+        if self.terms is None:
+            return own
+        about = own - self.uncertainty.x[:, None]
+        hull = self.terms.hull.offsets(level)
+        low, high = np.minimum(hull[:, 0], about[:, 0]), np.maximum(hull[:, 1], about[:, 1])
+        out: FloatArray = self.values[:, None] + np.stack([low, high], axis=1)
+        return out
+
     def __getitem__(self, name: str) -> float:
         """The value of a parameter."""
         if name not in self.names:
@@ -113,34 +141,78 @@ class Fit:
         return float(self.values[self.names.index(name)])
 
     def torque(self, state: State) -> FloatArray:
-        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload."""
-        tau = self.parametrisation.torque(self.nominal, state, self.values)
-        return restore(tau, state.single)
+        """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload.
+
+        Where terms were found it is that of `robot`, with its gears' losses and torque scale.
+        """
+        return restore(self._torque(state), state.single)
+
+    def _torque(self, state: State) -> FloatArray:
+        if self.terms is not None and self.terms.found and self.consistent:
+            tau = inverse_dynamics(self.robot, state, self.model)
+            return tau[None] if state.single else tau
+        return self.parametrisation.torque(self.nominal, state, self.values)
 
     def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Torque and half the width of its confidence band (N, dof), in N m."""
-        torque, width = torque_band(
+        """Torque and half the width of its band (N, dof), in N m.
+
+        Where terms were looked for, or after `calibrated`, the band is to hold measured torque of
+        moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
+        noise does to the parameters only.
+        """
+        _, width = torque_band(
             self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
         )
+        torque = self._torque(state)
+        spread = self._scatter
+        if spread is not None:
+            width = np.hypot(width, spread.half(torque, state.qd, level))
         return restore(torque, state.single), restore(width, state.single)
 
     @property
+    def _scatter(self) -> Scatter | None:
+        if self.band_scatter is not None:
+            return self.band_scatter
+        return None if self.terms is None else self.terms.scatter
+
+    def calibrated(self, recordings: Data) -> Fit:
+        """The same fit with its torque band from motion that it has not seen (split conformal).
+
+        The band's reach becomes the quantile of the errors on these recordings, of moving axes and
+        in the band of the fit, over the size that the fit expects of them. Recordings that the fit
+        was made from are refused.
+        """
+        from deltadyn.identification.calibration import calibrated_scatter
+
+        return replace(self, band_scatter=calibrated_scatter(self, recordings))
+
+    @property
     def table(self) -> str:
-        """The parameters as text: value, standard deviation, what the robot file said.
+        """The parameters as text: value, standard deviation, interval, what the robot file said.
 
         Those of the log come behind the robot's.
         """
         rows = zip(
-            self.names, self.values, self.std, self.units, self.parametrisation.prior, strict=True
+            self.names,
+            self.values,
+            self.std,
+            self.interval(),
+            self.parametrisation.prior,
+            self.units,
+            strict=True,
         )
         width = max(9, *(len(name) for name in self.names))
-        lines = [f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}{'before':>12}  unit"]
-        for name, value, std, unit, prior in rows:
+        lines = [
+            f"{'parameter':<{width}}{'value':>12}{'std':>11}{'std %':>8}"
+            f"{'95 % from':>12}{'to':>12}{'before':>12}  unit"
+        ]
+        for name, value, std, (low, high), prior, unit in rows:
             if name in self.log_names[:1]:
                 lines.append("of the log:")
             share = f"{100 * std / abs(value):.2g}" if std < 10 * abs(value) else "-"
             lines.append(
-                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}{prior:>12.5g}  {unit}"
+                f"{name:<{width}}{value:>12.5g}{std:>11.2g}{share:>8}"
+                f"{low:>12.5g}{high:>12.5g}{prior:>12.5g}  {unit}"
             )
         lines += [f"{name:<{width}}{'held at its value before':>43}" for name in self.held]
         return "\n".join(lines)
@@ -159,6 +231,8 @@ class Fit:
             f"RMS residual ({band}): " + ", ".join(parts),
             self.uncertainty.status,
         ]
+        if self.terms is not None:
+            lines.append(self.terms.text)
         if left_out := self.left_out_text:
             lines.append(left_out)
         if self.certificate is not None:
@@ -201,14 +275,16 @@ class Fit:
                     "name": n,
                     "value": float(v),
                     "std": float(s),
+                    "interval_95": [float(end) for end in ends],
                     "unit": u,
                     "before": float(b),
                     "of": "log" if n in self.log_names else "robot",
                 }
-                for n, v, s, u, b in zip(
+                for n, v, s, ends, u, b in zip(
                     self.names,
                     self.values,
                     self.std,
+                    self.interval(),
                     self.units,
                     self.parametrisation.prior,
                     strict=True,
@@ -225,12 +301,13 @@ class Fit:
             "weights": self.weights.tolist(),
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),
             "gains": None if self.gains is None else self.gains.values.tolist(),
+            "terms": None if self.terms is None else self.terms.as_dict(),
             "warnings": list(self.warnings),
             "details": self.details,
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],
                 "options": self.options,
-                "robot_before": robot_text(self.nominal),
+                "robot_before": robot_text(self.before),
                 "versions": {name: version(name) for name in packages},
                 "python": platform.python_version(),
             },

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.realise import realised
@@ -22,7 +24,7 @@ from deltadyn.identification.identifiability import (
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
 from deltadyn.identification.methods.base import axis_weights, residual_rms, torque_rms
-from deltadyn.identification.methods.registry import method_of
+from deltadyn.identification.methods.registry import METHODS, method_of
 from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, record_of
@@ -34,6 +36,7 @@ from deltadyn.identification.parametrisation import (
 from deltadyn.identification.prior import prior_rows
 from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
+from deltadyn.identification.terms.look import Looked, look
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
@@ -85,9 +88,26 @@ def identify(
         return _Work(robot, recordings, None, way, asked, progress).fit()
     loaded = Loaded(robot, recordings, asked, progress=progress)
     found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
+    looked = look(loaded, asked) if _looks(way, asked) else None
+    if looked is not None:
+        loaded.robot, loaded.extra = looked.carried.machine, looked.carried.extra
     information = loaded.information(SOURCES[model])
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
-    return _Work(loaded.robot, information, loaded, way, asked, progress, found).fit()
+    nominal = loaded.robot if looked is None else looked.carried.nominal
+    return _Work(nominal, information, loaded, way, asked, progress, found, looked).fit()
+
+
+def _looks(way: Method, asked: FitOptions) -> bool:
+    """Whether terms beyond the robot file's model are looked for."""
+    if asked.terms is None:  # terms are told apart in a band that the model explains
+        return way.finds_terms and asked.band is not None
+    if asked.terms == "file":
+        return False
+    if not way.finds_terms:
+        able = ", ".join(repr(n) for n, kind in METHODS.items() if kind.finds_terms)
+        allowed = f"'file' for {way.name!r}, a method as in its paper; {able} look for terms"
+        raise InputError("terms", asked.terms, allowed)
+    return True
 
 
 @dataclass(eq=False)
@@ -105,13 +125,20 @@ class _Work:
     options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None
+    looked: Looked | None = None
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.looked is not None:
+            self.priors = {**self.looked.carried.priors, **self.priors}
 
     def fit(self) -> Fit:
         """Identifiability, then the method, then what the answer is worth."""
         asked, robot, model = self.options, self.robot, str(self.options.model)
-        limbs = self._limbs()
+        limbs = self._limbs() if self.looked is None else None
         tied = limbs.tied if asked.tied == "auto" and limbs is not None else asked.limbs
+        if self.looked is not None and tied is None:
+            tied = self.looked.carried.tied
         par = parametrise(robot, model, tied=tied, com_offset=asked.com_offset)
         par = self._extended(par)
         gains: Gains | None = None
@@ -119,19 +146,24 @@ class _Work:
             gains = drive_gains(self.information, par)
             self.information = with_gains(self.information, gains.values)
         weights = self._weights(par)
-        lost = untold(self.information, par, weights, prior_rows(par, self.priors))
+        lost = untold(self.information, par, weights, self._prior(par))
         if lost:
             par = par.without(lost)
             weights = self._weights(par)
-        before = prior_rows(par, self.priors)
+        before = self._prior(par)
         known = identifiability(robot, self.information, par, weights, prior_rows=before)
+        weak = tuple(name for name in known.held if name in self.priors)
+        if weak:  # of a term that was found: its prior alone tells it
+            lost, par = (*lost, *weak), par.without(weak)
+            weights, before = self._weights(par), self._prior(par)
+            known = identifiability(robot, self.information, par, weights, prior_rows=before)
         held: dict[str, float] = {}
         if asked.unidentifiable == "hold":
             rest = hold_unidentifiable(par, known)
             kept = dict(zip(par.names, par.prior.tolist(), strict=True))
             held = {name: value for name, value in kept.items() if name not in rest.names}
             par, weights = rest, self._weights(rest)
-            before = prior_rows(par, self.priors)
+            before = self._prior(par)
         else:
             require_identifiable(known)
         if asked.check:
@@ -148,8 +180,16 @@ class _Work:
             held,
             self._extra,
             before,
+            None if self.looked is None else self.looked.carried.machine,
         )
         return self._finished(problem, self.method.solve(problem), known, limbs, gains, lost)
+
+    def _prior(self, par: Parametrisation) -> FloatArray:
+        """What is known of the parameters before, as rows."""
+        rows = prior_rows(par, self.priors)
+        if self.looked is None:
+            return rows
+        return np.concatenate([rows, self.looked.carried.limb_rows(par)])
 
     @property
     def _extra(self) -> Extra | None:
@@ -175,12 +215,21 @@ class _Work:
         body = realised(problem, solution)
         reduced = information.reduced(par)
         friction = "" if self.stribeck is None else self.stribeck.status
+        values, robot, terms = x, body.robot, None
+        if self.looked is not None:
+            carried = self.looked.carried
+            at = np.array([carried.at.get(name, 0.0) for name in par.names])
+            values = x + at
+            robot = carried.with_sensors(robot, dict(zip(par.names, values, strict=True)))
+            terms = self.looked.terms(par.names)
         return Fit(
             method=self.method.name,
-            robot=body.robot,
+            robot=robot,
             nominal=problem.robot,
-            parametrisation=par,
-            values=x,
+            parametrisation=par if terms is None else replace(par, prior=par.prior + at),
+            values=values,
+            terms=terms,
+            given=None if self.looked is None else self.looked.search.robot,
             uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
             residual=residual_rms(reduced, information, x),
             torque_level=torque_rms(information),
@@ -236,7 +285,10 @@ class _Work:
                         "that was not declared? Set `payload` of the recording."
                     )
         if limbs is not None and par.tied and not limbs.tied:
-            found.append("The limbs differ: pass tied=False.")
+            found.append(
+                "The limbs differ, or a term that the robot file lacks makes them seem so: leave "
+                '`terms` at "auto", which tells them apart.'
+            )
         reduced = self.information.reduced(par)
         left = residual_rms(reduced, self.information, x) / torque_rms(self.information)
         poor = [
@@ -256,7 +308,8 @@ class _Work:
         if self.loaded is None:
             return None
         part = next(iter(self.loaded.parts()))
-        Y, tau, _ = rows_of(self.robot, par, self.information, part, self._extra)
+        machine = self.robot if self.looked is None else self.looked.carried.machine
+        Y, tau, _ = rows_of(machine, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)
         left, known = tau[rows] - Y[rows] @ x, part.limited(part.tau)[rows]
         return Excerpt(part.times[rows], known, known - left)

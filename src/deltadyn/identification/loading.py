@@ -9,13 +9,23 @@ from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from deltadyn.errors import InputError
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information, gather
 from deltadyn.identification.options import Preparation
+from deltadyn.kinematics.state import State
 from deltadyn.progress import Bar
 from deltadyn.recording.checks import refuse_spoiled
-from deltadyn.recording.prepare.band import LONGEST, LowPass, choose_band
+from deltadyn.recording.prepare.band import (
+    LONGEST,
+    OUTLASTS,
+    OVERSAMPLING,
+    EvenGrid,
+    LowPass,
+    choose_band,
+)
 from deltadyn.recording.prepare.data import (
     AT_REST,
     CHUNK,
@@ -122,6 +132,41 @@ class Loaded:
             parts = (self._parts(item, bar) for item in self.recordings)
             named = zip(self.names(), parts, strict=True)
             return gather(self.robot, named, source, extra=self.extra)
+
+    def narrow(self, band: float) -> None:
+        """Narrow the band to this one in Hz, where rate and length of all recordings allow it."""
+        wanted = band if self.band is None else min(band, self.band)
+        for recording in map(_head, self.recordings):
+            rate = 1 / recording.sample_time
+            if wanted > rate / OVERSAMPLING or len(recording) < OUTLASTS * rate / wanted:
+                return
+        if wanted != self.band:
+            self.band, self._kept, self._corrected = wanted, None, None
+
+    def stretches(self, samples: int, length: int) -> tuple[list[Prepared], float]:
+        """Uncorrected parts of at most about `samples` samples in all, and their share of all.
+
+        Where there are more, stretches of `length` are spread over the recordings. A log that is
+        read in pieces is read once for it, in bounded memory; one that can be read only once gives
+        its head.
+        """
+        kept = self._small()
+        if kept is not None and sum(len(part) for parts in kept for part in parts) <= samples:
+            return [part for parts in kept for part in parts], 1.0
+        each = max(1, samples // length // len(self.recordings))
+        found: list[Prepared] = []
+        total = 0
+        for recording in self.recordings:
+            once = isinstance(recording, Streamed) and not recording.again
+            makers, count = _spread(self._parts(_head(recording) if once else recording), each)
+            own = [make() for make in makers]
+            total += round(count / len(own) * sum(map(len, own)))
+            per_part = max(1, each // len(own))
+            for part in own:
+                lows = np.linspace(0, max(len(part) - length, 0), per_part).astype(int)
+                rows = [slice(low, low + length) for low in np.unique(lows).tolist()]
+                found += [cut(self.robot, part, own) for own in rows]
+        return found, min(1.0, sum(map(len, found)) / max(total, 1))
 
     def _seconds(self) -> float | None:
         """The duration of all recordings; None where a stream's is not known yet."""
@@ -243,6 +288,36 @@ def in_memory(robot: Robot, data: Data) -> tuple[Recording, ...]:
         concatenate(list(item.pieces())) if isinstance(item, Streamed) else item
         for item in as_logs(robot, data)
     )
+
+
+def _spread(
+    items: Iterator[Callable[[], Prepared]], most: int
+) -> tuple[list[Callable[[], Prepared]], int]:
+    """At most `most` items, spread evenly over all, and how many there were.
+
+    Every other one is dropped whenever twice as many are kept: the number of items is not known
+    before the last one came.
+    """
+    kept: list[Callable[[], Prepared]] = []
+    step, count = 1, 0
+    for item in items:
+        if count % step == 0:
+            kept.append(item)
+            if len(kept) > 2 * most:
+                kept, step = kept[::2], 2 * step
+        count += 1
+    places = np.unique(np.linspace(0, len(kept) - 1, most).round().astype(int))
+    return [kept[place] for place in places.tolist()], count
+
+
+def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:
+    """Some samples of a part; itself where these are all."""
+    if rows.start == 0 and rows.stop >= len(part):
+        return part
+    state, t = part.state, part.t[rows]
+    own = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
+    grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
+    return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid)
 
 
 def _head(recording: Recording | Streamed) -> Recording:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,6 +42,10 @@ class FitOptions(Preparation):
     the data cannot identify at the robot's own values, "raise" refuses the data. `gains` finds the
     drives' gains from recordings with different known payloads, `stribeck` adds Stribeck friction
     and finds its velocities from the data. `seed` is that of methods that draw numbers.
+
+    `terms` are those beyond the robot file's model: "auto" looks for all that real machines have
+    and lets the evidence choose (the default of the methods that can), names such as ("offset",
+    "ripple") force these and no others, "file" keeps to the robot file, as does band=None.
     """
 
     model: str | None = None
@@ -51,12 +56,16 @@ class FitOptions(Preparation):
     gains: bool = False
     stribeck: bool = False
     seed: int = 0
+    terms: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.unidentifiable not in ("raise", "hold"):
             raise InputError("unidentifiable", self.unidentifiable, "'raise' or 'hold'")
         if not (self.tied is None or isinstance(self.tied, bool) or self.tied == "auto"):
             raise InputError("tied", self.tied, "True, False, 'auto' or None")
+        if isinstance(self.terms, str) and self.terms not in ("auto", "file"):
+            allowed = "'auto', 'file', or names of terms in a tuple"
+            raise InputError("terms", self.terms, allowed)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise InputError("seed", self.seed, "a whole number, at least 0")
         if self.seed < 0:
@@ -84,7 +93,7 @@ class FitOptions(Preparation):
 def record_of(method: Method, options: FitOptions) -> dict[str, Any]:
     """All that was asked for, by name, for the record of a fit."""
     first = ("model", "tied", "com_offset", "band", "rates", "bandwidth", "weights")
-    rest = ("unidentifiable", "gains", "stribeck", "check", "seed")
+    rest = ("unidentifiable", "gains", "stribeck", "terms", "check", "seed")
     common = {name: getattr(options, name) for name in (*first, *rest)}
     own = {name: getattr(method, name) for name in method.option_names()}
     return {"method": method.name, **common, **own}

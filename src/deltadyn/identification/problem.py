@@ -93,7 +93,8 @@ class Problem:
     `held` are parameters that the data cannot tell, at the values that they keep. `extra` gives the
     columns of the log and the rows that are left out; `parts` are corrected by it already.
     `prior_rows` (m, k + 1) are rows [P, target] beside the weighted ones, in their units: what is
-    known of the parameters before the fit adds |P x - target|^2 to the squares.
+    known of the parameters before the fit adds |P x - target|^2 to the squares. Columns are those
+    of `machine` where it is given: the same robot with the bodies and lengths that were found.
     """
 
     robot: Robot
@@ -106,6 +107,7 @@ class Problem:
     held: dict[str, float] = field(default_factory=dict)
     extra: Extra | None = None
     prior_rows: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    machine: Robot | None = None
     _rows: list[Block] | None = None
 
     def __post_init__(self) -> None:
@@ -157,7 +159,9 @@ class Problem:
         kept: list[Block] | None = []
         size = 0
         for part in self.parts():
-            block = rows_of(self.robot, self.par, self.information, part, self.extra)
+            block = rows_of(
+                self.machine or self.robot, self.par, self.information, part, self.extra
+            )
             if not block.keep.all():
                 block.Y[~block.keep], block.tau[~block.keep] = 0.0, 0.0
             size += block.Y.size
@@ -245,6 +249,8 @@ class Method:
     model: ClassVar[str] = "exact"
     models: ClassVar[tuple[str, ...]] = LINEAR
     source: ClassVar[str] = "past the papers"
+    #: Whether it can look for terms beyond the robot file's model.
+    finds_terms: ClassVar[bool] = False
     #: Whether it takes recordings one by one, each with a role, and not what they tell together.
     by_recording: ClassVar[bool] = False
 

@@ -193,7 +193,10 @@ def _words(choice: LimbChoice) -> str:
         )
     if choice.tied:
         return f"Tied limbs: the data do not speak against equal limbs ({test})."
-    return f"Limbs of their own, per arm: the data speak against equal limbs ({test})."
+    return (
+        "Limbs of their own, per arm: the data speak against equal limbs, unless torque constants, "
+        f"offsets or lengths differ between the axes ({test})."
+    )
 
 
 def _little(lower: float, p_value: float, q: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.terms.found import LIKELY, NAMES, Terms
 from deltadyn.report.html import (
     Columns,
     Section,
@@ -43,6 +44,7 @@ def fit_sections(fit: Fit) -> list[Section]:
     """All sections that a fit fills by itself."""
     return [
         training_section(fit),
+        *([] if fit.terms is None else [terms_section(fit.terms)]),
         parameter_section(fit),
         correlation_section(fit),
         consistency_section(fit),
@@ -96,9 +98,51 @@ def excerpt_figure(fit: Fit) -> Any:
     return axes_figure(fit.robot.axis_names(), torques, [left])
 
 
+def terms_section(terms: Terms) -> Section:
+    """What the machine has beyond the robot file's model, how sure, and what it is worth."""
+    blocks = [paragraphs(terms.text.splitlines()[0] if terms.found else terms.text)]
+    if terms.found:
+        caption = "Terms that the evidence of the logs asks for"
+        blocks.append(table_of(terms.found, _TERMS, caption))
+        values = [
+            (term.title, name, value, std, unit)
+            for term in terms.found
+            for name, (value, std, unit) in term.values.items()
+        ]
+        blocks.append(table_of(values, _TERM_VALUES, "Their parameters"))
+    rivals = [
+        f"{', '.join(titles) or 'no term'}: probability {share:.2f}"
+        for titles, share in terms.rivals
+        if share >= LIKELY
+    ]
+    blocks.append(list_html("Rival sets of terms that remain", rivals, level=3))
+    if terms.found and terms.missing:
+        blocks.append(paragraphs(terms.text.splitlines()[-1]))
+    considered = ", ".join(NAMES[name] for name in terms.considered)
+    blocks.append(f"<p class=note>Considered: {escape(considered)}.</p>")
+    return Section("terms", "Terms of this machine", tuple(blocks), terms.as_dict())
+
+
+_TERMS: Columns = {
+    "term": lambda term: NAMES[term.name],
+    "name": lambda term: term.title,
+    "belongs to": lambda term: term.of,
+    "probability": lambda term: f"{term.probability:.2f}",
+    "unseen motion without it (% of torque)": lambda term: f"{term.worth[0]:.2f}",
+    "with it": lambda term: f"{term.worth[1]:.2f}",
+}
+_TERM_VALUES: Columns = {
+    "term": lambda row: row[0],
+    "parameter": lambda row: row[1],
+    "value": lambda row: f"{row[2]:.4g}",
+    "standard deviation": lambda row: f"{row[3]:.2g}",
+    "unit": lambda row: row[4],
+}
+
+
 def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
     """Every parameter: value before, value, deviation, 95 % interval, change."""
-    ends = fit.uncertainty.interval(LEVEL)
+    ends = fit.interval(LEVEL)
     rows = []
     for k, name in enumerate(fit.names):
         value, before = float(fit.values[k]), float(fit.parametrisation.prior[k])

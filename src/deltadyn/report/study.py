@@ -199,6 +199,7 @@ class Study:
             against_file=self._against_file(),
             cause=None if cause is None else cause.name,
             cause_sentence="" if cause is None else cause.sentence,
+            missing=found.diagnosis.missing,
             not_white=tuple(name for name, yes in white if not yes),
         )
 

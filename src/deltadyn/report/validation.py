@@ -177,7 +177,7 @@ def residual_section(found: Validation) -> Section:
     ]
     blocks = (
         paragraphs(found.verdict),
-        list_html("Likely causes", [item.sentence for item in diagnosis.causes], level=3),
+        list_html("What is wrong", [line.strip() for line in diagnosis.lines], level=3),
         figure_html("Autocorrelation and spectrum", _spectra(found), _CURVES),
         wide_table(
             ("axis", "probability", "white noise is", "correlation time (ms)"),

@@ -24,7 +24,8 @@ RULES = (
     "Cannot tell: no held-out recording was given, or its torque does not change.",
     f"Usable with care: an axis leaves more than {percent(SMALL)}; or the model is more than "
     f"{percent(WORSE - 1)} worse than the robot file; or bodies cannot exist; or parameters were "
-    f"held at the robot file's values; or a residual above {percent(CAUSED)} has a clear cause; "
+    f"held at the robot file's values; or a residual above {percent(CAUSED)} has a clear cause or "
+    "lacks a term; "
     "or the fit has warnings.",
     "Good: none of these.",
 )
@@ -57,6 +58,7 @@ class Evidence:
     weak: tuple[str, ...] = ()
     cause: str | None = None
     cause_sentence: str = ""
+    missing: bool = False  # more than noise is left, and no cause explains it
     not_white: tuple[str, ...] = ()  # axes
     warnings: tuple[str, ...] = ()
 
@@ -124,9 +126,8 @@ def _left_text(evidence: Evidence, axis: int) -> str:
     assert evidence.left is not None
     assert evidence.rms is not None
     return (
-        f"On held-out motion the model leaves {evidence.rms[axis]:.3g} N m RMS on its worst axis, "
-        f"{evidence.axes[axis]}: {percent(evidence.left[axis])} of that torque's standard "
-        "deviation."
+        f"On held-out motion the robot's model explains all but {percent(evidence.left[axis])} of "
+        f"the torque on its worst axis, {evidence.axes[axis]} ({evidence.rms[axis]:.3g} N m RMS)."
     )
 
 
@@ -163,6 +164,8 @@ def _cautions(evidence: Evidence) -> list[str]:
     left = _worst(evidence)
     if evidence.cause and left is not None and evidence.left and evidence.left[left] > CAUSED:
         found.append(f"The residual has a likely cause: {evidence.cause_sentence}")
+    if evidence.missing and left is not None and evidence.left and evidence.left[left] > CAUSED:
+        found.append("A term is missing: more than noise is left, and no cause explains it.")
     return [*found, *evidence.warnings]
 
 

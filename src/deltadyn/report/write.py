@@ -68,7 +68,7 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
 
 def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """Write the page of a fit that was not held against other data."""
-    alone = Study(fit.nominal, fit, seed=fit.options.get("seed", 0))
+    alone = Study(fit.before, fit, seed=fit.options.get("seed", 0))
     return write_report(alone, path, numbers=False)
 
 

@@ -288,7 +288,7 @@ def estimated_payload(
     column = payload_column(robot, state)
     x, y = force_pairs(robot, state, tau - gray)
     masses = forgetting_masses(x, y)
-    fit = identify(robot, [item.run.recording for item in seen], "base", band=BAND)
+    fit = identify(robot, [item.run.recording for item in seen], "base", band=BAND, terms="file")
     noise = NoiseModel.of(fit, seen[0].run.recording, rate=RATE)
     mass, std = _followed(PayloadEstimator(fit, noise=noise, rate=RATE, events=False), loaded)
     exact = inverse_dynamics(fit.robot, state)

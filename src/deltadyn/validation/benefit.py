@@ -365,7 +365,7 @@ def _belief(model: Fit | Robot, task: Task) -> _Belief:
         covariance_root(uncertainty.known),
         np.asarray(model.residual),
         model.band,
-        model.nominal,
+        model.before,
         tuple(notes),
     )
 
@@ -373,7 +373,7 @@ def _belief(model: Fit | Robot, task: Task) -> _Belief:
 def _default(model: Fit | Robot) -> PDFeedforward:
     if isinstance(model, Robot):
         return PDFeedforward(model)
-    gains = PD(model.nominal)
+    gains = PD(model.before)
     return PDFeedforward(model.robot, stiffness=gains.stiffness, damping=gains.damping)
 
 

@@ -1,72 +1,79 @@
-"""What a residual looks like, and its likely cause in words.
+"""What a residual looks like, and what is wrong with the model, in words.
 
-`diagnose` makes a column for every parameter that a model may lack (`candidates`), takes one cause
-after the other that explains the residual (`explain`), adds what shows only at the recorded rate
-(`spectrum`), and says it in words.
+The causes come from the search for terms on the log (`causes`); whiteness, spectrum and peaks
+describe the residual as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray, contract
-from deltadyn.dynamics.friction import (
-    COULOMB,
-    OFFSET,
-    STRIBECK,
-    VISCOUS,
-    Sliding,
-    direction,
-    stribeck_shape,
-)
-from deltadyn.dynamics.terms import platform_map
-from deltadyn.kinematics.state import State
-from deltadyn.recording.alignment import variance_of_sum
+from deltadyn.arrays import FloatArray
 from deltadyn.robot import Robot
-from deltadyn.validation.evidence import Piece, Predictor, carrying, rate_noise
-from deltadyn.validation.metrics import Whiteness, plain, whiteness
-from deltadyn.validation.spectrum import (
-    Peak,
-    Ripple,
-    Spectrum,
-    find_peaks,
-    find_ripple,
-    residual_spectrum,
+from deltadyn.validation.causes import (
+    GROUPS,
+    NEGLIGIBLE,
+    SHORTEST,
+    Found,
+    Part,
+    Rival,
+    Value,
+    look_for_causes,
 )
+from deltadyn.validation.evidence import Piece, Predictor, rate_noise
+from deltadyn.validation.metrics import Metrics, Whiteness, metrics, plain, whiteness
+from deltadyn.validation.spectrum import Peak, Spectrum, find_peaks, residual_spectrum
 
-FEWEST = 20  # samples that are nearly independent, from which causes are told apart
-CLEAR = 0.25  # share of the residual's power on some axis: below it a cause is a part of it
-NEGLIGIBLE = 0.005  # of the measured torque's standard deviation: no cause is looked for below it
+if TYPE_CHECKING:  # identification is loaded when causes are looked for
+    from deltadyn.identification.terms.found import Terms
 
-#: What a residual can be put down to.
+LIKELY = 0.05  # probability from which on a rival is named
+ADDED = 0.3  # the same where it only adds to what is named
+SMALL = 1e-3  # share of the residual's power that is not told in digits
+PEAK = 0.1  # share of the power of the residual as recorded: a smaller peak is not named
+
+#: What may be wrong: groups of the model's own parameters, then terms that it lacks.
 CAUSES = (
-    "friction",
-    "delay",
-    "elasticity",
-    "ripple",
-    "payload",
-    "homing",
+    *GROUPS,
     "offset",
-    "inertia",
-    "drive gain",
+    "stribeck",
+    "thinning",
+    "load",
+    "motor_load",
+    "limbs",
+    "torque_ratio",
+    "delay",
+    "drift",
+    "ripple",
+    "eccentricity",
+    "elastic",
+    "geometry",
+    "homing",
+    "other",
 )
+#: Names that causes had before.
+BEFORE = {"elasticity": ("elastic",), "drive gain": ("torque_ratio", "torque_scale")}
 
 
 @dataclass(frozen=True, eq=False)
 class Cause:
     """A likely cause: `share` of the residual's power, over all axes and per axis, and a sentence.
 
-    The shares of "elasticity" and "ripple" are of the residual as recorded, those of the others of
-    the residual in the compared band. `values` are what the residual says of the parameters.
+    `title` is the name with the order of a wave. `probability` is that of the evidence. Shares of
+    all causes and of the noise add up to 1; one is below 0 where a cause hides another. `torque`
+    (dof,) is its RMS torque in N m, `values` are what the log says of its parameters.
     """
 
     name: str
+    title: str
+    probability: float
     share: float
     axis_share: FloatArray
+    torque: FloatArray
     values: tuple[Value, ...]
     sentence: str
 
@@ -82,8 +89,11 @@ class Cause:
         """All of it, for JSON."""
         return {
             "cause": self.name,
+            "title": self.title,
+            "probability": plain(self.probability),
             "share": plain(self.share),
             "axis_share": plain(self.axis_share),
+            "torque_rms_Nm": plain(self.torque),
             "values": [
                 {
                     "name": item.parameter.name,
@@ -99,40 +109,76 @@ class Cause:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """Whiteness, spectrum and likely causes of a residual.
+class WithoutDelay:
+    """The metrics that the model would have on these logs without the delay (s) found in them."""
 
-    First those in the compared band, then those that show at the recorded rate, each the strongest
-    first. `status` is a sentence on the residual, which also says where no cause stands out.
+    delay: float
+    metrics: Metrics
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Whiteness, spectrum and likely causes of a residual, the strongest cause first.
+
+    `status` is a sentence on the residual, which also says where nothing is wrong, or where a term
+    is `missing`: more than the noise is left and no cause explains it. `rivals` are other sets of
+    causes with their probability. `terms` is what the search found; None where none was made.
+    `peaks` are narrow peaks of the residual as recorded, above the motion.
     """
 
     whiteness: Whiteness
     spectrum: Spectrum
     peaks: tuple[Peak, ...]
-    ripple: tuple[Ripple, ...]
     causes: tuple[Cause, ...]
+    rivals: tuple[Rival, ...]
     status: str
+    missing: bool = False
+    terms: Terms | None = None
+    without_delay: WithoutDelay | None = None
 
     @property
     def cause(self) -> str | None:
-        """The first cause that explains a quarter of the residual of some axis, or None."""
-        return next((item.name for item in self.causes if _is_clear(item)), None)
+        """The name of the strongest cause, or None."""
+        return self.causes[0].name if self.causes else None
 
     def of(self, name: str) -> Cause | None:
-        """The cause of that name, where it was found."""
-        return next((item for item in self.causes if item.name == name), None)
+        """The cause of that name or title, where it was found."""
+        names = BEFORE.get(name, (name,))
+        return next((c for c in self.causes if c.name in names or c.title in names), None)
 
     @property
     def text(self) -> str:
         """The status and a line per cause."""
-        return "\n".join([self.status, *(f"  {item.sentence}" for item in self.causes)])
+        return "\n".join([self.status, *self.lines])
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A line per cause and rival, and one on the delay."""
+        found = [f"  {item.sentence}" for item in self.causes]
+        for titles, probability in self.rivals:
+            names = ", ".join(titles) or "none"
+            found.append(f"  a rival set of causes, with probability {probability:.2f}: {names}")
+        if self.without_delay is not None:
+            rms = ", ".join(f"{value:.3g}" for value in self.without_delay.metrics.rms)
+            found.append(
+                f"  With the delay of {1e3 * self.without_delay.delay:.2f} ms removed from these "
+                f"logs the model would leave {rms} N m RMS."
+            )
+        return tuple(found)
 
     def as_dict(self) -> dict[str, Any]:
         """All but the curves, for JSON."""
+        late = self.without_delay
         return {
             "status": self.status,
             "whiteness": self.whiteness.as_dict(),
             "causes": [item.as_dict() for item in self.causes],
+            "rivals": [{"causes": list(t), "probability": plain(p)} for t, p in self.rivals],
+            "missing": self.missing,
+            "excess": None if self.terms is None else plain(np.array(self.terms.excess)),
+            "without_delay": None
+            if late is None
+            else {"delay_s": late.delay, "metrics": late.metrics.as_dict()},
             "peaks": [
                 {
                     "axis": peak.axis,
@@ -143,15 +189,6 @@ class Diagnosis:
                 }
                 for peak in self.peaks
             ],
-            "ripple": [
-                {
-                    "axis": item.axis,
-                    "waves_per_turn": item.waves,
-                    "amplitude_Nm": item.amplitude,
-                    "share": item.share,
-                }
-                for item in self.ripple
-            ],
         }
 
 
@@ -159,419 +196,140 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
     """What the residual of a model along these stretches consists of."""
     robot = model.robot
     residuals = [piece.thinned_residual() for piece in pieces]
-    residual = np.concatenate(residuals)
     measured = np.concatenate([piece.measured for piece in pieces])
     first = pieces[0].prepared
-    found = whiteness(residuals, first.limited_rate, first.band)
+    white = whiteness(residuals, first.limited_rate, first.band)
     size = measured.std(axis=0)
-    rms = np.sqrt(np.mean(residual**2, axis=0))
-    noticeable = np.maximum(NEGLIGIBLE * size, 1e-9 * size.max())
-    counted = rms > noticeable
-    explained: tuple[Explanation, ...] = ()
-    if counted.any() and len(residual) >= FEWEST:
-        explained = explain(candidates(model, pieces), residual, found.effective, noticeable)
-    causes = _sorted([_cause(robot, item, rms) for item in explained])
+    rms = np.sqrt(np.mean(np.concatenate(residuals) ** 2, axis=0))
     spectrum = residual_spectrum(pieces)
-    peaks, ripple = find_peaks(spectrum), find_ripple(pieces, spectrum.motion)
-    recorded = _sorted(_recorded(robot, spectrum, peaks, ripple, size))
-    status = _status(robot, found, causes, counted, rms, size, len(residual))
-    if recorded:
-        told = ", then ".join(item.name for item in recorded)
-        status += f" The residual as recorded, not band-limited, shows {told}."
-    return Diagnosis(found, spectrum, peaks, ripple, (*causes, *recorded), status)
-
-
-def _sorted(causes: Sequence[Cause]) -> list[Cause]:
-    return sorted(causes, key=lambda item: -float(item.axis_share.max()))
-
-
-def _cause(robot: Robot, found: Explanation, rms: FloatArray) -> Cause:
-    share = float(found.share @ rms**2 / (rms @ rms))
-    sentence = cause_sentence(robot, found.cause, share, found.share, found.values)
-    return Cause(found.cause, share, found.share, found.values, sentence)
-
-
-def _is_clear(cause: Cause) -> bool:
-    return bool(cause.axis_share.max() >= CLEAR)
-
-
-def _recorded(
-    robot: Robot,
-    spectrum: Spectrum,
-    peaks: Sequence[Peak],
-    ripple: Sequence[Ripple],
-    size: FloatArray,
-) -> list[Cause]:
-    """Causes that show at the recorded rate: enough of the residual, and of the torque.
-
-    Ripple at a steady speed makes a narrow peak too, so that a peak counts as elasticity only where
-    it is stronger than the ripple.
-    """
-    waves = [item for item in ripple if item.share >= LEAST]
-    waves = [item for item in waves if item.amplitude > NEGLIGIBLE * size[item.axis]]
-    stronger = {item.axis: item.share for item in waves}
-    swings = [peak for peak in peaks if peak.share >= max(LEAST, stronger.get(peak.axis, 0.0))]
-    swings = [peak for peak in swings if peak.rms > NEGLIGIBLE * size[peak.axis]]
-    power = spectrum.density.sum(axis=0)
-    out = []
-    for name, found, sentence in (
-        ("elasticity", swings, elasticity_sentence(robot, swings)),
-        ("ripple", waves, ripple_sentence(robot, waves)),
-    ):
-        share = np.zeros(robot.dof)
-        for item in found:
-            share[item.axis] = min(item.share, 1.0)
-        if found:
-            out.append(Cause(name, float(share @ power / power.sum()), share, (), sentence))
-    return out
-
-
-def _status(
-    robot: Robot,
-    found: Whiteness,
-    causes: Sequence[Cause],
-    counted: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-    rms: FloatArray,
-    size: FloatArray,
-    count: int,
-) -> str:
-    parts = [whiteness_sentence(robot, found)]
-    if causes:
-        told = ", then ".join(item.name for item in causes)
-        clear = _is_clear(causes[0])
-        parts.append(f"Likely cause: {told}." if clear else f"No clear cause; a part is {told}.")
-    elif not counted.any():
+    peaks = tuple(
+        peak
+        for peak in find_peaks(spectrum)
+        if peak.share >= PEAK and peak.rms > NEGLIGIBLE * size[peak.axis]
+    )
+    said = [whiteness_sentence(robot, white)]
+    found = None
+    if not np.any(rms > np.maximum(NEGLIGIBLE * size, 1e-9 * size.max())):
         most = 100 * float(np.max(rms / np.where(size > 0, size, np.inf)))
-        parts.append(
-            f"It is below {100 * NEGLIGIBLE:g} % of the torque's standard deviation "
-            f"(largest {most:.2g} %): no cause is looked for."
+        said.append(
+            f"Nothing is wrong: it is below {100 * NEGLIGIBLE:g} % of the torque's standard "
+            f"deviation (largest {most:.2g} %)."
         )
-    elif count < FEWEST:
-        parts.append(f"{count} samples in the band are too few to tell causes apart.")
-    elif found.white[counted].all():
-        parts.append("It looks like sensor noise: no cause stands out.")
     else:
-        parts.append(
-            f"No clear cause: nothing that was tried explains {100 * LEAST:g} % of it "
-            "beyond chance."
-        )
-    return " ".join(parts)
+        found = look_for_causes(model, pieces)
+        said.append(_status(found))
+    if peaks:
+        said.append(peaks_sentence(robot, peaks))
+    causes = () if found is None else _causes(found)
+    return Diagnosis(
+        white,
+        spectrum,
+        peaks,
+        causes,
+        () if found is None else _rivals(found),
+        " ".join(said),
+        found is not None and found.terms.missing,
+        None if found is None else found.terms,
+        _without_delay(model, pieces, found),
+    )
 
 
-# What a residual may consist of: one column per parameter that a model may lack.
-
-
-STEP = 1e-3  # rad, of the differences for homing
-SMOOTH = 0.01  # of the largest rate: within it the direction changes, unless the robot says
-SLOW = 0.06  # of the largest rate: the Stribeck velocity, unless the robot says
-
-#: The friction terms that may be missing; the constant torque is a cause of its own.
-FRICTION = (VISCOUS, COULOMB, STRIBECK)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter that may be missing: its cause, name, unit, and axis (None: all of them)."""
-
-    cause: str
-    name: str
-    unit: str
-    axis: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Columns Y (M, dof, K) of all parameters, in the band in which the torques are compared."""
-
-    parameters: tuple[Parameter, ...]
-    Y: FloatArray
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """The causes that can be told, each once."""
-        return tuple(dict.fromkeys(item.cause for item in self.parameters))
-
-    def places(self, cause: str) -> list[int]:
-        """The columns of a cause."""
-        return [k for k, item in enumerate(self.parameters) if item.cause == cause]
-
-
-def candidates(model: Predictor, pieces: Sequence[Piece]) -> Candidates:
-    """The columns of every cause along all stretches."""
-    peak = np.max([np.abs(piece.prepared.state.qd).max(axis=0) for piece in pieces], axis=0)
-    parts = [list(_columns(model, piece, peak)) for piece in pieces]
-    usable = [all(np.isfinite(part[k][1]).all() for part in parts) for k in range(len(parts[0]))]
-    kept = [k for k, good in enumerate(usable) if good]
-    blocks = [np.stack([part[k][1] for k in kept], axis=2) for part in parts]
-    return Candidates(tuple(parts[0][k][0] for k in kept), np.concatenate(blocks))
-
-
-def _columns(
-    model: Predictor, piece: Piece, peak: FloatArray
-) -> Iterator[tuple[Parameter, FloatArray]]:
-    """Each parameter with its column (M, dof); made at the recorded rate, then band-limited."""
-    robot, part = carrying(model.robot, piece.payload), piece.prepared
-    state, limited = part.state, part.limited
-    slope = -np.gradient(piece.raw, part.t, axis=0)
-    for cause, name, unit, values in (
-        *_friction(robot, state, peak),
-        ("inertia", "inertia", "kg m^2", state.qdd),
-        ("inertia", "moment", "kg m", _arm_gravity(robot, state)),
-        ("drive gain", "gain", "1", piece.raw),
-        ("delay", "lag", "s", slope),
-    ):
-        reduced = limited(np.asarray(values))
-        for axis in range(robot.dof):
-            column = np.zeros_like(reduced)
-            column[:, axis] = reduced[:, axis]
-            yield Parameter(cause, name, unit, axis), column
-    yield Parameter("payload", "mass", "kg"), limited(_payload_column(robot, state))
-    for axis, column in enumerate(_homing(model, piece)):
-        yield Parameter("homing", f"angle {axis + 1}", "rad"), limited(column)
-
-
-def _friction(
-    robot: Robot, state: State, peak: FloatArray
-) -> Iterator[tuple[str, str, str, FloatArray]]:
-    """The friction terms of the drives, and their constant torque."""
-    own, qd = robot.friction, state.qd
-    moving = np.maximum(peak, 1e-12)
-    width = SMOOTH * moving if own.smoothing is None else np.full(robot.dof, own.smoothing)
-    slow = SLOW * moving if own.stribeck_velocity is None else np.asarray(own.stribeck_velocity)
-    slide = Sliding(qd, direction(qd / width, 1.0), stribeck_shape(np, qd, slow))
-    for term in FRICTION:
-        yield "friction", term.field, term.unit, term.column(np, slide)
-    constant = OFFSET.column(np, slide) * np.ones_like(qd)
-    yield "offset", "constant torque", OFFSET.unit, constant
-
-
-def _arm_gravity(robot: Robot, state: State) -> FloatArray:
-    """Torque (N, dof) per kg m that an arm's mass has about its axis; none on a spindle."""
-    out = np.zeros_like(state.qd)
-    out[:, :3] = -robot.gravity * state.cos_q
-    return out
-
-
-def _payload_column(robot: Robot, state: State) -> FloatArray:
-    """Torque (N, dof) per kg at the platform point: the column of M_P."""
-    _, platform = platform_map(robot, state)
-    lifted = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
-    return contract("nkd,nk->nd", platform.J, lifted)
-
-
-def _homing(model: Predictor, piece: Piece) -> Iterator[FloatArray]:
-    """Torque (N, dof) per rad by which each arm's angle is larger than the recorded one."""
-    state = piece.prepared.state
-    for axis in range(3):
-        ends = []
-        for step in (STEP, -STEP):
-            q = state.q.copy()
-            q[:, axis] += step
-            moved = State.from_joints(model.robot, q, state.qd, state.qdd, unreachable="nan")
-            ends.append(model.torque(moved, piece.payload, rate_noise(piece.prepared)))
-        yield (ends[0] - ends[1]) / (2 * STEP)
-
-
-# Which causes explain a residual: a regression that takes one cause after the other.
-#
-# At each step the cause is taken that raises the likelihood most, less what as many parameters
-# would raise it by chance (BIC with the number of independent samples). A cause counts only if it
-# explains a good part of the residual of some axis and stands out of the noise, whose correlation
-# in time the standard deviations hold.
-
-
-LEAST = 0.1  # share of the residual's power on some axis that a cause must explain
-SURE = 4.0  # standard deviations from zero that a parameter of it must have
-FLOOR = 1e-10  # of the power: what is left below it is rounding
-
-
-@dataclass(frozen=True)
-class Value:
-    """A parameter of a cause with its standard deviation, for residuals with any correlation."""
-
-    parameter: Parameter
-    value: float
-    std: float
-
-    @property
-    def sure(self) -> bool:
-        """Whether it stands out of the noise."""
-        return abs(self.value) > SURE * self.std
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """A cause: share (dof,) of each axis's residual power that it adds, and its parameters."""
-
-    cause: str
-    share: FloatArray
-    values: tuple[Value, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    x: FloatArray  # (k,)
-    left: FloatArray  # (dof,) sum of squares
-
-
-class _Data:
-    """Products of all columns and the residual per axis, and the least-squares fit of some."""
-
-    def __init__(self, found: Candidates, residual: FloatArray, noticeable: FloatArray) -> None:
-        self.found, self.residual = found, residual
-        self.counted = np.sqrt(np.mean(residual**2, axis=0)) > noticeable
-        Z = np.concatenate([found.Y, residual[:, :, None]], axis=2).transpose(1, 0, 2)
-        self.size = np.sqrt(np.einsum("ank,ank->k", Z, Z))
-        self.size[self.size == 0] = 1.0
-        Z = Z / self.size
-        self.G = Z.transpose(0, 2, 1) @ Z  # (dof, K + 1, K + 1)
-        self.whole = self.G[:, -1, -1]
-        level = len(residual) * (noticeable / self.size[-1]) ** 2
-        # causes may not spoil the axes that need none
-        self.floor = np.where(self.counted, FLOOR * self.whole, level) + 1e-300
-
-    def fit(self, places: Sequence[int]) -> _Fit:
-        """Axes weighted by what is left on them."""
-        k = list(places)
-        left, x = self.whole.copy(), np.zeros(len(k))
-        for _ in range(3 if k else 0):
-            weight = 1 / np.maximum(left, self.floor)
-            A = np.einsum("a,aij->ij", weight, self.G[:, k][:, :, k])
-            b = np.einsum("a,ai->i", weight, self.G[:, k, -1])
-            x = np.linalg.lstsq(A, b, rcond=1e-10)[0]
-            square = np.einsum("i,aij,j->a", x, self.G[:, k][:, :, k], x)
-            left = np.maximum(self.whole - 2 * self.G[:, k, -1] @ x + square, 0.0)
-        return _Fit(x, left)
-
-    def natural(self, places: Sequence[int], x: FloatArray) -> FloatArray:
-        """Coefficients of the columns as they were given."""
-        scaled: FloatArray = x * self.size[-1] / self.size[list(places)]
-        return scaled
-
-    def deviations(self, places: Sequence[int], fit: _Fit) -> FloatArray:
-        """Standard deviation (k,) of the natural coefficients, with the residual's correlation."""
-        k = list(places)
-        Y = self.found.Y[:, :, k]
-        rest = self.residual - Y @ self.natural(k, fit.x)
-        weight = 1 / np.maximum(fit.left, self.floor)
-        weighted = Y * weight[:, None]
-        scale = self.size[k]
-        A = np.einsum("nai,naj->ij", weighted / scale, Y / scale)
-        back = np.linalg.pinv(A, rcond=1e-10, hermitian=True) / scale[:, None] / scale
-        scores = np.einsum("nai,na->ni", weighted, rest) @ back
-        deviation: FloatArray = np.sqrt([variance_of_sum(column) for column in scores.T])
-        return deviation
-
-
-def explain(
-    found: Candidates, residual: FloatArray, effective: FloatArray, noticeable: FloatArray
-) -> tuple[Explanation, ...]:
-    """The causes of a residual (M, dof), the strongest first; none where none stands out.
-
-    `effective` (dof,) are the independent samples of each axis, `noticeable` (dof,) the RMS in N m
-    above which an axis is worth a cause.
-    """
-    data = _Data(found, residual, noticeable)
-    taken: list[str] = []
-    while True:
-        best = _next(data, taken, effective)
-        if best is None:
-            return _explanations(data, taken)
-        taken.append(best)
-
-
-def _next(data: _Data, taken: list[str], effective: FloatArray) -> str | None:
-    """The cause to take next."""
-    before = data.fit(_places(data, taken))
-    best, highest = None, 0.0
-    for cause in data.found.causes:
-        if cause in taken:
-            continue
-        places = _places(data, [*taken, cause])
-        after = data.fit(places)
-        gain = _likelihood(data, before, after, effective)
-        gain -= len(data.found.places(cause)) * np.log(max(2.0, float(effective.sum())))
-        if gain > highest and _counts(data, cause, places, before, after):
-            best, highest = cause, gain
-    return best
-
-
-def _likelihood(data: _Data, before: _Fit, after: _Fit, effective: FloatArray) -> float:
-    ratio = np.maximum(before.left, data.floor) / np.maximum(after.left, data.floor)
-    return float(effective @ np.log(ratio))
-
-
-def _counts(data: _Data, cause: str, places: list[int], before: _Fit, after: _Fit) -> bool:
-    """Whether a cause explains enough of some axis, with a parameter that is not zero."""
-    share = (before.left - after.left)[data.counted] / data.whole[data.counted]
-    if share.max() < LEAST:
-        return False
-    deviation = data.deviations(places, after)
-    natural = data.natural(places, after.x)
-    own = [n for n, place in enumerate(places) if data.found.parameters[place].cause == cause]
-    return bool(np.any(np.abs(natural[own]) > SURE * deviation[own]))
-
-
-def _explanations(data: _Data, taken: list[str]) -> tuple[Explanation, ...]:
-    places = _places(data, taken)
-    final = data.fit(places)
-    natural, deviation = data.natural(places, final.x), data.deviations(places, final)
-    parameters = [data.found.parameters[place] for place in places]
-    rows = zip(parameters, natural, deviation, strict=True)
-    values = [Value(item, float(x), float(std)) for item, x, std in rows]
+def _causes(found: Found) -> tuple[Cause, ...]:
+    """The parts of a residual as causes, the strongest first."""
+    e, power = found.residual, (found.residual**2).sum(axis=0)
     out = []
-    for number, cause in enumerate(taken):
-        before = data.fit(_places(data, taken[:number]))
-        after = data.fit(_places(data, taken[: number + 1]))
-        share = (before.left - after.left) / np.where(data.whole > 0, data.whole, 1.0)
-        own = tuple(value for value in values if value.parameter.cause == cause)
-        out.append(Explanation(cause, share, own))
+    for part in found.strongest:
+        axis_share = (e * part.torque).sum(axis=0) / np.where(power > 0, power, 1.0)
+        share = float((e * part.torque).sum() / power.sum())
+        torque = np.sqrt((part.torque**2).sum(axis=0) / np.maximum(found.rows, 1.0))
+        sentence = cause_sentence(part, share, torque)
+        cause = Cause(
+            part.name,
+            part.title,
+            part.probability,
+            share,
+            axis_share,
+            torque,
+            part.values,
+            sentence,
+        )
+        out.append(cause)
     return tuple(out)
 
 
-def _places(data: _Data, causes: Sequence[str]) -> list[int]:
-    return [k for cause in causes for k in data.found.places(cause)]
+def _rivals(found: Found) -> tuple[Rival, ...]:
+    """Sets that do without a named cause, and probable ones that add to those named."""
+    named = {part.title for part in found.parts}
+    terms = {part.title for part in found.parts if part.name not in GROUPS}
+    out = []
+    for titles, share in found.rivals:
+        own = named - terms if set(titles) & set(GROUPS) else terms
+        if share >= (ADDED if set(titles) >= own else LIKELY):
+            out.append((titles, share))
+    return tuple(out)
+
+
+def _without_delay(
+    model: Predictor, pieces: Sequence[Piece], found: Found | None
+) -> WithoutDelay | None:
+    if found is None or not found.delay:
+        return None
+    from deltadyn.identification.terms.corrections import corrected
+
+    measured, predicted = [], []
+    for piece in pieces:
+        part = corrected(model.robot, piece.prepared, {"delay": found.delay})
+        tau = model.torque(part.state, piece.payload, rate_noise(part))
+        measured.append(piece.measured)
+        predicted.append(piece.fine.limited(np.asarray(tau, dtype=np.float64)))
+    both = metrics(np.concatenate(measured), np.concatenate(predicted))
+    return WithoutDelay(found.delay, both)
+
+
+def _status(found: Found | None) -> str:
+    """What is wrong, or that nothing is, or that it cannot be told."""
+    if found is None:
+        return (
+            f"The motion is too little to tell causes apart: less than {SHORTEST:g} s or at rest."
+        )
+    said = []
+    if found.parts:
+        told = ", ".join(f"{part.title} ({part.probability:.2f})" for part in found.strongest)
+        said.append(f"What is wrong, with its probability: {told}.")
+    if found.terms.missing:
+        said.append(
+            f"A term is missing: what is left has up to {1 + max(found.terms.excess):.1f} times "
+            "the variance of the torque's noise, and nothing that was tried explains it."
+        )
+    elif not found.parts and found.noise_known:
+        said.append("Nothing is wrong: what is left in motion is the noise of the torque.")
+    elif not found.parts:
+        said.append("Nothing that was tried is wrong; the log does not tell its torque's noise.")
+    return " ".join(said)
 
 
 # The words for what a residual shows.
 
 
-LEAST_STRIBECK = 0.2  # of the Coulomb torque: less comes from the width of its step
+def cause_sentence(part: Part, share: float, torque: FloatArray) -> str:
+    """A cause with its values, its probability, its torque and what it explains."""
+    size = ", ".join(f"{value:.2g}" for value in torque)
+    return (
+        f"{part.title}: {_said(part)}; probability {part.probability:.2f}, {size} N m RMS, "
+        f"{_share(share)} of the residual's power."
+    )
 
 
-def cause_sentence(
-    robot: Robot, cause: str, share: float, axis_share: FloatArray, values: Sequence[Value]
-) -> str:
-    """What a cause explains, and the parameters that it asks for."""
-    explained = f"explains {percent(share)} of the residual's power ({_shares(robot, axis_share)})"
-    return f"{cause}: {_said(cause, values)}; {explained}."
-
-
-def elasticity_sentence(robot: Robot, peaks: Sequence[Peak]) -> str:
+def peaks_sentence(robot: Robot, peaks: Sequence[Peak]) -> str:
     """Where the residual has a narrow peak."""
     names = robot.axis_names()
     told = ", ".join(
-        f"axis {names[peak.axis]} at {peak.frequency:.3g} Hz ({peak.rms:.3g} N m RMS, "
-        f"{percent(peak.share)} of the power)"
+        f"axis {names[peak.axis]} at {peak.frequency:.3g} Hz ({peak.rms:.3g} N m RMS)"
         for peak in peaks
     )
     return (
-        f"elasticity: the residual as recorded has a narrow peak above the motion, {told}; "
-        "a gear or the frame swings there, and a rigid model cannot follow."
-    )
-
-
-def ripple_sentence(robot: Robot, ripple: Sequence[Ripple]) -> str:
-    """Where the residual has waves over the angle."""
-    names = robot.axis_names()
-    told = ", ".join(
-        f"axis {names[item.axis]} {item.waves} per turn with {item.amplitude:.3g} N m "
-        f"({percent(min(item.share, 1.0))} of the power)"
-        for item in ripple
-    )
-    return (
-        f"ripple: the residual as recorded has waves over the angle of its axis, {told}; "
-        "cogging of the motor or the mesh of the gear."
+        f"As recorded, not band-limited, it has a narrow peak above the motion, {told}: "
+        "something swings there, or ripples at a steady rate."
     )
 
 
@@ -600,55 +358,55 @@ def percent(share: float) -> str:
     return f"{value:.2g} %"
 
 
-def _shares(robot: Robot, share: FloatArray) -> str:
-    pairs = zip(robot.axis_names(), share, strict=True)
-    return ", ".join(f"axis {name} {percent(max(value, 0.0))}" for name, value in pairs)
+def _share(value: float) -> str:
+    return percent(value) if abs(value) >= SMALL else f"< {100 * SMALL:g} %"
 
 
-def _said(cause: str, values: Sequence[Value]) -> str:
-    if cause == "friction":
-        return _friction_words(values)
-    if cause == "payload":
-        mass = values[0]
+def _said(part: Part) -> str:
+    """What a cause is, with its values."""
+    if part.name == "model":
+        return "the model's torque differs from the exact one of its robot"
+    if part.name == "payload":
+        mass = part.values[0]
         word = "more" if mass.value > 0 else "less"
-        return f"the recording fits {abs(mass.value):.3g} kg (std {mass.std:.2g}) {word} payload"
-    if cause == "delay":
-        late = _listed(values, 1e3)
-        return f"the measured torque lags behind the model by {late} ms (negative: it leads)"
-    if cause == "homing":
-        told = _listed(values, float(np.rad2deg(1.0)))
-        return f"the arms seem to stand off their recorded angles by {told} degrees"
-    if cause == "offset":
-        told = _listed(values)
         return (
-            f"a constant torque of {told} N m: a cable, a spring, the zero of the current sensor, "
-            "gravity of an arm"
+            f"{abs(mass.value):.3g} kg (std {mass.std:.2g}) {word} at the platform: a payload that "
+            "was not declared, or a platform of another mass"
         )
-    if cause == "inertia":
-        return _inertia(values)
-    return f"the drives seem to give {_listed(values, 100.0)} % more torque than modelled"
+    if part.name == "torque_scale":
+        gain = part.values[0]
+        return (
+            f"all parameters are {1 + gain.value:.4g} (std {gain.std:.2g}) times the model's: the "
+            "torque constant of all drives, or all masses and friction"
+        )
+    if part.name in ("inertia", "friction"):
+        return f"missing in the model (negative: too much in it): {_by_name(part.values)}"
+    from deltadyn.identification.terms.found import NAMES
+
+    words = NAMES[part.name]
+    if part.name == "delay":
+        return f"{words}, {1e3 * part.values[0].value:.2f} ms (std {1e3 * part.values[0].std:.2g})"
+    if part.name == "homing":
+        told = _listed(part.values, float(np.rad2deg(1.0)))
+        return f"{words}, by {told} degrees"
+    if part.name == "torque_ratio":
+        told = ", ".join(f"{1 + item.value:.4g}" for item in part.values)
+        return f"{words}, reported over true torque {told}"
+    if part.name in ("other", "geometry", "drift"):
+        return words
+    return f"{words}, {_by_name(part.values)}"
 
 
-def _inertia(values: Sequence[Value]) -> str:
-    inertia = [item for item in values if item.parameter.name == "inertia"]
-    moment = [item for item in values if item.parameter.name == "moment"]
-    told = f"the axes seem to have {_listed(inertia)} kg m^2 more inertia"
-    if any(item.sure for item in moment):
-        told += f" and {_listed(moment)} kg m more mass times distance"
-    return f"{told} than modelled"
-
-
-def _friction_words(values: Sequence[Value]) -> str:
-    words, largest = [], 0.0
-    for term in FRICTION:
-        own = [item for item in values if item.parameter.name == term.field]
-        size = max(abs(item.value) for item in own)
-        if term is COULOMB:
-            largest = size
-        small = term is STRIBECK and size < LEAST_STRIBECK * largest
-        if any(item.sure for item in own) and not small:
-            words.append(f"{term.field} {_listed(own)} {term.unit}")
-    return f"missing in the model (negative: too much in it): {', '.join(words)}"
+def _by_name(values: Sequence[Value]) -> str:
+    """Values of all axes by name; a name is left out where none of its values is sure."""
+    names = dict.fromkeys(item.parameter.name for item in values)
+    told = []
+    for name in names:
+        own = [item for item in values if item.parameter.name == name]
+        if any(item.sure for item in own):
+            unit = own[0].parameter.unit
+            told.append(f"{name} {_listed(own)}" + ("" if unit == "1" else f" {unit}"))
+    return ", ".join(told) or "no parameter by itself is sure"
 
 
 def _listed(values: Sequence[Value], scale: float = 1.0) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -80,13 +80,18 @@ class Predictor:
     """A model by name, with its torque (N, dof) of a state.
 
     The torque also takes the payload (kg, None: the robot's own) and the standard deviation of the
-    rates (rad/s, 0 where they are not estimated).
+    rates (rad/s, 0 where they are not estimated). `exact` says that it is the exact model's, with
+    the robot's parameters or with those in `values`; `gains` (dof,) are the drives' (true torque
+    per reported torque).
     """
 
     name: str
     robot: Robot
     torque: Torque
     trained_on: frozenset[str]
+    exact: bool
+    values: Mapping[str, float]
+    gains: FloatArray
 
 
 def predictor(model: Model, dynamics: str | None = None, name: str | None = None) -> Predictor:
@@ -95,7 +100,9 @@ def predictor(model: Model, dynamics: str | None = None, name: str | None = None
         chosen = "exact" if dynamics is None else dynamics
         model_by_name(chosen)
         label = f"{model.name}, {chosen}" if name is None else name
-        return Predictor(label, model, _robot_torque(model, chosen), frozenset())
+        torque = _robot_torque(model, chosen)
+        alike = np.ones(model.dof)
+        return Predictor(label, model, torque, frozenset(), chosen == "exact", {}, alike)
     given: object = model  # what a caller without types may hand in
     if not isinstance(given, FitLike) or not isinstance(given.robot, Robot):
         allowed = "a Robot, or a fit with .robot and .torque(state)"
@@ -103,7 +110,15 @@ def predictor(model: Model, dynamics: str | None = None, name: str | None = None
     if dynamics is not None:
         raise InputError("dynamics", dynamics, "None for a fit: it has its own model")
     label = f"{model.robot.name}, {_method(model)}" if name is None else name
-    return Predictor(label, model.robot, _fit_torque(model), trained_on(model))
+    exact = getattr(model, "model", None) == "exact" and hasattr(model, "parametrisation")
+    values = {}
+    if exact:
+        pairs = zip(getattr(model, "names", ()), getattr(model, "values", ()), strict=True)
+        values = {str(key): float(value) for key, value in pairs}
+    gains = _gains(model)
+    return Predictor(
+        label, model.robot, _fit_torque(model), trained_on(model), exact, values, gains
+    )
 
 
 def carrying(robot: Robot, payload: float | None) -> Robot:
@@ -131,16 +146,22 @@ def _fit_torque(fit: FitLike) -> Torque:
     The payload of the recording changes it as it changes that of the fit's robot. Where the fit
     found the drives' gains (true torque per reported torque), they divide it.
     """
-    gains = getattr(getattr(fit, "gains", None), "values", None)
+    gains = _gains(fit)
 
     def torque(state: State, payload: float | None, noise: float) -> FloatArray:
         own, loaded = fit.robot, carrying(fit.robot, payload)
         tau = fit.torque(state)
         if loaded is not own:
             tau = tau + inverse_dynamics(loaded, state) - inverse_dynamics(own, state)
-        return tau if gains is None else tau / np.asarray(gains)
+        return tau / gains
 
     return torque
+
+
+def _gains(fit: FitLike) -> FloatArray:
+    """The drives' gains (dof,) where a fit found them, else 1."""
+    gains = getattr(getattr(fit, "gains", None), "values", None)
+    return np.ones(fit.robot.dof) if gains is None else np.asarray(gains, dtype=np.float64)
 
 
 def _method(fit: FitLike) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.robot import Robot
-from deltadyn.validation.diagnosis import Diagnosis, percent
+from deltadyn.validation.diagnosis import Diagnosis, diagnose, percent
+from deltadyn.validation.evidence import Piece, Predictor
 from deltadyn.validation.metrics import FIELDS, Metrics, Segment
 
 STANDING = 0.3  # share of the residual's power at rest that is worth a word
@@ -33,8 +36,8 @@ class Validation:
 
     `t` (M,) in s, `measured` and `torque` (M, dof) in N m are what was compared: both torques below
     `band` Hz (None: as recorded) at `rate` Hz, the recordings one after the other. `segments` are
-    the metrics by part of the motion, `diagnosis` says what the residual consists of. `parts` holds
-    the validation of each recording where several were given.
+    the metrics by part of the motion. `parts` holds the validation of each recording where several
+    were given, `compared` the model and the stretches that it was compared on.
     """
 
     model: str
@@ -47,10 +50,15 @@ class Validation:
     rate: float
     metrics: Metrics
     segments: tuple[Segment, ...]
-    diagnosis: Diagnosis
     starts: tuple[int, ...]  # first sample of every stretch without a gap
     payloads: tuple[float, ...]  # kg that the model carried, per recording
+    compared: tuple[Predictor, Sequence[Piece]] = field(repr=False)
     parts: tuple[Validation, ...] = ()
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What the residual consists of; looked for when it is first asked for."""
+        return diagnose(*self.compared)
 
     @property
     def residual(self) -> FloatArray:
@@ -109,27 +117,32 @@ class Validation:
     @property
     def verdict(self) -> str:
         """What to think of the model, in a few words."""
-        worst = int(np.argmin(np.where(np.isnan(self.r_squared), np.inf, self.r_squared)))
-        explained = float(self.r_squared[worst])
-        if np.isnan(explained):
-            first = "The measured torque does not change: R^2 does not exist."
-        elif explained < 0:
-            first = (
-                f"On axis {self.robot.axis_names()[worst]} the model is worse than a constant "
-                f"torque (R^2 {explained:.2g})."
-            )
-        else:
-            first = (
-                f"On its worst axis, {self.robot.axis_names()[worst]}, the model explains "
-                f"{percent(explained)} of the torque's variance and leaves "
-                f"{self.rms[worst]:.3g} N m RMS."
-            )
+        said = [self._explained, self.diagnosis.status]
         standing = self._standing
-        if standing < STANDING:
-            return f"{first} {self.diagnosis.status}"
+        if standing >= STANDING:
+            said.append(
+                f"{percent(standing)} of the residual's power lies at rest, where friction lets "
+                "the drive hold more or less than the model can know."
+            )
+        return " ".join(said)
+
+    @property
+    def _explained(self) -> str:
+        """How much of the torque the robot's model explains, as logged."""
+        size = self.measured.std(axis=0)
+        left = np.divide(self.rms, size, out=np.full(len(size), -1.0), where=size > 0)
+        worst = int(np.argmax(left))
+        if left[worst] < 0:
+            return "The measured torque does not change: R^2 does not exist."
+        name, r_squared = self.robot.axis_names()[worst], float(self.r_squared[worst])
+        if r_squared < 0:
+            return (
+                f"On axis {name} the model is worse than a constant torque (R^2 {r_squared:.2g})."
+            )
         return (
-            f"{first} {self.diagnosis.status} {percent(standing)} of the residual's power lies at "
-            "rest, where friction lets the drive hold more or less than the model can know."
+            f"The robot's model explains all but {percent(self.relative_rms)} of the torque (RMS "
+            f"over standard deviation), on its worst axis, {name}, all but {percent(left[worst])} "
+            f"({self.rms[worst]:.3g} N m RMS)."
         )
 
     @property
@@ -148,11 +161,10 @@ class Validation:
         load = ", ".join(f"{mass:g}" for mass in dict.fromkeys(self.payloads))
         lines = [head, f"{samples}; payload {load} kg", "", *_table(self.metrics, names), ""]
         lines += [*_segment_lines(self.segments, names), "", self.verdict]
-        lines += [f"  {item.sentence}" for item in self.diagnosis.causes]
+        lines += self.diagnosis.lines
         for part in self.parts:
             rms = ", ".join(f"{value:.3g}" for value in part.rms)
-            cause = part.diagnosis.cause or "no clear cause"
-            lines.append(f"{part.recordings[0]}: RMS {rms} N m; {cause}")
+            lines.append(f"{part.recordings[0]}: RMS {rms} N m")
         return "\n".join(lines)
 
     @property
@@ -169,7 +181,15 @@ class Validation:
         return self.text
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the samples, for JSON."""
+        """Everything but the samples, for JSON; of `parts` the numbers."""
+        return {
+            **self._numbers(),
+            "diagnosis": self.diagnosis.as_dict(),
+            "verdict": self.verdict,
+            "parts": [part._numbers() for part in self.parts],
+        }
+
+    def _numbers(self) -> dict[str, Any]:
         return {
             "model": self.model,
             "robot": self.robot.name,
@@ -181,9 +201,6 @@ class Validation:
             "axes": list(self.robot.axis_names()),
             "metrics": self.metrics.as_dict(),
             "segments": {item.name: item.as_dict() for item in self.segments},
-            "diagnosis": self.diagnosis.as_dict(),
-            "verdict": self.verdict,
-            "parts": [part.as_dict() for part in self.parts],
         }
 
     def page(self, path: str | PathLike[str]) -> Path:
@@ -210,9 +227,9 @@ def number(value: float, unit: str = "N m") -> str:
 def _table(found: Metrics, names: tuple[str, ...]) -> list[str]:
     head = "".join(f"{'axis ' + name:>11}" for name in names)
     lines = [f"{'residual = measured - predicted':<32}{'unit':<5}{head}"]
-    for field, unit in FIELDS.items():
-        values = "".join(f"{number(value, unit):>11}" for value in getattr(found, field))
-        lines.append(f"  {TITLES[field]:<30}{unit:<5}{values}")
+    for name, unit in FIELDS.items():
+        values = "".join(f"{number(value, unit):>11}" for value in getattr(found, name))
+        lines.append(f"  {TITLES[name]:<30}{unit:<5}{values}")
     return lines
 
 

@@ -15,7 +15,6 @@ from deltadyn.errors import InputError
 from deltadyn.recording.alignment import variance_of_sum
 from deltadyn.recording.prepare.data import Prepared, Rates, as_recordings
 from deltadyn.recording.recording import Recording
-from deltadyn.validation.diagnosis import diagnose
 from deltadyn.validation.evidence import (
     Band,
     Model,
@@ -101,10 +100,10 @@ def _validation(
         rate=pieces[0].fine.limited_rate,
         metrics=metrics(measured, predicted),
         segments=segments_of(masks, measured, predicted),
-        diagnosis=diagnose(model, pieces),
         starts=tuple(int(n) for n in np.cumsum([0, *lengths[:-1]])),
         payloads=tuple(own if item.payload is None else item.payload for item in recordings),
         parts=parts,
+        compared=(model, pieces),
     )
 
 

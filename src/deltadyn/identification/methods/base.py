@@ -28,6 +28,7 @@ class Base(Solver):
     """Weighted least squares for the base parameters [gnad2024], from the factor alone."""
 
     name: ClassVar[str] = "base"
+    finds_terms: ClassVar[bool] = True
     source: ClassVar[str] = "gnad2024"
 
     def solve(self, problem: Problem) -> Solution:
@@ -44,6 +45,7 @@ class Robust(Solver):
     """
 
     name: ClassVar[str] = "robust"
+    finds_terms: ClassVar[bool] = True
 
     threshold: float = HUBER
     passes: int = 50

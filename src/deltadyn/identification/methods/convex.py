@@ -368,6 +368,7 @@ class Convex(Solver):
     """
 
     name: ClassVar[str] = "convex"
+    finds_terms: ClassVar[bool] = True
     models: ClassVar[tuple[str, ...]] = BODIES
 
     hull: Hull | bool = True
@@ -433,7 +434,7 @@ class Convex(Solver):
             distance=float(np.sqrt(2 * near.distance(u) / near.count)) if near.count else 0.0,
             certificate=proof,
             iterations=answer.solution.iterations,
-            status=answer.trouble or "The optimum is found and proved.",
+            status=answer.trouble or "The optimum of this model is found and proved.",
             converged=not answer.trouble,
             active=() if answer.trouble else _active(task, answer, u),
         )

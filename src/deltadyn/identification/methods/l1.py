@@ -51,6 +51,7 @@ class L1(Solver):
     """
 
     name: ClassVar[str] = "l1"
+    finds_terms: ClassVar[bool] = True
 
     lower: npt.ArrayLike | None = None
     upper: npt.ArrayLike | None = None

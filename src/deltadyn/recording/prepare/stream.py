@@ -61,6 +61,7 @@ class Streamed:
         reading = merged(ReadOptions, options, keywords)
         self.robot = robot
         self._file: str | None = None
+        self._once = False
         self._live: Iterator[Recording] | None = None
         self._changes: dict[str, Any] = {}
         if isinstance(source, str | PathLike):
@@ -71,6 +72,7 @@ class Streamed:
         else:
             _check_for_chunks(reading, rows)
             self._open = _opener(source)
+            self._once = isinstance(source, Iterator)
             given = {"name": reading.name, "payload": reading.payload}
             self._changes = {key: value for key, value in given.items() if value is not None}
         self._seen: DataSource | None = None
@@ -87,6 +89,11 @@ class Streamed:
     def whole(self) -> Recording | None:
         """The log itself where its head is all of it."""
         return self.head if self._complete else None
+
+    @property
+    def again(self) -> bool:
+        """Whether it can be read more than once."""
+        return self._complete or not self._once
 
     @property
     def source(self) -> DataSource:

@@ -1,0 +1,1 @@
+"""What real machines have beside the robot's own model: candidates, their choice, intervals."""

@@ -1,0 +1,159 @@
+"""Which terms the data ask for: the evidence of every set of candidates that is worth a look.
+
+Rows y = B x + X t + noise, weighted to unit deviation, with base parameters x under a flat prior
+and terms t under a normal prior of unit deviation (columns are scaled by it). Residuals are
+correlated in time: n rows count as n / kappa. With G and g the products X'X and X'y after the base
+columns are projected out, the evidence of a set S of candidates is, up to a constant,
+
+    log E(S) = b' H^-1 b / 2 - log |H| / 2 + sum of log odds
+    with H = G_SS / kappa + 1 and b = g_S / kappa
+
+A set is climbed to by adding, dropping and swapping candidates, from nothing and from all. What was
+visited within `KEPT` of the best is remembered: these are the models that remain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+
+PRESENT = 0.2  # probability before the data that a machine has a term
+ODDS = math.log(PRESENT / (1 - PRESENT))
+ASKED = 1e6  # log odds of a term that was asked for: no data speak against it
+KEPT = 6.9  # nats below the best: a thousandth of its probability
+MOST_STEPS = 60  # of one climb
+
+
+class Candidate(NamedTuple):
+    """A group of columns that come together. Candidates of one family exclude each other.
+
+    `odds` are the log odds before the data. A term that comes with several settings, of which one
+    at most is true, shares its probability between them.
+    """
+
+    term: str
+    family: str
+    columns: tuple[int, ...]
+    odds: float
+
+
+def odds_of(settings: int, asked: bool = False) -> float:
+    """Log odds of one of several settings of a term; a term that was asked for is there."""
+    return ASKED if asked else ODDS - math.log(settings)
+
+
+class Model(NamedTuple):
+    """A set of candidates, by their numbers, and its log evidence."""
+
+    candidates: frozenset[int]
+    evidence: float
+
+
+@dataclass(eq=False)
+class Evidence:
+    """Evidence of sets of candidates, from G (m, m) and g (m,) without the base columns."""
+
+    candidates: Sequence[Candidate]
+    G: FloatArray
+    g: FloatArray
+    kappa: float
+    _seen: dict[frozenset[int], float] = field(default_factory=dict)
+
+    def of(self, chosen: Iterable[int]) -> float:
+        """log E of a set."""
+        key = frozenset(chosen)
+        if key not in self._seen:
+            self._seen[key] = self._of(key)
+        return self._seen[key]
+
+    def _of(self, chosen: frozenset[int]) -> float:
+        places = [c for number in sorted(chosen) for c in self.candidates[number].columns]
+        price = sum(self.candidates[n].odds for n in chosen)
+        if not places:
+            return price
+        H = self.G[np.ix_(places, places)] / self.kappa
+        H[np.diag_indices(len(places))] += 1.0
+        L = np.linalg.cholesky(H)
+        z = np.linalg.solve(L, self.g[places] / self.kappa)
+        return float(z @ z) / 2 - float(np.log(np.diag(L)).sum()) + price
+
+    def models(self) -> list[Model]:
+        """The models that remain, best first."""
+        nothing, full = frozenset[int](), self.full()
+        best = max((self._climb(start) for start in (nothing, full)), key=self.of)
+        for first in (best, nothing):
+            for second in self._pairs(first, full):
+                self.of(second)
+        best = self._climb(max(self._seen, key=self.of))
+        level = self.of(best) - KEPT
+        found = [Model(key, value) for key, value in self._seen.items() if value >= level]
+        return sorted(found, key=lambda model: -model.evidence)
+
+    def full(self) -> frozenset[int]:
+        """One candidate of every family: the best beside those that were taken before it.
+
+        Families come in the order of what they explain by themselves.
+        """
+        families: dict[str, list[int]] = {}
+        for number, item in enumerate(self.candidates):
+            families.setdefault(item.family, []).append(number)
+        alone = {family: max(self.of({n}) for n in own) for family, own in families.items()}
+        chosen: set[int] = set()
+        for family in sorted(families, key=lambda f: -alone[f]):
+            chosen.add(max(families[family], key=lambda n: self.of({*chosen, n})))
+        return frozenset(chosen)
+
+    def _climb(self, start: frozenset[int]) -> frozenset[int]:
+        best = start
+        for _ in range(MOST_STEPS):
+            step = max(self._neighbours(best), key=self.of, default=best)
+            if self.of(step) <= self.of(best):
+                break
+            best = step
+        return best
+
+    def _neighbours(self, chosen: frozenset[int]) -> list[frozenset[int]]:
+        """One candidate more, fewer, or in place of another."""
+        found = [chosen - {n} for n in chosen]
+        for number, item in enumerate(self.candidates):
+            if number in chosen:
+                continue
+            rivals = {n for n in chosen if self.candidates[n].family == item.family}
+            found.append(chosen - rivals | {number})
+            if not rivals:
+                found += [chosen - {n} | {number} for n in chosen]
+        return found
+
+    def _pairs(self, chosen: frozenset[int], full: frozenset[int]) -> list[frozenset[int]]:
+        """Sets that differ from a set in two families."""
+        state = {self.candidates[n].family: n for n in chosen}
+        flips = [
+            (family, None if family in state else number)
+            for number in full
+            for family in [self.candidates[number].family]
+        ]
+        found = []
+        for pair in combinations(flips, 2):
+            changed = dict(state)
+            for family, number in pair:
+                if number is None:
+                    changed.pop(family)
+                else:
+                    changed[family] = number
+            found.append(frozenset(changed.values()))
+        return found
+
+
+def probabilities(models: Sequence[Model]) -> FloatArray:
+    """The share of each model in the evidence of all that remain."""
+    level = np.array([model.evidence for model in models])
+    weight = np.exp(level - level.max())
+    out: FloatArray = weight / weight.sum()
+    return out

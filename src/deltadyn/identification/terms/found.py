@@ -1,0 +1,207 @@
+"""What was found of a machine, in names, probabilities and words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deltadyn.identification.terms.carry import MACHINE, SENSORS
+from deltadyn.identification.terms.choose import Choice
+from deltadyn.identification.terms.evidence import probabilities
+from deltadyn.identification.terms.intervals import Hull, Scatter, worth
+
+LIKELY = 0.05  # probability from which on a rival is named
+NAMES = {
+    "offset": "torque offset or Coulomb friction that differs by direction",
+    "stribeck": "Stribeck friction",
+    "thinning": "friction that rises less than linearly with the rate",
+    "load": "gear loss, a share of the torque through the gear",
+    "motor_load": "gear loss, a share of the motor's torque",
+    "limbs": "limbs that differ",
+    "torque_ratio": "torque constants that differ between the drives",
+    "delay": "delay between torque and angle",
+    "drift": "viscous friction that drifts",
+    "ripple": "torque ripple",
+    "eccentricity": "eccentric encoder",
+    "elastic": "elastic gears",
+    "geometry": "small errors of the geometry",
+    "homing": "arms that stand off their logged angles",
+    "other": "a smooth torque without a name",
+}
+
+
+@dataclass(frozen=True)
+class FoundTerm:
+    """A term: its `title`, its probability, its parameters, and what it is worth.
+
+    `values` holds value, standard deviation and unit by name. `setting` is a velocity (rad/s), an
+    order (per turn) or a rotor's share of A. `worth` is the RMS residual on motion that the fit did
+    not see, without and with the term, in percent of the RMS torque.
+    """
+
+    title: str
+    name: str
+    probability: float
+    values: Mapping[str, tuple[float, float, str]]
+    setting: float | None
+    worth: tuple[float, float]
+
+    @property
+    def of(self) -> str:
+        """Where it belongs: "machine", "sensors", "log", or "nuisance" where it has no place."""
+        if self.name in (*MACHINE, "elastic"):
+            return "machine"
+        if self.name in SENSORS:
+            return "sensors"
+        return "log" if self.name in ("delay", "drift") else "nuisance"
+
+    @property
+    def text(self) -> str:
+        """The term in words."""
+        words = NAMES[self.name]
+        if self.setting is not None and self.name in ("ripple", "eccentricity"):
+            words += f", {self.setting:g} per turn"
+        if self.setting is not None and self.name in ("stribeck", "thinning"):
+            words += f", velocity {self.setting:.2g} rad/s"
+        if self.name == "delay":
+            words += f", {1e3 * self.values['delay'][0]:.2f} ms"
+        before, after = self.worth
+        return (
+            f"{words} (probability {self.probability:.2f}; residual on unseen motion "
+            f"{before:.2f} to {after:.2f} % of the torque)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a fit: those found, the rival sets that remain, and what was considered.
+
+    `rivals` are other sets with their probability. `rest` (dof,) in rad/s is the rate below which
+    an axis was left out. `missing` says that the residual exceeds the noise and that no term
+    explains it; `excess` (dof,) by how much, in variances of the noise.
+    """
+
+    found: tuple[FoundTerm, ...]
+    rivals: tuple[tuple[tuple[str, ...], float], ...]
+    considered: tuple[str, ...]
+    probability: float
+    rest: tuple[float, ...]
+    excess: tuple[float, ...]
+    missing: bool
+    hull: Hull = field(repr=False)
+    scatter: Scatter = field(repr=False)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Names of the terms that were found."""
+        return tuple(term.title for term in self.found)
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The probability of each term that was found."""
+        return {term.title: term.probability for term in self.found}
+
+    @property
+    def text(self) -> str:
+        """What was found, in words."""
+        if self.found:
+            lines = [f"Terms of this machine (the set has probability {self.probability:.2f}):"]
+            lines += [f"  {term.text}" for term in self.found]
+        else:
+            lines = [
+                f"No term beyond the robot file's model is needed ({self.probability:.2f} of the "
+                "probability)."
+            ]
+        for titles, share in self.rivals:
+            if share >= LIKELY:
+                names = ", ".join(titles) or "no term"
+                lines.append(f"  a rival with probability {share:.2f}: {names}")
+        if "torque_ratio" in self.titles:
+            lines.append(
+                "  Torque is in units of the mean torque constant: a common error of all drives "
+                "needs a known payload (gains=True)."
+            )
+        if self.missing:
+            worst = max(self.excess)
+            lines.append(
+                f"A term is missing: the residual's variance is up to {1 + worst:.1f} times that "
+                "of the torque's noise, and no term explains it. Intervals are widened for it."
+            )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "found": [
+                {
+                    "term": term.title,
+                    "of": term.of,
+                    "probability": term.probability,
+                    "setting": term.setting,
+                    "parameters": {
+                        name: {"value": value, "std": std, "unit": unit}
+                        for name, (value, std, unit) in term.values.items()
+                    },
+                    "unseen_residual_percent": list(term.worth),
+                }
+                for term in self.found
+            ],
+            "probability": self.probability,
+            "rivals": [{"terms": list(t), "probability": p} for t, p in self.rivals],
+            "considered": list(self.considered),
+            "rest_rad_s": list(self.rest),
+            "excess": list(self.excess),
+            "missing": self.missing,
+        }
+
+
+def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
+    """The result of a choice."""
+    share = probabilities(choice.models)
+    by_title: dict[str, float] = {}
+    sets: dict[tuple[str, ...], float] = {}
+    for model, weight in zip(choice.models, share, strict=True):
+        titles = choice.titles(model)
+        sets[titles] = sets.get(titles, 0.0) + float(weight)
+        for title in set(titles):
+            by_title[title] = by_title.get(title, 0.0) + float(weight)
+    level = float(np.sqrt(np.mean(choice.level**2)))
+    value = worth(choice)
+    found = []
+    names = [p.name for term in choice.terms for p in term.parameters]
+    k = choice.weighing.rows.base
+    for number in sorted(choice.best.candidates):
+        term = choice.terms[number]
+        own = {
+            p.name: (
+                float(choice.z[k + c]),
+                float(np.sqrt(max(choice.V[k + c, k + c], 0.0))),
+                p.unit,
+            )
+            for c, p in zip(choice.items[number].columns, term.parameters, strict=True)
+        }
+        left = value[term.title]
+        percent = (100 * left.without / level, 100 * left.with_it / level)
+        found.append(
+            FoundTerm(term.title, term.name, by_title[term.title], own, term.setting, percent)
+        )
+    assert len(names) == len(choice.z) - k
+    best = choice.titles()
+    others = sorted(((t, p) for t, p in sets.items() if t != best), key=lambda item: -item[1])
+    return Terms(
+        tuple(found),
+        tuple(others[:8]),
+        tuple(dict.fromkeys(term.name for term in choice.terms)),
+        sets[best],
+        tuple(choice.rest.tolist()),
+        tuple(hull.excess.tolist()),
+        hull.missing,
+        hull,
+        scatter,
+    )

@@ -1,0 +1,339 @@
+"""Intervals and torque bands that hold: over the models that remain, wider where a term is missing.
+
+One model's deviation leaves out that another set of terms may be true. The interval is the hull
+over the models that remain, of x_m +- z sd_m R_m, with R_m the deviation from segments of time over
+that of the model, at least 1. Products of terms that a linear model neglects count by `PRODUCTS`.
+
+Where the residual exceeds the noise of the torque and no term explains it, the error is the same in
+every motion and no resampling sees it. With E = residual variance / noise - 1, n rows and D
+directions granted to what is missing, deviations grow by sqrt(1 + n E / ((1 + E) D kappa)), and the
+words are "a term is missing".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.identification.information import IntArray
+from deltadyn.identification.terms.choose import Choice, Weighing
+from deltadyn.identification.uncertainty import check_level
+from deltadyn.recording.prepare.data import Prepared
+
+REMAIN = 5.0  # nats below the best
+PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
+ENOUGH = 0.15  # of the noise: a smaller excess is none
+BEYOND = 4.0  # deviations of a variance from few rows: an excess within them is none
+DIRECTIONS = 6.0  # granted to what is missing
+QUIET_FROM, QUIET_TO = 100.0, 400.0  # Hz: torque there is taken for noise
+FOLDS = 4  # of a single log, where it is left out in parts
+NORMAL = 1.959964  # deviations of a normal 95 % interval
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """Estimates x (m, k) and deviations (m, k) of the models that remain, the best one first.
+
+    `products` (k,) is added on each side, `factor` is what a missing term widens deviations by,
+    `excess` (dof,) the residual's variance over the noise, less 1.
+    """
+
+    names: tuple[str, ...]
+    x: FloatArray
+    std: FloatArray
+    products: FloatArray
+    excess: FloatArray
+    factor: float
+
+    @property
+    def missing(self) -> bool:
+        """Whether a term is missing: the residual exceeds the noise and nothing explains it."""
+        return self.factor > 1.0
+
+    def offsets(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper ends (k, 2) about the best model's estimate."""
+        from scipy.special import ndtri  # takes longer than the rest of the import
+
+        z = float(ndtri((1 + check_level(level)) / 2))
+        half, about = z * self.factor * self.std, self.x - self.x[0]
+        low = (about - half).min(axis=0) - z * self.products
+        high = (about + half).max(axis=0) + z * self.products
+        return np.stack([low, high], axis=1)
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper ends (k, 2) of the best model's parameters."""
+        out: FloatArray = self.x[0][:, None] + self.offsets(level)
+        return out
+
+
+def hull(
+    choice: Choice,
+    parts: Sequence[Prepared],
+    names: Sequence[str] | None = None,
+    *,
+    share: float = 1.0,
+) -> Hull:
+    """The hull over a choice's models, of parameters by name; by default of the base parameters.
+
+    Names are those of base parameters, of a limb ("A1") or of a term's columns; what a model does
+    not have is 0 in it. `share` is that of the log's rows which the choice was made from.
+    """
+    weighing = choice.weighing
+    wanted = tuple(choice.par.names if names is None else names)
+    L = functionals(choice, wanted)
+    kept = [m for m in choice.models if m.evidence >= choice.best.evidence - REMAIN]
+    x, std = [], []
+    for model in kept:
+        columns = choice.columns(model)
+        z, V = weighing.estimate(columns)
+        own = np.einsum("ij,jk,ik->i", L, V, L)
+        seen = np.einsum("ij,jk,ik->i", L, segment_covariance(weighing, z, columns), L)
+        x.append(L @ z)
+        std.append(np.sqrt(np.maximum(np.maximum(own, seen), 0.0) * share))
+    count = len(choice.best.candidates)
+    pairs = math.sqrt(count * (count - 1) / 2)
+    excess = excess_of(choice, parts)
+    counts = weighing.rows.counts()
+    # the variance of n rows, of which kappa count as one, errs by sqrt(2 kappa / n) of itself
+    enough = np.maximum(ENOUGH, BEYOND * np.sqrt(2 * weighing.kappa / np.maximum(counts, 1.0)))
+    E = float(np.mean(np.where(excess > enough, excess, 0.0)))
+    rows = float(counts.sum())
+    factor = math.sqrt(1 + rows * E / ((1 + E) * DIRECTIONS * weighing.kappa))
+    products = PRODUCTS * pairs * np.abs(x[0])
+    return Hull(wanted, np.array(x), np.array(std), products, excess, factor)
+
+
+def functionals(choice: Choice, names: Sequence[str]) -> FloatArray:
+    """(n, k + m) with named parameters = functionals @ z."""
+    from deltadyn.identification.terms.corrections import ARMS, contrasts
+
+    base = choice.par.names
+    columns = [p.name for term in choice.terms for p in term.parameters]
+    out = np.zeros((len(names), len(base) + len(columns)))
+    for row, name in enumerate(names):
+        if name in base:
+            out[row, base.index(name)] = 1.0
+            continue
+        family, arm = name[:-1], name[-1]
+        if family in base and arm in "123":  # a limb's own: mean (1 + contrasts)
+            out[row, base.index(family)] = 1.0
+            size = float(choice.point.x[base.index(family)])
+            for k in range(ARMS - 1):
+                for c in _places(columns, f"{family}.{k + 1}"):
+                    out[row, len(base) + c] = size * contrasts()[int(arm) - 1, k]
+            continue
+        for c in _places(columns, name):
+            out[row, len(base) + c] = 1.0
+    return out
+
+
+def _places(columns: Sequence[str], name: str) -> list[int]:
+    return [c for c, own in enumerate(columns) if own == name]
+
+
+def segment_covariance(weighing: Weighing, z: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Covariance (k + m, k + m) of an estimate, from the scores of segments of time."""
+    rows = weighing.rows
+    k = rows.base
+    on = np.append(np.arange(k), k + np.asarray(columns, dtype=np.int64))
+    where = np.full(rows.width, -1)
+    where[on] = np.arange(len(on))
+    left = rows.left(z)
+    starts = np.flatnonzero(np.append(True, np.diff(rows.segment) != 0))
+    scores = np.zeros((len(starts), len(on)))
+    for axis, sigma in enumerate(weighing.sigma):
+        own = rows.axes[axis]
+        take = where[own.places] >= 0
+        product = own.X[:, take] * (left[:, axis] / sigma**2)[:, None]
+        scores[:, where[own.places[take]]] += np.add.reduceat(product, starts, axis=0)
+    _, V = weighing.estimate(columns)
+    bread = V[np.ix_(on, on)] / weighing.kappa
+    count = len(starts)
+    meat = scores.T @ scores * (count / max(count - 1, 1))
+    out = np.zeros((rows.width, rows.width))
+    out[np.ix_(on, on)] = bread @ meat @ bread
+    return out
+
+
+def excess_of(choice: Choice, parts: Sequence[Prepared]) -> FloatArray:
+    """Residual variance over the noise of the torque, less 1 (dof,); 0 where noise is unknown."""
+    noise = np.mean([torque_noise(part) for part in parts], axis=0)
+    rows = choice.weighing.rows
+    left = rows.left(choice.z)
+    variance = (left**2).sum(axis=0) / np.maximum(rows.counts() - rows.base / len(noise), 1.0)
+    known = np.isfinite(noise) & (noise > 0)
+    out: FloatArray = np.where(known, variance / np.where(known, noise, 1.0) - 1, 0.0)
+    return out
+
+
+def torque_noise(part: Prepared) -> FloatArray:
+    """Variance (dof,) of the torque's noise in the part's band, from frequencies above the motion.
+
+    The noise is taken as white: its power between 100 and 400 Hz, through the filter of the band.
+    """
+    from scipy.signal import welch  # takes longer than the rest of the import
+
+    dof = part.tau.shape[1]
+    if part.filter is None:
+        return np.full(dof, np.nan)
+    low, high = max(QUIET_FROM, 2 * part.filter.band), min(QUIET_TO, 0.45 * part.rate)
+    even = part.tau if part.grid is None else part.grid(part.tau)
+    size = min(len(even), 512)
+    if low >= 0.8 * high or size < 64:
+        return np.full(dof, np.nan)
+    f, power = welch(even, fs=part.rate, nperseg=size, axis=0)
+    density = power[(f >= low) & (f <= high)].mean(axis=0)
+    out: FloatArray = density * part.rate / 2 * float((part.filter.taps**2).sum())
+    return out
+
+
+class Left(NamedTuple):
+    """Residuals of motion that a fit did not see: RMS over the axes in N m, without and with."""
+
+    without: float
+    with_it: float
+
+
+def folds(choice: Choice) -> IntArray:
+    """The fold (M,) of each row: its log, or quarters of a single one."""
+    part = choice.weighing.rows.part
+    if part.max(initial=0) > 0:
+        return part
+    return (np.arange(len(part)) * FOLDS // max(len(part), 1)).astype(np.int64)
+
+
+def left_out_residuals(choice: Choice, columns: Sequence[int]) -> FloatArray:
+    """Residuals (M, dof) of rows whose fold was left out of the fit, 0 where not used."""
+    weighing, rows = choice.weighing, choice.weighing.rows
+    k = rows.base
+    on = np.append(np.arange(k), k + np.asarray(columns, dtype=np.int64))
+    where = np.full(rows.width, -1)
+    where[on] = np.arange(len(on))
+    scale = np.append(np.ones(k), rows.size)[on]
+    fold = folds(choice)
+    count = int(fold.max(initial=0)) + 1
+    XX, Xy = np.zeros((count, len(on), len(on))), np.zeros((count, len(on)))
+    matrices = []
+    for axis, sigma in zip(rows.axes, weighing.sigma, strict=True):
+        take = where[axis.places] >= 0
+        place = where[axis.places[take]]
+        X = axis.X[:, take] * scale[place]
+        matrices.append((place, X))
+        for f in range(count):
+            own = axis.used & (fold == f)
+            part = X[own] / sigma
+            XX[f][np.ix_(place, place)] += part.T @ part
+            Xy[f][place] += part.T @ (axis.y[own] / sigma)
+    left = np.zeros((len(fold), len(rows.axes)))
+    prior = np.append(np.zeros(k), np.full(len(on) - k, weighing.kappa))
+    for f in range(count):
+        H, b = XX.sum(axis=0) - XX[f] + np.diag(prior), Xy.sum(axis=0) - Xy[f]
+        length = np.sqrt(np.maximum(np.diag(H), 1e-300))
+        z = np.linalg.lstsq(H / np.outer(length, length), b / length, rcond=1e-10)[0] / length
+        for a, (axis, (place, X)) in enumerate(zip(rows.axes, matrices, strict=True)):
+            own = axis.used & (fold == f)
+            left[own, a] = axis.y[own] - X[own] @ z[place]
+    return left
+
+
+def worth(choice: Choice) -> dict[str, Left]:
+    """What each chosen term is worth on motion that the fit did not see, by its title."""
+    all_columns = choice.columns(choice.best)
+    with_all = _rms(choice, left_out_residuals(choice, all_columns))
+    found = {}
+    for number in sorted(choice.best.candidates):
+        own = set(choice.items[number].columns)
+        rest = [c for c in all_columns if c not in own]
+        without = _rms(choice, left_out_residuals(choice, rest))
+        found[choice.terms[number].title] = Left(without, with_all)
+    return found
+
+
+def _rms(choice: Choice, left: FloatArray) -> float:
+    return math.sqrt(float((left**2).sum()) / max(float(choice.weighing.rows.counts().sum()), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """How far measured torque lies from the model: half = reach sqrt(c0 + c1 tau^2) + drift |qd|.
+
+    c0, c1, reach (dof,) at 95 %; `drift` (dof,) in N m s/rad is the range of viscous friction that
+    changed during the log. `scores` are, per axis, sorted errors in units of the half width at
+    reach 1 on motion that the fit did not see: where they are given, their quantile is the reach.
+    """
+
+    c0: FloatArray
+    c1: FloatArray
+    reach: FloatArray
+    drift: FloatArray
+    scores: tuple[FloatArray, ...] | None = None
+
+    def half(self, tau: FloatArray, qd: FloatArray, level: float = 0.95) -> FloatArray:
+        """Half the width (N, dof) of a band that holds measured torque in the band of the fit."""
+        return self._reach(level) * self.scale(tau) + self.drift * np.abs(qd)
+
+    def scale(self, tau: FloatArray) -> FloatArray:
+        """The deviation (N, dof) that grows with the torque, in N m."""
+        out: FloatArray = np.sqrt(self.c0 + self.c1 * tau**2)
+        return out
+
+    def _reach(self, level: float) -> FloatArray:
+        from scipy.special import ndtri  # takes longer than the rest of the import
+
+        z = float(ndtri((1 + check_level(level)) / 2)) / NORMAL
+        if self.scores is None:
+            return z * self.reach
+        # conformal: of n errors the ceil((n + 1) level)-th holds the next one at this level
+        place = [min(math.ceil((len(own) + 1) * level), len(own)) - 1 for own in self.scores]
+        return np.array([own[k] for own, k in zip(self.scores, place, strict=True)])
+
+    def calibrated(
+        self, errors: FloatArray, tau: FloatArray, qd: FloatArray, used: BoolArray
+    ) -> Scatter:
+        """The same with the reach from errors (M, dof) of torque tau on motion not seen before."""
+        beyond = np.maximum(np.abs(errors) - self.drift * np.abs(qd), 0.0) / self.scale(tau)
+        scores = tuple(np.sort(beyond[keep, a]) for a, keep in enumerate(used.T))
+        return replace(self, scores=scores)
+
+
+def scatter(choice: Choice) -> Scatter:
+    """The band of measured torque: by size of the torque, the worst log, and cross-validation."""
+    from scipy.optimize import nnls  # takes longer than the rest of the import
+
+    rows, columns = choice.weighing.rows, choice.columns(choice.best)
+    left, unseen = rows.left(choice.z), left_out_residuals(choice, columns)
+    fold = folds(choice)
+    c0, c1, reach = [], [], []
+    for a, axis in enumerate(rows.axes):
+        used = axis.used
+        tau = axis.X[used] @ choice.z[axis.places]
+        e = left[used, a]
+        A = np.column_stack([np.ones(len(tau)), tau**2])
+        size = np.array([1.0, max(float(np.mean(tau**2)), 1e-300)])
+        square = max(float(np.mean(e**2)), 1e-300)
+        pair = nnls(A / size, e**2 / square)[0] * square / size
+        pair[0] = max(pair[0], 1e-6 * square)
+        scale = np.sqrt(A @ pair)
+        worst = max(
+            float(np.quantile(np.abs(e[fold[used] == f]) / scale[fold[used] == f], 0.95))
+            for f in np.unique(fold[used])
+        )
+        more = math.sqrt(max(float((unseen[used, a] ** 2).mean()) / square, 1.0))
+        c0.append(pair[0])
+        c1.append(pair[1])
+        reach.append(worst * more)
+    drift = np.zeros(len(rows.axes))
+    values = choice.values
+    if "drift1" in values:
+        t = np.linspace(-1, 1, 101)
+        curve = sum(values[f"drift{k}"] * np.polynomial.Legendre.basis(k)(t) for k in (1, 2, 3))
+        viscous = [
+            abs(float(choice.z[choice.par.names.index(f"Fv{a + 1}")])) for a in range(len(drift))
+        ]
+        drift = np.array(viscous) * float(np.abs(curve).max())
+    return Scatter(np.array(c0), np.array(c1), np.array(reach), drift)

@@ -1,0 +1,72 @@
+"""Look for terms in loaded recordings, as `identify` does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from deltadyn.errors import UnknownNameError
+from deltadyn.identification.loading import Loaded
+from deltadyn.identification.options import FitOptions
+from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.terms.carry import Carried, carry
+from deltadyn.identification.terms.choose import Choice, Search, choose
+from deltadyn.identification.terms.found import NAMES, Terms, found_terms
+from deltadyn.identification.terms.intervals import hull, scatter
+
+BAND = 40.0  # Hz: beyond, estimated accelerations and gears are not what the model says
+SAMPLES = 80_000  # that are looked at; longer logs are looked at in stretches
+STRETCH = 8_000  # samples
+SHORTEST = 2.0  # s of data in which terms are looked for
+MODELS = ("exact", "rigid")
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What was found in recordings, and how a fit carries it."""
+
+    search: Search
+    choice: Choice
+    carried: Carried
+    share: float
+
+    def terms(self, names: Sequence[str]) -> Terms:
+        """The result, with intervals of parameters by name."""
+        parts = self.search.parts
+        return found_terms(
+            self.choice, hull(self.choice, parts, names, share=self.share), scatter(self.choice)
+        )
+
+
+def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
+    """The terms of the machine behind these recordings; None where there is too little to see.
+
+    Terms that are named in `without` are not looked for.
+    """
+    model = str(asked.model)
+    if model not in MODELS:
+        return None
+    if asked.band == "auto":
+        loaded.narrow(BAND)
+    parts, share = loaded.stretches(SAMPLES, STRETCH)
+    if sum(float(part.t[-1] - part.t[0]) for part in parts) < SHORTEST:
+        return None
+    par = parametrise(loaded.robot, model, tied=asked.limbs, com_offset=asked.com_offset)
+    automatic = asked.terms is None or asked.terms == "auto"
+    names = () if automatic else tuple(asked.terms or ())
+    for name in names:
+        check_term(name)
+    refused = {"torque_ratio"} if asked.gains else set()
+    if asked.tied is True:
+        refused.add("limbs")
+    refused.update(without)
+    search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
+    choice = choose(search)
+    return Looked(search, choice, carry(search, choice), share)
+
+
+def check_term(name: str) -> None:
+    """Refuse what is no term, or no order of one, such as "ripple64"."""
+    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n != "homing")
+    if stem not in known or (stem != name and stem not in ("ripple", "eccentricity")):
+        raise UnknownNameError("term", name, known, or_else="'ripple64', with its order")
