@@ -202,7 +202,7 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
         if not any(term.name == "elastic" for term in found.chosen):
             return None
         point = GearedPoint(found.z[:k], found.values, found.chosen)
-        near = nearer(found)
+        near = nearer(look, found)
         if before is not None and found.titles() == before.titles():
             break
     assert found is not None
