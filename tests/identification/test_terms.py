@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 from itertools import chain, combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.stats import multivariate_normal
-from tests.machines import compiler, make_machine
+from tests.machines import Machine, compiler, make_machine
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
@@ -137,7 +138,7 @@ def test_torque_ratios_are_one_in_the_mean() -> None:
     assert np.allclose(contrasts().T @ contrasts(), np.eye(2))
 
 
-def _fit(cause: str, seed: int, **options: object) -> tuple[dd.identification.Fit, object]:
+def _fit(cause: str, seed: int, **options: Any) -> tuple[dd.identification.Fit, Machine]:
     robot = dd.load_robot("sipro-d3-1200")
     machine = make_machine(robot, cause, 1.0, seed)
     return dd.identify(robot, machine.record(3, 4.0), **options), machine

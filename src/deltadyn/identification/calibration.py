@@ -17,6 +17,7 @@ from deltadyn.errors import InputError
 from deltadyn.identification.loading import Data, Loaded, refuse_shared
 from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import payload_direction, widest
+from deltadyn.identification.terms.corrections import corrected
 from deltadyn.identification.terms.intervals import NORMAL, Scatter
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
@@ -34,7 +35,8 @@ def calibrated_scatter(fit: Fit, recordings: Data) -> Scatter:
     refuse_shared(fit.data, recordings)
     rest = np.full(fit.robot.dof, REST) if fit.terms is None else np.array(fit.terms.rest)
     errors, tau, qd, used = [], [], [], []
-    for part in loaded.parts():
+    for logged in loaded.parts():
+        part = _put_right(fit, logged)
         predicted = _torque(fit, part)
         tau.append(part.limited(predicted))
         errors.append(part.limited(part.tau - predicted))
@@ -51,12 +53,20 @@ def calibrated_scatter(fit: Fit, recordings: Data) -> Scatter:
     return start.calibrated(np.concatenate(errors), np.concatenate(tau), np.concatenate(qd), moving)
 
 
+def _put_right(fit: Fit, part: Prepared) -> Prepared:
+    """The part without the delay and the encoders' waves that the fit found."""
+    found = dict(zip(fit.names, fit.values.tolist(), strict=True))
+    log = {n: v for n, v in found.items() if n == "delay" or n.startswith("eccentricity")}
+    return corrected(fit.nominal, part, log) if log else part
+
+
 def _torque(fit: Fit, part: Prepared) -> FloatArray:
     """The torque (N, dof) that the drives would report, with the payload of the recording."""
-    par = fit.parametrisation
-    Y = widest(fit.nominal, part.state, par.source).Y
-    wide = par.wide(fit.values)[: Y.shape[2]]
-    tau: FloatArray = Y @ (wide + part.extra * payload_direction(fit.nominal, par.source))
+    tau = fit.torque(part.state)
+    if part.extra:
+        source = fit.parametrisation.source
+        Y = widest(fit.nominal, part.state, source).Y
+        tau = tau + Y @ (part.extra * payload_direction(fit.nominal, source))
     return tau if fit.gains is None else tau / fit.gains.values
 
 

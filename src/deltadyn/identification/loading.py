@@ -133,15 +133,14 @@ class Loaded:
             named = zip(self.names(), parts, strict=True)
             return gather(self.robot, named, source, extra=self.extra)
 
-    def narrow(self, band: float) -> None:
-        """Narrow the band to this one in Hz, where rate and length of all recordings allow it."""
-        wanted = band if self.band is None else min(band, self.band)
+    def compare_up_to(self, band: float) -> None:
+        """Take this band in Hz, where rate and length of all recordings allow it."""
         for recording in map(_head, self.recordings):
             rate = 1 / recording.sample_time
-            if wanted > rate / OVERSAMPLING or len(recording) < OUTLASTS * rate / wanted:
+            if band > rate / OVERSAMPLING or len(recording) < OUTLASTS * rate / band:
                 return
-        if wanted != self.band:
-            self.band, self._kept, self._corrected = wanted, None, None
+        if band != self.band:
+            self.band, self._kept, self._corrected = band, None, None
 
     def stretches(self, samples: int, length: int) -> tuple[list[Prepared], float]:
         """Uncorrected parts of at most about `samples` samples in all, and their share of all.

@@ -37,6 +37,8 @@ LOUD = 1.5  # times the residual of the fast half
 RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
 MOST_ORDERS = 3
+APART = 8  # orders between two ripples: joints travel over a part of a turn
+LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +239,15 @@ class Search:
         rows = rows.resting(rest)
         z, _ = weigh(rows, (), self.level).estimate(())
         orders = orders_of(rows.q, rows.left(z), peak_width(rows))
-        return Point(z, {}), rest, Near(tuple((order, NEAR) for order in orders[:MOST_ORDERS]))
+        return Point(z, {}), rest, self.near(dict.fromkeys(orders[:MOST_ORDERS], NEAR))
+
+    def near(self, orders: dict[int, int], found: tuple[tuple[str, float], ...] = ()) -> Near:
+        """Orders to try with their widths, those that were asked for among them."""
+        asked = [
+            int(tail) for name in self.asked if (tail := name.lstrip(LETTERS)) and tail != name
+        ]
+        apart = {n: w for n, w in orders.items() if all(abs(n - own) > APART for own in asked)}
+        return Near(tuple({**dict.fromkeys(asked, 0), **apart}.items()), found)
 
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
@@ -289,26 +299,26 @@ def choose(search: Search) -> Choice:
         k = choice.weighing.rows.base
         if number == 1:
             rest = rest_rates(choice)
-        choice = search.look(Point(choice.z[:k], choice.values), rest, nearer(choice))
+        choice = search.look(Point(choice.z[:k], choice.values), rest, nearer(search, choice))
         if number > 1 and choice.titles() == before.titles():
             break
     return find_gears(search, choice) or choice
 
 
-def nearer(choice: Choice) -> Near:
+def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
     found = {int(t.setting): 1 for t in choice.chosen if t.name in ("ripple", "eccentricity")
              and t.setting is not None and t.setting > 1}  # fmt: skip
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
-        if len(found) < MOST_ORDERS and all(abs(order - other) > NEAR for other in found):
+        if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
             found[order] = NEAR
     velocities = tuple(
         (t.name, t.setting)
         for t in choice.chosen
         if t.family in ("shape", "loss") and t.setting is not None
     )
-    return Near(tuple(found.items()), velocities)
+    return search.near(found, velocities)
 
 
 def peak_width(rows: Rows) -> float:

@@ -202,7 +202,7 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
         if not any(term.name == "elastic" for term in found.chosen):
             return None
         point = GearedPoint(found.z[:k], found.values, found.chosen)
-        near = nearer(found)
+        near = nearer(look, found)
         if before is not None and found.titles() == before.titles():
             break
     assert found is not None
@@ -210,10 +210,18 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
         return found
     if found.values["compliance"] <= 0 or not _possible_rotor(found):
         return None
+    if _left(found) >= _left(rigid):  # in a narrower band, with less noise
+        return None
     own = _log_evidence(found.weighing, found.columns(found.best), len(found.chosen))
     own += _noise_volume(look, found)
     stiff = (_stiff(look, found, at, rest) for at in (_stiffened(found), _with_rotor(rigid)))
     return found if own > max(stiff) else None
+
+
+def _left(choice: Choice) -> float:
+    """RMS residual of a choice in its own band, in N m."""
+    rows = choice.weighing.rows
+    return float(np.sqrt((rows.left(choice.z) ** 2).sum() / max(float(rows.counts().sum()), 1.0)))
 
 
 def _possible_rotor(found: Choice) -> bool:

@@ -15,6 +15,7 @@ from deltadyn.identification.terms.found import NAMES, Terms, found_terms
 from deltadyn.identification.terms.intervals import hull, scatter
 
 BAND = 40.0  # Hz: beyond, estimated accelerations and gears are not what the model says
+ELASTIC_BAND = 28.0  # Hz: above, noise of the motors' acceleration counts more than gears
 SAMPLES = 80_000  # that are looked at; longer logs are looked at in stretches
 STRETCH = 8_000  # samples
 SHORTEST = 2.0  # s of data in which terms are looked for
@@ -46,8 +47,8 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
     model = str(asked.model)
     if model not in MODELS:
         return None
-    if asked.band == "auto":
-        loaded.narrow(BAND)
+    if asked.band == "auto":  # not where the rigid model stops to explain: terms explain more
+        loaded.compare_up_to(BAND)
     parts, share = loaded.stretches(SAMPLES, STRETCH)
     if sum(float(part.t[-1] - part.t[0]) for part in parts) < SHORTEST:
         return None
@@ -62,6 +63,8 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
     refused.update(without)
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
+    if asked.band == "auto" and "elastic" in choice.titles():
+        loaded.compare_up_to(ELASTIC_BAND)
     return Looked(search, choice, carry(search, choice), share)
 
 
