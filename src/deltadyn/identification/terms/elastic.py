@@ -32,7 +32,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction
-from deltadyn.identification.parametrisation import payload_direction, wide_columns, widest
+from deltadyn.identification.parametrisation import wide_columns, widest
 from deltadyn.identification.terms.corrections import ARMS
 from deltadyn.identification.terms.library import Column, Parameter, Point, Sample, Term, every
 from deltadyn.kinematics.state import State
@@ -229,14 +229,6 @@ class Geared(Sample):
     def _bodies(self) -> int:
         """How many wide columns belong to bodies; friction comes behind."""
         return _body_columns(self.robot, self.par.source)
-
-    @cached_property
-    def _x(self) -> FloatArray:
-        """Wide parameters with the payload of the part."""
-        x = self.par.wide(self.point.x)
-        if self.part.extra:
-            x = x + self.part.extra * payload_direction(self.robot, self.par.source)
-        return x
 
     @cached_property
     def _friction(self) -> FloatArray:

@@ -18,7 +18,12 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction, stribeck_shape
-from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, widest
+from deltadyn.identification.parametrisation import (
+    LIMB_NAMES,
+    Parametrisation,
+    payload_direction,
+    widest,
+)
 from deltadyn.identification.terms.corrections import ARMS, GEOMETRY, changed_geometry, contrasts
 from deltadyn.identification.terms.orders import LOWEST
 from deltadyn.kinematics.state import State
@@ -100,8 +105,16 @@ class Sample:
     @cached_property
     def torque(self) -> FloatArray:
         """f (N, dof), friction included, in N m."""
-        out: FloatArray = self.wide @ self.par.wide(self.point.x)
+        out: FloatArray = self.wide @ self._x
         return out
+
+    @cached_property
+    def _x(self) -> FloatArray:
+        """Wide parameters at the point, with the payload of the part."""
+        x = self.par.wide(self.point.x)
+        if self.part.extra:
+            x = x + self.part.extra * payload_direction(self.robot, self.par.source)
+        return x
 
     @cached_property
     def motor(self) -> FloatArray:
@@ -166,8 +179,7 @@ class Sample:
 
     def _inertial(self, state: State, robot: Robot | None = None) -> FloatArray:
         bodies = widest(robot or self.robot, state, self.par.source, friction=False).Y
-        wide = self.par.wide(self.point.x)[: bodies.shape[2]]
-        out: FloatArray = bodies @ wide
+        out: FloatArray = bodies @ self._x[: bodies.shape[2]]
         return out
 
     def base(self, name: str) -> float:
