@@ -47,10 +47,9 @@ def move() -> Motion:
 
 
 @cache
-def fit_of(preset: str) -> Fit:
-    return dd.identify(
-        ROBOT, simulate(ROBOT, excitation(ROBOT, 2.5), preset=preset, seed=1).recording
-    )
+def fit_of(preset: str, terms: str = "auto") -> Fit:
+    log = simulate(ROBOT, excitation(ROBOT, 2.5), preset=preset, seed=1).recording
+    return dd.identify(ROBOT, log, terms=terms)
 
 
 def at_motors(run: Run) -> FloatArray:
@@ -223,15 +222,15 @@ def test_torque_that_comes_at_another_time() -> None:
 
 def test_a_lead_meets_the_delay() -> None:
     """On the bench too: sent two ticks early, the torque is in time."""
-    fit = fit_of("industrial")
+    # with elastic gears found the error is 50 urad: wind-up, which no prediction has, is most of it
+    fit = fit_of("industrial", terms="file")
     late, timely = (PDFeedforward(fit.robot, lead=x, **OWN) for x in (0.0, 2 / 2000))
     found = [predicted_tracking(fit, move(), c, preset="industrial") for c in (late, timely)]
     assert np.all(found[0].by_delay > 1e-4)
     assert np.all(found[1].by_delay < 1e-12)
     errors = [simulated(c, preset="industrial") for c in (late, timely)]
     assert np.all(errors[1] < errors[0])
-    # the fit leaves little: ripple and the gears' wind-up, which no draw has, are most of the error
-    assert np.all(found[1].expected > errors[1] / (1.5 * FITTED))
+    assert np.all(found[1].expected > errors[1] / FITTED)
     assert np.all(found[1].expected < errors[1] * FITTED)
 
 
