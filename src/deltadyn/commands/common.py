@@ -7,8 +7,10 @@ import json
 import os
 import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,7 +112,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, debug: bool, **kwargs: Any) -> None:
         context = click.get_current_context()
         try:
-            command(*args, **kwargs)
+            with _made_folders(kwargs):
+                command(*args, **kwargs)
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
@@ -133,6 +136,30 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         record_run(context)
 
     return run
+
+
+#: Options that name what a command writes.
+OUTPUTS = ("out", "save", "loads_page")
+
+
+@contextmanager
+def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
+    """Make the folders around what is to be written, and say so; none stays behind in vain."""
+    made: list[Path] = []
+    for key in OUTPUTS:
+        folder = Path(options[key]).parent if options.get(key) else Path()
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        made += reversed(missing)
+    try:
+        yield
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):  # not empty: the command wrote into it
+                place.rmdir()
+        kept = [str(place) for place in made if place.exists()]
+        if kept:
+            click.echo(f"folder made: {', '.join(kept)}", err=True)
 
 
 def _reader_has_gone() -> bool:
