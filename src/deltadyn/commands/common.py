@@ -7,6 +7,7 @@ import json
 import os
 import select
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltadyn.commands.project import project_robot, record_run
-from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
@@ -211,7 +212,12 @@ def robot_of(name: str) -> Robot:
     """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
     from deltadyn.robot.file import load_robot
 
-    return load_robot(project_robot() if name == "." else name)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", OldFileWarning)
+        robot = load_robot(project_robot() if name == "." else name)
+    for item in told:
+        click.echo(f"note: {item.message}", err=True)
+    return robot
 
 
 def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]:
