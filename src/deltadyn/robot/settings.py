@@ -90,7 +90,8 @@ def is_ripple(name: str) -> bool:
 class Drives(Part):
     """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
 
-    Elastic gears swing in `simulate`; inverse and forward dynamics are those of rigid gears.
+    Elastic gears swing in `simulate`, and wind up along a recording by its torque; inverse and
+    forward dynamics are those of rigid gears.
     """
 
     gear_ratio: Any = 1.0
