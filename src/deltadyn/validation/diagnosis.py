@@ -24,7 +24,7 @@ from deltadyn.validation.causes import (
     Value,
     look_for_causes,
 )
-from deltadyn.validation.evidence import Piece, Predictor, rate_noise
+from deltadyn.validation.evidence import Piece, Predictor
 from deltadyn.validation.metrics import Metrics, Whiteness, metrics, plain, whiteness
 from deltadyn.validation.spectrum import Peak, Spectrum, find_peaks, residual_spectrum
 
@@ -279,9 +279,8 @@ def _without_delay(
     measured, predicted = [], []
     for piece in pieces:
         part = corrected(model.robot, piece.prepared, {"delay": found.delay})
-        tau = model.torque(part.state, piece.payload, rate_noise(part))
         measured.append(piece.measured)
-        predicted.append(piece.fine.limited(np.asarray(tau, dtype=np.float64)))
+        predicted.append(piece.fine.limited(model.along(part, piece.payload)))
     both = metrics(np.concatenate(measured), np.concatenate(predicted))
     return WithoutDelay(found.delay, both)
 

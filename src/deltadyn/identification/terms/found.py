@@ -27,10 +27,13 @@ NAMES = {
     "ripple": "torque ripple",
     "eccentricity": "eccentric encoder",
     "elastic": "elastic gears",
+    "stiffness": "gears that are softer or stiffer than the robot's",
     "geometry": "small errors of the geometry",
     "homing": "arms that stand off their logged angles",
     "other": "a smooth torque without a name",
 }
+#: Those that tell what is wrong with a robot, and that a fit does not look for.
+CAUSES = ("homing", "stiffness")
 
 
 @dataclass(frozen=True)

@@ -145,8 +145,11 @@ FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
 CHECKED = 400_000  # samples of a recording that are looked at
 
 
-def refuse_spoiled(robot: Robot, recording: Recording) -> None:
-    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
+def refuse_spoiled(robot: Robot, recording: Recording) -> Findings:
+    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on.
+
+    Gives what was found besides, such as gaps.
+    """
     left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
     if robot.dof == 3 and left_out:
         raise InputError(
@@ -157,7 +160,8 @@ def refuse_spoiled(robot: Robot, recording: Recording) -> None:
             where=repr(recording.name),
         )
     looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
-    for finding in check_recording(looked_at, robot):
+    found = check_recording(looked_at, robot)
+    for finding in found:
         if finding.severity == "error" and finding.kind in FATAL:
             raise InputError(
                 f"recording {recording.name!r}",
@@ -165,3 +169,4 @@ def refuse_spoiled(robot: Robot, recording: Recording) -> None:
                 f"a recording without this finding. {finding.text} {finding.advice} "
                 "Or pass check=False",
             )
+    return found
