@@ -18,9 +18,9 @@ CONTACT, PICK, UNSURE = "contact", "pick", "not known yet"
 class Contact:
     """An alarm: its time, where it acts, the force then with its deviation, and its kind.
 
-    `kind` is "contact", "pick" (a mass that hangs on the platform, `mass` in kg) or, within 60 ms
-    of the alarm, "not known yet". `where` is "platform" or "arm 1" to "arm 3". `statistic` is z of
-    the axis that raised it.
+    `kind` is "contact", "pick" (a mass that hangs on the platform: `PayloadEstimator` weighs it)
+    or, within 60 ms of the alarm, "not known yet". `where` is "platform" or "arm 1" to "arm 3".
+    `statistic` is z of the axis that raised it.
     """
 
     time: float  # s
@@ -29,14 +29,12 @@ class Contact:
     std: FloatArray  # (dof,)
     statistic: float
     kind: str = UNSURE
-    mass: float | None = None  # kg
 
     @property
     def text(self) -> str:
         """The contact in words."""
         size = float(np.linalg.norm(self.force[:3]))
-        words = f"{self.time:.3f} s: {self.kind} at the {self.where}, {size:.0f} N"
-        return words + ("" if self.mass is None else f", {self.mass:.2f} kg")
+        return f"{self.time:.3f} s: {self.kind} at the {self.where}, {size:.0f} N"
 
 
 @dataclass(eq=False)
@@ -99,7 +97,6 @@ class Watch:
             where="platform" if pick else self._where(joint - self.tare.offset),
             force=F.mean(axis=0),
             kind=PICK if pick else CONTACT,
-            mass=mass if pick else None,
         )
 
 

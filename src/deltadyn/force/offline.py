@@ -43,11 +43,10 @@ class ForceLog:
     @property
     def table(self) -> str:
         """A line per contact."""
-        lines = [f"{'time s':>9}  {'kind':<8}{'where':<10}{'force N':>24}{'mass kg':>9}"]
+        lines = [f"{'time s':>9}  {'kind':<8}{'where':<10}{'force x, y, z in N':>24}"]
         for item in self.contacts:
             force = " ".join(f"{x:7.1f}" for x in item.force[:3])
-            mass = "" if item.mass is None else f"{item.mass:.2f}"
-            lines.append(f"{item.time:>9.3f}  {item.kind:<8}{item.where:<10}{force:>24}{mass:>9}")
+            lines.append(f"{item.time:>9.3f}  {item.kind:<8}{item.where:<10}{force:>24}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -69,7 +68,6 @@ class ForceLog:
                     "force_N": item.force[:3].tolist(),
                     "std_N": item.std[:3].tolist(),
                     "statistic": item.statistic,
-                    "mass_kg": item.mass,
                 }
                 for item in self.contacts
             ],

@@ -25,6 +25,7 @@ STRETCH = 0.4  # s of motion whose maximum counts once
 TAIL = 0.3  # share of the maxima that make the tail
 FEWEST = 40  # stretches
 STEEPEST, FLATTEST = 0.0, 0.3  # shape of the tail: never shorter than an exponential one
+LEAST_SCALE = 0.5  # of the tail, in sigma: a path that repeats shows little of what may come
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,4 +113,4 @@ def _tail(excess: FloatArray) -> tuple[float, float]:
     n = len(x)
     first, second = x.mean(), float(np.mean((n - np.arange(1, n + 1)) / (n - 1) * x))
     shape = float(np.clip(2 - first / (first - 2 * second), STEEPEST, FLATTEST))
-    return float(first * (1 - shape)), shape
+    return max(LEAST_SCALE, float(first * (1 - shape))), shape
