@@ -13,6 +13,7 @@ from deltadyn.recording.alignment import (
 )
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
+from deltadyn.recording.conventions import Conventions, find_conventions
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
 from deltadyn.recording.rates.differentiate import (
     Derivatives,
@@ -35,6 +36,7 @@ __all__ = [
     "Aligned",
     "Bandwidth",
     "ColumnUse",
+    "Conventions",
     "Delay",
     "Derivatives",
     "Finding",
@@ -55,6 +57,7 @@ __all__ = [
     "concatenate",
     "differentiate",
     "estimate_delay",
+    "find_conventions",
     "find_moves",
     "find_period",
     "fit_fourier",
