@@ -33,10 +33,8 @@ class Looked:
 
     def terms(self, names: Sequence[str]) -> Terms:
         """The result, with intervals of parameters by name."""
-        parts = self.search.parts
-        return found_terms(
-            self.choice, hull(self.choice, parts, names, share=self.share), scatter(self.choice)
-        )
+        around = hull(self.choice, names, share=self.share)
+        return found_terms(self.choice, around, scatter(self.choice))
 
 
 def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
