@@ -307,7 +307,7 @@ class _Work:
         """Measured and fitted torque of the first part, for the report."""
         if self.loaded is None:
             return None
-        part = next(iter(self.loaded.parts()))
+        part = self.loaded.first_part()
         machine = self.robot if self.looked is None else self.looked.carried.machine
         Y, tau, _ = rows_of(machine, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)
