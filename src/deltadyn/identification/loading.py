@@ -285,7 +285,7 @@ def refuse_shared(sources: Iterable[DataSource], validation: Data | None) -> Non
     if validation is None:
         return
     trained = list(sources)
-    for item in _several(validation):
+    for item in several(validation):
         path = Path(item) if isinstance(item, str | PathLike) else None
         name = item.name if isinstance(item, Recording | Streamed) else str(item)
         own = _digests(item)
@@ -313,7 +313,7 @@ def _digests(item: Log) -> tuple[str | None, ...]:
     return (fingerprint(recording), rows, recording.provenance.sha256)
 
 
-def _several(data: Data) -> tuple[Log, ...]:
+def several(data: Data) -> tuple[Log, ...]:
     """One log or more."""
     if isinstance(data, Recording | Streamed | str | PathLike):
         return (data,)
@@ -323,7 +323,7 @@ def _several(data: Data) -> tuple[Log, ...]:
 def as_logs(robot: Robot, data: Data) -> tuple[Recording | Streamed, ...]:
     """One log or several: recordings as they are, files and streams to be read in pieces."""
     found: list[Recording | Streamed] = []
-    for item in _several(data):
+    for item in several(data):
         if isinstance(item, str | PathLike):
             found.append(Streamed(robot, item))
         elif isinstance(item, Streamed):
