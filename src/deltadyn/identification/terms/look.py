@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deltadyn.errors import UnknownNameError
 from deltadyn.identification.loading import Loaded
@@ -30,13 +30,15 @@ class Looked:
     choice: Choice
     carried: Carried
     share: float
+    _told: dict[tuple[str, ...], Terms] = field(default_factory=dict, repr=False)
 
     def terms(self, names: Sequence[str]) -> Terms:
-        """The result, with intervals of parameters by name."""
-        parts = self.search.parts
-        return found_terms(
-            self.choice, hull(self.choice, parts, names, share=self.share), scatter(self.choice)
-        )
+        """The result, with intervals of parameters by name; methods of one study share it."""
+        key = tuple(names)
+        if key not in self._told:
+            wide = hull(self.choice, key, share=self.share)
+            self._told[key] = found_terms(self.choice, wide, scatter(self.choice))
+        return self._told[key]
 
 
 def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
