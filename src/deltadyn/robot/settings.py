@@ -94,7 +94,8 @@ class Drives(Part):
     """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
 
     The side may be left out where both are the same: no rotor inertia, or no gear.
-    Elastic gears swing in `simulate`; inverse and forward dynamics are those of rigid gears.
+    Elastic gears swing in `simulate`, and wind up along a recording by its torque; inverse and
+    forward dynamics are those of rigid gears.
     """
 
     gear_ratio: Any = 1.0
