@@ -68,7 +68,7 @@ def judged(case: Foreign, foreign: bool, seed: int) -> Case:
         return Case(*base, False, False, True, ("not read",), (), seconds)
     own = log.conventions
     wrong, offsets = _compared(case, own.apply(log.recording))
-    return Case(*base, own.decided, own.changed, not log.ok, wrong, offsets, seconds)
+    return Case(*base, own.decided, bool(own.changed), not log.ok, wrong, offsets, seconds)
 
 
 def _compared(case: Foreign, log: Recording) -> tuple[tuple[str, ...], tuple[float, ...]]:
