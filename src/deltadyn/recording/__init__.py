@@ -14,6 +14,7 @@ from deltadyn.recording.alignment import (
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
 from deltadyn.recording.conventions import Conventions, find_conventions
+from deltadyn.recording.guess import ColumnGuess, GuessedColumn
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
 from deltadyn.recording.rates.differentiate import (
     Derivatives,
@@ -21,7 +22,7 @@ from deltadyn.recording.rates.differentiate import (
     differentiate,
     fit_fourier,
 )
-from deltadyn.recording.read import ReadOptions, iter_recording, read_recording
+from deltadyn.recording.read import ReadOptions, guess_columns, iter_recording, read_recording
 from deltadyn.recording.recording import (
     ColumnUse,
     Provenance,
@@ -35,6 +36,7 @@ from deltadyn.recording.segments import Move, Moves, find_moves
 __all__ = [
     "Aligned",
     "Bandwidth",
+    "ColumnGuess",
     "ColumnUse",
     "Conventions",
     "Delay",
@@ -42,6 +44,7 @@ __all__ = [
     "Finding",
     "Findings",
     "FourierFit",
+    "GuessedColumn",
     "MissingExtraError",
     "Move",
     "Moves",
@@ -61,6 +64,7 @@ __all__ = [
     "find_moves",
     "find_period",
     "fit_fourier",
+    "guess_columns",
     "iter_recording",
     "read_recording",
     "remove_delay",
