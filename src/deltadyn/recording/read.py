@@ -511,7 +511,7 @@ class Conversion:
             for use in uses:
                 array[:, use.axis] = self.value(use, raw)
             out[name] = array
-        if "tau" not in out:
+        if "tau" not in out and "current" in out:
             out["tau"] = self._torque_of_current(out["current"])
         self._to_own_convention(out)
         if self._psi_of_joint:
@@ -538,7 +538,9 @@ class Conversion:
             if steps:
                 notes.append(f"{use.target}: {', '.join(steps)}")
         if not self.columns.of("tau"):
-            notes.append("tau: current * torque constant * gear ratio * sign")
+            current = self.columns.of("current")
+            text = "current * torque constant * gear ratio * sign" if current else "not in the file"
+            notes.append(f"tau: {text}")
         robot = self.robot
         if robot is not None and self.convention == "controller" and _has_convention(robot):
             notes.append(

@@ -47,6 +47,10 @@ def _robot(subject: Subject) -> str | None:
     return None
 
 
+def _torque(subject: Subject) -> str | None:
+    return None if subject.recording.has_torque else "signs and units by torques: there are none"
+
+
 def _angles(subject: Subject) -> str | None:
     return "" if subject.has("angle unit") else None
 
@@ -93,9 +97,9 @@ CHECKS = (
     Check(with_robot.check_rates, (_samples, _stretch)),
     Check(with_robot.check_closure, (*_WITH_ROBOT, _angles)),
     Check(with_robot.check_pose, (*_WITH_ROBOT, _angles)),
-    Check(with_robot.check_readings, (*_WITH_ROBOT, _angles)),
-    Check(with_robot.check_torques, (*_WITH_ROBOT, _unspoiled)),
-    Check(with_robot.check_homing, (*_WITH_ROBOT, _unspoiled, _torques)),
+    Check(with_robot.check_readings, (*_WITH_ROBOT, _torque, _angles)),
+    Check(with_robot.check_torques, (*_WITH_ROBOT, _torque, _unspoiled)),
+    Check(with_robot.check_homing, (*_WITH_ROBOT, _torque, _unspoiled, _torques)),
 )
 
 
