@@ -13,6 +13,7 @@ from deltadyn.recording.alignment import (
 )
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
+from deltadyn.recording.conventions import Conventions, find_conventions
 from deltadyn.recording.guess import ColumnGuess, GuessedColumn
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
 from deltadyn.recording.rates.differentiate import (
@@ -37,6 +38,7 @@ __all__ = [
     "Bandwidth",
     "ColumnGuess",
     "ColumnUse",
+    "Conventions",
     "Delay",
     "Derivatives",
     "Finding",
@@ -58,6 +60,7 @@ __all__ = [
     "concatenate",
     "differentiate",
     "estimate_delay",
+    "find_conventions",
     "find_moves",
     "find_period",
     "fit_fourier",
