@@ -92,6 +92,31 @@ def test_checks_without_torques() -> None:
     close(again.q, BARE.q, atol=1e-3)
 
 
+def test_angles_of_the_motor_name_the_gear() -> None:
+    robot = robot_of("example-delta-4")
+    rec = clean("example-delta-4").replace(tau=None, p=None, qd=None)
+    gear = np.asarray(robot.drives.gear_ratio)
+    (found,) = (
+        item
+        for item in check_recording(rec.replace(q=rec.q * gear), robot)
+        if item.kind == "angle unit"
+    )
+    assert f"degrees taken as radians, or angles of the motor before the gear of {gear[0]:g}?" in (
+        found.text
+    )
+    assert "side: motor" in found.advice
+    plain = check_recording(BARE.replace(q=np.degrees(BARE.q), p=None, qd=None), ROBOT)
+    text = next(item.text for item in plain if item.kind == "angle unit")
+    assert "degrees taken as radians" in text
+    assert ("gear" in text) == (max(ROBOT.drives.gear_ratio) > 1)
+
+
+def test_the_check_of_a_log_without_torques() -> None:
+    (log,) = dd.check(ROBOT, BARE).logs
+    assert log.untold == "it has no torques"
+    assert all(axis.torque is None for axis in log.motion)
+
+
 def test_lag_of_the_feedback_behind_the_command() -> None:
     late = np.column_stack([np.interp(BARE.t - 0.006, BARE.t, q) for q in BARE.q.T])
     rec = Recording(BARE.t, late, q_command=BARE.q).between(0.1, 4.0)
