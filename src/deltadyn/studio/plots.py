@@ -377,7 +377,7 @@ class TimePlot:
             if figure.data is None:
                 return
             with self._place:
-                self._plot = self._window.client.gui.add_plotly(Figure())  # type: ignore[arg-type]
+                self._plot = self._window.client.gui.add_plotly(Figure())
             run_script(self._window.client, HEAR_PLOTS)
         if figure.data is not None:
             figure.data["layout"]["meta"] = {"field": self._mailbox.field}

@@ -231,6 +231,7 @@ class Window:
         self.motion_tab = self._made(tabs, "Motion", MotionTab)
         self.log_tab = self._made(tabs, "Log", LogTab)
         self.robot_changed(new=True)
+        client.camera.on_update(self._camera_moved)
 
     def _made(self, tabs: Any, title: str, kind: Callable[[Window, Any], T]) -> T:
         """A new tab."""
@@ -309,7 +310,7 @@ class Window:
         platform = self.scene.node("platform")
         platform.on_drag(self.guarded(self._dragged_platform))
         if new:
-            look_at_robot(self.client, session.robot)
+            self._look()
             floor(self.client, session.robot)
             self.log_tab.cancel()
             self.log_tab.refresh()
@@ -318,6 +319,16 @@ class Window:
         self.volumes_tab.robot_changed()
         self.motion_tab.refresh()
         self.pose_changed()
+
+    def _look(self) -> None:
+        self._view = look_at_robot(self.client, self.session.robot)
+
+    def _camera_moved(self, camera: Any) -> None:
+        """Look again where the view has got another shape and the user has not moved in it."""
+        aspect, place = self._view
+        still = np.linalg.norm(camera.position - place) < 1e-3 * np.linalg.norm(place)
+        if still and abs(camera.aspect - aspect) > 0.01 and not self.closed:
+            self._look()
 
     def pose_changed(self, *, grip: bool = True, held: Any = None) -> None:
         """Move the robot to the session's pose and refresh the numbers, not the slider `held`."""
