@@ -19,6 +19,7 @@ from deltadyn.studio.log import LogTab
 from deltadyn.studio.motion import MotionTab
 from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
 from deltadyn.studio.pose import OutOfReachError, PoseTab, pose_at
+from deltadyn.studio.project import ProjectTab
 from deltadyn.studio.robot import RobotTab
 from deltadyn.studio.session import Session, Upload, UploadError, check_size
 from deltadyn.studio.volumes import VolumesTab
@@ -230,6 +231,7 @@ class Window:
         self.volumes_tab = self._made(tabs, "Volumes", VolumesTab)
         self.motion_tab = self._made(tabs, "Motion", MotionTab)
         self.log_tab = self._made(tabs, "Log", LogTab)
+        self._made(tabs, "Project", ProjectTab)
         self.robot_changed(new=True)
         client.camera.on_update(self._camera_moved)
 
