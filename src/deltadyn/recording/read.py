@@ -164,6 +164,22 @@ def _check(path: object, robot: object) -> None:
         raise InputError("path", path, "the path of a recording")
 
 
+def recording_excerpts(
+    path: str | PathLike[str],
+    robot: Robot | None = None,
+    options: ReadOptions | None = None,
+    *,
+    count: int,
+    rows: int,
+) -> tuple[list[Recording], float] | None:
+    """`count` pieces of `rows` samples, spread evenly over a long file, and their share of it.
+
+    None where rows in the middle cannot be read by themselves. Nothing else of the file is read,
+    nor checked; the head is not among the pieces.
+    """
+    return _Reading.of(path, robot, merged(ReadOptions, options, {})).excerpts(count, rows)
+
+
 @dataclass
 class _Reading:
     """One pass over a file: its table, the columns in use, how they are converted."""
@@ -220,6 +236,28 @@ class _Reading:
             start += len(piece)
         if not start:
             raise self.no_rows()
+
+    def excerpts(self, count: int, rows: int) -> tuple[list[Recording], float] | None:
+        """Pieces that are spread over the file, with the share of it that they take."""
+        own, read = self.columns.of("t"), self.table.excerpt
+        if read is None or not own or self.table.clocks > 1 or self.table.reader == "twincat":
+            return None
+        used = sorted({use.index for use in self.columns.uses})
+        found: list[Recording] = []
+        taken, each = 0.0, 0.0
+        for k in range(count):
+            # the last one ends with the file: starts are spread over what one leaves of it
+            block = read((k + 0.5) / count * (1 - each), rows, used)
+            if block is None or block[0].shape[1] < rows:
+                return None
+            raw = dict(zip(used, block[0], strict=True))
+            channels = self.conversion.channels(raw)
+            channels["t"] = self.conversion.value(own[0], raw)
+            channels.pop("payload", None)
+            found.append(self.recording(channels, 0))
+            each = max(each, block[1])
+            taken += block[1]
+        return found, taken
 
     def recording(self, channels: dict[str, FloatArray], first_row: int) -> Recording:
         """A recording of these channels, with its provenance."""

@@ -138,8 +138,11 @@ FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
 CHECKED = 400_000  # samples of a recording that are looked at
 
 
-def refuse_spoiled(robot: Robot, recording: Recording) -> None:
-    """Raise where a recording has another robot's axes, another convention, and so on."""
+def refuse_spoiled(robot: Robot, recording: Recording) -> Findings:
+    """Raise where a recording has another robot's axes, another convention, and so on.
+
+    Gives what was found besides, such as gaps.
+    """
     left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
     if robot.dof == 3 and left_out:
         raise InputError(
@@ -159,6 +162,7 @@ def refuse_spoiled(robot: Robot, recording: Recording) -> None:
                 f"a recording without this finding. {finding.text} {finding.advice} "
                 f"Or pass check=False{_to_paste(findings)}",
             )
+    return findings
 
 
 def _to_paste(findings: Findings) -> str:

@@ -168,6 +168,12 @@ class Findings(Sequence[Finding]):
         """The kinds that were found, each once."""
         return tuple(dict.fromkeys(item.kind for item in self.found))
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Errors and warnings in words, with the name of the recording."""
+        told = (item for item in self.found if item.severity != "info")
+        return tuple(f"{self.recording}: {item.text} {item.advice}" for item in told)
+
     def of(self, kind: str) -> tuple[Finding, ...]:
         """The findings of one kind."""
         return tuple(item for item in self.found if item.kind == kind)

@@ -95,6 +95,11 @@ def text_table(
         yield from regrouped(_parsed(file, parser, first_line), rows)
         found[:] = [*notes, *_skip_notes(parser)]
 
+    def excerpt(start: float, rows: int, used: Sequence[int]) -> tuple[FloatArray, float] | None:
+        lines = file.lines(start, rows)
+        block = None if lines is None else _fast(lines[0], CarefulParser(dialect, used))
+        return None if lines is None or block is None else (block, lines[1])
+
     return Table(
         dialect.path,
         reader,
@@ -105,6 +110,7 @@ def text_table(
         lambda: tuple(found),
         lambda: file.digest,
         lambda: file.share,
+        excerpt,
     )
 
 
