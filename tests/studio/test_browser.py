@@ -365,7 +365,9 @@ BAD = {
 }
 
 
-def test_a_log_is_uploaded_identified_and_taken_away(page: Page, studio: Studio) -> None:
+def test_a_log_is_uploaded_identified_and_taken_away(
+    page: Page, studio: Studio, tmp_path: Path
+) -> None:
     page.tab("Log")
     identify = page.page.get_by_role("button", name="Identify", exact=True)
     assert identify.is_disabled()
@@ -412,6 +414,24 @@ def test_a_log_is_uploaded_identified_and_taken_away(page: Page, studio: Studio)
     page.tab("Motion")
     page.choose("motion", "log")
     page.page.get_by_text("identified N m").wait_for()
+
+    # saved, put away, opened again
+    page.tab("Project")
+    assert page.page.get_by_role("button", name="Save the session").is_disabled()
+    page.page.locator("input:visible").first.fill(str(tmp_path / "mine"))
+    page.press("Save the session")
+    page.says("saved in")
+    assert (tmp_path / "mine" / "results" / "report.html").is_file()
+    page.tab("Robot")
+    page.choose("catalogue", "example-delta-4")
+    page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
+    page.tab("Project")
+    page.press("Open a project")
+    page.says("opened")
+    assert page.window.session.robot.name == ROBOT
+    assert page.window.session.log is not None
+    page.tab("Log")
+    page.page.get_by_label("Achse2.Drehmoment [Nm]: sign").wait_for()
 
 
 def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, page: Page) -> None:

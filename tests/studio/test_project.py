@@ -104,3 +104,18 @@ def test_what_is_no_project_is_refused_and_changes_nothing(
     with pytest.raises(DeltadynError, match="JSON that the studio wrote"):
         open_project(session, str(folder))
     assert session.robot is before
+
+
+def test_a_studio_begins_with_a_project(session: Session, tmp_path: Path) -> None:
+    pytest.importorskip("viser", reason="the extra deltadyn[studio] is not installed")
+    from deltadyn.studio.server import Studio
+
+    session.move([0.02, 0.0, -0.62])
+    folder = save_project(session, str(tmp_path / "mine"))
+    server = Studio(session.robot, 0, 5, str(folder))
+    try:
+        np.testing.assert_allclose(server._session().pose.p, session.pose.p)
+    finally:
+        server.stop()
+    with pytest.raises(InputError, match=r"studio\.json"):
+        Studio(session.robot, 0, 5, str(tmp_path))

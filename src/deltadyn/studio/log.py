@@ -362,7 +362,9 @@ class LogTab(Tab):
             self._overlay.show([])
             return
         self._compared.content = overlay_html(track, axes)
-        self._overlay.show([each for each in track_channels(track, axes) if each.group == TORQUE])
+        torques = [each for each in track_channels(track, axes) if each.group == TORQUE]
+        upload = None if session.draft is None else session.draft.upload
+        self._overlay.show(torques, about=upload)
 
     def cancel(self) -> None:
         """Let the work go: the robot it is about, or the window, is gone."""

@@ -159,7 +159,7 @@ class ProjectTab(Tab):
         super().__init__(window, tab)
         gui = self._gui
         hint = "A path on this machine; ~ is your home"
-        self._path = gui.add_text("folder", "", hint=hint)
+        self._path = gui.add_text("folder", window.project, hint=hint)
         self._path.on_update(window.guarded(lambda _: self._enable()))
         self._save = window.button("Save the session", self._saved)
         self._open = window.button("Open a project", self._opened, color="gray")

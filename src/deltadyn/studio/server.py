@@ -19,7 +19,7 @@ from deltadyn.studio.log import LogTab
 from deltadyn.studio.motion import MotionTab
 from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
 from deltadyn.studio.pose import OutOfReachError, PoseTab, pose_at
-from deltadyn.studio.project import ProjectTab
+from deltadyn.studio.project import ProjectTab, open_project
 from deltadyn.studio.robot import RobotTab
 from deltadyn.studio.session import Session, Upload, UploadError, check_size
 from deltadyn.studio.volumes import VolumesTab
@@ -39,11 +39,17 @@ BRAND = (31, 95, 168)
 class Studio:
     """A running studio; `stop` ends it."""
 
-    def __init__(self, robot: Robot, port: int = 8080, max_upload: float = 200.0) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        port: int = 8080,
+        max_upload: float = 200.0,
+        project: str | None = None,
+    ) -> None:
         if not max_upload > 0:
             raise InputError("--max-upload", max_upload, "above 0 MB")
-        Session(robot, max_upload)  # a robot that cannot be shown is refused before a page opens
-        self._robot, self._max_upload = robot, max_upload
+        self._robot, self._max_upload, self._project = robot, max_upload, project
+        self._session()  # what cannot be shown is refused before a page opens
         self._windows: dict[int, Window] = {}
         self._server = _listen(free_port(port))
         # Shadows take most of the time of a frame where there is no graphics card.
@@ -80,14 +86,20 @@ class Studio:
         with _silence():
             self._server.stop()
 
-    def _connect(self, client: viser.ClientHandle) -> None:
+    def _session(self) -> Session:
+        """The session with which a window begins: the robot, or that of the project."""
+        session = Session(self._robot, self._max_upload)
+        if self._project is not None:
+            open_project(session, self._project)
+        return session
 
+    def _connect(self, client: viser.ClientHandle) -> None:
         if not self._own_page(client):
             return
         try:
             _set_title(client)
-            session = Session(self._robot, self._max_upload)
-            window = Window(client, session)
+            session = self._session()
+            window = Window(client, session, self._project or "")
             self._windows[client.client_id] = window
             limit_uploads(client, session.limit, window)
         except Exception as error:  # one window's trouble must not end the others
@@ -216,8 +228,9 @@ NOTICE_SECONDS = 8.0
 class Window:
     """The page of one client; `close` ends what it started."""
 
-    def __init__(self, client: viser.ClientHandle, session: Session) -> None:
+    def __init__(self, client: viser.ClientHandle, session: Session, project: str = "") -> None:
         self.client, self.session = client, session
+        self.project = project  # the folder that it was opened from
         self.closed = False
         self.scene = RobotScene(client, "/robot")
         self.ghost = RobotScene(client, "/before", ghost=True)
@@ -315,7 +328,7 @@ class Window:
             self._look()
             floor(self.client, session.robot)
             self.log_tab.cancel()
-            self.log_tab.refresh()
+        self.log_tab.refresh()
         self.robot_tab.refresh()
         self.pose_tab.rebuild()
         self.volumes_tab.robot_changed()

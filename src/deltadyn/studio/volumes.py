@@ -308,7 +308,7 @@ def _below_platform(robot: Robot, band: Band) -> Band:
 
 NONE = "none"
 INSIDE, OUTSIDE = "from inside", "from outside"
-CYLINDER = 0.25  # opacity
+CYLINDER, SHELL = 0.25, 0.6  # opacity
 
 
 class Surfaces:
@@ -423,7 +423,10 @@ class VolumesTab(Tab):
             wall = self._wall.value
             bands = () if wall == NONE else found.wall
             with self.window.client.atomic():  # all colours in one frame
-                self._wall_surface.show(bands, side="back" if wall == INSIDE else "front")
+                if wall == INSIDE:
+                    self._wall_surface.show(bands, side="back")
+                else:  # the platform is seen through it
+                    self._wall_surface.show(bands, SHELL, "front")
                 self._slice_surface.show([_below_platform(session.robot, x) for x in found.slice])
             text = found.status
             if self._cut.value and found.kind == "limits":
