@@ -236,8 +236,11 @@ def _empty(robot: Robot) -> Finding:
         free = workspace(robot, rules=replace(MARGIN, stroke=False), heights=9, azimuths=12)
         if free.heights.size:
             return _short_spindle(robot, _corners(free), "the workspace of the arms")
-    for name, words in (("angles", "angle_min and angle_max"), ("ball_joints", "ball_joint_angle")):
-        free = workspace(robot, rules=replace(MARGIN, **{name: False}), heights=9, azimuths=12)
+    for words, rules in (
+        ("angle_min and angle_max", replace(MARGIN, angles=False)),
+        ("ball_joint_angle", replace(MARGIN, ball_joints=False)),
+    ):
+        free = workspace(robot, rules=rules, heights=9, azimuths=12)
         if free.heights.size:
             text = f"limits.{words} leave no point below the base that the arms reach."
             return _finding("empty workspace", "limits", text)
