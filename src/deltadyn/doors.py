@@ -23,6 +23,7 @@ PAGES = {
     "audit": "deltadyn.report.papers.audit:write_audit",
     "audit text": "deltadyn.report.papers.audit:audit_text",
     "comparison": "deltadyn.report.validation:comparison_page",
+    "excitation": "deltadyn.report.excitation:excitation_page",
     "fit": "deltadyn.report.write:write_fit_page",
     "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",
