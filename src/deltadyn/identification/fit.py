@@ -19,7 +19,7 @@ from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
-from deltadyn.identification.information import IntArray
+from deltadyn.identification.information import Information, IntArray
 from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
@@ -50,7 +50,8 @@ class Fit:
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
     to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
-    `band_scatter` is what `calibrated` found.
+    `band_scatter` is what `calibrated` found. `information` is what it was fitted from, with a
+    record of its terms: saved, it is fitted again without samples.
     """
 
     method: str
@@ -83,6 +84,7 @@ class Fit:
     terms: Terms | None = None
     band_scatter: Scatter | None = None
     given: Robot | None = None
+    information: Information | None = field(default=None, repr=False)
 
     @property
     def before(self) -> Robot:

@@ -93,6 +93,7 @@ class Terms:
     missing: bool
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
+    note: str = ""  # where they come from, if not from samples
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -130,6 +131,8 @@ class Terms:
                 f"A term is missing: the residual's variance is up to {1 + worst:.1f} times that "
                 "of the torque's noise, and no term explains it. Intervals are widened for it."
             )
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -158,6 +161,7 @@ class Terms:
             "rest_rad_s": list(self.rest),
             "excess": list(self.excess),
             "missing": self.missing,
+            "note": self.note,
         }
 
 
