@@ -90,7 +90,7 @@ def identify(
     if isinstance(recordings, Information):
         if asked.stribeck:
             raise InputError("stribeck", True, "False: information has no samples to search in")
-        keeps = asked.terms if _looks(way, asked) else "file"
+        keeps = asked.terms if looks_for_terms(way, asked) else "file"
         known = recall(recordings, keeps)
         if known is None:
             return _Work(robot, recordings, None, way, asked, progress).fit()
@@ -99,7 +99,7 @@ def identify(
         nominal = known.carried.nominal
         return _Work(nominal, recordings, None, way, asked, progress, None, known).fit()
     shared = recordings if isinstance(recordings, Shared) else Shared(robot, recordings)
-    ready = shared.ready(robot, asked, looks=_looks(way, asked), progress=progress)
+    ready = shared.ready(robot, asked, looks=looks_for_terms(way, asked), progress=progress)
     information = ready.information(SOURCES[model])
     loaded = ready.loaded
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
@@ -109,7 +109,7 @@ def identify(
     return work.fit()
 
 
-def _looks(way: Method, asked: FitOptions) -> bool:
+def looks_for_terms(way: Method, asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
     if asked.terms is None:  # terms are told apart in a band that the model explains
         return way.finds_terms and asked.band is not None
@@ -295,7 +295,11 @@ class _Work:
     ) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
         found = []
-        if self.loaded is None and self.looked is None and _looks(self.method, self.options):
+        if (
+            self.loaded is None
+            and self.looked is None
+            and looks_for_terms(self.method, self.options)
+        ):
             found.append(f"No terms beyond the robot file were looked for: {NEED_SAMPLES}.")
         for name in ("M_P", "m_P"):
             if name in par.names:
