@@ -37,11 +37,18 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
 
 @click.command(
     epilog="Example: deltadyn payload mine.yaml shift.csv --empty empty.csv --out picks.html. "
+    "With the gripper's signal: deltadyn payload mine.yaml shift.csv --holding Gripper.Closed. "
     "Live: deltadyn payload mine.yaml --live mqtt://localhost:1883/topic"
 )
 @robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
+@click.option(
+    "--holding",
+    default=None,
+    metavar="COLUMN",
+    help="Column of the logs that tells when the gripper holds something, e.g. 0 and 1.",
+)
 @click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
 @click.option(
     "--convention",
@@ -64,6 +71,7 @@ def payload(
     name: str,
     logs: tuple[str, ...],
     empty: str | None,
+    holding: str | None,
     rate: float | None,
     convention: str | None,
     columns: str | None,
@@ -84,7 +92,8 @@ def payload(
     if bool(logs) == (live is not None):
         raise InputError("call", "both" if logs else "neither", "logs, or a stream with --live")
     given = {"--node": node, "--publish": publish, "--every": every, "--seconds": seconds}
-    for option, value in given.items() if live is None else {"--out": out}.items():
+    of_logs = {"--out": out, "--holding": holding}  # batches of a stream have their own signal
+    for option, value in given.items() if live is None else of_logs.items():
         if value:
             raise InputError(
                 option, value, f"left out {'without' if live is None else 'with'} --live"
@@ -97,7 +106,7 @@ def payload(
         options = replace(options, convention=convention)
     noise = None if empty is None else _noise(robot, empty, rate, options)
     if live is None:
-        _show_logs(robot, logs, noise, rate, options, out, as_json)
+        _show_logs(robot, logs, noise, rate, options, holding, out, as_json)
         return
 
     from deltadyn.payload.live import LiveEstimator
@@ -123,15 +132,18 @@ def _show_logs(
     noise: NoiseModel | None,
     rate: float | None,
     options: ReadOptions,
+    holding: str | None,
     out: str | None,
     as_json: bool,
 ) -> None:
     from deltadyn.payload.offline import find_picks
+    from deltadyn.recording.signal import read_switch
 
     records, texts = [], []
     for number, path in enumerate(logs, start=1):
         (recording,) = read_logs(robot, [path], None, options)
-        found = find_picks(robot, recording, noise=noise, rate=rate)
+        held = None if holding is None else read_switch(path, holding, recording, options).tolist()
+        found = find_picks(robot, recording, noise=noise, rate=rate, holding=held)
         page = None
         if out is not None:
             place = Path(out)

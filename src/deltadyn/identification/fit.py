@@ -27,8 +27,9 @@ from deltadyn.identification.selection import LimbChoice
 from deltadyn.identification.terms.found import Terms
 from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
+from deltadyn.identification.verdict import BAD, Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
-from deltadyn.recording.recording import DataSource
+from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
 
 
@@ -49,9 +50,11 @@ class Fit:
     nearest that can, `consistent` is False and `status` says so. `residual` and `torque_level`
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
-    to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
-    `band_scatter` is what `calibrated` found. `information` is what it was fitted from, with a
-    record of its terms: saved, it is fitted again without samples.
+    to the log, and no prediction has them. `warnings` are sentences on what deserves a look,
+    `findings` those on the logs themselves, such as their gaps. `band_scatter` is what
+    `calibrated` found, `judged` the verdict of who has held the fit against other data.
+    `information` is what it was fitted from, with a record of its terms: saved, it is fitted again
+    without samples.
     """
 
     method: str
@@ -85,6 +88,13 @@ class Fit:
     band_scatter: Scatter | None = None
     given: Robot | None = None
     information: Information | None = field(default=None, repr=False)
+    findings: tuple[str, ...] = ()
+    judged: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to think of the fit: `judged`, or what it tells by itself."""
+        return self.judged or judge(evidence_of(self))
 
     @property
     def before(self) -> Robot:
@@ -142,12 +152,26 @@ class Fit:
             raise InputError("parameter", name, "one of " + ", ".join(self.names))
         return float(self.values[self.names.index(name)])
 
-    def torque(self, state: State) -> FloatArray:
+    def torque(self, state: State | Recording) -> FloatArray:
         """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload.
 
-        Where terms were found it is that of `robot`, with its gears' losses and torque scale.
+        Where terms were found it is that of `robot`, with its gears' losses and torque scale, and
+        with rigid gears. Along a recording without gaps it is the torque that the drives would
+        report: with its payload, without the delay and the encoders' waves that were found, and
+        with elastic gears wound up by the torque that was measured.
         """
+        if isinstance(state, Recording):
+            return self._along(state)[0]
         return restore(self._torque(state), state.single)
+
+    def _along(self, recording: Recording) -> tuple[FloatArray, State]:
+        """The torque along a recording, and the motion that the model sees."""
+        from deltadyn.identification.calibration import put_right, torque_along
+        from deltadyn.recording.prepare.data import prepare
+
+        part = prepare(self.nominal, recording, band=None)
+        seen = put_right(self, part)
+        return torque_along(self, part, seen), seen.state
 
     def _torque(self, state: State) -> FloatArray:
         if self.terms is not None and self.terms.found and self.consistent:
@@ -155,21 +179,26 @@ class Fit:
             return tau[None] if state.single else tau
         return self.parametrisation.torque(self.nominal, state, self.values)
 
-    def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Torque and half the width of its band (N, dof), in N m.
+    def predict(
+        self, state: State | Recording, level: float = 0.95
+    ) -> tuple[FloatArray, FloatArray]:
+        """Torque (`torque`) and half the width of its band (N, dof), in N m.
 
         Where terms were looked for, or after `calibrated`, the band is to hold measured torque of
         moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
         noise does to the parameters only.
         """
+        if isinstance(state, Recording):
+            torque, motion = self._along(state)
+        else:
+            torque, motion = self._torque(state), state
         _, width = torque_band(
-            self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
+            self.parametrisation, self.nominal, motion, self.values, self.uncertainty, level
         )
-        torque = self._torque(state)
         spread = self._scatter
         if spread is not None:
-            width = np.hypot(width, spread.half(torque, state.qd, level))
-        return restore(torque, state.single), restore(width, state.single)
+            width = np.hypot(width, spread.half(torque, motion.qd, level))
+        return restore(torque, motion.single), restore(width, motion.single)
 
     @property
     def _scatter(self) -> Scatter | None:
@@ -228,6 +257,7 @@ class Fit:
         band = "all frequencies" if self.band is None else f"up to {self.band:.3g} Hz"
         lines = [
             f"{self.method} fit of the model {self.model!r} for {self.nominal.name}",
+            *([verdict.text] if (verdict := self.verdict).grade == BAD else []),
             self.status,
             self.table,
             f"RMS residual ({band}): " + ", ".join(parts),
@@ -243,7 +273,7 @@ class Fit:
             lines.append(self.limbs.recommendation)
         if self.gains is not None:
             lines.append(self.gains.status)
-        lines += [f"warning: {text}" for text in self.warnings]
+        lines += [f"warning: {text}" for text in self.warnings + self.findings]
         lines.append(str(self.consistency))
         return "\n".join(lines)
 
@@ -270,6 +300,7 @@ class Fit:
             "method": self.method,
             "model": self.model,
             "status": self.status,
+            "verdict": self.verdict.as_dict(),
             "converged": self.converged,
             "consistent": self.consistent,
             "parameters": [
@@ -304,7 +335,7 @@ class Fit:
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),
             "gains": None if self.gains is None else self.gains.values.tolist(),
             "terms": None if self.terms is None else self.terms.as_dict(),
-            "warnings": list(self.warnings),
+            "warnings": list(self.warnings + self.findings),
             "details": self.details,
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],

@@ -44,7 +44,6 @@ from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
 
 EXCERPT = 4000  # samples that a fit keeps for its report
-UNEXPLAINED = 0.5  # of an axis' RMS torque: a fit that leaves more deserves a word
 HEAVIER = 0.2  # share of the platform's mass by which a fit may exceed the file without a word
 
 
@@ -272,6 +271,7 @@ class _Work:
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
             left_out=information.left_out.sum(axis=0),
+            findings=() if self.loaded is None else self.loaded.findings,
         )
 
     def _limbs(self) -> LimbChoice | None:
@@ -314,18 +314,6 @@ class _Work:
             found.append(
                 "The limbs differ, or a term that the robot file lacks makes them seem so: leave "
                 '`terms` at "auto", which tells them apart.'
-            )
-        reduced = self.information.reduced(par)
-        left = residual_rms(reduced, self.information, x) / torque_rms(self.information)
-        poor = [
-            name
-            for name, share in zip(self.robot.axis_names(), left, strict=True)
-            if share > UNEXPLAINED
-        ]
-        if poor:
-            found.append(
-                f"On axis {', '.join(poor)} the fit leaves more than {100 * UNEXPLAINED:.0f} % of "
-                "the torque: check signs, units, the order of the axes and the delay of the log."
             )
         return tuple(found)
 

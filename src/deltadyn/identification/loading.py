@@ -74,9 +74,10 @@ class Loaded:
         self.recordings = tuple(
             (item.whole or item) if isinstance(item, Streamed) else item for item in self._given
         )
+        self.findings: tuple[str, ...] = ()  # sentences on the recordings
         if asked.check:
             for recording in self.recordings:
-                refuse_spoiled(robot, _head(recording))
+                self.findings += refuse_spoiled(robot, _head(recording)).sentences
         self._progress = progress
         self._rates: Rates = asked.rates
         self._bandwidth = asked.bandwidth

@@ -69,7 +69,7 @@ def training_section(fit: Fit) -> Section:
     blocks = [
         paragraphs(fit.status),
         wide_table(columns, rows, caption=f"On the data of the fit itself, {band}"),
-        list_html("What deserves a look", fit.warnings, level=3),
+        list_html("What deserves a look", fit.warnings + fit.findings, level=3),
     ]
     if fit.excerpt is not None:
         caption = f"The first {len(fit.excerpt.t)} samples of the first recording, {band}."
@@ -81,7 +81,7 @@ def training_section(fit: Fit) -> Section:
         "band_Hz": fit.band,
         "status": fit.status,
         "converged": fit.converged,
-        "warnings": fit.warnings,
+        "warnings": fit.warnings + fit.findings,
     }
     return Section("training", "Fit to its own data", tuple(blocks), numbers)
 

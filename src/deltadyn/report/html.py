@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.files import write_whole
+from deltadyn.units import percent as percent  # for all pages
 
 Columns = Mapping[str, Callable[[Any], str]]  # of a table: the name, and what it shows of an item
 LONG = 30  # rows of a table that may break between two sheets of paper
@@ -173,13 +174,6 @@ def cell(value: float | None, digits: int = 3) -> str:
 def cells(values: Iterable[float], digits: int = 3) -> list[str]:
     """Numbers for a table."""
     return [cell(value, digits) for value in values]
-
-
-def percent(share: float | None) -> str:
-    """A share in percent with its unit; "-" where there is none."""
-    if share is None or not math.isfinite(share):
-        return "-"
-    return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
 
 
 # Pieces of a page: every text is escaped.

@@ -14,7 +14,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
-from deltadyn.dynamics.models import MODELS
+from deltadyn.dynamics.models import MODELS, model_of
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
@@ -22,6 +22,7 @@ from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions
 from deltadyn.identification.shared import Shared
+from deltadyn.identification.verdict import Evidence, Verdict, evidence_of, judge
 from deltadyn.kinematics import forward_kinematics
 from deltadyn.motion.motion import Motion
 from deltadyn.options import merged, parted
@@ -31,7 +32,6 @@ from deltadyn.recording import read_recording
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import extreme_rows
-from deltadyn.report.verdict import Evidence, Verdict, judge
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
 from deltadyn.validation.evidence import (
@@ -46,7 +46,7 @@ from deltadyn.validation.evidence import (
 )
 from deltadyn.validation.metrics import Metrics, metrics
 from deltadyn.validation.result import Validation, relative_rms
-from deltadyn.validation.validate import validation_of
+from deltadyn.validation.validate import validate, validation_of
 
 # Held-out recordings made ready once, and every model beside them.
 
@@ -100,7 +100,8 @@ class HeldOut:
 
     def ladder(self, identified: Robot) -> tuple[Rung, ...]:
         """The robot file, then the identified robot in every model."""
-        rungs = [self.rung("robot file", "exact model, before the fit", predictor(self.robot))]
+        source = f"{model_of(self.robot)} model, before the fit"
+        rungs = [self.rung("robot file", source, predictor(self.robot))]
         for name, model in MODELS.items():
             rungs.append(self.rung(name, model.source, predictor(identified, name)))
         return tuple(rungs)
@@ -174,18 +175,7 @@ class Study:
     @property
     def evidence(self) -> Evidence:
         """What the verdict rests on."""
-        fit, known = self.fit, self.fit.identifiability
-        own = Evidence(
-            axes=fit.robot.axis_names(),
-            left=None,
-            rms=None,
-            against_file=None,
-            converged=fit.converged,
-            consistent=fit.consistent,
-            held=fit.held,
-            weak=() if known is None else tuple(n for n in known.weak if n not in fit.held),
-            warnings=fit.warnings,
-        )
+        own = evidence_of(self.fit)
         found = self.validation
         if found is None:
             return own
@@ -273,6 +263,22 @@ def study(
         picks=picks,
         motion=motion,
         seed=asked.seed,
+    )
+
+
+def judged_on(fit: Fit, held_out: Sequence[Recording]) -> Study:
+    """The study of one fit, judged on held-out recordings in the band that these allow."""
+    apart = tuple(held_out)
+    if not apart:
+        return Study(fit.before, fit, seed=fit.options.get("seed", 0))
+    found = validate(fit, apart)
+    return Study(
+        robot=fit.before,
+        fit=fit,
+        held_out=apart,
+        validation=found,
+        file_validation=validate(fit.before, apart, band=found.band),
+        seed=fit.options.get("seed", 0),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.verdict import RULES
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.report.excitation import excitation_section
 from deltadyn.report.fit import fit_sections, parameter_rows
@@ -37,9 +39,9 @@ from deltadyn.report.picks import picks_section
 from deltadyn.report.picture import replay_section
 from deltadyn.report.plots import COLOURS, draw_bars, finished, panels, parameter_figure
 from deltadyn.report.sizing import loads_section
-from deltadyn.report.study import MethodResult, Rung, Study
+from deltadyn.report.study import MethodResult, Rung, Study, judged_on
 from deltadyn.report.validation import residual_section, torque_section
-from deltadyn.report.verdict import RULES
+from deltadyn.report.verdict import verdict_block
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
 
@@ -63,13 +65,12 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
         beside = write_numbers(page, report_record(study, sections))
         subtitle += f" The numbers at full resolution are in {beside.name}."
     title = f"{study.robot.name}: report of the {fit.method} fit"
-    return write_sections(page, title, subtitle, [study.verdict.html], sections)
+    return write_sections(page, title, subtitle, [verdict_block(study.verdict)], sections)
 
 
 def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """Write the page of a fit that was not held against other data."""
-    alone = Study(fit.before, fit, seed=fit.options.get("seed", 0))
-    return write_report(alone, path, numbers=False)
+    return write_report(judged_on(fit, ()), path, numbers=False)
 
 
 def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
         "robot": study.robot.name,
         "verdict": study.verdict.as_dict(),
         "evidence": vars(study.evidence),
-        "fit": study.fit.as_dict(),
+        "fit": replace(study.fit, judged=study.verdict).as_dict(),
         "sections": {section.key: section.numbers for section in sections},
     }
 

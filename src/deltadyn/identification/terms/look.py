@@ -13,12 +13,12 @@ from deltadyn.identification.options import FitOptions
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.carry import Carried, carry
 from deltadyn.identification.terms.choose import Choice, Search, choose
-from deltadyn.identification.terms.found import NAMES, Terms, found_terms
+from deltadyn.identification.terms.found import CAUSES, NAMES, Terms, found_terms
 from deltadyn.identification.terms.intervals import hull, scatter
+from deltadyn.recording.prepare import gears
 from deltadyn.robot import Robot
 
 BAND = 40.0  # Hz: beyond, estimated accelerations and gears are not what the model says
-ELASTIC_BAND = 28.0  # Hz: above, noise of the motors' acceleration counts more than gears
 SAMPLES = 80_000  # that are looked at; longer logs are looked at in stretches
 STRETCH = 8_000  # samples
 SHORTEST = 2.0  # s of data in which terms are looked for
@@ -49,7 +49,7 @@ class Looked:
         """
         key = tuple(names)
         if key not in self._told:
-            wide = hull(self.choice, self.search.parts, key, share=self.share)
+            wide = hull(self.choice, key, share=self.share)
             self._told[key] = found_terms(self.choice, wide, scatter(self.choice))
         return self._told[key]
 
@@ -79,12 +79,12 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     if asked.band == "auto" and "elastic" in choice.titles():
-        loaded.compare_up_to(ELASTIC_BAND)
+        loaded.compare_up_to(gears.BAND)
     return Looked(search, choice, carry(search, choice), share)
 
 
 def check_term(name: str) -> None:
     """Refuse what is no term, or no order of one, such as "ripple64"."""
-    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n != "homing")
+    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n not in CAUSES)
     if stem not in known or (stem != name and stem not in ("ripple", "eccentricity")):
         raise UnknownNameError("term", name, known, or_else="'ripple64', with its order")

@@ -21,6 +21,7 @@ from deltadyn.identification.information import Information
 from deltadyn.identification.terms.carry import Carried
 from deltadyn.identification.terms.found import FoundTerm, Terms
 from deltadyn.identification.terms.intervals import Hull, Scatter
+from deltadyn.identification.terms.structure import Structure
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_from_text, robot_text
 
@@ -54,7 +55,7 @@ class Recalled:
             np.concatenate([values[None], old.x[:, places] if known else empty]),
             np.concatenate([std[None], old.std[:, places] if known else empty]),
             old.products[places] if known else np.zeros(len(names)),
-            old.excess,
+            old.structure,
             old.factor,
         )
         found = tuple(term for term in self.told.found if term.title not in self.dropped)
@@ -85,6 +86,7 @@ def recorded(information: Information, carried: Carried, given: Robot, told: Ter
             "x": hull.x.tolist(),
             "std": hull.std.tolist(),
             "products": hull.products.tolist(),
+            "scores": dict(hull.structure.scores),
             "factor": hull.factor,
         },
         "scatter": {name: getattr(scatter, name).tolist() for name in SCATTER},
@@ -162,13 +164,12 @@ def _told(record: dict[str, Any]) -> Terms:
         for item in terms["found"]
     )
     shape = (-1, len(hull["names"]))
-    excess = np.array(terms["excess"])
     own = Hull(
         tuple(hull["names"]),
         np.array(hull["x"]).reshape(shape),
         np.array(hull["std"]).reshape(shape),
         np.array(hull["products"]),
-        excess,
+        Structure(hull["scores"], np.array(terms["unexplained"])),
         hull["factor"],
     )
     scatter = Scatter(*(np.array(record["scatter"][name]) for name in SCATTER))
@@ -179,7 +180,7 @@ def _told(record: dict[str, Any]) -> Terms:
         tuple(terms["considered"]),
         terms["probability"],
         tuple(terms["rest_rad_s"]),
-        tuple(terms["excess"]),
+        tuple(terms["unexplained"]),
         terms["missing"],
         own,
         scatter,
