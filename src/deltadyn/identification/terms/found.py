@@ -99,6 +99,7 @@ class Terms:
     missing: bool
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
+    note: str = ""  # where they come from, if not from samples
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -141,6 +142,8 @@ class Terms:
                 f"variance follows {self.follows}, and no term explains it. Intervals are widened "
                 "for it."
             )
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -171,6 +174,7 @@ class Terms:
             "unexplained": list(self.unexplained),
             "follows": self.follows,
             "missing": self.missing,
+            "note": self.note,
         }
 
 
