@@ -49,7 +49,7 @@ COMMANDS = {
     demo: "The whole path on a catalogue robot, with a report.",
     init: "Make a project folder.",
     robots: "List the catalogue, or print a robot's file.",
-    check: "Look at a robot file before anything is fitted.",
+    check: "Look at a robot file and logs before anything is fitted.",
     excite: "Design the motion to learn from.",
     simulate: "Run a motion on the virtual test bench.",
     identify: "Fit a robot's parameters to logs.",

@@ -24,6 +24,7 @@ PAGES = {
     "audit text": "deltadyn.report.papers.audit:audit_text",
     "check": "deltadyn.report.check:check_page",
     "comparison": "deltadyn.report.validation:comparison_page",
+    "excitation": "deltadyn.report.excitation:excitation_page",
     "fit": "deltadyn.report.write:write_fit_page",
     "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",

@@ -296,9 +296,9 @@ class Entries:
             except (ArithmeticError, ValueError):  # of numbers that are refused anyway
                 if not found:
                     raise
-        for error in found:
-            place = path + error.quantity.removeprefix(own)
-            self.note(self.located(error, place, arm), place)
+        for item in found:
+            place = path + item.quantity.removeprefix(own)
+            self.note(self.located(item, place, arm), place)
         if found or part is None:
             raise NotedError
         return part
@@ -526,7 +526,7 @@ class _Reader:
             "drives": self.drives,
             "friction": self.friction,
             "limits": self.limits,
-            "controller": lambda: self.part("controller", self.checked(Controller)),
+            "controller": lambda: self.part("controller", self.controller),
             "sensors": self.sensors,
             "gray_box": lambda: self.part("gray_box", GrayBox),
         }
@@ -549,9 +549,8 @@ class _Reader:
             )
         )
 
-    def checked(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """A part with one value per axis."""
-        return lambda **values: make(**values).checked(self.entries.dof)
+    def controller(self, **values: Any) -> Controller:
+        return Controller(**values).checked(self.entries.dof)
 
     def part(self, name: str, make: Callable[..., T]) -> T:
         """A part whose fields are those of its section."""
@@ -667,7 +666,8 @@ class _Reader:
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         self.require_side(values)
-        return self.entries.build(lambda: self.checked(Drives)(**values), "drives", "drives")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Drives(**values).checked(dof), "drives", "drives")
 
     def require_side(self, values: Values) -> None:
         """Where a gear stands beside a rotor inertia, a file must say at which side that is."""
@@ -695,7 +695,8 @@ class _Reader:
         path = "sensors.eccentricity"
         if "eccentricity" in values:
             values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
-        return self.entries.build(lambda: self.checked(Sensors)(**values), "sensors", "sensors")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Sensors(**values).checked(dof), "sensors", "sensors")
 
     def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
         """Waves, each a mapping in a list."""
@@ -712,7 +713,8 @@ class _Reader:
             path = "friction.passive"
             joints = self.entries.section(values["passive"], path, SECTIONS[path])
             values["passive"] = tuple(self.passive(joint, joints[joint]) for joint in joints)
-        return self.entries.build(lambda: self.checked(Friction)(**values), "friction", "friction")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Friction(**values).checked(dof), "friction", "friction")
 
     def passive(self, joint: str, entry: Entry) -> PassiveFriction:
         path = f"friction.passive.{joint}"
@@ -725,7 +727,8 @@ class _Reader:
             path = "limits.workspace"
             fields = self.entries.section(values["workspace"], path, SECTIONS[path])
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        return self.entries.build(lambda: self.checked(Limits)(**values), "limits", "limits")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Limits(**values).checked(dof), "limits", "limits")
 
     def other_sources(self) -> None:
         """The section `sources`: sources of what the file does not write as a field."""
