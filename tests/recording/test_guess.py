@@ -293,6 +293,17 @@ def test_what_the_range_leaves_open_is_said(tmp_path: Path, factor: Any) -> None
     assert "can only be deg" in guess_columns(path).columns[1].why[-1]  # no gear is known
 
 
+def test_a_long_rest_does_not_hide_the_side(tmp_path: Path) -> None:
+    t = np.arange(40_000) / 1e3
+    moving = np.maximum(t - 30.0, 0.0)[:, None]
+    q = 0.4 + 0.4 * np.sin(2 * moving + np.zeros(4))
+    names = ["t_s", *(f"q{i}_deg" for i in range(1, 5))]
+    path = tmp_path / "a.csv"
+    data = np.column_stack([t, np.degrees(q) * GEAR])
+    np.savetxt(path, data, "%.6g", delimiter=",", header=",".join(names), comments="")
+    close(read_recording(path, ROBOT).q, q, atol=1e-4)
+
+
 def test_rates_without_a_unit_are_in_that_of_the_angles(tmp_path: Path) -> None:
     names = ["t_s", *(f"Achse{i}.ActPos [°]" for i in (1, 2, 3)), *NAMES[4:]]
     names += [f"Achse{i}.ActVelo" for i in (1, 2, 3)]

@@ -40,7 +40,8 @@ from deltadyn.robot.checks import each
 if TYPE_CHECKING:
     from deltadyn.recording.read import ReadOptions  # it reads by this guess
 
-ROWS = 50_000  # from the beginning, whose values are looked at
+ROWS = 20_000  # from the beginning, whose values are looked at
+PIECES, PIECE_ROWS = 16, 250  # spread over the file in their place, where it allows it
 SHORTEST_STEP, LONGEST_STEP = 2e-5, 0.2  # s between rows of a log
 WIDEST = math.radians(200)  # of an arm's motion
 USUAL = math.radians(15)  # of an arm's motion: what a log shows at least
@@ -335,7 +336,8 @@ class _Guess:
         """Units and sides on which the headers are silent."""
         times = [i for i, c in enumerate(self.columns) if c.is_time and c.unit is None]
         uses = [use for use in self.uses.values() if use.index not in mapped]
-        doubtful = [use for use in uses if use.assumed or use.quantity == "q"]
+        geared = self.robot is not None and max(self.robot.drives.gear_ratio) > 1
+        doubtful = [use for use in uses if use.assumed or (use.quantity == "q" and geared)]
         values = self._values(sorted({*times, *(use.index for use in doubtful)}))
         for index in times:
             unit, why = _time_unit(values.get(index))
@@ -358,14 +360,28 @@ class _Guess:
             self.uses[key] = replace(self.uses[key], **changes)  # type: ignore[arg-type]
 
     def _values(self, wanted: Sequence[int]) -> dict[int, FloatArray]:
-        """The first values of some columns; nothing where they cannot be read."""
+        """Values of some columns; nothing where they cannot be read."""
         if not wanted:
             return {}
         try:
-            block = next(iter(self.table.blocks(ROWS, wanted)), None)
+            block = self._spread(wanted)
+            if block is None:
+                block = next(iter(self.table.blocks(ROWS, wanted)), None)
         except RecordingFileError:  # it is raised again where the rows are read
             return {}
         return {} if block is None else dict(zip(wanted, block, strict=True))
+
+    def _spread(self, wanted: Sequence[int]) -> FloatArray | None:
+        """Rows from all over a long text, which need not be read for it."""
+        if self.table.excerpt is None or self.table.reader != "csv":
+            return None
+        pieces = []
+        for k in range(PIECES):
+            found = self.table.excerpt((k + 0.5) / PIECES, PIECE_ROWS, wanted)
+            if found is None or found[1] > 1 / PIECES / 2:  # a short file is read from its start
+                return None
+            pieces.append(found[0])
+        return np.concatenate(pieces, axis=1)
 
     def _angles(self, uses: Sequence[ColumnUse], values: Mapping[int, FloatArray]) -> None:
         """Unit and side of the angles: those that an arm can reach."""
