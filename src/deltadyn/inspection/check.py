@@ -95,7 +95,11 @@ class Check:
             return
         yield from (item.advice for item in self.findings if item.severity == "warning")
         if self.logs:
-            yield f"Fit the robot: `deltadyn identify {names}`."
+            silent = [log.source for log in self.logs if not log.has_torque]
+            if silent:
+                yield f"Log torques or currents too: {', '.join(silent)} cannot be fitted without."
+            else:
+                yield f"Fit the robot: `deltadyn identify {names}`."
             return
         yield "Compare the numbers with what you know of the machine."
         yield (

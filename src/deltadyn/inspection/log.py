@@ -133,6 +133,11 @@ class LogCheck:
         return 1 / step if step > 0 else None
 
     @property
+    def has_torque(self) -> bool:
+        """Whether there are torques to compare a model with."""
+        return self.recording is not None and self.recording.has_torque
+
+    @property
     def gaps(self) -> int:
         """Places at which samples are missing."""
         return sum(item.count for item in self.findings if item.kind == "gap")
@@ -456,7 +461,7 @@ def explain(
     robot: Robot, recording: Recording, parameters: FloatArray | None = None
 ) -> Explained | None:
     """Torques beside Y pi, with the parameters given or the best ones by least squares."""
-    stretch = smooth_stretch(recording)
+    stretch = smooth_stretch(recording) if recording.has_torque else None
     if stretch is None:
         return None
     with np.errstate(invalid="ignore"):
