@@ -318,6 +318,10 @@ def _looked(
     if stand_in:  # torques of a size that is not known reach no limit
         machine = robot.replace(limits=replace(robot.limits, torque_peak=None))
     findings = check_recording(recording, machine)
+    conventions = findings.conventions
+    if stand_in and conventions is not None:
+        kept = tuple(kind for kind in conventions.changed if kind != "torque unit")
+        conventions = replace(conventions, changed=kept, torque_factor=1.0)
     found = [item for item in findings if not (stand_in and item.kind == "torque unit")]
     found += [_asked_for(option, findings.conventions) for option in stand_in]
     motion, rest, at_rest = _motion(robot, recording)
@@ -332,7 +336,7 @@ def _looked(
         guess,
         by_severity(found),
         findings.skipped,
-        findings.conventions,
+        conventions,
         motion,
         rest,
         stand_in,
