@@ -388,6 +388,8 @@ def _motion(robot: Robot, recording: Recording) -> tuple[tuple[AxisMotion, ...],
 
 
 def _range(recording: Recording, axis: int) -> tuple[float, float] | None:
+    if not recording.has_torque:
+        return None
     tau = recording.tau[:, axis]
     tau = tau[np.isfinite(tau)]
     return (float(tau.min()), float(tau.max())) if tau.size else None
@@ -415,6 +417,8 @@ def _motion_findings(
 
 def _stuck(recording: Recording, at_rest: BoolArray, axis: int) -> tuple[tuple[int, int], ...]:
     """Stretches at rest in which the torque changes by much of its whole range."""
+    if not recording.has_torque:
+        return ()
     tau, step = recording.tau[:, axis], recording.sample_time
     if not (step > 0 and np.isfinite(tau).any()):
         return ()
@@ -475,6 +479,8 @@ def _told(log: LogCheck) -> tuple[Identifiability | None, str]:
     if left or log.put_right is None:
         return None, f"correct {', '.join(left)} first"
     robot, recording = log.robot, log.put_right
+    if not recording.has_torque:
+        return None, "it has no torques"
     try:
         pieces = _pieces(recording)
         parts = [part for piece in pieces for part in prepared_parts(robot, piece)]
