@@ -404,8 +404,15 @@ class LogTab(Tab):
 
     def _read(self, read: Callable[[], CheckedLog], text: str) -> None:
         """Read a log, and show what became of it: the log, or the columns that are not clear."""
+        draft = self.window.session.draft
         try:
             log = read()
+        except DeltadynError as error:
+            now = self.window.session.draft
+            if now is None or now is draft or not now.problems:
+                raise
+            self.window.say(f"columns are to be chosen in step 2: {error}", "warning")
+            return
         finally:
             self.refresh()
             self.window.motion_tab.refresh()
