@@ -17,6 +17,7 @@ from deltadyn.studio.log import (
     overlay_rows,
     refuse_other_convention,
 )
+from deltadyn.studio.motion import FROM_LOG
 from deltadyn.studio.session import Session, Upload, UploadError
 
 
@@ -168,3 +169,17 @@ def test_an_order_is_taken_into_the_columns(session: Session) -> None:
     session.upload_log(Upload("log.csv", head.replace(b"Achse9.D", b"Achse2.D") + b"\r\n" + rest))
     right = session.take_conventions()
     np.testing.assert_allclose(right.recording.tau, simulated(1).tau, atol=1e-4)
+
+
+def test_a_log_without_torque_is_played(session: Session) -> None:
+    rows = foreign_bytes().splitlines()
+    content = b"\n".join(b";".join(row.split(b";")[:4]) for row in rows)
+    log = session.upload_log(Upload("log.csv", content))
+    assert not log.recording.has_torque
+    track = session.play(FROM_LOG)
+    assert list(track.curves) == ["robot file"]
+    t, q = track.motion.t, simulated(1).q
+    inside = np.interp(t, simulated(1).t, q[:, 0])
+    np.testing.assert_allclose(track.motion.q[:, 0], inside, atol=1e-3)
+    assert "no torque" in overlay_html(track, "123")
+    assert "not looked for" in conventions_html(log, "123")

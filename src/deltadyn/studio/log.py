@@ -321,7 +321,7 @@ class LogTab(Tab):
     def _enable(self) -> None:
         """Only what can be done now."""
         session = self.window.session
-        self._start.disabled = self.busy or session.log is None
+        self._start.disabled = self.busy or not self._has_torque
         found = None if session.log is None else session.log.conventions
         self._take.disabled = self.busy or found is None or found.as_logged or not found.clear
         self._map.disabled = session.draft is None
@@ -404,8 +404,15 @@ class LogTab(Tab):
 
     def _read(self, read: Callable[[], CheckedLog], text: str) -> None:
         """Read a log, and show what became of it: the log, or the columns that are not clear."""
+        draft = self.window.session.draft
         try:
             log = read()
+        except DeltadynError as error:
+            now = self.window.session.draft
+            if now is None or now is draft or not now.problems:
+                raise
+            self.window.say(f"columns are to be chosen in step 2: {error}", "warning")
+            return
         finally:
             self.refresh()
             self.window.motion_tab.refresh()
@@ -467,10 +474,15 @@ class LogTab(Tab):
             self.window.complain(error)
 
     def _busy(self, busy: bool) -> None:
-        self._start.disabled = busy or self.window.session.log is None
+        self._start.disabled = busy or not self._has_torque
         self._cancel.visible = self._bar.visible = busy
         self._bar.value = 0.0
         self._step.content = ""
+
+    @property
+    def _has_torque(self) -> bool:
+        log = self.window.session.log
+        return log is not None and log.recording.has_torque
 
     @property
     def busy(self) -> bool:
@@ -594,6 +606,9 @@ def explained(row: Sequence[str]) -> float:
 
 def overlay_html(track: Track, axes: Sequence[str]) -> str:
     """How well the models explain the log."""
+    if "measured" not in track.curves:
+        text = "The log has no torque: its motion can be played, and nothing can be identified."
+        return message_box("info", text)
     head = ("axis", "model", "torque N m", "missed N m", "explained")
     rows = overlay_rows(track, axes)
     told = table(head, rows, f"RMS, {track.about}")

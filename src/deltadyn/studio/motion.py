@@ -97,6 +97,8 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
     It is the longest stretch without a gap. All curves and the motion are in one band, as in the
     report: the fit's, or the one in which a rigid model explains the torque.
     """
+    if not log.has_torque:
+        return _moved_track(robot, log)
     band: float | Literal["auto"] | None = "auto" if fit is None else fit.band
     (parts,) = prepared_recordings(robot, [log], band, "auto")
     part = max(parts, key=len)
@@ -111,6 +113,15 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
         curves[name] = piece.predicted
     limit = "as recorded" if part.band is None else f"below {part.band:.3g} Hz"
     return Track(FROM_LOG, motion, curves, (), f"torques {limit}")
+
+
+def _moved_track(robot: Robot, log: Recording) -> Track:
+    """The motion of a log without torque, with that of the robot file."""
+    still = log.replace(tau=np.zeros_like(log.q))  # the motion is prepared as any other
+    (parts,) = prepared_recordings(robot, [still], None, "auto")
+    motion = measured_motion(robot, max(parts, key=len))
+    curves = {"robot file": torque_along(robot, motion)}
+    return Track(FROM_LOG, motion, curves, (), "the log has no torque")
 
 
 @dataclass
