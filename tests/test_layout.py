@@ -34,6 +34,7 @@ LAYERS = (
     "identification",
     "validation",
     "sizing",
+    "inspection",
     "payload",
     "exports",
     "fleet",

@@ -78,7 +78,7 @@ class Trial:
     found: list[str] = field(default_factory=list)
     probability: float | None = None
     missing: bool | None = None
-    excess: float | None = None
+    unexplained: float | None = None
     error: float | None = None
     inside: float | None = None
     half: float | None = None
@@ -170,7 +170,7 @@ def _fill(
         trial.found = sorted(fit.terms.titles)
         trial.probability = fit.terms.probability
         trial.missing = fit.terms.missing
-        trial.excess = max(fit.terms.excess)
+        trial.unexplained = max(fit.terms.unexplained)
     trial.error, trial.inside, trial.half = judge(fit, held_out)
     ends = fit.interval(LEVEL)
     for name, true in truth_of(machine, fit).items():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         exports,
         fleet,
         identification,
+        inspection,
         kinematics,
         motion,
         payload,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from deltadyn.excitation import design_excitation
     from deltadyn.exports import export
     from deltadyn.identification import identify
+    from deltadyn.inspection import check
     from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
     from deltadyn.motion import Motion
     from deltadyn.payload import PayloadEstimator
@@ -61,6 +63,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "exports": ("export",),
     "fleet": (),
     "identification": ("identify",),
+    "inspection": ("check",),
     "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
     "motion": ("Motion",),
     "payload": ("PayloadEstimator",),
@@ -96,6 +99,7 @@ __all__ = [
     "Recording",
     "Robot",
     "State",
+    "check",
     "design_excitation",
     "dynamics",
     "equations_of_motion",
@@ -107,6 +111,7 @@ __all__ = [
     "forward_kinematics",
     "identification",
     "identify",
+    "inspection",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",

@@ -7,6 +7,7 @@ import sys
 import click
 
 from deltadyn.commands.bench import bench
+from deltadyn.commands.check import check
 from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import fleet, identify, report, validate
@@ -48,6 +49,7 @@ COMMANDS = {
     demo: "The whole path on a catalogue robot, with a report.",
     init: "Make a project folder.",
     robots: "List the catalogue, or print a robot's file.",
+    check: "Look at a robot file and logs before anything is fitted.",
     excite: "Design the motion to learn from.",
     simulate: "Run a motion on the virtual test bench.",
     identify: "Fit a robot's parameters to logs.",

@@ -14,7 +14,6 @@ from deltadyn.identification.terms.choose import Choice, Search, choose
 from deltadyn.identification.terms.elastic import (
     Geared,
     GearedPoint,
-    derivatives,
     elastic,
     link_part,
     motor_torque,
@@ -23,6 +22,7 @@ from deltadyn.identification.terms.gears import GearSearch, elastic_drives, gear
 from deltadyn.identification.terms.library import Point
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.gears import derivatives
 from deltadyn.simulation.plant.machine import build_machine
 from deltadyn.simulation.presets import INDUSTRIAL
 from deltadyn.simulation.run import Run

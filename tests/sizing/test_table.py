@@ -98,3 +98,15 @@ def test_cycles_per_minute_with_and_without_payload() -> None:
     alone = cycle_rates(unknown)
     assert len(alone.rows) == 1
     assert "rated by its maker: not known" in alone.text
+
+
+def test_a_robot_without_friction_is_said_to_be_one() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    table = sizing_table(robot, [0.0], [60.0])
+    assert table.text.endswith("torques and powers of a machine without it")
+    assert table.as_dict()["friction"] is False
+    assert "has no friction" in table.cases[0].loads.text
+    rubbed = sizing_table(robot.with_friction(coulomb=[1.0, 0.0, 0.0]), [0.0], [60.0])
+    assert "no friction" not in rubbed.text
+    assert rubbed.as_dict()["friction"] is True
+    assert rubbed.cases[0].loads.as_dict()["friction"] is True

@@ -290,7 +290,9 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     shown = page.page.get_by_text(re.compile(r"^t = [\d.]+ of"))
     shown.wait_for()
     assert shown.inner_text().startswith("t = 0.000 of")
-    assert page.page.locator(".uplot:visible").count() == 3
+    plot = page.page.locator(".js-plotly-plot")
+    plot.locator(".ytitle, .y2title, .y3title").nth(2).wait_for()
+    assert page.page.get_by_role("button", name="Share").count() == 0  # nothing leaves the machine
     page.press("Play")
     seen: set[str] = set()
 
@@ -307,6 +309,27 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     page.drawn(SETTLED)
     assert shown.inner_text() == still
     assert not still.startswith("t = 0.000 of")
+
+    # a zoom brings more samples, a click moves the robot, a ticked channel is drawn
+    area = plot.locator(".nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    middle, height = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.page.mouse.move(middle - 60, height)
+    page.page.mouse.down()
+    page.page.mouse.move(middle + 60, height, steps=4)
+    page.page.mouse.up()
+    page.until(lambda: player._plot._span is not None, "the zoom is known")
+    low, high = player._plot._span
+    assert high - low < 0.5 * page.window.session.track.duration
+    page.page.mouse.move(middle, height)
+    page.page.mouse.click(middle, height)
+    page.until(lambda: shown.inner_text() != still, "the robot goes where the plot was clicked")
+    assert low < float(shown.inner_text().split()[2]) < high
+    page.page.get_by_text("Channels", exact=True).click()
+    page.page.get_by_text("power (W)").click()
+    page.page.get_by_label("all axes").check()
+    plot.get_by_text("power all axes").wait_for()
 
     # edited, and compared on this motion
     page.tab("Robot")

@@ -16,6 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification import Fit
 from deltadyn.motion import Motion
+from deltadyn.robot import Robot
 from deltadyn.simulation import (
     PD,
     AdaptiveFeedforward,
@@ -47,9 +48,9 @@ def move() -> Motion:
 
 
 @cache
-def fit_of(preset: str, terms: str = "auto") -> Fit:
+def fit_of(preset: str) -> Fit:
     log = simulate(ROBOT, excitation(ROBOT, 2.5), preset=preset, seed=1).recording
-    return dd.identify(ROBOT, log, terms=terms)
+    return dd.identify(ROBOT, log)
 
 
 def at_motors(run: Run) -> FloatArray:
@@ -117,6 +118,37 @@ def test_every_controller_on_a_known_robot(controller: Predictable, late_ticks: 
     assert "believed to be right" in found.status
     if late_ticks and type(controller) is not PD:
         assert np.all(found.by_delay > 0)
+
+
+def with_gears(stiffness: float) -> Robot:
+    drives = replace(
+        ROBOT.drives, rotor_inertia=0.4, rotor_side="output_side", stiffness=stiffness, damping=8.0
+    )
+    sensors = replace(ROBOT.sensors, torque_ratio=(1.02, 0.99, 0.99))
+    return ROBOT.replace(drives=drives, sensors=sensors)
+
+
+@pytest.mark.parametrize("late_ticks", [0, 2])
+def test_elastic_gears_of_a_known_robot(late_ticks: int) -> None:
+    """Motors with the torque of a rigid model err by what the gears wind up; so on the bench."""
+    robot = with_gears(3e4)
+    for controller in (PD(robot), PDFeedforward(robot)):
+        found = predicted_tracking(robot, move(), controller, delay=late_ticks)
+        error = at_motors(simulate(robot, move(), controller, seed=3, delay=late_ticks))
+        np.testing.assert_allclose(found.expected, error, rtol=0.03)
+        assert np.all(found.by_gears > 2e-5)
+    assert "gears that wind up" in str(found)
+    assert "Elastic gears" not in found.status
+
+
+def test_stiff_gears_are_rigid_ones() -> None:
+    """A spring far above the ticks' rate is followed, and winds up by nothing."""
+    found = predicted_tracking(with_gears(1e9), move(), delay=2)
+    rigid = with_gears(1e9)
+    rigid = rigid.replace(drives=replace(rigid.drives, stiffness=None, damping=None))
+    expected = predicted_tracking(rigid, move(), delay=2).expected
+    np.testing.assert_allclose(found.expected, expected, rtol=1e-3)
+    assert np.all(found.by_gears < 1e-3 * expected)
 
 
 def test_the_right_model_without_delay_errs_by_nothing() -> None:
@@ -222,14 +254,14 @@ def test_torque_that_comes_at_another_time() -> None:
 
 def test_a_lead_meets_the_delay() -> None:
     """On the bench too: sent two ticks early, the torque is in time."""
-    # with elastic gears found the error is 50 urad: wind-up, which no prediction has, is most of it
-    fit = fit_of("industrial", terms="file")
+    fit = fit_of("industrial")  # elastic gears are found: most of what is left is their wind-up
     late, timely = (PDFeedforward(fit.robot, lead=x, **OWN) for x in (0.0, 2 / 2000))
     found = [predicted_tracking(fit, move(), c, preset="industrial") for c in (late, timely)]
     assert np.all(found[0].by_delay > 1e-4)
     assert np.all(found[1].by_delay < 1e-12)
     errors = [simulated(c, preset="industrial") for c in (late, timely)]
     assert np.all(errors[1] < errors[0])
+    assert np.all(found[1].by_gears > found[1].unmodelled)
     assert np.all(found[1].expected > errors[1] / FITTED)
     assert np.all(found[1].expected < errors[1] * FITTED)
 

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltadyn.commands.project import project_robot, record_run
-from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
@@ -89,7 +90,7 @@ def hint(error: BaseException, command: str) -> str:
     if "pass check=False" in str(error):
         return "--no-check takes the log as it is"
     if "before another motion" in str(error):  # it is the log or the model that is wrong
-        return "`deltadyn validate ROBOT LOG` shows where the torques disagree"
+        return "`deltadyn check ROBOT LOG` looks for a wrong sign, unit, order or homing"
     for kind in type(error).__mro__:
         if kind.__name__ in BY_KIND:
             return BY_KIND[kind.__name__]
@@ -139,7 +140,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 #: Options that name what a command writes.
-OUTPUTS = ("out", "save", "page", "loads_page")
+OUTPUTS = ("out", "save", "page", "loads_page", "write_columns", "bundle")
 
 
 @contextmanager
@@ -211,7 +212,12 @@ def robot_of(name: str) -> Robot:
     """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
     from deltadyn.robot.file import load_robot
 
-    return load_robot(project_robot() if name == "." else name)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", OldFileWarning)
+        robot = load_robot(project_robot() if name == "." else name)
+    for item in told:
+        click.echo(f"note: {item.message}", err=True)
+    return robot
 
 
 def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]:

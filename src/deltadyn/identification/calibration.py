@@ -1,4 +1,4 @@
-"""The torque band of a fit from motion that the fit has not seen.
+"""A fit along a log, and its torque band from motion that the fit has not seen.
 
 Split conformal prediction: with n errors |e| / scale of held-out rows, the ceil((n + 1) level)-th
 smallest holds the error of one more row at this level, whatever the model and the noise, as long as
@@ -8,6 +8,7 @@ over many logs, and not exactly within one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from deltadyn.identification.terms.corrections import corrected
 from deltadyn.identification.terms.intervals import NORMAL, Scatter
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.gears import behind_gears
 
 if TYPE_CHECKING:
     from deltadyn.identification.fit import Fit
@@ -35,13 +37,13 @@ def calibrated_scatter(fit: Fit, recordings: Data) -> Scatter:
     refuse_shared(fit.data, recordings)
     rest = np.full(fit.robot.dof, REST) if fit.terms is None else np.array(fit.terms.rest)
     errors, tau, qd, used = [], [], [], []
-    for logged in loaded.parts():
-        part = _put_right(fit, logged)
-        predicted = _torque(fit, part)
+    for part in loaded.parts():
+        seen = put_right(fit, part)
+        predicted = torque_along(fit, part, seen)
         tau.append(part.limited(predicted))
         errors.append(part.limited(part.tau - predicted))
-        qd.append(at_rows(part, part.state.qd))
-        used.append(at_rows(part, slowest_rates(part)) >= rest)
+        qd.append(at_rows(part, seen.state.qd))
+        used.append(at_rows(part, slowest_rates(seen)) >= rest)
     moving = np.concatenate(used)
     few = np.flatnonzero(moving.sum(axis=0) < FEWEST)
     if few.size:
@@ -53,21 +55,34 @@ def calibrated_scatter(fit: Fit, recordings: Data) -> Scatter:
     return start.calibrated(np.concatenate(errors), np.concatenate(tau), np.concatenate(qd), moving)
 
 
-def _put_right(fit: Fit, part: Prepared) -> Prepared:
-    """The part without the delay and the encoders' waves that the fit found."""
+def put_right(fit: Fit, part: Prepared) -> Prepared:
+    """The part as the fit's model of rigid gears holds for it, in reported torque.
+
+    It has neither the delay nor the encoders' waves that the fit found, and the motion of the arms
+    behind elastic gears.
+    """
     found = dict(zip(fit.names, fit.values.tolist(), strict=True))
     log = {n: v for n, v in found.items() if n == "delay" or n.startswith("eccentricity")}
-    return corrected(fit.nominal, part, log) if log else part
+    seen = corrected(fit.nominal, part, log) if log else part
+    if fit.robot.drives.stiffness is None:
+        return seen
+    gains = 1.0 if fit.gains is None else fit.gains.values
+    arms = behind_gears(fit.robot, replace(seen, tau=seen.tau * gains))
+    return replace(arms, tau=arms.tau / gains)
 
 
-def _torque(fit: Fit, part: Prepared) -> FloatArray:
-    """The torque (N, dof) that the drives would report, with the payload of the recording."""
-    tau = fit.torque(part.state)
+def torque_along(fit: Fit, part: Prepared, seen: Prepared) -> FloatArray:
+    """The torque (N, dof) that the drives would report, with the payload of the recording.
+
+    `seen` is the part put right.
+    """
+    tau = fit.torque(seen.state)
     if part.extra:
         source = fit.parametrisation.source
-        Y = widest(fit.nominal, part.state, source).Y
+        Y = widest(fit.nominal, seen.state, source).Y
         tau = tau + Y @ (part.extra * payload_direction(fit.nominal, source))
-    return tau if fit.gains is None else tau / fit.gains.values
+    own = tau if fit.gains is None else tau / fit.gains.values
+    return own + (part.tau - seen.tau)
 
 
 def _plain(fit: Fit) -> Scatter:

@@ -29,7 +29,7 @@ from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.identification.verdict import BAD, Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
-from deltadyn.recording.recording import DataSource
+from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
 
 
@@ -149,12 +149,26 @@ class Fit:
             raise InputError("parameter", name, "one of " + ", ".join(self.names))
         return float(self.values[self.names.index(name)])
 
-    def torque(self, state: State) -> FloatArray:
+    def torque(self, state: State | Recording) -> FloatArray:
         """Torque (N, dof) of the fitted robot's parameters, in N m, with the nominal payload.
 
-        Where terms were found it is that of `robot`, with its gears' losses and torque scale.
+        Where terms were found it is that of `robot`, with its gears' losses and torque scale, and
+        with rigid gears. Along a recording without gaps it is the torque that the drives would
+        report: with its payload, without the delay and the encoders' waves that were found, and
+        with elastic gears wound up by the torque that was measured.
         """
+        if isinstance(state, Recording):
+            return self._along(state)[0]
         return restore(self._torque(state), state.single)
+
+    def _along(self, recording: Recording) -> tuple[FloatArray, State]:
+        """The torque along a recording, and the motion that the model sees."""
+        from deltadyn.identification.calibration import put_right, torque_along
+        from deltadyn.recording.prepare.data import prepare
+
+        part = prepare(self.nominal, recording, band=None)
+        seen = put_right(self, part)
+        return torque_along(self, part, seen), seen.state
 
     def _torque(self, state: State) -> FloatArray:
         if self.terms is not None and self.terms.found and self.consistent:
@@ -162,21 +176,26 @@ class Fit:
             return tau[None] if state.single else tau
         return self.parametrisation.torque(self.nominal, state, self.values)
 
-    def predict(self, state: State, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Torque and half the width of its band (N, dof), in N m.
+    def predict(
+        self, state: State | Recording, level: float = 0.95
+    ) -> tuple[FloatArray, FloatArray]:
+        """Torque (`torque`) and half the width of its band (N, dof), in N m.
 
         Where terms were looked for, or after `calibrated`, the band is to hold measured torque of
         moving axes in the band of the fit. Else it is that of the fitted torque, which knows what
         noise does to the parameters only.
         """
+        if isinstance(state, Recording):
+            torque, motion = self._along(state)
+        else:
+            torque, motion = self._torque(state), state
         _, width = torque_band(
-            self.parametrisation, self.nominal, state, self.values, self.uncertainty, level
+            self.parametrisation, self.nominal, motion, self.values, self.uncertainty, level
         )
-        torque = self._torque(state)
         spread = self._scatter
         if spread is not None:
-            width = np.hypot(width, spread.half(torque, state.qd, level))
-        return restore(torque, state.single), restore(width, state.single)
+            width = np.hypot(width, spread.half(torque, motion.qd, level))
+        return restore(torque, motion.single), restore(width, motion.single)
 
     @property
     def _scatter(self) -> Scatter | None:

@@ -25,7 +25,7 @@ from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
 from deltadyn.identification.methods.base import axis_weights, residual_rms, torque_rms
 from deltadyn.identification.methods.registry import METHODS, method_of
-from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
+from deltadyn.identification.methods.stribeck import Stribeck
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import (
@@ -36,7 +36,8 @@ from deltadyn.identification.parametrisation import (
 from deltadyn.identification.prior import prior_rows
 from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
-from deltadyn.identification.terms.look import Looked, look
+from deltadyn.identification.shared import Shared
+from deltadyn.identification.terms.look import Looked
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
@@ -47,7 +48,7 @@ HEAVIER = 0.2  # share of the platform's mass by which a fit may exceed the file
 
 def identify(
     robot: Robot,
-    recordings: Data | Information,
+    recordings: Data | Information | Shared,
     method: str | Method = "convex",
     options: FitOptions | None = None,
     *,
@@ -56,6 +57,8 @@ def identify(
     **keywords: Any,
 ) -> Fit:
     """Fit a model's parameters to recordings of a robot, or to their information.
+
+    Several fits of the same recordings take `Shared(robot, recordings)`: terms are looked for once.
 
     A recording may be a file: it is read in pieces, and may be larger than the memory; `Streamed`
     takes options of the reader, and logs that come in chunks. The robot gives geometry, what the
@@ -72,7 +75,8 @@ def identify(
     way.check_model(asked.model)
     asked = replace(asked, model=asked.model or way.model)
     if isinstance(way, TwoStep):
-        whole = recordings if isinstance(recordings, Information) else in_memory(robot, recordings)
+        given = recordings.recordings if isinstance(recordings, Shared) else recordings
+        whole = given if isinstance(given, Information) else in_memory(robot, given)
         fit = way.fit(robot, whole, asked)
         refuse_shared(fit.data, validation)
         return fit
@@ -85,15 +89,15 @@ def identify(
         if asked.stribeck:
             raise InputError("stribeck", True, "False: information has no samples to search in")
         return _Work(robot, recordings, None, way, asked, progress).fit()
-    loaded = Loaded(robot, recordings, asked, progress=progress)
-    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
-    looked = look(loaded, asked) if _looks(way, asked) else None
-    if looked is not None:
-        loaded.robot, loaded.extra = looked.carried.machine, looked.carried.extra
-    information = loaded.information(SOURCES[model])
+    shared = recordings if isinstance(recordings, Shared) else Shared(robot, recordings)
+    ready = shared.ready(robot, asked, looks=_looks(way, asked), progress=progress)
+    information = ready.information(SOURCES[model])
+    loaded = ready.loaded
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
-    nominal = loaded.robot if looked is None else looked.carried.nominal
-    return _Work(nominal, information, loaded, way, asked, progress, found, looked).fit()
+    work = _Work(
+        ready.nominal, information, loaded, way, asked, progress, ready.stribeck, ready.looked
+    )
+    return work.fit()
 
 
 def _looks(way: Method, asked: FitOptions) -> bool:
@@ -295,7 +299,7 @@ class _Work:
         """Measured and fitted torque of the first part, for the report."""
         if self.loaded is None:
             return None
-        part = next(iter(self.loaded.parts()))
+        part = self.loaded.first_part()
         machine = self.robot if self.looked is None else self.looked.carried.machine
         Y, tau, _ = rows_of(machine, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)

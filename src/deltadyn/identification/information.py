@@ -88,6 +88,17 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
     return AxisRows([rows[axis, most - len(own) :] for axis, own in enumerate(inertial)], places)
 
 
+def wide_torque(robot: Robot, state: State, x: FloatArray, source: str) -> FloatArray:
+    """Torque (N, dof) in N m of wide parameters x (n,), without the whole regressor."""
+    known = axis_rows(robot, state, np.zeros((len(state), robot.dof)), source)
+    if known is None:
+        out: FloatArray = widest(robot, state, source).Y @ x
+        return out
+    return np.column_stack(
+        [x[place[:-1]] @ rows[:-1] for rows, place in zip(known.rows, known.places, strict=True)]
+    )
+
+
 def friction_terms(robot: Robot) -> int:
     """How many columns of its own each drive of the robot's model has."""
     return axis_terms(robot)

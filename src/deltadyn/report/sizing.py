@@ -295,8 +295,7 @@ def _sizing_steps(found: SizingTable, able: int) -> list[str]:
         steps.append("Run the cases marked ok only; All cases names the limit that is exceeded.")
     else:
         steps.append("There is room: `--cycles` and `--payloads` try more.")
-    friction = found.robot.friction
-    if not any(np.any(np.asarray(x)) for x in (friction.viscous, friction.coulomb)):
+    if found.robot.friction.absent:
         steps.append("The robot file has no friction: the real torques are higher.")
     return steps
 

@@ -21,6 +21,7 @@ from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions
+from deltadyn.identification.shared import Shared
 from deltadyn.identification.verdict import Evidence, Verdict, evidence_of, judge
 from deltadyn.kinematics import forward_kinematics
 from deltadyn.motion.motion import Motion
@@ -213,11 +214,12 @@ def study(
 ) -> Study:
     """Identify by every method, then look at all that a report shows.
 
-    The first method is the one that is judged; the others stand beside it. `payload_log` is cut
-    into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default it
-    is that of the held-out recording. `options`, and the fields of `FitOptions` or of the methods
-    as keywords, are those of `identify`; without `options`, what the data cannot identify is held
-    unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
+    The first method is the one that is judged; the others stand beside it. Logs are prepared and
+    terms looked for once for all methods, in the time of the first that needs it. `payload_log` is
+    cut into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default
+    it is that of the held-out recording. `options`, and the fields of `FitOptions` or of the
+    methods as keywords, are those of `identify`; without `options`, what the data cannot identify
+    is held unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
     """
     common, of_method = parted(FitOptions, keywords)
     asked = merged(FitOptions, options or FitOptions(unidentifiable="hold"), common)
@@ -226,9 +228,10 @@ def study(
     data = [_read(robot, item) for item in _several(logs)]
     apart = tuple(_read(robot, item) for item in _several(held_out))
     results: dict[str, MethodResult] = {}
+    shared = Shared(robot, data)
     for name in names:
         told(f"identify by {name}")
-        fit = partial(identify, robot, data, name, asked, validation=apart or None, **of_method)
+        fit = partial(identify, robot, shared, name, asked, validation=apart or None, **of_method)
         results[name] = _timed(name, fit, required=name == names[0])
     told("validate")
     first = results[names[0]].fit

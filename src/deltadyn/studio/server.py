@@ -14,6 +14,7 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.forms import PAGE_SCRIPT, run_script
 from deltadyn.studio.log import LogTab
 from deltadyn.studio.motion import MotionTab
 from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
@@ -202,10 +203,8 @@ def _silence() -> Any:
 
 def _set_title(client: viser.ClientHandle) -> None:
     """The title of the page in the browser's tab; viser has no call for it."""
-    from viser import _messages
-
     source = f"document.title = {TITLE!r}; document.documentElement.lang = 'en';"
-    client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(source=source))
+    run_script(client, source + PAGE_SCRIPT)
 
 
 # One browser window: its session, its 3-D view and its tabs.

@@ -8,6 +8,7 @@ machine needs; the loop's linear response turns the difference into a tracking e
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from deltadyn.errors import InputError
 from deltadyn.motion.arguments import check_level
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 from deltadyn.simulation import PD, AugmentedPD, ComputedTorque, PDFeedforward, PDGravity
 from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.presets import Preset, preset_by_name, setting
@@ -36,12 +38,19 @@ if TYPE_CHECKING:
 # The feedback is that of the drive: its rate is the filtered backward difference, it waits for the
 # delay of the bus and ramps or steps over one tick. G is the identity for PD gains, the model's
 # mass matrix for computed torque. What is left out is of second order in e, or small beside the
-# gains: the change of gravity and inertia with e, the jump of Coulomb friction, torque limits,
-# elastic gears.
+# gains: the change of gravity and inertia with e, the jump of Coulomb friction, torque limits.
+#
+# Where gears are elastic, e is the motors' error, and the arms lag behind them by v beyond the
+# wind-up at the start, so they err by y = e + P v with P = [I 0]' for the arms. With M_L = M less
+# the rotors, and tm the torque that goes through the gears along the reference:
+#
+#     M edd + M_L P vdd + 2 C yd + Fv ed = d - G (a e + b ed_seen)
+#     P' (M_L ydd + 2 C yd) + D vd + K v = P' (tm - tm at the start)
+#
+# A torque error d acts at the motor: that of a body's parameter, too, though it winds up the gear.
 
 
 Predictable = PD | ComputedTorque
-PARTS = 5  # of the loop's state, besides the commands on their way
 ROUNDING = 1e-6  # of a loop without a spring, which neither grows nor settles
 POSES = 9  # of a motion, at which stability is judged
 KINDS = (PDFeedforward, PDGravity, AugmentedPD, ComputedTorque)
@@ -49,10 +58,11 @@ KINDS = (PDFeedforward, PDGravity, AugmentedPD, ComputedTorque)
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closed loop along a motion of N ticks."""
+    """A closed loop along a motion of N ticks: n = dof motors, and three gears where they give."""
 
-    inverse_inertia: FloatArray  # (N, dof, dof), 1/(kg m^2)
-    damping: FloatArray  # (N, dof, dof), N m s/rad
+    inertia: FloatArray  # (N, n, n), kg m^2
+    damping: FloatArray  # (N, n, n), N m s/rad
+    spring: FloatArray  # (n,), N m/rad: 0 of motors
     gain: FloatArray  # (N, dof, dof)
     stiffness: FloatArray  # (dof,)
     rate_gain: FloatArray  # (dof,)
@@ -65,8 +75,6 @@ class Loop:
     def of(cls, robot: Robot, task: Task, controller: Predictable, preset: Preset) -> Loop:
         """The loop of a robot that is believed, and a controller with gains."""
         eom = equations_of_motion(robot, task.now)
-        scale = np.asarray(robot.sensors.torque_ratio)[:, None]  # torques are the drives' own
-        damping = scale * (2 * eom.C + np.diag(np.asarray(robot.friction.viscous)))
         gain = np.broadcast_to(np.eye(robot.dof), eom.M.shape)
         if isinstance(controller, ComputedTorque):
             own = np.asarray(controller.robot.sensors.torque_ratio)[:, None]
@@ -76,8 +84,7 @@ class Loop:
             gains = (controller.stiffness, controller.damping)
         cutoff = preset.velocity_filter
         return cls(
-            np.asarray(np.linalg.inv(scale * eom.M), dtype=np.float64),
-            damping,
+            *_plant(robot, eom.M, 2 * eom.C),
             gain,
             np.asarray(gains[0]),
             np.asarray(gains[1]),
@@ -90,23 +97,26 @@ class Loop:
     def response(self, torque: FloatArray) -> FloatArray:
         """Errors (N, dof, R) in rad of R torque errors (N, dof, R) in N m, from no error at first.
 
+        With elastic gears (N, n, R) may be given, with what winds up the gears behind the motors.
         Within a tick torque and acceleration change linearly.
         """
-        count, dof, runs = torque.shape
+        (count, n, runs), dof = torque.shape, len(self.stiffness)
+        more = np.zeros((count, len(self.spring) - n, runs))
+        forces = np.concatenate([torque, more], axis=1)
         out = np.zeros((count, dof, runs))
-        state = [np.zeros((dof, runs))] * (PARTS + self.delay)
+        state = [np.zeros((size, runs)) for size in self._sizes]
         for k in range(count - 1):
-            state = self._tick(k, state, torque[k], torque[k + 1])
-            out[k + 1] = state[0]
+            state = self._tick(k, state, forces[k], forces[k + 1])
+            out[k + 1] = state[0][:dof]
         return out
 
     def growth(self, k: int) -> float:
         """By how much an error may grow in a tick about this pose; above 1 it is unstable."""
-        dof, parts = self.stiffness.shape[0], PARTS + self.delay
-        unit = np.eye(parts * dof).reshape(parts, dof, -1)
-        none = np.zeros((dof, parts * dof))
-        after = np.stack(self._tick(k, list(unit), none, none))
-        return float(np.abs(np.linalg.eigvals(after.reshape(parts * dof, -1))).max())
+        sizes = self._sizes
+        unit = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1])
+        none = np.zeros((len(self.spring), sum(sizes)))
+        after = np.concatenate(self._tick(k, list(unit), none, none))
+        return float(np.abs(np.linalg.eigvals(after)).max())
 
     def check_stable(self) -> None:
         """Refuse gains with which an error grows at some pose of the motion."""
@@ -120,20 +130,72 @@ class Loop:
                 )
                 raise InputError("gains of the controller", gains, allowed, where=f"tick {k}")
 
+    @property
+    def _sizes(self) -> list[int]:
+        """Rows of the loop's state: z, zd, then per motor, and commands on their way."""
+        n, dof = len(self.spring), len(self.stiffness)
+        return [n, n, *[dof] * (3 + self.delay)]
+
+    @cached_property
+    def _start(self) -> FloatArray:
+        """What turns a force (n,) into an acceleration (N, n, n)."""
+        return np.asarray(np.linalg.inv(self.inertia), dtype=np.float64)
+
+    @cached_property
+    def _end(self) -> FloatArray:
+        """The same at the end of a tick, where the acceleration changes rate and place on the way.
+
+        The mean of the accelerations at both ends acts over the tick: a rule that follows stiff
+        gears without growing (Newmark).
+        """
+        dt = 1 / self.rate
+        whole = self.inertia + dt / 2 * self.damping + dt**2 / 4 * np.diag(self.spring)
+        return np.asarray(np.linalg.inv(whole), dtype=np.float64)
+
     def _tick(
         self, k: int, state: list[FloatArray], start: FloatArray, end: FloatArray
     ) -> list[FloatArray]:
-        """e, ed, the last e, the rate seen, the torque in force, commands on their way."""
-        e, ed, before, seen, force, *waiting = state
-        dt = 1 / self.rate
+        """z = (e, v), zd, the last e, the rate seen, the torque in force, commands on their way."""
+        z, zd, before, seen, force, *waiting = state
+        dt, dof, D, K = 1 / self.rate, len(self.stiffness), self.damping[k], self.spring[:, None]
+        e = z[:dof]
         seen = seen + self.smoothing * ((e - before) * self.rate - seen)
         error = self.stiffness[:, None] * e + self.rate_gain[:, None] * seen
         wanted, *waiting = [*waiting, self.gain[k] @ error]
-        braked = self.damping[k] @ ed
-        first = self.inverse_inertia[k] @ (start - (force if self.ramps else wanted) - braked)
-        last = self.inverse_inertia[k] @ (end - wanted - braked)
-        there = e + dt * (ed + dt / 6 * (2 * first + last))
-        return [there, ed + dt / 2 * (first + last), e, seen, wanted, *waiting]
+        first = start - D @ zd - K * z
+        first[:dof] -= force if self.ramps else wanted
+        first = self._start[k] @ first
+        half = zd + dt / 2 * first
+        there = z + dt * (zd + dt / 4 * first)
+        last = end - D @ half - K * there
+        last[:dof] -= wanted
+        last = self._end[k] @ last
+        return [there + dt**2 / 4 * last, half + dt / 2 * last, e, seen, wanted, *waiting]
+
+
+def _plant(
+    robot: Robot, M: FloatArray, twice_C: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Inertia and damping (N, n, n) and springs (n,) of motors and gears, in the drives' torque."""
+    dof, drives = robot.dof, robot.drives
+    Fv = np.diag(np.asarray(robot.friction.viscous))
+    scale = np.asarray(robot.sensors.torque_ratio)[:, None]  # torques are the drives' own
+    if drives.stiffness is None:
+        return scale * M, scale * (twice_C + Fv), np.zeros(dof)
+    damping = (0.0,) * dof if drives.damping is None else drives.damping
+    arms = M - np.diag(np.asarray(drives.output_inertia))
+    scale = np.concatenate([scale, np.ones((ARMS, 1))])
+    spring = np.concatenate([np.zeros(dof), np.asarray(drives.stiffness[:ARMS])])
+    D = _with_gears(twice_C + Fv, twice_C)
+    gears = np.arange(dof, dof + ARMS)
+    D[:, gears, gears] += np.asarray(damping[:ARMS])
+    return scale * _with_gears(M, arms), scale * D, spring
+
+
+def _with_gears(whole: FloatArray, arms: FloatArray) -> FloatArray:
+    """[[whole, arms P], [P' arms, P' arms P]] (N, dof + 3, dof + 3)."""
+    right, corner = arms[:, :, :ARMS], arms[:, :ARMS, :ARMS]
+    return np.block([[whole, right], [arms[:, :ARMS], corner]])
 
 
 def fed_forward(controller: Predictable, motion: Motion) -> FloatArray:
@@ -163,6 +225,7 @@ def check_predictable(controller: object) -> None:
 
 REALISATIONS = 16  # of the torque that no model explains
 SAMPLES = 500
+GEARS = 4  # place of the run that winds up the gears
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +238,8 @@ class Benefit:
     `unmodelled`, what the fit's residual does. Further parts of `expected`: `by_doubt` comes from
     the covariance, `by_model` from a controller whose torque is not the fit's (another model), and
     `by_delay` is what comes of the right torque at the wrong time: the bus's delay less the
-    controller's lead. The last two may add up or cancel.
+    controller's lead. The last two may add up or cancel, also with `by_gears`: elastic gears that
+    wind up along the motion, 0 where the robot has none (`drives.stiffness`).
     """
 
     expected: FloatArray
@@ -187,6 +251,7 @@ class Benefit:
     by_doubt: FloatArray
     by_model: FloatArray
     by_delay: FloatArray
+    by_gears: FloatArray
     unmodelled: FloatArray
     draws: FloatArray  # (samples, dof)
     status: str
@@ -215,8 +280,11 @@ class Benefit:
             ("  of it: doubt in the parameters", self.by_doubt),
             ("  of it: a torque that is not the fit's", self.by_model),
             ("  of it: torque that comes late", self.by_delay),
+            ("  of it: gears that wind up", self.by_gears),
             ("  of it: torque that no model explains", self.unmodelled),
         ]
+        if not self.by_gears.any():
+            rows.pop(-2)
         width = max(len(name) for name, _ in rows)
         axes = "".join(f"{f'axis {k + 1}':>11}" for k in range(len(self.expected)))
         lines = [f"{'expected tracking error, mrad RMS':<{width}}{axes}"]
@@ -231,7 +299,7 @@ class Benefit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON, errors in rad."""
-        names = ("expected", "low", "high", "alone", "by_doubt", "by_model", "by_delay")
+        names = ("expected", "low", "high", "alone", "by_doubt", "by_model", "by_delay", "by_gears")
         data: dict[str, Any] = {n: getattr(self, n).tolist() for n in (*names, "unmodelled")}
         file = None if self.file is None else self.file.tolist()
         return {**data, "file": file, "level": self.level, "status": self.status}
@@ -301,7 +369,7 @@ def _benefit(
     early = getattr(controller, "lead", 0.0) - preset.delay / task.rate  # s
     fed = moved(fed_forward(controller, task.now), task.now.t, early)
     knowing = moved(needed, task.now.t, early)  # what the right parameters would feed forward
-    known = [needed - fed, needed, needed - knowing, knowing - fed]
+    known = [needed - fed, needed, needed - knowing, knowing - fed, np.zeros_like(fed)]
     if belief.nominal is not None:
         file_torque = _file_torque(belief.nominal, controller, task)
         known.append(needed - moved(file_torque, task.now.t, early))
@@ -309,7 +377,10 @@ def _benefit(
     loop = Loop.of(belief.robot, task, controller, preset)
     loop.check_stable()
     inputs = np.concatenate([np.stack(known, axis=2), doubt, noise], axis=2)
-    errors = loop.response(inputs)
+    wound = np.zeros((len(needed), len(loop.spring) - len(needed[0]), inputs.shape[2]))
+    wound[:, :, GEARS] = _through_gears(belief.robot, task)[:, : wound.shape[1]]
+    errors = loop.response(np.concatenate([inputs, wound], axis=1))
+    gears = errors[:, :, GEARS]
     k, first = doubt.shape[2], len(known)
     per_draw = errors[:, :, first : first + k]  # of one standard deviation each
     unmodelled = _mean_square(errors[:, :, first + k :]).mean(axis=-1)
@@ -323,24 +394,33 @@ def _benefit(
         squares: FloatArray = contract("sj,ijk,sk->si", v, gram, v) + unmodelled
         return squares
 
-    squares = drawn(errors[:, :, 0])
+    squares = drawn(errors[:, :, 0] + gears)
     tail = (1 - level) / 2
     low, high = np.sqrt(np.quantile(squares, [tail, 1 - tail], axis=0))
-    file = None if belief.nominal is None else _root_mean(drawn(errors[:, :, 4]))
+    file = None if belief.nominal is None else _root_mean(drawn(errors[:, :, 5] + gears))
     return Benefit(
         expected=_root_mean(squares),
         low=low,
         high=high,
         level=level,
-        alone=_root_mean(drawn(errors[:, :, 1])),
+        alone=_root_mean(drawn(errors[:, :, 1] + gears)),
         file=file,
         by_doubt=np.sqrt(_mean_square(per_draw).sum(axis=-1)),
         by_model=np.sqrt(_mean_square(errors[:, :, 3])),
         by_delay=np.sqrt(_mean_square(errors[:, :, 2])),
+        by_gears=np.sqrt(_mean_square(gears)),
         unmodelled=np.sqrt(unmodelled),
         draws=np.sqrt(squares),
         status=_status(belief, controller, fed, samples),
     )
+
+
+def _through_gears(robot: Robot, task: Task) -> FloatArray:
+    """Torque (N, dof) through the gears along the reference, beyond that at the start, in N m."""
+    ratio, R = np.asarray(robot.sensors.torque_ratio), np.asarray(robot.drives.output_inertia)
+    tm = inverse_dynamics(robot, task.now, friction=False) / ratio - R * task.now.qdd
+    out: FloatArray = tm - tm[0]
+    return out
 
 
 def _belief(model: Fit | Robot, task: Task) -> _Belief:
@@ -415,7 +495,9 @@ def _status(belief: _Belief, controller: Predictable, fed: FloatArray, samples: 
             f"The torque fed forward is above the peak torque of axis {names}: drives that are "
             "limited will err by more."
         )
-    sentences.append("Elastic gears, torque limits and the jump of dry friction are left out.")
+    rigid = belief.robot.drives.stiffness is None
+    left_out = "Elastic gears, torque limits" if rigid else "Torque limits"
+    sentences.append(f"{left_out} and the jump of dry friction are left out.")
     return " ".join(sentences)
 
 

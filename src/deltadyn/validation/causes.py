@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.recording.prepare import gears
 from deltadyn.recording.prepare.band import OUTLASTS, OVERSAMPLING
 from deltadyn.recording.prepare.data import AT_REST, Prepared
-from deltadyn.robot import Robot
 from deltadyn.validation.evidence import Piece, Predictor, rate_noise
 
 if TYPE_CHECKING:  # identification is loaded when causes are looked for
@@ -88,8 +88,8 @@ class Found:
     """What a search found: terms, and the parts of the robot's residual e (M, dof) in N m.
 
     Rows are those of moving axes; e is 0 at the others. `level` (dof,) is the standard deviation of
-    the torque, `noise_known` whether the log tells the noise of its torque, `rows` (dof,) how many
-    rows were used. `rivals` are other sets of causes with their probability.
+    the torque, `long_enough` whether the log can tell that a term is missing, `rows` (dof,) how
+    many rows were used. `rivals` are other sets of causes with their probability.
     """
 
     terms: Terms
@@ -97,7 +97,7 @@ class Found:
     residual: FloatArray
     level: FloatArray
     rivals: tuple[Rival, ...]
-    noise_known: bool
+    long_enough: bool
     rows: FloatArray
 
     @property
@@ -118,36 +118,44 @@ def look_for_causes(model: Predictor, pieces: Sequence[Piece]) -> Found | None:
     """The causes of a model's residual along stretches of logs; None where there is too little."""
     from deltadyn.identification.parametrisation import parametrise
     from deltadyn.identification.terms.choose import Search, choose
+    from deltadyn.identification.terms.elastic import stiffness
     from deltadyn.identification.terms.library import homing
 
     robot = model.robot
     noise = max(rate_noise(piece.prepared) for piece in pieces)
     if noise > 0 and robot.friction.smoothing is None:
         robot = robot.with_friction(smoothing=AT_REST * noise)
-    stretches, share = _stretches(robot, pieces)
+    stretches, share = _stretches(model, pieces)
     parts = [replace(part, tau=part.tau * model.gains) for part, _ in stretches]
     if sum(float(part.t[-1] - part.t[0]) + 1 / part.rate for part in parts) < SHORTEST:
         return None
     par = parametrise(robot, "exact")
-    refused = () if model.exact else ("elastic",)  # a simplification is told at rigid gears
-    choice = choose(Search(robot, par, parts, refused=refused, more=(homing,)))
+    # A simplification is told at rigid gears, and known gears have what differs in their stiffness.
+    rigid = not model.exact or robot.drives.stiffness is not None
+    refused = ("elastic",) if rigid else ()
+    choice = choose(Search(robot, par, parts, refused=refused, more=(homing, stiffness)))
     if choice.weighing.rows.counts().min() < FEWEST:
         return None
     x = np.array([model.values.get(n, v) for n, v in zip(par.names, par.prior, strict=True)])
     simple = None
     if not model.exact:
         simple = np.concatenate([_simplified(model, par, x, *item) for item in stretches])
-    return _Decomposition(choice, x, simple).found(parts, share)
+    return _Decomposition(choice, x, simple).found(share)
 
 
 def _stretches(
-    robot: Robot, pieces: Sequence[Piece]
+    model: Predictor, pieces: Sequence[Piece]
 ) -> tuple[list[tuple[Prepared, float | None]], float]:
-    """Stretches in the band of a search with their payloads, and their share of all samples."""
-    from deltadyn.identification.loading import cut
-    from deltadyn.identification.terms.look import SAMPLES, STRETCH
+    """Stretches in the band of a search with their payloads, and their share of all samples.
 
-    own = [(_narrowed(piece.prepared), piece.payload) for piece in pieces]
+    Those of a robot with elastic gears are seen from behind them.
+    """
+    from deltadyn.identification.loading import cut
+    from deltadyn.identification.terms.look import BAND, SAMPLES, STRETCH
+
+    robot = model.robot
+    band = BAND if robot.drives.stiffness is None else gears.BAND
+    own = [(_narrowed(model.seen(piece.prepared), band), piece.payload) for piece in pieces]
     total = sum(len(part) for part, _ in own)
     if total <= SAMPLES:
         return own, 1.0
@@ -156,17 +164,15 @@ def _stretches(
         count = max(1, round(SAMPLES / STRETCH * len(part) / total))
         for low in np.linspace(0, max(len(part) - STRETCH, 0), count).astype(np.int64):
             rows = slice(int(low), int(low) + STRETCH)
-            found.append((_narrowed(cut(robot, part, rows)), payload))
+            found.append((_narrowed(cut(robot, part, rows), band), payload))
     return found, sum(len(part) for part, _ in found) / total
 
 
-def _narrowed(part: Prepared) -> Prepared:
-    """The part in the band of a search, where its rate and length allow it."""
-    from deltadyn.identification.terms.look import BAND
-
-    if part.rate / OVERSAMPLING < BAND or len(part) < OUTLASTS * part.rate / BAND:
+def _narrowed(part: Prepared, band: float) -> Prepared:
+    """The part in the band (Hz) of a search, where its rate and length allow it."""
+    if part.rate / OVERSAMPLING < band or len(part) < OUTLASTS * part.rate / band:
         return part
-    return part.with_band(BAND)
+    return part.with_band(band)
 
 
 def _simplified(
@@ -206,12 +212,12 @@ class _Decomposition:
         self.level = np.array([y.std() if len(y) else 0.0 for y in used])
         self.level = np.maximum(self.level, 1e-9 * max(float(choice.level.max()), 1e-300))
 
-    def found(self, parts: Sequence[Prepared], share: float) -> Found:
+    def found(self, share: float) -> Found:
         """The causes, the strongest first."""
         from deltadyn.identification.terms.found import found_terms
-        from deltadyn.identification.terms.intervals import hull, scatter, torque_noise
+        from deltadyn.identification.terms.intervals import hull, scatter
 
-        around = hull(self.choice, parts, share=share)
+        around = hull(self.choice, share=share)
         terms = found_terms(self.choice, around, scatter(self.choice))
         groups = [*self._base_groups(), *self._terms(terms.probabilities)]
         chosen, shares, rivals = self._chosen(groups)
@@ -228,14 +234,13 @@ class _Decomposition:
             torque = np.where(moving, self.simple, 0.0)
             residual = residual + torque
             out.append(Part("model", "model", 1.0, (), torque))
-        noise = np.array([torque_noise(part) for part in parts])
         return Found(
             terms,
             tuple(part for part in out if self._matters(part, residual)),
             residual,
             self.level,
             (*_other_terms(self.choice, terms, chosen), *rivals),
-            bool(np.isfinite(noise).all()),
+            around.structure.told,
             self.rows.counts(),
         )
 

@@ -13,7 +13,8 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.dynamics.models import model_by_name, model_of
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.band import LowPass, choose_band
+from deltadyn.recording.prepare import gears
+from deltadyn.recording.prepare.band import OVERSAMPLING, LowPass, choose_band
 from deltadyn.recording.prepare.data import AT_REST, Prepared, Rates, checked_band, prepared_parts
 from deltadyn.recording.recording import Recording, fingerprint
 from deltadyn.robot import Robot
@@ -82,7 +83,8 @@ class Predictor:
     The torque also takes the payload (kg, None: the robot's own) and the standard deviation of the
     rates (rad/s, 0 where they are not estimated). `exact` says that it is the exact model's, with
     the robot's parameters or with those in `values`; `gains` (dof,) are the drives' (true torque
-    per reported torque).
+    per reported torque). The torque is that of rigid gears: along a log of a robot with elastic
+    ones the state is that of the arms (`seen`).
     """
 
     name: str
@@ -92,6 +94,20 @@ class Predictor:
     exact: bool
     values: Mapping[str, float]
     gains: FloatArray
+
+    def seen(self, part: Prepared) -> Prepared:
+        """A part of a log as the model's torque holds for it, in reported torque."""
+        if self.robot.drives.stiffness is None:
+            return part
+        robot = _smoothed(self.robot, rate_noise(part))
+        found = gears.behind_gears(robot, replace(part, tau=part.tau * self.gains))
+        return replace(found, tau=found.tau / self.gains)
+
+    def along(self, part: Prepared, payload: float | None) -> FloatArray:
+        """The torque (N, dof) that the drives would report along a part of a log."""
+        seen = self.seen(part)
+        tau = np.asarray(self.torque(seen.state, payload, rate_noise(part)), dtype=np.float64)
+        return tau if seen is part else tau + (part.tau - seen.tau)
 
 
 def predictor(model: Model, dynamics: str | None = None, name: str | None = None) -> Predictor:
@@ -132,12 +148,16 @@ def _robot_torque(robot: Robot, dynamics: str) -> Torque:
     """The robot's torque; the direction of friction fades where noise hides that of the rate."""
 
     def torque(state: State, payload: float | None, noise: float) -> FloatArray:
-        loaded = carrying(robot, payload)
-        if noise > 0 and robot.friction.smoothing is None:
-            loaded = loaded.with_friction(smoothing=AT_REST * noise)
-        return inverse_dynamics(loaded, state, dynamics)
+        return inverse_dynamics(_smoothed(carrying(robot, payload), noise), state, dynamics)
 
     return torque
+
+
+def _smoothed(robot: Robot, noise: float) -> Robot:
+    """The robot with a direction of friction that fades below the noise (rad/s) of the rates."""
+    if noise > 0 and robot.friction.smoothing is None:
+        return robot.with_friction(smoothing=AT_REST * noise)
+    return robot
 
 
 def _fit_torque(fit: FitLike) -> Torque:
@@ -221,7 +241,10 @@ def prepared_recordings(
         if not own:
             allowed = "at least 8 samples in a row without a gap"
             raise InputError("longest stretch", "shorter", allowed, where=repr(recording.name))
-    if isinstance(band, str):
+    if isinstance(band, str) and robot.drives.stiffness is not None:
+        rate = min(part.rate for own in parts for part in own)
+        chosen: float | None = min(gears.BAND, rate / OVERSAMPLING)
+    elif isinstance(band, str):
         chosen = choose_band(robot, [part for own in parts for part in own])
     else:
         chosen = checked_band(band)
@@ -268,7 +291,7 @@ def pieces_of(
 
 
 def _piece(model: Predictor, payload: float | None, part: Prepared) -> Piece:
-    raw = np.asarray(model.torque(part.state, payload, rate_noise(part)), dtype=np.float64)
+    raw = model.along(part, payload)
     if raw.shape != part.tau.shape:
         raise InputError("shape of the model's torque", raw.shape, f"{part.tau.shape}")
     bad = np.flatnonzero(~np.isfinite(raw).all(axis=1))

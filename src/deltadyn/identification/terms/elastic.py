@@ -18,8 +18,8 @@ The columns of c, T and of the loss are made of the model's torque tm, not of th
 noise would be in column and residual alike and pull c towards the inverse of the inertia. The sum A
 of arm and rotor stays the base parameter: R's column is its own less that of A.
 
-Columns are made at a few hundred samples a second: what gears do to the band of a comparison is
-slow beside a log.
+Columns are made on thinned parts (`recording.prepare.gears`, which has the wind-up of a log): what
+gears do to the band of a comparison is slow beside a log.
 """
 
 from __future__ import annotations
@@ -36,90 +36,43 @@ from deltadyn.identification.parametrisation import wide_columns, widest
 from deltadyn.identification.terms.corrections import ARMS
 from deltadyn.identification.terms.library import Column, Parameter, Point, Sample, Term, every
 from deltadyn.kinematics.state import State
-from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.gears import (
+    Thinned,
+    behind,
+    derivatives,
+    through_gears,
+    wound_up,
+)
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 
 BAND = 24.0  # Hz of the comparison, which ends at 40: above, jitter in th'' counts more than gears
-SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
-FAST = 400.0  # samples per second, at least, at which columns are made
 LOWEST_GEAR = 40.0  # Hz, of A on its gear: the prior deviation of the compliance
 ROTOR_SIZE = 0.3  # of A, where the robot's file gives none
 KNOWN_ROTOR_SIZE = 0.05  # of the file's
 RELAXATION_SIZE = 2e-4  # s
+STIFFNESS_SIZE = 0.3  # of a known compliance
 REACH = 0.015  # s before and after an instant at rest that are left out
 LOAD_SIDE = ("limbs", "geometry")  # terms of the bodies behind the gears
 
 Slopes = tuple[FloatArray, FloatArray, FloatArray]
 
 
-# Derivatives of even samples, exact to the sixth order.
-
-
-FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60
-SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180
-EDGE = 3  # samples at each end that have the derivative of their neighbour
-
-
-def derivatives(z: FloatArray, rate: float, axis: int = 0) -> tuple[FloatArray, FloatArray]:
-    """z' and z'' of even samples along an axis."""
-    from scipy.ndimage import correlate1d  # takes longer than the rest of the import
-
-    first = correlate1d(z, FIRST * rate, axis=axis)
-    second = correlate1d(z, SECOND * rate**2, axis=axis)
-    for found in (first, second):
-        rows = np.moveaxis(found, axis, 0)
-        rows[:EDGE], rows[-EDGE:] = rows[EDGE], rows[-EDGE - 1]
-    return first, second
-
-
 # A part at the rate of the work.
 
 
 @dataclass(frozen=True, eq=False)
-class Thinned:
-    """A part with few samples and without fast noise, and as it is, on an even grid.
+class ThinnedColumns(Thinned):
+    """A thinned part with columns that depend on the motors' motion alone, made once."""
 
-    Friction jumps where a motor turns back: it is made at all samples of `fine`, then thinned.
-    """
-
-    robot: Robot
-    part: Prepared
-    fine: Prepared
-    filter: LowPass | None
     _kept: dict[tuple[str, float | None], list[Column]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, robot: Robot, part: Prepared, band: float = BAND) -> Thinned:
-        """A part without what is faster than `STOP`, compared up to `band`.
-
-        Estimated rates are made again from the angles: where a row is missing, those of a wide
-        smoother lack the noise that would cancel their neighbours'.
-        """
-        state, rate = part.state, part.rate
-        dof, t = robot.dof, part.t
-        moved = np.concatenate([state.q, state.qd, state.qdd, part.tau], axis=1)
-        if part.grid is not None:
-            from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
-
-            t, moved = part.grid.t, CubicSpline(t, moved)(part.grid.t)
-            state = State.from_joints(robot, *np.split(moved[:, : 3 * dof], 3, axis=1))
-        fine = replace(part, t=t, state=state, tau=moved[:, 3 * dof :], grid=None, filter=None)
-        step = max(1, int(rate / FAST))
-        smoother = _smoother(rate, step) if rate > 2 * STOP else None
-        slow = fine
-        if smoother is not None:
-            q, qd, qdd, tau = np.split(smoother(moved), 4, axis=1)
-            if part.rate_noise is not None:
-                qd, qdd = derivatives(q, rate / step)
-            state = State.from_joints(robot, q, qd, qdd)
-            slow = replace(fine, t=smoother.times(t), state=state, tau=tau, rate=rate / step)
-        return cls(robot, slow.with_band(min(band, slow.rate / 3)), fine, smoother)
-
-    def thin(self, values: FloatArray) -> FloatArray:
-        """Values (N, ...) at the samples of `fine`, at those of the thinned part."""
-        return values if self.filter is None else self.filter(values)
+    def compared(cls, robot: Robot, part: Prepared, band: float = BAND) -> ThinnedColumns:
+        """A thinned part, compared up to `band` Hz."""
+        thin = cls.of(robot, part)
+        return replace(thin, part=thin.part.with_band(min(band, thin.part.rate / 3)))
 
     def columns(self, term: Term, at: Sample) -> list[Column]:
         """Columns of a term that depends on the motors' motion alone."""
@@ -143,17 +96,6 @@ class Thinned:
         """Columns (N, dof, f) of the model's own friction."""
         all_columns = widest(self.robot, self.fine.state, "exact").Y
         return self.thin(all_columns[:, :, _body_columns(self.robot, "exact") :])
-
-
-def _smoother(rate: float, step: int) -> LowPass:
-    """Passes `SMOOTH` and stops `STOP`: noise above would lift the absolute values of the loss."""
-    from scipy.signal import firwin, kaiserord  # takes longer than the rest of the import
-
-    stop = min(STOP, rate / step - SMOOTH)
-    count, beta = kaiserord(60.0, 2 * (stop - SMOOTH) / rate)
-    half = step * int(np.ceil((count - 1) / 2 / step))
-    taps = firwin(2 * half + 1, (SMOOTH + stop) / 2, window=("kaiser", beta), fs=rate)
-    return LowPass(rate, SMOOTH, step, np.asarray(taps, dtype=np.float64))
 
 
 # The model at a point.
@@ -197,7 +139,7 @@ class Geared(Sample):
 
     point: GearedPoint
     bend: Slopes | None = None
-    thinned: Thinned | None = None
+    thinned: ThinnedColumns | None = None
 
     @property
     def reach(self) -> float:
@@ -267,25 +209,18 @@ class Geared(Sample):
     @cached_property
     def wound(self) -> FloatArray:
         """tL (N, dof): what the measured torque leaves for the gears."""
-        u = self.part.tau - self.drive
-        out: FloatArray = u / (1 + self.mu * self.direction * np.sign(u))
-        return out
+        return through_gears(self.part.tau - self.drive, self.mu, self.direction)
 
     @cached_property
     def windup(self) -> FloatArray:
-        """w (N, dof) in rad, from the measured torque; a spindle's drive is rigid."""
-        load = self.wound
-        w = self.c * (load - self.T * derivatives(load, self.part.rate)[0])
-        w[:, ARMS:] = 0.0
-        return w
+        """w (N, dof) in rad, from the measured torque."""
+        return wound_up(self.wound, self.c, self.T, self.part.rate)
 
     @cached_property
     def link(self) -> Sample:
         """The same with the motion of the arms."""
-        motor, w = self.state, self.windup
-        wd, wdd = derivatives(w, self.part.rate)
-        moved = State.from_joints(self.robot, motor.q - w, motor.qd - wd, motor.qdd - wdd)
-        part = replace(self.part, state=moved)
+        arms = behind(self.robot, self.state, self.windup, self.part.rate)
+        part = replace(self.part, state=arms)
         return Sample(self.robot, self.par, self.point, part, self.clock, self.level)
 
     @cached_property
@@ -397,10 +332,8 @@ class Geared(Sample):
     @cached_property
     def modelled_qdd(self) -> FloatArray:
         """The arms' acceleration (N, dof) where the model's torque winds up the gears."""
-        tm, rate = self.passing, self.part.rate
-        w = self.c * (tm - self.T * derivatives(tm, rate)[0])
-        w[:, ARMS:] = 0.0
-        return self.state.qdd - derivatives(w, rate)[1]
+        w = wound_up(self.passing, self.c, self.T, self.part.rate)
+        return self.state.qdd - derivatives(w, self.part.rate)[1]
 
     @cached_property
     def measured(self) -> FloatArray:
@@ -449,6 +382,32 @@ def elastic(of: Sample) -> Term:
     return Term("elastic", "elastic", parameters, columns)
 
 
+def stiffness(of: Sample) -> Iterator[Term]:
+    """Gears whose compliance differs by dc from the robot's, seen from behind these.
+
+    The arms stand at q - dc tm, so the column is -D(tm), with either sign of dc. A fit looks for
+    the whole compliance.
+    """
+    k = of.robot.drives.stiffness
+    if k is None:
+        return
+    parameters = (Parameter("compliance", "rad/(N m)", STIFFNESS_SIZE / float(np.mean(k[:ARMS]))),)
+
+    def columns(sample: Sample) -> Iterator[Column]:
+        R, t = np.asarray(sample.robot.drives.output_inertia), sample.part.t
+        tm = sample.bodies - R * sample.state.qdd
+        tmd = np.gradient(tm, t, axis=0)
+        tmdd = np.gradient(tmd, t, axis=0)
+        found = np.zeros_like(tm)
+        for axis in range(ARMS):
+            z, zd, zdd = -tm[:, axis], -tmd[:, axis], -tmdd[:, axis]
+            found += sample.pushed(axis, z, zd, zdd)
+            found[:, axis] -= R[axis] * zdd
+        yield every(found)
+
+    yield Term("stiffness", "elastic", parameters, columns)
+
+
 # What a found point is used for.
 
 
@@ -459,17 +418,10 @@ def link_part(geared: Geared, part: Prepared) -> Prepared:
     in place of the arms' is taken off the torque, so that a rigid model of all terms holds along q:
     tau' = tau - (drive(th) - drive(q)).
     """
-    from scipy.interpolate import CubicSpline  # takes longer than the rest of the import
-
+    assert geared.thinned is not None
     motors = replace(geared, thinned=None, bend=None)
     arms = replace(motors, part=geared.link.part)
-    more = motors.drive - arms.drive
-    motion = geared.link.state
-    slow = np.column_stack([motion.q, motion.qd, motion.qdd, more])
-    t = geared.part.t
-    q, qd, qdd, more = np.split(CubicSpline(t, slow)(np.clip(part.t, t[0], t[-1])), 4, axis=1)
-    state = State.from_joints(geared.robot, q, qd, qdd)
-    return replace(part, state=state, tau=part.tau - more)
+    return geared.thinned.seen(geared.link.state, motors.drive - arms.drive, part)
 
 
 def motor_torque(geared: Geared) -> FloatArray:

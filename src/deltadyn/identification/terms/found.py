@@ -12,6 +12,7 @@ from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities
 from deltadyn.identification.terms.intervals import Hull, Scatter, worth
+from deltadyn.identification.terms.structure import KINDS
 
 LIKELY = 0.05  # probability from which on a rival is named
 NAMES = {
@@ -27,10 +28,13 @@ NAMES = {
     "ripple": "torque ripple",
     "eccentricity": "eccentric encoder",
     "elastic": "elastic gears",
+    "stiffness": "gears that are softer or stiffer than the robot's",
     "geometry": "small errors of the geometry",
     "homing": "arms that stand off their logged angles",
     "other": "a smooth torque without a name",
 }
+#: Those that tell what is wrong with a robot, and that a fit does not look for.
+CAUSES = ("homing", "stiffness")
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,9 @@ class Terms:
     """The terms of a fit: those found, the rival sets that remain, and what was considered.
 
     `rivals` are other sets with their probability. `rest` (dof,) in rad/s is the rate below which
-    an axis was left out. `missing` says that the residual exceeds the noise and that no term
-    explains it; `excess` (dof,) by how much, in variances of the noise.
+    an axis was left out. `missing` says that the residual follows the motion and that no term
+    explains it; `unexplained` (dof,) is the share of its variance that does, and `follows` the kind
+    of shape that shows most.
     """
 
     found: tuple[FoundTerm, ...]
@@ -89,7 +94,7 @@ class Terms:
     considered: tuple[str, ...]
     probability: float
     rest: tuple[float, ...]
-    excess: tuple[float, ...]
+    unexplained: tuple[float, ...]
     missing: bool
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
@@ -103,6 +108,11 @@ class Terms:
     def probabilities(self) -> dict[str, float]:
         """The probability of each term that was found."""
         return {term.title: term.probability for term in self.found}
+
+    @property
+    def follows(self) -> str:
+        """What the residual follows where a term is missing, in words; else nothing."""
+        return KINDS[self.hull.structure.kind] if self.missing else ""
 
     @property
     def text(self) -> str:
@@ -125,10 +135,10 @@ class Terms:
                 "needs a known payload (gains=True)."
             )
         if self.missing:
-            worst = max(self.excess)
             lines.append(
-                f"A term is missing: the residual's variance is up to {1 + worst:.1f} times that "
-                "of the torque's noise, and no term explains it. Intervals are widened for it."
+                f"A term is missing: up to {100 * max(self.unexplained):.0f} % of the residual's "
+                f"variance follows {self.follows}, and no term explains it. Intervals are widened "
+                "for it."
             )
         return "\n".join(lines)
 
@@ -156,7 +166,8 @@ class Terms:
             "rivals": [{"terms": list(t), "probability": p} for t, p in self.rivals],
             "considered": list(self.considered),
             "rest_rad_s": list(self.rest),
-            "excess": list(self.excess),
+            "unexplained": list(self.unexplained),
+            "follows": self.follows,
             "missing": self.missing,
         }
 
@@ -200,7 +211,7 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         tuple(dict.fromkeys(term.name for term in choice.terms)),
         sets[best],
         tuple(choice.rest.tolist()),
-        tuple(hull.excess.tolist()),
+        tuple(hull.structure.share.tolist()),
         hull.missing,
         hull,
         scatter,

@@ -24,7 +24,7 @@ from deltadyn.identification.terms.elastic import (
     Geared,
     GearedPoint,
     Slopes,
-    Thinned,
+    ThinnedColumns,
     elastic,
 )
 from deltadyn.identification.terms.evidence import ODDS
@@ -71,7 +71,7 @@ class GearSearch(Search):
     """
 
     bends: tuple[Slopes, ...] | None = None
-    _kept: dict[tuple[tuple[str, float], ...], list[Thinned]] = field(default_factory=dict)
+    _kept: dict[tuple[tuple[str, float], ...], list[ThinnedColumns]] = field(default_factory=dict)
 
     def samples(self, point: Point) -> list[Sample]:
         """The thinned parts as the model sees them at a point."""
@@ -89,14 +89,14 @@ class GearSearch(Search):
             )
         ]
 
-    def _thinned(self, machine: Robot, values: Values) -> list[Thinned]:
+    def _thinned(self, machine: Robot, values: Values) -> list[ThinnedColumns]:
         """The parts with fewer samples, corrected by the values that a log is corrected by."""
         key = tuple(
             sorted((name, value) for name, value in values.items() if name.startswith(CORRECTIONS))
         )
         if key not in self._kept:
             parts = [corrected(machine, part, values) for part in self.parts]
-            self._kept[key] = [Thinned.of(machine, part) for part in parts]
+            self._kept[key] = [ThinnedColumns.compared(machine, part) for part in parts]
         return self._kept[key]
 
     @cached_property
@@ -363,7 +363,7 @@ def geared(choice: Choice, robot: Robot, part: Prepared, clock: FloatArray) -> G
     """A part, corrected and thinned, at what was found; `robot` has its geometry."""
     values, k = choice.values, choice.weighing.rows.base
     point = GearedPoint(choice.z[:k], values, choice.chosen)
-    thin = Thinned.of(robot, corrected(robot, part, values))
+    thin = ThinnedColumns.compared(robot, corrected(robot, part, values))
     slow = np.interp(thin.part.t, part.t, clock)
     return Geared(robot, choice.par, point, thin.part, slow, choice.level, None, thin)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction, stribeck_shape
+from deltadyn.identification.information import wide_torque
 from deltadyn.identification.parametrisation import (
     LIMB_NAMES,
     Parametrisation,
@@ -105,8 +106,7 @@ class Sample:
     @cached_property
     def torque(self) -> FloatArray:
         """f (N, dof), friction included, in N m."""
-        out: FloatArray = self.wide @ self._x
-        return out
+        return wide_torque(self.robot, self.state, self._x, self.par.source)
 
     @cached_property
     def _x(self) -> FloatArray:

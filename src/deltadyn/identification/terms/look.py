@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deltadyn.errors import UnknownNameError
 from deltadyn.identification.loading import Loaded
@@ -11,11 +11,11 @@ from deltadyn.identification.options import FitOptions
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.carry import Carried, carry
 from deltadyn.identification.terms.choose import Choice, Search, choose
-from deltadyn.identification.terms.found import NAMES, Terms, found_terms
+from deltadyn.identification.terms.found import CAUSES, NAMES, Terms, found_terms
 from deltadyn.identification.terms.intervals import hull, scatter
+from deltadyn.recording.prepare import gears
 
 BAND = 40.0  # Hz: beyond, estimated accelerations and gears are not what the model says
-ELASTIC_BAND = 28.0  # Hz: above, noise of the motors' acceleration counts more than gears
 SAMPLES = 80_000  # that are looked at; longer logs are looked at in stretches
 STRETCH = 8_000  # samples
 SHORTEST = 2.0  # s of data in which terms are looked for
@@ -30,13 +30,15 @@ class Looked:
     choice: Choice
     carried: Carried
     share: float
+    _told: dict[tuple[str, ...], Terms] = field(default_factory=dict, repr=False)
 
     def terms(self, names: Sequence[str]) -> Terms:
-        """The result, with intervals of parameters by name."""
-        parts = self.search.parts
-        return found_terms(
-            self.choice, hull(self.choice, parts, names, share=self.share), scatter(self.choice)
-        )
+        """The result, with intervals of parameters by name; methods of one study share it."""
+        key = tuple(names)
+        if key not in self._told:
+            wide = hull(self.choice, key, share=self.share)
+            self._told[key] = found_terms(self.choice, wide, scatter(self.choice))
+        return self._told[key]
 
 
 def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:
@@ -64,12 +66,12 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = choose(search)
     if asked.band == "auto" and "elastic" in choice.titles():
-        loaded.compare_up_to(ELASTIC_BAND)
+        loaded.compare_up_to(gears.BAND)
     return Looked(search, choice, carry(search, choice), share)
 
 
 def check_term(name: str) -> None:
     """Refuse what is no term, or no order of one, such as "ripple64"."""
-    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n != "homing")
+    stem, known = name.rstrip("0123456789"), tuple(n for n in NAMES if n not in CAUSES)
     if stem not in known or (stem != name and stem not in ("ripple", "eccentricity")):
         raise UnknownNameError("term", name, known, or_else="'ripple64', with its order")

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.checks.findings import (
-    GAP,
     LEAST_DURATION,
     LEAST_SAMPLES,
     LOWEST_RATE,
@@ -18,9 +17,9 @@ from deltadyn.recording.checks.findings import (
     Subject,
     finding,
     ranges_where,
-    steady_steps,
 )
 from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.recording.stretch import GAP, steady_steps
 from deltadyn.robot import Robot
 
 # The clock: order and spacing of the times, rate and length.

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 #: blocks(rows, used): the used columns, at most so many rows at a time, each (len(used), n).
 Blocks = Callable[[int, Sequence[int]], Iterator[FloatArray]]
 
+#: excerpt(start, rows, used): so many rows (len(used), n) from a share of the file on, and what
+#: share of it they take; None where rows in the middle cannot be read by themselves.
+Excerpt = Callable[[float, int, Sequence[int]], tuple[FloatArray, float] | None]
+
 
 @dataclass(frozen=True)
 class Head:
@@ -53,7 +57,7 @@ class Table:
     `labels` may hold name, robot, payload_kg and convention, as deltadyn's own files do. With
     `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
     missing at the end of a column is NaN. `notes` and `checksum` (SHA-256 of the file; None: not
-    taken yet) are complete when all blocks were taken.
+    taken yet) are complete when all blocks were taken. `excerpt` reads some rows in the middle.
     """
 
     path: str
@@ -65,6 +69,7 @@ class Table:
     notes: Callable[[], tuple[str, ...]] = tuple
     checksum: Callable[[], str | None] | None = None
     progress: Callable[[], float] = lambda: 1.0  # share of the file that was read
+    excerpt: Excerpt | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,257 @@
+"""Find the convention of a log: as logged where that fits, else the best of a search.
+
+Base parameters are fitted to few samples under each candidate, and the residual is the judge:
+
+1. As logged. Where this fits well, nothing else is tried.
+2. Units and sides whose range of angles fits between the limits of the joints.
+3. Which torque belongs to which angle, and their signs, by regression.
+4. All directions of the arms, with offsets on a grid of 15 degrees.
+5. The offsets of the best candidates, refined; masses out of all proportion count against one.
+
+As logged stands where its cost is below 1.3 times the best. Offsets: their common part is known
+weakly, their differences well. One is set only where it stands out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.recording.conventions.candidates import (
+    AS_LOGGED,
+    Candidate,
+    Pairing,
+    Reading,
+    pairings,
+    readings_of,
+)
+from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted
+from deltadyn.recording.conventions.result import (
+    Alternative,
+    Arms,
+    Conventions,
+    Offsets,
+    TorqueUnit,
+    conventions_of,
+)
+from deltadyn.recording.conventions.samples import ARMS, REST, SOME, Samples, samples_of
+from deltadyn.recording.conventions.search import BEST, Found, grid_points, refine
+from deltadyn.recording.recording import Recording
+from deltadyn.recording.stretch import Stretch, smooth_stretch
+from deltadyn.robot import Robot
+
+FITS = 0.15  # cost of a log as it stands, below which no other convention is looked for
+STANDS = 1.3  # as logged stands below so many times the best cost
+POOR = 0.3  # a best cost above it asks for other orders of the torques
+NOTHING = 0.5  # a best residual above it: no convention explains the torque
+CLEAR = 1.2  # cost of the next candidate over the best: above, the best is decided
+CLOSE = 0.1  # readings whose factors differ by less are one: only a known turn tells them apart
+OUTSTANDING = math.radians(12.0)  # an arm's offset from the median arm that is set
+COMMON = math.radians(20.0)  # a common offset that is set
+HELPS = 1.15  # residual without the offsets over that with them, from which they are set
+#: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
+#: from the others', and of the offset that all share.
+OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
+CORRELATED = 10.0  # rows of a residual for one that is independent
+PLAIN = 0.7  # of a fourth axis' torque that its inertia and friction explain, with one sign
+WORTH = 0.5  # of the best pairing's score: others below are not tried
+
+NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
+
+
+def find_conventions(
+    robot: Robot,
+    log: Recording | npt.ArrayLike,
+    q: npt.ArrayLike | None = None,
+    tau: npt.ArrayLike | None = None,
+) -> Conventions:
+    """The convention of a log: signs, offsets, unit and side of the angles, order of the torques.
+
+    `log` is a recording, or t (N,) in s with q (N, dof) and tau (N, dof) as logged, in any unit.
+    The search runs only where the log as it stands fits badly.
+    """
+    if isinstance(log, Recording):
+        if q is not None or tau is not None:
+            raise InputError("q, tau", "given", "none beside a recording")
+        recording = log
+    else:
+        if q is None or tau is None:
+            raise InputError("q, tau", None, "arrays (N, dof) beside the times t (N,)")
+        recording = Recording(log, q, tau)  # type: ignore[arg-type]
+    if recording.dof != robot.dof:
+        raise InputError(
+            "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"
+        )
+    return of_stretch(robot, recording, smooth_stretch(recording))
+
+
+def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> Conventions:
+    """The convention of a recording by smooth samples of it."""
+    samples = None if stretch is None else samples_of(stretch)
+    if stretch is None or samples is None:
+        return conventions_of(robot, recording, status=NO_SAMPLES)
+    if recording.payload:
+        robot = robot.with_payload(recording.payload)
+    some = samples.thinned(SOME)
+    with np.errstate(all="ignore"):
+        as_it_is = fitted(some, fit_rows(robot, some, AS_LOGGED, np.zeros((1, ARMS))))
+        own = refine(robot, some, AS_LOGGED)
+        if as_it_is.cost < FITS:
+            ranked = [own]
+        else:
+            ranked = _search(robot, samples, some, own)
+        return _judged(robot, recording, stretch, some, _Judged(as_it_is, own, ranked))
+
+
+def _search(robot: Robot, samples: Samples, some: Samples, own: Found) -> list[Found]:
+    """Refined candidates, best first."""
+    readings = readings_of(robot, samples)
+    pairs = pairings(samples)
+    ranked = [own]
+    for pairing in pairs:
+        if pairing.score < WORTH * pairs[0].score:
+            break
+        ranked += _refined(robot, samples, some, readings, pairing)
+        ranked.sort(key=lambda item: item.fit.cost)
+        if ranked[0].fit.cost < POOR:
+            break
+    return _distinct(ranked)
+
+
+def _refined(
+    robot: Robot, samples: Samples, some: Samples, readings: list[Reading], pairing: Pairing
+) -> list[Found]:
+    points = [
+        point for reading in readings for point in grid_points(robot, samples, reading, pairing)
+    ]
+    points.sort(key=lambda point: point.cost)
+    return [refine(robot, some, point.candidate) for point in points[:BEST]]
+
+
+def _distinct(ranked: list[Found]) -> list[Found]:
+    """The best of each discrete candidate, in order."""
+    kept: dict[tuple[object, ...], Found] = {}
+    for item in ranked:
+        kept.setdefault(item.candidate.discrete, item)
+    return list(kept.values())
+
+
+class _Judged(NamedTuple):
+    """The fit as logged, the same with refined offsets, and all candidates, best first."""
+
+    as_it_is: Fitted
+    own: Found
+    ranked: list[Found]
+
+
+def _judged(
+    robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
+) -> Conventions:
+    as_it_is, own, ranked = found
+    best = ranked[0]
+    mine = AS_LOGGED.discrete
+    stands = as_it_is.cost < STANDS * best.fit.cost
+    if stands or best.candidate.discrete == mine:
+        best = own
+    others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
+    twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
+    rivals = [item for item in others if item not in twins]
+    margin = rivals[0].fit.cost / max(best.fit.cost, 1e-12) if rivals else math.inf
+    best = _again(robot, some, best)
+    offsets = _offsets(robot, some, best, as_it_is)
+    chosen = best.candidate.shifted(offsets.set)
+    after = fitted(some, fit_rows(robot, some, chosen, offsets.set[None]))
+    explains = after.residual < NOTHING
+    asked = not stands and bool(twins)
+    return conventions_of(
+        robot,
+        recording,
+        arms=Arms(chosen, offsets),
+        torque=TorqueUnit.of(robot, after.scale),
+        fourth=_fourth_turn(stretch),
+        residual_before=as_it_is.residual,
+        residual_after=after.residual,
+        residual_refined=best.fit.residual,
+        margin=margin,
+        decided=explains and not asked and (margin >= CLEAR or stands),
+        alternatives=tuple(
+            Alternative(item.candidate, item.fit.residual, item in twins)
+            for item in others
+            if not stands and (item in twins or item.fit.cost < CLEAR * best.fit.cost)
+        ),
+        status="" if explains else "no convention explains the torque",
+    )
+
+
+def _same_but_close(one: Candidate, two: Candidate) -> bool:
+    """Whether two candidates differ in readings alone whose factors are almost the same."""
+    same = one.discrete[1:] == two.discrete[1:]
+    return same and abs(math.log(one.reading.factor / two.reading.factor)) < CLOSE
+
+
+def _again(robot: Robot, some: Samples, best: Found) -> Found:
+    """The better of the candidate and of one refined from the offsets that stand out alone.
+
+    The common part is so weak that a step of the grid may end in a valley of its own.
+    """
+    if best.candidate.discrete == AS_LOGGED.discrete:
+        return best
+    other = refine(robot, some, best.candidate.shifted(_standing_out(some, best)))
+    return min(best, other, key=lambda item: item.fit.cost)
+
+
+def _standing_out(some: Samples, best: Found) -> FloatArray:
+    """The offsets (3,) that stand out from the median arm, and a large common one; else 0."""
+    b, moving = np.asarray(best.candidate.offset), some.moving
+    common = float(np.median(b[moving]))
+    out = np.where(moving & (np.abs(b - common) > OUTSTANDING), b - common, 0.0)
+    return out + np.where(moving, common if abs(common) > COMMON else 0.0, 0.0)
+
+
+def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
+    """The offsets that stand out, and all of them with their deviations."""
+    b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
+    common = float(np.median(b[some.moving]))
+    if best.candidate.discrete == AS_LOGGED.discrete:
+        if as_it_is.residual < HELPS * best.fit.residual or not wanted.any():
+            wanted = np.zeros(ARMS)
+    else:
+        rows = fit_rows(robot, some, best.candidate, wanted[None])
+        if fitted(some, rows).cost > STANDS * best.fit.cost:
+            wanted = b
+    return Offsets(wanted, b, common, *_deviations(best.covariance))
+
+
+def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:
+    """Deviations of each arm's offset from the mean of all (3,), and of that mean, in rad."""
+    mean = np.full(ARMS, 1 / ARMS)
+    apart = np.eye(ARMS) - mean
+    own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
+    shared = CORRELATED * float(mean @ covariance @ mean)
+    return np.sqrt(own + OWN_DEVIATION**2), math.sqrt(shared + COMMON_DEVIATION**2)
+
+
+def _fourth_turn(stretch: Stretch) -> int:
+    """-1 where the torque of a fourth axis plainly counts against its angle, else 1.
+
+    Its inertia and its friction both are positive, whatever the arms do.
+    """
+    if stretch.q.shape[1] <= ARMS:
+        return 1
+    xd, xdd, tau = (a[:, ARMS] for a in (stretch.qd, stretch.qdd, stretch.tau))
+    size, power = np.sqrt(np.mean(xd**2)), float(np.sum((tau - tau.mean()) ** 2))
+    if not size > 0 or not power > 0:
+        return 1
+    columns = np.column_stack([xdd, xd, np.tanh(xd / (REST * size)), np.ones_like(xd)])
+    lengths = np.linalg.norm(columns, axis=0)
+    lengths[lengths == 0] = 1.0
+    effects = np.linalg.lstsq(columns / lengths, tau, rcond=1e-8)[0]
+    rest = tau - (columns / lengths) @ effects
+    own = effects[:3]
+    against = float(own.sum()) < -PLAIN * float(np.abs(own).sum())
+    return -1 if against and float(rest @ rest) < (1 - PLAIN) * power else 1

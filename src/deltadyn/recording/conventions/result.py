@@ -1,0 +1,535 @@
+"""What was found of a log's convention: numbers, the block for the robot file, the column map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.recording.columns import QUANTITIES
+from deltadyn.recording.conventions.candidates import AS_LOGGED, DEGREE, Candidate, Reading
+from deltadyn.recording.conventions.samples import ARMS
+from deltadyn.recording.recording import ColumnUse, Recording, channel_name
+from deltadyn.robot import Robot
+from deltadyn.robot.settings import Controller
+
+USUAL = 2.5  # a torque up to so many times the model's is in the model's unit
+FOREIGN = 5.0  # and beyond so many times in another
+NEAR = 1.6  # of a unit's factor, to be called by its name
+SAME = 0.005  # of a factor: rounding of units
+TURNED = 30.0  # degrees that an arm is turned to tell units apart
+
+
+class Offsets(NamedTuple):
+    """Offsets b (3,) of the arms in rad: those to set, all as fitted, their median.
+
+    `own` (3,) is the deviation of an arm's offset from the others', `shared` that of the median.
+    """
+
+    set: FloatArray
+    fitted: FloatArray
+    common: float
+    own: FloatArray
+    shared: float
+
+
+class Arms(NamedTuple):
+    """The candidate that was chosen for the arms, with the offsets to set, and all offsets."""
+
+    candidate: Candidate
+    offsets: Offsets
+
+
+class TorqueUnit(NamedTuple):
+    """Unit and side of the torques; `scale` is the logged torque over the model's.
+
+    `factor` turns them into N m at the output; None where no unit fits, as with currents.
+    """
+
+    unit: str
+    side: str
+    factor: float | None
+    scale: float
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the torque is plainly not in N m at the output."""
+        return self.scale > 0 and not 1 / FOREIGN < self.scale < FOREIGN
+
+    @classmethod
+    def of(cls, robot: Robot, scale: float) -> TorqueUnit:
+        """The unit of torques that are `scale` times the model's."""
+        if not scale > 0 or 1 / USUAL < scale < USUAL:
+            return cls("Nm", "output", 1.0, scale)
+        gear = float(robot.drives.gear_ratio[0])
+        known = [("mNm", "output", 1e-3), ("Ncm", "output", 1e-2), ("kNm", "output", 1e3)]
+        if gear != 1:
+            known += [("Nm", "motor", gear), ("mNm", "motor", 1e-3 * gear)]
+            known += [("Nm", "output, taken as motor", 1 / gear)]
+        unit, side, factor = min(known, key=lambda item: abs(math.log(scale * item[2])))
+        if abs(math.log(scale * factor)) > math.log(NEAR):
+            return cls("unknown", "unknown", None, scale)
+        return cls(unit, side, factor, scale)
+
+    def text(self, robot: Robot) -> str:
+        """The unit in words."""
+        if self.factor is None:
+            return "no unit of torque: a current whose torque constant is not known?"
+        names = {"Nm": "N m", "mNm": "mN m", "Ncm": "N cm", "kNm": "kN m"}
+        gear = f" (gear ratio {robot.drives.gear_ratio[0]:g})" if self.side == "motor" else ""
+        return f"{names[self.unit]} at the {self.side} side{gear}?"
+
+
+class Alternative(NamedTuple):
+    """Another candidate that fits almost as well, and its residual.
+
+    A twin differs in a unit alone whose factor is almost the same.
+    """
+
+    candidate: Candidate
+    residual: float
+    twin: bool
+
+
+class Axes(NamedTuple):
+    """How each axis of the robot comes from the log: q = gain x[order] + offset, and its torque."""
+
+    order: tuple[int, ...]
+    gain: FloatArray
+    offset: FloatArray
+    torque_order: tuple[int, ...]
+    torque_sign: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Conventions:
+    """The convention of a log, as torques and angles tell it.
+
+    `sign` (1 or -1) and `offset_deg` per axis are those of a robot file's `controller:` block,
+    `torque_sign` the signs of the torques where they differ from `sign`, else None. `order` and
+    `torque_order` give the log's axis, from 1, that holds the angle and the torque of each axis.
+    `unit`, `side`, `torque_unit` and `torque_side` are those of the log's own numbers.
+
+    `residual_before` and `residual_after` are RMS residual over RMS torque of the base parameters'
+    fit as logged and under this convention; `margin` is the next candidate's cost over this one's,
+    None where no other was looked at. `decided` is False where others fit almost as well
+    (`alternatives`), or nothing fits.
+    """
+
+    recording: str
+    sign: tuple[int, ...]
+    offset_deg: tuple[float, ...]
+    torque_sign: tuple[int, ...] | None
+    order: tuple[int, ...]
+    torque_order: tuple[int, ...]
+    unit: str
+    side: str
+    angle_factor: float  # from the angles as read to rad of the arms
+    torque_unit: str
+    torque_side: str
+    torque_scale: float | None  # logged torque over the model's with the robot file's masses
+    columns: dict[str, dict[str, Any]]
+    residual_before: float | None
+    residual_after: float | None
+    residual_refined: float | None  # with all offsets as fitted
+    margin: float | None
+    decided: bool
+    alternatives: tuple[dict[str, Any], ...]
+    changed: tuple[str, ...]  # kinds of findings: "angle sign", "angle unit", ...
+    offset_fit_deg: tuple[float, ...]  # of the arms' own angles, all as fitted
+    offset_deviation_deg: tuple[float, ...]  # of an arm against the others
+    common_offset_deg: float
+    common_deviation_deg: float
+    status: str = ""
+    axes: Axes | None = field(default=None, repr=False)
+    torque_factor: float = field(default=1.0, repr=False)
+    angle_words: str = field(default="", repr=False)
+    torque_words: str = field(default="", repr=False)
+    controller: Controller = field(default_factory=Controller, repr=False)
+
+    @property
+    def as_logged(self) -> bool:
+        """Whether the log stands as it was read."""
+        return not self.changed
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is decided but for units that are almost the same."""
+        return self.decided or (not self.status and all(item["twin"] for item in self.alternatives))
+
+    @property
+    def block(self) -> str:
+        """The robot file's `controller:` block to paste (YAML)."""
+        offsets = ", ".join(f"{value:.6g}" for value in self.offset_deg)
+        signs = ", ".join(str(value) for value in self.sign)
+        return f"controller:\n  sign: [{signs}]\n  offset_deg: [{offsets}]\n"
+
+    @property
+    def column_map(self) -> str:
+        """The column map to paste (YAML); empty where the columns stand as they were read."""
+        lines = []
+        for name, entry in self.columns.items():
+            inside = ", ".join(f"{key}: {_plain(value)}" for key, value in entry.items())
+            lines.append(f"{_key(name)}: {{{inside}}}\n")
+        return "".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it for JSON."""
+        names = (
+            *("sign", "offset_deg", "torque_sign", "order", "torque_order", "unit", "side"),
+            *(
+                "angle_factor",
+                "torque_unit",
+                "torque_side",
+                "torque_scale",
+                "columns",
+                "residual_before",
+            ),
+            *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
+            *("offset_fit_deg", "offset_deviation_deg", "common_offset_deg"),
+            *("common_deviation_deg", "status"),
+        )
+        found = {name: getattr(self, name) for name in names}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+        } | {"block": self.block}
+
+    @overload
+    def apply(self, what: Robot) -> Robot: ...
+    @overload
+    def apply(self, what: Recording) -> Recording: ...
+    def apply(self, what: Robot | Recording) -> Robot | Recording:
+        """A robot with this `controller:` block, or the log under this convention.
+
+        A robot reads the log's file again, with `columns` as the column map; a log that was read
+        is put right at once.
+        """
+        if isinstance(what, Robot):
+            return what.replace(controller=self.controller)
+        if not isinstance(what, Recording):
+            raise InputError("what", type(what).__name__, "a Robot or a Recording")
+        if self.axes is None or self.as_logged:
+            return what
+        return _applied(what, self.axes, self.torque_factor, ", ".join(self.changed))
+
+    def __str__(self) -> str:
+        lines = [f"{self.recording}: {self.summary()}"]
+        if self.changed:
+            lines += ["", self.block.rstrip()]
+            if self.columns:
+                lines += ["", "columns (column map):", self.column_map.rstrip()]
+        for item in self.alternatives:
+            lines.append(f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}")
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        """One sentence."""
+        if self.residual_before is None or self.residual_after is None:
+            return f"conventions not found: {self.status}"
+        before, after = 100 * self.residual_before, 100 * self.residual_after
+        if self.as_logged:
+            tail = f"; {self.status}" if self.status else ""
+            return f"as logged, {before:.3g} % of the torque is left{tail}"
+        told = ", ".join(self.changed)
+        sure = "" if self.decided else "; not decided"
+        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
+
+
+def conventions_of(
+    robot: Robot,
+    recording: Recording,
+    *,
+    arms: Arms | None = None,
+    torque: TorqueUnit | None = None,
+    fourth: int = 1,
+    residual_before: float | None = None,
+    residual_after: float | None = None,
+    residual_refined: float | None = None,
+    margin: float | None = None,
+    decided: bool = False,
+    alternatives: tuple[Alternative, ...] = (),
+    status: str = "",
+) -> Conventions:
+    """The result in the terms of the robot file and of the log's columns."""
+    still = np.zeros(ARMS)
+    candidate, offsets = arms or Arms(AS_LOGGED, Offsets(still, still, 0.0, still, 0.0))
+    torque = torque or TorqueUnit("Nm", "output", 1.0, math.nan)
+    axes = _axes(robot, candidate, fourth)
+    controller, torque_sign = _controller(robot, axes)
+    changed = _changed(robot, candidate, offsets, torque, fourth)
+    angle, stored = _of_numbers(robot, recording, candidate.reading)
+    sign = tuple(int(value) for value in controller.sign)
+    return Conventions(
+        recording=recording.name,
+        sign=sign,
+        offset_deg=tuple(round(math.degrees(value), 6) for value in controller.offset),
+        torque_sign=None if torque_sign == sign else torque_sign,
+        order=tuple(axis + 1 for axis in axes.order),
+        torque_order=tuple(axis + 1 for axis in axes.torque_order),
+        unit=angle[0],
+        side=angle[1],
+        angle_factor=candidate.reading.factor,
+        torque_unit=torque.unit if torque.foreign or stored is None else stored[0],
+        torque_side=torque.side if torque.foreign or stored is None else stored[1],
+        torque_scale=None if math.isnan(torque.scale) else torque.scale,
+        columns=_columns(robot, recording, axes, candidate.reading, torque, torque_sign, sign)
+        if set(changed) - {"homing", "angle sign"} or torque_sign != sign
+        else {},
+        residual_before=residual_before,
+        residual_after=residual_after,
+        residual_refined=residual_refined,
+        margin=None if margin is None or math.isinf(margin) else margin,
+        decided=decided,
+        alternatives=tuple(
+            _told(robot, recording, item, candidate, fourth) for item in alternatives
+        ),
+        changed=changed,
+        offset_fit_deg=tuple(math.degrees(value) for value in offsets.fitted),
+        offset_deviation_deg=tuple(math.degrees(value) for value in offsets.own),
+        common_offset_deg=math.degrees(offsets.common),
+        common_deviation_deg=math.degrees(offsets.shared),
+        status=status,
+        axes=axes,
+        torque_factor=torque.factor if torque.foreign and torque.factor else 1.0,
+        angle_words=candidate.reading.words,
+        torque_words=torque.text(robot),
+        controller=controller,
+    )
+
+
+def _changed(
+    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: int
+) -> tuple[str, ...]:
+    """The kinds of findings by which a candidate differs from the log as it was read."""
+    kinds = {
+        "angle unit": candidate.reading.factor != 1,
+        "angle sign": candidate.sign != AS_LOGGED.sign,
+        "swapped axes": candidate.torque_order != AS_LOGGED.torque_order,
+        "torque sign": fourth < 0 or bool(torque_alone(candidate)),
+        "torque unit": torque.foreign,
+        "homing": bool(np.any(offsets.set)),
+    }
+    return tuple(kind for kind, there in kinds.items() if there)
+
+
+def torque_alone(candidate: Candidate) -> list[int]:
+    """The arms whose torque is reversed and whose angle is not."""
+    pairs = zip(candidate.sign, candidate.torque_turn, strict=True)
+    return [arm for arm, (sign, turn) in enumerate(pairs) if sign > 0 > turn]
+
+
+def _axes(robot: Robot, candidate: Candidate, fourth: int) -> Axes:
+    more = robot.dof - ARMS
+    factors = [axis_factor(robot, candidate.reading, axis) for axis in range(robot.dof)]
+    sign = np.array([*candidate.sign, *[1] * more], dtype=float)
+    turn = np.array([*candidate.torque_turn, *[fourth] * more], dtype=float)
+    rest = tuple(range(ARMS, robot.dof))
+    return Axes(
+        tuple(range(robot.dof)),
+        sign * factors,
+        np.array([*candidate.offset, *[0.0] * more]),
+        (*candidate.torque_order, *rest),
+        sign * turn,
+    )
+
+
+def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
+    """The factor of an axis, whose gear may be another than the arms'."""
+    gears = robot.drives.gear_ratio
+    if axis < ARMS or reading.side == "output":
+        return reading.factor
+    ratio = float(gears[0]) / float(gears[axis])
+    return reading.factor * ratio if reading.side == "motor" else reading.factor / ratio
+
+
+def _controller(robot: Robot, axes: Axes) -> tuple[Controller, tuple[int, ...]]:
+    """The controller's convention, and the sign of each torque in it.
+
+    The log was read with the robot's own block, x = s0 (X - o0) for the controller's angle X. With
+    q = s x + b follow X = s0 s q + o0 - s0 s b, and for torques s0 of the column they come from.
+    """
+    own = np.asarray(robot.controller.sign)
+    zero = np.asarray(robot.controller.offset)
+    order, torques = list(axes.order), list(axes.torque_order)
+    s = np.sign(axes.gain)
+    sign = own[order] * s
+    offset = zero[order] - sign * axes.offset
+    turned = own[torques] * axes.torque_sign
+    controller = Controller(tuple(sign.tolist()), tuple((offset + 0.0).tolist()))
+    return controller, tuple(int(value) for value in turned)
+
+
+# The log's own numbers: what its columns are called, and the units that they have.
+
+
+def _uses(recording: Recording, quantity: str) -> dict[int, ColumnUse]:
+    """The file's columns of a quantity by their axis; none for arrays."""
+    return {
+        use.axis: use
+        for use in recording.provenance.columns
+        if use.quantity == quantity and use.axis is not None
+    }
+
+
+def _of_numbers(
+    robot: Robot, recording: Recording, reading: Reading
+) -> tuple[tuple[str, str], tuple[str, str] | None]:
+    """Unit and side of the log's angles as they should be read, and of its torques as read."""
+    use = _uses(recording, "q").get(0)
+    torque = _uses(recording, "tau").get(0)
+    stored = None if torque is None else (torque.unit, torque.side or "output")
+    return _angle_unit(robot, use, reading), stored
+
+
+def _angle_unit(robot: Robot, use: ColumnUse | None, reading: Reading) -> tuple[str, str]:
+    """Unit and side of an angle column whose reading is `reading` times the one before."""
+    gear = float(robot.drives.gear_ratio[0])
+    unit, side, scale = ("rad", "output", 1.0)
+    if use is not None:
+        found = QUANTITIES["q"].unit(use.unit)
+        unit, side = use.unit, use.side or "output"
+        scale = 1.0 if found is None else found.factor / found.divisor
+        scale /= gear if side == "motor" else 1.0
+    if reading.factor == 1:
+        return unit, side
+    wanted = scale * reading.factor
+    known = [("rad", "output", 1.0), ("deg", "output", DEGREE)]
+    if gear != 1:
+        known += [("rad", "motor", 1 / gear), ("deg", "motor", DEGREE / gear)]
+    known.sort(key=lambda item: item[1] != reading.side)
+    for name, at, factor in known:
+        if abs(math.log(wanted / factor)) < SAME:
+            return name, at
+    return reading.unit, reading.side
+
+
+def _columns(
+    robot: Robot,
+    recording: Recording,
+    axes: Axes,
+    reading: Reading,
+    torque: TorqueUnit,
+    torque_sign: tuple[int, ...],
+    sign: tuple[int, ...],
+) -> dict[str, dict[str, Any]]:
+    """Entries of a column map for the angles and torques."""
+    found: dict[str, dict[str, Any]] = {}
+    angles = _uses(recording, "q")
+    for axis, place in enumerate(axes.order):
+        use = angles.get(place)
+        unit, side = _angle_unit(robot, use, reading)
+        factor = axis_factor(robot, reading, axis)
+        entry: dict[str, Any] = {"quantity": "q", "axis": axis + 1, "unit": unit, "side": side}
+        if reading.factor != 1 and _angle_unit(robot, use, AS_LOGGED.reading) == (unit, side):
+            entry["scale"] = factor * (1.0 if use is None else use.scale)
+        elif use is not None and use.scale != 1:
+            entry["scale"] = use.scale
+        found[use.name if use else channel_name("q", place)] = _with_sign(entry, use, 1)
+    torques = _uses(recording, "tau")
+    currents = {} if torques else _uses(recording, "current")
+    for axis, place in enumerate(axes.torque_order):
+        use = torques.get(place) or currents.get(place)
+        against = torque_sign[axis] * sign[axis]
+        entry = {"quantity": "current" if currents else "tau", "axis": axis + 1}
+        if currents:
+            entry["unit"] = "A" if use is None else use.unit
+        else:
+            entry |= _torque_entry(torque, use)
+        found[use.name if use else channel_name("tau", place)] = _with_sign(entry, use, against)
+    return found
+
+
+def _torque_entry(torque: TorqueUnit, use: ColumnUse | None) -> dict[str, Any]:
+    unit, side = ("Nm", "output") if use is None else (use.unit, use.side or "output")
+    scale = 1.0 if use is None else use.scale
+    if torque.foreign and torque.factor is not None:
+        if (unit, side) == ("Nm", "output") and torque.side in ("output", "motor"):
+            unit, side = torque.unit, torque.side
+        else:
+            scale *= torque.factor
+    entry: dict[str, Any] = {"unit": unit, "side": side}
+    return entry | ({} if scale == 1 else {"scale": scale})
+
+
+def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> dict[str, Any]:
+    sign = int(against * (1.0 if use is None else use.sign))
+    if use is not None and use.offset:
+        entry = entry | {"offset": use.offset}
+    return entry | ({"sign": -1} if sign < 0 else {})
+
+
+def _told(
+    robot: Robot, recording: Recording, item: Alternative, chosen: Candidate, fourth: int
+) -> dict[str, Any]:
+    """An alternative for JSON, with the small move that tells it from the one chosen."""
+    axes = _axes(robot, item.candidate, fourth)
+    controller, torque_sign = _controller(robot, axes)
+    (unit, side), _ = _of_numbers(robot, recording, item.candidate.reading)
+    sign = tuple(int(value) for value in controller.sign)
+    text = f"angles in {unit} at the {side} side, sign {list(sign)}"
+    if item.candidate.torque_order != AS_LOGGED.torque_order:
+        text += f", torques of axes {[k + 1 for k in item.candidate.torque_order]}"
+    return {
+        "sign": list(sign),
+        "offset_deg": [round(math.degrees(value), 3) for value in controller.offset],
+        "torque_sign": list(torque_sign),
+        "torque_order": [axis + 1 for axis in axes.torque_order],
+        "unit": unit,
+        "side": side,
+        "residual": item.residual,
+        "twin": item.twin,
+        "text": text,
+        "move": deciding_move(item.candidate, chosen),
+    }
+
+
+def deciding_move(one: Candidate, two: Candidate) -> str:
+    """The small move of the machine that tells two candidates apart, in words."""
+    if one.reading.factor != two.reading.factor:
+        ways = sorted(math.radians(TURNED) / abs(c.reading.factor) for c in (one, two))
+        return (
+            f"Turn arm 1 by {TURNED:g} degrees, measured at the arm: the log then changes by "
+            f"{ways[0]:.4g} or by {ways[1]:.4g}."
+        )
+    arms = [i + 1 for i in range(ARMS) if one.sign[i] != two.sign[i]]
+    if arms:
+        return (
+            f"Lower arm {arms[0]} by a few degrees: in our convention its angle grows; see whether "
+            "the logged one grows or falls."
+        )
+    return "Push one arm by hand while the drives hold: the torque that answers is that of the arm."
+
+
+def _applied(recording: Recording, axes: Axes, torque_factor: float, what: str) -> Recording:
+    """The recording with its angles and torques put right."""
+    order, torques = list(axes.order), list(axes.torque_order)
+    changes: dict[str, Any] = {}
+    for name in ("q", "q_command", "qd", "qdd"):
+        value = getattr(recording, name)
+        if value is not None:
+            offset = axes.offset if name in ("q", "q_command") else 0.0
+            changes[name] = value[:, order] * axes.gain + offset
+    for name in ("tau", "tau_command"):
+        value = getattr(recording, name)
+        if value is not None:
+            changes[name] = value[:, torques] * (axes.torque_sign * torque_factor)
+    if recording.current is not None:
+        changes["current"] = recording.current[:, torques]
+    provenance = recording.provenance.with_repair(f"convention put right: {what}")
+    return replace(recording, provenance=provenance, **changes)
+
+
+def _plain(value: object) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _key(name: str) -> str:
+    """A name as a YAML key; quoted where it is more than a word."""
+    if name.replace("_", "").isalnum() and name.isascii() and not name[0].isdigit():
+        return name
+    return "'" + name.replace("'", "''") + "'"
