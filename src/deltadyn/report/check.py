@@ -70,7 +70,7 @@ def check_page(found: Check, path: str | os.PathLike[str]) -> Path:
     robot, log = found.robot, _shown_log(found)
     title = robot.source if robot.robot is None else robot.robot.name
     numbers, figure = (_three(robot), _workspace(robot)) if log is None else _of_log(log)
-    told = [(value, f"{name}; {note}" if note else name) for name, value, note in numbers]
+    told = [(value, f"{name}: {note}" if note else name) for name, value, note in numbers]
     first = First(found.grade, found.verdict, "", told, figure, found.next)
     sections = [
         section
