@@ -318,8 +318,7 @@ def choose(search: Search) -> Choice:
 def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
-    found = {int(t.setting): 1 for t in choice.chosen if t.name in ("ripple", "eccentricity")
-             and t.setting is not None and t.setting > 1}  # fmt: skip
+    found = wave_orders(choice)
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
         if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
             found[order] = NEAR
@@ -332,6 +331,30 @@ def nearer(search: Search, choice: Choice) -> Near:
         if choice.terms[n].velocities
     )
     return search.near(found, shares, velocities)
+
+
+def wave_orders(choice: Choice) -> dict[int, int]:
+    """Orders of the waves that were found, with the width in which they are looked for again.
+
+    Over a part of a turn waves of neighbouring orders are alike. Those that lie within `APART` of a
+    stronger one are taken for it: of each kind one order is found there.
+    """
+    size, k = choice.weighing.rows.size, choice.weighing.rows.base
+    strength: dict[int, float] = {}
+    for n in choice.best.candidates:
+        term, columns = choice.terms[n], np.array(choice.items[n].columns)
+        if term.name in ("ripple", "eccentricity") and term.setting and term.setting > 1:
+            own = float(((choice.z[k + columns] / size[columns]) ** 2).sum())
+            order = int(term.setting)
+            strength[order] = max(own, strength.get(order, 0.0))
+    found: dict[int, int] = {}
+    for order in sorted(strength, key=lambda order: -strength[order]):
+        near = [other for other in found if abs(order - other) <= APART]
+        for other in near[:1]:
+            found[other] = max(found[other], NEAR, abs(order - other))
+        if not near:
+            found[order] = 1
+    return found
 
 
 def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:

@@ -139,8 +139,9 @@ class Terms:
         if self.missing:
             lines.append(
                 f"A term is missing: up to {100 * max(self.unexplained):.0f} % of the residual's "
-                f"variance follows {self.follows}, and no term explains it. Intervals are widened "
-                "for it."
+                f"variance follows {self.follows}, and no term explains it"
+                + ("; terms that were found may stand in for it" if self.found else "")
+                + ". Intervals are widened for it."
             )
         if self.note:
             lines.append(self.note)
