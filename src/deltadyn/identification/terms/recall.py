@@ -172,7 +172,8 @@ def _told(record: dict[str, Any]) -> Terms:
         Structure(hull["scores"], np.array(terms["unexplained"])),
         hull["factor"],
     )
-    scatter = Scatter(*(np.array(record["scatter"][name]) for name in SCATTER))
+    c0, c1, reach, drift = (np.array(record["scatter"][name]) for name in SCATTER)
+    scatter = Scatter(c0, c1, reach, drift)
     rivals = tuple((tuple(item["terms"]), item["probability"]) for item in terms["rivals"])
     told = Terms(
         found,
