@@ -68,7 +68,7 @@ class Point:
 class Sample:
     """A part of a log seen from a point: what columns are made of.
 
-    `clock` (N,) is the time of the machine from -1 to 1 over all logs, `level` (dof,) the RMS
+    `clock` (N,) is what friction drifts with, from -1 to 1 over all logs, `level` (dof,) the RMS
     torque of the axes in N m.
     """
 
@@ -383,7 +383,7 @@ def delay(of: Sample) -> Iterator[Term]:
 
 
 def drift(of: Sample) -> Iterator[Term]:
-    """Viscous friction changes with slow time, alike on all axes."""
+    """Viscous friction changes with temperature, or with slow time, alike on all axes."""
     parameters = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
 
     def columns(sample: Sample) -> Iterator[Column]:
