@@ -145,7 +145,8 @@ def test_a_current_without_its_constant(tmp_path: Path) -> None:
     (asked,) = [item for item in log.findings if item.kind == "asked for"]
     assert asked.value == pytest.approx(constant, rel=0.5)  # as well as the file knows its masses
     assert "torque unit" not in kinds(log)
-    assert f"--read torque_constant={asked.value:.2g}" in found.next[0]
+    assert f"masses say {asked.value:.2g}" in found.next[0]
+    assert f"check own-robot {foreign.path.name} --read torque_constant=VALUE" in found.next[-1]
     given = dd.check(foreign.robot, foreign.path, torque_constant=constant)
     assert given.logs[0].stand_in == ()
     assert "asked for" not in kinds(given)
@@ -214,10 +215,10 @@ def test_the_first_screen_is_enough(with_faults: Check, tmp_path: Path, chromium
         page.on("pageerror", lambda error: errors.append(error))
         page.goto(page_file.as_uri(), timeout=BROWSER_WAIT)
         page.wait_for_selector(".first .main-svg", timeout=BROWSER_WAIT)
-        for place in ("#verdict", ".numbers", ".next", ".first figure"):
+        for place in ("#verdict", ".numbers", ".first ul", ".first figure"):
             box = page.locator(place).first.bounding_box()
             assert box["y"] + box["height"] <= 800, place
-        assert page.locator(".numbers strong").count() == 3
+        assert page.locator(".numbers dd").count() == 3
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
         browser.close()
     assert errors == []

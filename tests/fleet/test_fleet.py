@@ -17,6 +17,7 @@ from deltadyn.commands.fit import fleet as command
 from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
 from deltadyn.recording import Recording
+from deltadyn.report.plots import power_ticks, squeezed
 
 ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=1.0, coulomb=3.0)
 NAMES = ("cell-1", "cell-2", "cell-3", "cell-4")
@@ -119,6 +120,27 @@ def test_spreads_against_the_textbook() -> None:
     assert found.z[3] == pytest.approx((9 - others.mean()) / scale)
     unknown = Spread.of("a", "N m", np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, np.inf]))
     assert np.isnan(unknown.z).all()  # one other robot tells nothing of how robots scatter
+
+
+def test_an_outlier_does_not_hide_the_others() -> None:
+    """A difference of 1 % beside one of 13 % has a tenth of the figure's height or more."""
+    places = squeezed(np.array([1.0, 13.0]))
+    assert places[0] > 0.2 * places[1]
+    assert squeezed(np.array([-5.0, 0.0, 5.0])).tolist() == pytest.approx(
+        [-np.log10(6), 0.0, np.log10(6)]
+    )
+    ticks = power_ticks(float(places[1]))
+    assert ticks["ticktext"][len(ticks["ticktext"]) // 2 :] == ["0", "1", "10", "100"]
+    assert ticks["tickvals"] == squeezed(np.array([float(t) for t in ticks["ticktext"]])).tolist()
+
+
+def test_the_first_screen_says_who_and_what(worn: Fleet, alike: Fleet, tmp_path: Path) -> None:
+    page = worn.page(tmp_path / "worn.html").read_text("utf-8")
+    assert "Inspect cell-3: Fc2 is the Coulomb friction of the drive, axis 2." in page
+    assert "is the largest difference: Fc2 of cell-3" in page
+    page = alike.page(tmp_path / "alike.html").read_text("utf-8")
+    assert '<div class="verdict good"' in page
+    assert "no more than noise and usual scatter" in page
 
 
 def test_page_table_and_files(worn: Fleet, tmp_path: Path) -> None:

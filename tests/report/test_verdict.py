@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import pytest
 
 from deltadyn.identification.verdict import BAD, CARE, GOOD, RULES, UNKNOWN, Evidence, judge
-from deltadyn.report.verdict import verdict_block
+from deltadyn.report.verdict import first_screen, verdict_section
 
 SOUND = Evidence(
     axes=("1", "2", "3"),
@@ -64,7 +65,9 @@ def test_the_rules_decide(change: dict[str, object], grade: str, reason: str) ->
     found = judge(replace(SOUND, **change))  # type: ignore[arg-type]
     assert found.grade == grade
     assert any(reason in text for text in found.reasons), found.reasons
-    assert found.grade in verdict_block(found)
+    assert found.steps
+    assert f"Verdict: {found.grade}" in first_screen(found, [], "").html
+    assert escape(found.reasons[0]) in verdict_section(found).html
     assert found.text.startswith(f"{grade}: ")
 
 
@@ -106,6 +109,37 @@ def test_the_worst_reason_decides_and_the_others_are_kept() -> None:
 
 def test_the_box_says_the_grade_in_words_and_escapes() -> None:
     found = judge(replace(SOUND, warnings=("a <b> & c",)))
-    assert '<div class="verdict care"' in verdict_block(found)
-    assert "Verdict: usable with care" in verdict_block(found)
-    assert "a &lt;b&gt; &amp; c" in verdict_block(found)
+    first = first_screen(found, [("4.5 %", "is left & <more>")], "<figure></figure>")
+    assert '<div class="verdict care"' in first.html
+    assert "Verdict: usable with care" in first.html
+    assert "<p>a &lt;b&gt; &amp; c</p>" in first.html
+    assert "<dt>is left &amp; &lt;more&gt;</dt><dd>4.5 %</dd>" in first.html
+    assert "<li>Answer the warnings first.</li>" in first.html
+    assert "a &lt;b&gt; &amp; c" in verdict_section(found).html
+
+
+def test_the_first_screen_has_one_sentence_and_names_the_others() -> None:
+    found = judge(replace(SOUND, converged=False, own=(0.9, 0.1, 0.1), against_file=2.0))
+    assert len(found.reasons) == 3
+    first = first_screen(found, [], "")
+    assert first.sentence == "The fit has not converged. (2 more reasons under The verdict.)"
+    assert all(escape(text) in verdict_section(found).html for text in found.reasons)
+
+
+@pytest.mark.parametrize(
+    ("change", "step"),
+    [
+        ({}, "Use the model: `deltadyn export`"),
+        ({"left": None, "rms": None, "against_file": None}, "Record another motion, and judge"),
+        ({"vanished": {"platform": (2e-9, 0.94)}}, "Check signs, units, homing"),
+        ({"against_file": 1.6}, "Keep the robot file"),
+        ({"converged": False}, "Look at the status of the fit"),
+        ({"held": ("mu",)}, "Record a motion that tells what was held"),
+        ({"consistent": False}, "Fit by the method convex"),
+        ({"left": (0.02, 0.11, 0.04)}, "look at the residual"),
+    ],
+)
+def test_the_next_step_follows_from_the_reason(change: dict[str, object], step: str) -> None:
+    found = judge(replace(SOUND, **change))  # type: ignore[arg-type]
+    assert any(step in text for text in found.steps), found.steps
+    assert found.as_dict()["steps"] == list(found.steps)

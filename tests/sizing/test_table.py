@@ -11,6 +11,7 @@ from tests.sizing.cases import FOUR, THREE, with_limits
 
 import deltadyn as dd
 from deltadyn.motion import adept_cycle, pick_and_place
+from deltadyn.report.sizing import FEW
 from deltadyn.sizing import cycle_rates, motion_loads, sizing_table
 
 
@@ -69,7 +70,16 @@ def test_words_numbers_and_page(tmp_path: Path) -> None:
     assert [case["feasible"] for case in record["cases"]] == [True, True, True, True, False, False]
     assert record["cases"][-1]["exceeded"][0] == "payload"
     page = table.page(tmp_path / "table.html").read_text("utf-8")
-    for words in ("Largest share of a limit", "heatmap", "cycles per minute", "exceeds payload"):
+    body = page[page.index("<body>") :]
+    assert body.count("<figure") == 1  # so few numbers are tables
+    able = int(table.feasible.sum())
+    assert f"{able} of {len(table.cases)} cases are within the limits" in body
+    assert body.index("within the limits") < body.index("Use of the limits")
+    many = sizing_table(THREE, [0, 1, 2, 3], [30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130])
+    assert len(many.cases) > FEW
+    body = many.page(tmp_path / "many.html").read_text("utf-8").partition("<body>")[2]
+    assert body.count("<figure") == 1 + 4
+    for words in ("Largest share of a limit", "cycles per minute", "exceeds payload"):
         assert words in page
 
 

@@ -140,7 +140,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 #: Options that name what a command writes.
-OUTPUTS = ("out", "save", "loads_page")
+OUTPUTS = ("out", "save", "page", "loads_page")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.identification.bodies.consistency import consistency
@@ -43,12 +43,10 @@ RULES = (
     "Good: none of these.",
 )
 
-#: Why there is no verdict on a fit without held-out data, and what to do.
+#: Why there is no verdict on a fit without held-out data.
 UNJUDGED = (
     "No held-out recording was given, so nothing shows what the model is worth on a motion that it "
     "has not seen.",
-    "Not judged on other data: validate the fit on another log, or write its report with "
-    "`deltadyn report --validate`.",
 )
 
 
@@ -127,11 +125,12 @@ def _own_shares(fit: Fit) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A grade, the sentences that decided it, and sentences that did not."""
+    """A grade, the sentences that decided it, sentences that did not, and what to do next."""
 
     grade: str
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
+    steps: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -147,12 +146,18 @@ class Verdict:
             "grade": self.grade,
             "reasons": list(self.reasons),
             "notes": list(self.notes),
+            "steps": list(self.steps),
             "rules": list(RULES),
         }
 
 
 def judge(evidence: Evidence) -> Verdict:
     """The verdict by `RULES`: the worst reason decides, all others of its weight are named."""
+    found = _judged(evidence)
+    return replace(found, steps=_steps(evidence, found.grade))
+
+
+def _judged(evidence: Evidence) -> Verdict:
     bad = _fatal(evidence)
     care = _cautions(evidence)
     notes = _notes(evidence)
@@ -168,6 +173,49 @@ def judge(evidence: Evidence) -> Verdict:
         told = [] if _small(evidence) is not None else [_left_text(evidence, worst)]
         return Verdict(CARE, tuple(care), tuple(told + notes))
     return Verdict(GOOD, (_left_text(evidence, worst),), tuple(notes))
+
+
+def _steps(evidence: Evidence, grade: str) -> tuple[str, ...]:
+    """What to do next, the most urgent first."""
+    if grade == BAD:
+        found = ["Do not use this model."]
+        if not evidence.converged:
+            found.append("Look at the status of the fit; take another method or a longer log.")
+        worst = _worst(evidence)
+        left = 0.0 if worst is None or evidence.left is None else evidence.left[worst]
+        if evidence.vanished or left > LARGE or any(s > UNEXPLAINED for s in evidence.own):
+            found.append(
+                "Check signs, units, homing and the order of the axes in the log, and lengths, "
+                "gear ratios and payload in the robot file; then fit again."
+            )
+        elif evidence.against_file is not None and evidence.against_file > FAR_WORSE:
+            found.append("Keep the robot file, and record a motion that asks more of the robot.")
+        return tuple(found)
+    if grade == UNKNOWN:
+        return (
+            "Record another motion, and judge the fit on it: `deltadyn validate`, or "
+            "`deltadyn report --validate`.",
+        )
+    if grade == GOOD:
+        return (
+            "Use the model: `deltadyn export` writes it for a controller, `deltadyn payload` "
+            "weighs with it.",
+        )
+    found = []
+    if evidence.warnings:
+        found.append("Answer the warnings first.")
+    if evidence.held:
+        found.append(
+            "Record a motion that tells what was held: `deltadyn excite` designs one within the "
+            "robot's limits."
+        )
+    if not evidence.consistent:
+        found.append("Fit by the method convex, whose bodies can exist.")
+    if evidence.cause or evidence.missing or _small(evidence) is not None:
+        found.append(
+            "Use it where its error is small enough, and look at the residual for what is missing."
+        )
+    return tuple(found or ["Use it where its error is small enough."])
 
 
 def _worst(evidence: Evidence) -> int | None:

@@ -18,11 +18,11 @@ from deltadyn.inspection.log import Explained
 from deltadyn.recording.checks.findings import Finding
 from deltadyn.recording.recording import UNITS, Recording, channel_name
 from deltadyn.report.html import (
+    First,
     Section,
     figure_html,
     items_html,
     text_section,
-    verdict_html,
     wide_table,
     write_sections,
 )
@@ -70,11 +70,8 @@ def check_page(found: Check, path: str | os.PathLike[str]) -> Path:
     robot, log = found.robot, _shown_log(found)
     title = robot.source if robot.robot is None else robot.robot.name
     numbers, figure = (_three(robot), _workspace(robot)) if log is None else _of_log(log)
-    lead = [
-        verdict_html(found.grade, found.verdict, []),
-        f"<div class=first><div>{_numbers_html(numbers)}<div class=next><h2>What to do next</h2>"
-        f"{_steps_html(found.next)}</div></div><div>{figure}</div></div>",
-    ]
+    told = [(value, f"{name}; {note}" if note else name) for name, value, note in numbers]
+    first = First(found.grade, found.verdict, "", told, figure, found.next)
     sections = [
         section
         for number, item in enumerate(found.logs, 1)
@@ -83,7 +80,7 @@ def check_page(found: Check, path: str | os.PathLike[str]) -> Path:
     sections += [*_robot_sections(robot, log is not None), text_section(found.text)]
     names = [*(item.source for item in found.logs), *found.waiting]
     about = ", ".join(names) or "the robot file alone"
-    return write_sections(path, f"Check: {title}", f"before a fit: {about}", lead, sections)
+    return write_sections(path, f"Check: {title}", f"before a fit: {about}", [first.html], sections)
 
 
 def _shown_log(found: Check) -> LogCheck | None:
@@ -144,8 +141,14 @@ def _torque_html(log: LogCheck) -> str:
         f"{SHOWN:g} s of {log.source}, {how}, beside the torque of the base parameters and "
         "friction that fit it best."
     )
+    caption += _constant(log)
     figure = _torques(after, log.robot.axis_names(), range(ARMS))
     return figure_html("Torque, measured and explained", figure.update_layout(height=430), caption)
+
+
+def _constant(log: LogCheck) -> str:
+    """What was taken for an option that scales the torque."""
+    return f" {', '.join(log.stand_in)} was taken as 1." if log.stand_in else ""
 
 
 def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> Any:
@@ -163,20 +166,6 @@ def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> An
         )
     ]
     return axes_figure([axes[k] for k in chosen], curves)
-
-
-def _numbers_html(numbers: Sequence[tuple[str, str, str]]) -> str:
-    cells = "".join(
-        f"<div><span class=note>{escape(name)}</span><strong>{escape(value)}</strong>"
-        f"<span class=note>{escape(note)}</span></div>"
-        for name, value, note in numbers
-    )
-    return f"<div class=numbers>{cells}</div>" if numbers else ""
-
-
-def _steps_html(steps: Sequence[str]) -> str:
-    """Steps in their order; what stands between backticks is for the terminal."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", items_html(steps, "ol"))
 
 
 # The robot.
@@ -317,7 +306,7 @@ def _picture(log: LogCheck, finding: Finding) -> str:
         figure = _torques(before, axes, chosen)
         figure.update_layout(height=360 if len(chosen) > 1 else 260)
         caption = "As it was read, beside the torque that the same bodies would need."
-        return figure_html(f"Torque as read: {finding.kind}", figure, caption)
+        return figure_html(f"Torque as read: {finding.kind}", figure, caption + _constant(log))
     if finding.channel == "t":
         return _steps_picture(recording, finding)
     label, values = _channel(recording, finding.channel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from deltadyn.recording import read_recording
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import extreme_rows
+from deltadyn.report.verdict import with_validation
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
 from deltadyn.validation.evidence import (
@@ -154,7 +155,8 @@ class Study:
     `validation` is the fit on `held_out`, `file_validation` the robot file on the same. `ladder`
     holds every model with the identified robot. `motion` is replayed, and the one of `loads`; that
     of a recording is its longest stretch without a gap, in the band of the fit.
-    `path` (M, 3) in m is that of the platform in the data of the fit.
+    `path` (M, 3) in m is that of the platform in the data of the fit. `truth` is the machine
+    itself, where it is a simulated one.
     """
 
     robot: Robot
@@ -171,28 +173,14 @@ class Study:
     motion_source: str = ""  # which motion it is, in words
     path: FloatArray | None = None
     seed: int = 0
+    truth: Robot | None = None
 
     @property
     def evidence(self) -> Evidence:
         """What the verdict rests on."""
         own = evidence_of(self.fit)
         found = self.validation
-        if found is None:
-            return own
-        size = found.measured.std(axis=0)
-        left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
-        cause = found.diagnosis.of(found.diagnosis.cause or "")
-        white = zip(own.axes, found.diagnosis.whiteness.white, strict=True)
-        return replace(
-            own,
-            left=tuple(left.tolist()),
-            rms=tuple(found.rms.tolist()),
-            against_file=self._against_file(),
-            cause=None if cause is None else cause.name,
-            cause_sentence="" if cause is None else cause.sentence,
-            missing=found.diagnosis.missing,
-            not_white=tuple(name for name, yes in white if not yes),
-        )
+        return own if found is None else with_validation(own, found, self._against_file())
 
     @property
     def verdict(self) -> Verdict:
@@ -271,13 +259,13 @@ def judged_on(fit: Fit, held_out: Sequence[Recording]) -> Study:
     apart = tuple(held_out)
     if not apart:
         return Study(fit.before, fit, seed=fit.options.get("seed", 0))
-    found = validate(fit, apart)
+    found = validate(fit, apart, name="identified")
     return Study(
         robot=fit.before,
         fit=fit,
         held_out=apart,
         validation=found,
-        file_validation=validate(fit.before, apart, band=found.band),
+        file_validation=validate(fit.before, apart, band=found.band, name="robot file"),
         seed=fit.options.get("seed", 0),
     )
 

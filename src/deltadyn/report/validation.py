@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from deltadyn.identification.verdict import Evidence, judge
 from deltadyn.report.html import (
     Section,
     cell,
@@ -21,8 +23,9 @@ from deltadyn.report.html import (
     write_sections,
 )
 from deltadyn.report.plots import (
-    COLOURS,
     DASHES,
+    FILE,
+    FITTED,
     LEFT,
     MEASURED,
     POINTS,
@@ -35,6 +38,7 @@ from deltadyn.report.plots import (
     finished,
     panels,
 )
+from deltadyn.report.verdict import first_screen, verdict_section, with_validation
 from deltadyn.validation.result import Validation
 from deltadyn.validation.validate import Comparison
 
@@ -42,8 +46,57 @@ from deltadyn.validation.validate import Comparison
 def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
     """Torques and residual as in the report of a study, then all numbers."""
     text = text_section(f"{found.text}\n\n{found.segment_table}")
-    sections = [torque_section(found, None), residual_section(found), text]
-    return write_sections(path, f"Validation: {found.model}", _about(found), [], sections)
+    axes = found.robot.axis_names()
+    alone = Evidence(axes, None, None, None, converged=True, consistent=True)
+    evidence = with_validation(alone, found)
+    verdict = judge(evidence)
+    sections = [
+        verdict_section(verdict),
+        torque_section(found, None),
+        residual_section(found),
+        text,
+    ]
+    first = first_screen(verdict, _key_numbers(found, evidence), key_figure(found, None, evidence))
+    title = f"Validation: {found.model}"
+    return write_sections(path, title, _about(found), [first.html], sections)
+
+
+def _key_numbers(found: Validation, evidence: Evidence) -> list[tuple[str, str]]:
+    worst = worst_axis(evidence)
+    axis = evidence.axes[worst]
+    return [
+        (percent(found.relative_rms), "of the torque is left, RMS over all axes"),
+        (f"{found.rms[worst]:.3g} N m", f"RMS is left on axis {axis}, the worst"),
+        (cell(float(found.r_squared[worst]), 4), f"R^2 of axis {axis}"),
+    ]
+
+
+def worst_axis(evidence: Evidence) -> int:
+    """The axis that leaves the largest share, on held-out motion where there is any."""
+    shares = np.array(evidence.own if evidence.left is None else evidence.left)
+    return int(np.nanargmax(shares)) if np.isfinite(shares).any() else 0
+
+
+KEY_HEIGHT = 360  # pixels of the figure on the first screen
+KEY_POINTS = 2500  # per curve there
+
+
+def key_figure(found: Validation, file: Validation | None, evidence: Evidence) -> str:
+    """Measured and predicted torque of the worst axis, for the first screen."""
+    worst = worst_axis(evidence)
+    own = slice(worst, worst + 1)
+    name = evidence.axes[worst]
+    caption = f"Axis {name}, the one with the largest share left; all axes are below."
+    return small_figure(name, *torque_curves(found, file, own), caption)
+
+
+def small_figure(
+    axis: str, torques: Sequence[Curve], residuals: Sequence[Curve], caption: str
+) -> str:
+    """Torque and residual of one axis, for the first screen."""
+    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS)
+    figure.update_layout(height=KEY_HEIGHT)
+    return figure_html("Measured and predicted torque", figure, caption)
 
 
 def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -102,9 +155,6 @@ def _zoom(found: Validation) -> str:
     return f"Drag to zoom into a time, double-click to see all; all axes zoom together. {drawn}"
 
 
-IDENTIFIED, FILE = COLOURS[0], COLOURS[1]
-
-
 def torque_section(found: Validation, file: Validation | None) -> Section:
     """Numbers of all samples per axis, then the curves with zoom; `file` is the robot file's."""
     size = found.measured.std(axis=0)
@@ -144,14 +194,21 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
 
 def torque_figure(found: Validation, file: Validation | None, points: int = POINTS) -> Any:
     """Per axis the torques, and the residuals below; one time axis for all."""
-    torques = [_curve(found, "measured", found.measured, MEASURED)]
-    residuals = [_curve(found, f"residual, {found.model}", found.residual, IDENTIFIED)]
+    return axes_figure(found.robot.axis_names(), *torque_curves(found, file), points)
+
+
+def torque_curves(
+    found: Validation, file: Validation | None, axes: slice = slice(None)
+) -> tuple[list[Curve], list[Curve]]:
+    """Torques and residuals of some axes, `file` with the robot file's."""
+    torques = [_curve(found, "measured", found.measured[:, axes], MEASURED)]
+    residuals = [_curve(found, f"residual, {found.model}", found.residual[:, axes], FITTED)]
     if file is not None:
-        torques.append(_curve(found, "robot file", file.torque, FILE, "dot"))
+        torques.append(_curve(found, "robot file", file.torque[:, axes], FILE, "dot"))
         name = "residual, robot file"
-        residuals.append(_curve(found, name, file.residual, FILE, "dot", hidden=True))
-    torques.append(_curve(found, found.model, found.torque, IDENTIFIED))
-    return axes_figure(found.robot.axis_names(), torques, residuals, points)
+        residuals.append(_curve(found, name, file.residual[:, axes], FILE, "dot", hidden=True))
+    torques.append(_curve(found, found.model, found.torque[:, axes], FITTED))
+    return torques, residuals
 
 
 # Section: what the residual on held-out motion looks like, and what it is put down to.

@@ -142,7 +142,7 @@ class SizingTable:
         }
 
     def page(self, path: str | PathLike[str]) -> Path:
-        """Write one HTML file with heat maps and the table, to open without a network."""
+        """Write one HTML file with verdict, figure and tables, to open without a network."""
         return write_page("sizing table", self, path)
 
 

@@ -154,7 +154,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
         if term.name in ("offset", "stribeck", "thinning", "load", "motor_load"):
             friction[term.name] = zero
         if term.name in ("stribeck", "thinning"):
-            friction[f"{term.name}_velocity"] = (float(term.setting or 0.0),) * robot.dof
+            friction[f"{term.name}_velocity"] = term.velocities
         if term.name == "load" and term.setting:
             rotor = rotor_inertia(choice, term)
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])

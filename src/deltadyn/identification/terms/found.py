@@ -41,10 +41,10 @@ CAUSES = ("homing", "stiffness")
 class FoundTerm:
     """A term: its `title`, its probability, its parameters, and what it is worth.
 
-    `values` holds value, standard deviation and unit by name. `setting` is a velocity (rad/s), an
-    order (per turn), a rotor's share of A or the range of temperature (K). `worth` is the RMS
-    residual on motion that the fit did not see, without and with the term, in percent of the RMS
-    torque.
+    `values` holds value, standard deviation and unit by name. `setting` is an order (per turn), a
+    rotor's share of A, the range of temperature (K) or the mean of the axes' `velocities` (rad/s).
+    `worth` is the RMS residual on motion that the fit did not see, without and with the term, in
+    percent of the RMS torque.
     """
 
     title: str
@@ -53,6 +53,7 @@ class FoundTerm:
     values: Mapping[str, tuple[float, float, str]]
     setting: float | None
     worth: tuple[float, float]
+    velocities: tuple[float, ...] = ()
 
     @property
     def of(self) -> str:
@@ -69,8 +70,8 @@ class FoundTerm:
         words = NAMES[self.name]
         if self.setting is not None and self.name in ("ripple", "eccentricity"):
             words += f", {self.setting:g} per turn"
-        if self.setting is not None and self.name in ("stribeck", "thinning"):
-            words += f", velocity {self.setting:.2g} rad/s"
+        if self.velocities:
+            words += f", velocities {', '.join(f'{v:.2g}' for v in self.velocities)} rad/s"
         if self.name == "drift" and self.setting is not None:
             words += f" with temperature, over {self.setting:.2g} K"
         if self.name == "delay":
@@ -160,6 +161,7 @@ class Terms:
                     "of": term.of,
                     "probability": term.probability,
                     "setting": term.setting,
+                    "velocities": list(term.velocities),
                     "parameters": {
                         name: {"value": value, "std": std, "unit": unit}
                         for name, (value, std, unit) in term.values.items()
@@ -206,8 +208,11 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         }
         left = value[term.title]
         percent = (100 * left.without / level, 100 * left.with_it / level)
+        probability = by_title[term.title]
         found.append(
-            FoundTerm(term.title, term.name, by_title[term.title], own, term.setting, percent)
+            FoundTerm(
+                term.title, term.name, probability, own, term.setting, percent, term.velocities
+            )
         )
     assert len(names) == len(choice.z) - k
     best = choice.titles()
@@ -215,7 +220,7 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
     return Terms(
         tuple(found),
         tuple(others[:8]),
-        tuple(dict.fromkeys(term.name for term in choice.terms)),
+        tuple(dict.fromkeys(term.name for term in choice.terms if not term.stands_for)),
         sets[best],
         tuple(choice.rest.tolist()),
         tuple(hull.structure.share.tolist()),

@@ -160,6 +160,7 @@ def _told(record: dict[str, Any]) -> Terms:
             {n: (p["value"], p["std"], p["unit"]) for n, p in item["parameters"].items()},
             item["setting"],
             (item["unseen_residual_percent"][0], item["unseen_residual_percent"][1]),
+            tuple(item["velocities"]),
         )
         for item in terms["found"]
     )
