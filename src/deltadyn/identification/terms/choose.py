@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.terms.clock import Clock
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
 from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
@@ -213,13 +214,14 @@ class Search:
         return out
 
     @cached_property
+    def clock(self) -> Clock:
+        """What friction drifts with."""
+        return Clock.over(self.parts)
+
+    @cached_property
     def clocks(self) -> list[FloatArray]:
-        """The machine's time at every sample, from -1 to 1 over all parts in their order."""
-        seconds, start = [], 0.0
-        for part in self.parts:
-            seconds.append(part.t - part.t[0] + start)
-            start = float(seconds[-1][-1])
-        return [2 * own / max(start, 1e-9) - 1 for own in seconds]
+        """The clock at every sample, from -1 to 1 over all parts."""
+        return [self.clock(part) for part in self.parts]
 
     def samples(self, point: Point) -> list[Sample]:
         """The parts as the model sees them at a point."""
@@ -260,6 +262,9 @@ class Search:
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
         terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
+        if self.clock.span is not None:
+            by_warmth = self.clock.span  # K: the drift's setting
+            terms = [replace(t, setting=by_warmth) if t.name == "drift" else t for t in terms]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:

@@ -69,7 +69,7 @@ class Point:
 class Sample:
     """A part of a log seen from a point: what columns are made of.
 
-    `clock` (N,) is the time of the machine from -1 to 1 over all logs, `level` (dof,) the RMS
+    `clock` (N,) is what friction drifts with, from -1 to 1 over all logs, `level` (dof,) the RMS
     torque of the axes in N m.
     """
 
@@ -419,7 +419,7 @@ def delay(of: Sample) -> Iterator[Term]:
 
 
 def drift(of: Sample) -> Iterator[Term]:
-    """Viscous friction changes with slow time, nearly alike on all axes."""
+    """Viscous friction changes with temperature or slow time, nearly alike on all axes."""
     dof = of.robot.dof
     common = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
     own = tuple(
