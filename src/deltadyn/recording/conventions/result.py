@@ -209,7 +209,7 @@ class Conventions:
         } | {"block": self.block}
 
     def of_any_size(self) -> Conventions:
-        """The same for torques whose size is not known, such as currents: it has no unit to find."""
+        """The same for torques whose size is not known, as of currents: no unit is told."""
         kept = tuple(kind for kind in self.changed if kind != "torque unit")
         axes = self.axes
         if axes is not None:
