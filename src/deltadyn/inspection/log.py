@@ -320,8 +320,7 @@ def _looked(
     findings = check_recording(recording, machine)
     conventions = findings.conventions
     if stand_in and conventions is not None:
-        kept = tuple(kind for kind in conventions.changed if kind != "torque unit")
-        conventions = replace(conventions, changed=kept, torque_factor=1.0)
+        conventions = conventions.of_any_size()
     found = [item for item in findings if not (stand_in and item.kind == "torque unit")]
     found += [_asked_for(option, findings.conventions) for option in stand_in]
     motion, rest, at_rest = _motion(robot, recording)

@@ -208,6 +208,14 @@ class Conventions:
             for name, value in found.items()
         } | {"block": self.block}
 
+    def of_any_size(self) -> Conventions:
+        """The same for torques whose size is not known, as of currents: no unit is told."""
+        kept = tuple(kind for kind in self.changed if kind != "torque unit")
+        axes = self.axes
+        if axes is not None:
+            axes = axes._replace(torque_factor=np.ones_like(axes.torque_factor))
+        return replace(self, changed=kept, axes=axes)
+
     @overload
     def apply(self, what: Robot) -> Robot: ...
     @overload
