@@ -142,6 +142,19 @@ def test_a_gripper_that_tells_nothing_is_refused(files: Files, gripped: str) -> 
     assert "--holding is 'Greifer zu'; allowed: left out with --live" in said
 
 
+def test_a_log_of_another_convention_is_refused(files: Files, tmp_path: Path) -> None:
+    log = read_recording(files.log, D3)
+    turned = [1, -1, 1]
+    path = tmp_path / "turned.csv"
+    write_recording(log.replace(q=log.q * turned, tau=log.tau * turned, qd=None, qdd=None), path)
+    text = run(files.robot, str(path))
+    assert text.exit_code == 2
+    assert "sign: [1, -1, 1]" in text.stderr
+    assert "q2 counts against our convention" in text.stderr
+    assert "--no-check" in text.stderr
+    assert run(files.robot, str(path), "--no-check").exit_code in (0, 1)
+
+
 def test_a_log_without_a_pick_is_status_1(files: Files) -> None:
     result = run(files.robot, files.empty)
     assert result.exit_code == 1

@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.machines import CAUSES
@@ -141,17 +142,20 @@ def campaign(arguments: argparse.Namespace) -> list[Trial]:
     known = read_trials([str(path)]) if path.exists() else []
     trials = [trial for trial in known if (*key_of(trial), trial.way) in wanted]
     have = {(*key_of(trial), trial.way) for trial in trials}
-    asked = [item for item in every if any((*key_of(item), way) not in have for way in item.ways)]
+    left_ways = (
+        replace(item, ways=tuple(way for way in item.ways if (*key_of(item), way) not in have))
+        for item in every
+    )
+    asked = [item for item in left_ways if item.ways]
     print(f"machine: {machine_name()}; {len(asked)} of {len(every)} machines to measure; {path}")
     start = time.perf_counter()
     for done, found in enumerate(run(asked, arguments.workers), 1):
-        new = [trial for trial in found if (*key_of(trial), trial.way) not in have]
-        trials += new
+        trials += found
         with path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(trial.as_dict()) + "\n" for trial in new)
+            file.writelines(json.dumps(trial.as_dict()) + "\n" for trial in found)
         write_table(arguments, path, trials)
         left = (time.perf_counter() - start) / done * (len(asked) - done)
-        for trial in new:
+        for trial in found:
             print(f"[{done}/{len(asked)}, {left / 60:.0f} min left] {progress(trial)}", flush=True)
     return trials
 

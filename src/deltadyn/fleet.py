@@ -299,7 +299,7 @@ def fleet(
     if looks_for_terms(chosen, asked):
         several, common = _with_terms(call, data, workers)
     else:
-        several, common = _from_factors(call.changed(band=lowest), data, SOURCES[name], workers)
+        several, common = _from_factors(call, data, lowest, SOURCES[name], workers)
     fits = dict(zip(logs, several, strict=True))
     spreads = _spreads(fits)
     return Fleet(
@@ -370,10 +370,9 @@ def _common_terms(fits: Sequence[Fit]) -> tuple[str, ...]:
 
 
 def _from_factors(
-    call: _Call, data: list[list[Any]], source: str, workers: int
+    call: _Call, data: list[list[Any]], band: float | None, source: str, workers: int
 ) -> tuple[list[Fit], Fit]:
     """A fit of every member and the common one, from their factors."""
-    band = call.options.band
     found = _in_parallel(
         _information, [(call.robot, items, band, source) for items in data], workers
     )

@@ -78,6 +78,8 @@ def test_a_run_goes_on_where_it_stood(
     both = campaign(parser().parse_args([*words, "100-101", "--json", "mine.jsonl"]))
     assert measured[2:] == [("load", 101), ("none", 101)]
     assert len(both) == 4
+    more = [*words, "100-101", "--json", "mine.jsonl", "--methods", "auto,file"]
+    assert [trial.way for trial in campaign(parser().parse_args(more))][4:] == ["file"] * 4
     table = (tmp_path / "mine.md").read_text()
     assert table.startswith("| cause |")
     assert "| load | 2 of 2 |" in table

@@ -103,6 +103,19 @@ def test_a_robot_that_stands_still(robot: dd.Robot, clean: Recording) -> None:
     assert "rest" in kinds(found)
 
 
+def test_a_log_without_torque(robot: dd.Robot, clean: Recording, tmp_path: Path) -> None:
+    found = dd.check(robot, Recording(t=clean.t, q=clean.q, name="angles"))
+    (log,) = found.logs
+    assert found.ok
+    assert not log.has_torque
+    assert (log.told, log.untold) == (None, "it has no torques")
+    assert log.explained == (None, None)
+    assert found.next[-1] == "Log torques or currents too: angles cannot be fitted without."
+    assert "Angles" in found.page(tmp_path / "check.html").read_text("utf-8")
+    with zipfile.ZipFile(write_bundle(found, tmp_path / "b.zip")) as packed:
+        assert "tau" not in packed.read("log-1.csv").decode("utf-8")
+
+
 # Logs of machines that somebody else built.
 
 
@@ -150,6 +163,25 @@ def test_a_current_without_its_constant(tmp_path: Path) -> None:
     given = dd.check(foreign.robot, foreign.path, torque_constant=constant)
     assert given.logs[0].stand_in == ()
     assert "asked for" not in kinds(given)
+
+
+def test_the_size_of_a_torque_that_is_asked_for_is_no_finding(
+    robot: dd.Robot, clean: Recording, tmp_path: Path
+) -> None:
+    """A small torque constant, taken as 1, makes torques 50 times too large."""
+    gear = np.array(robot.drives.gear_ratio)
+    rows = np.column_stack([clean.t, clean.q, clean.tau / gear / 0.02])
+    head = "t_s,q1_rad,q2_rad,q3_rad,current1_A,current2_A,current3_A"
+    log = tmp_path / "log.csv"
+    np.savetxt(log, rows, delimiter=",", header=head, comments="", fmt="%.9g")
+    (found,) = dd.check(robot, log).logs
+    assert found.stand_in == ("torque_constant",)
+    errors = [item for item in found.findings if item.severity == "error"]
+    assert [item.kind for item in errors] == ["asked for"]
+    assert errors[0].value == pytest.approx(0.02, rel=0.1)
+    assert not found.changed
+    assert found.told is not None
+    assert all(axis.torque is None for axis in found.motion)
 
 
 def test_a_log_that_cannot_be_read(robot: dd.Robot, tmp_path: Path) -> None:
@@ -215,7 +247,7 @@ def test_the_first_screen_is_enough(with_faults: Check, tmp_path: Path, chromium
         page.on("pageerror", lambda error: errors.append(error))
         page.goto(page_file.as_uri(), timeout=BROWSER_WAIT)
         page.wait_for_selector(".first .main-svg", timeout=BROWSER_WAIT)
-        for place in ("#verdict", ".numbers", ".first ul", ".first figure"):
+        for place in ("#verdict", ".numbers", ".next", ".first figure"):
             box = page.locator(place).first.bounding_box()
             assert box["y"] + box["height"] <= 800, place
         assert page.locator(".numbers dd").count() == 3
@@ -274,10 +306,10 @@ def test_a_long_log_is_thinned_in_whole_stretches(robot: dd.Robot, clean: Record
 def test_a_bundle_of_a_wrong_robot_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("deltadyn: 1\nname: secret\nrods: 2\n", "utf-8")
-    call = ["check", str(mine), "--bundle", str(tmp_path / "out.zip")]
+    call = ["check", str(mine), "--bundle", str(tmp_path / "new" / "out.zip")]
     run = CliRunner().invoke(main, call)
     assert run.exit_code == 1
-    with zipfile.ZipFile(tmp_path / "out.zip") as packed:
+    with zipfile.ZipFile(tmp_path / "new" / "out.zip") as packed:
         text = packed.read("robot-errors.txt").decode("utf-8")
     assert "rods is not a known field; did you mean 'strut'?" in text
     assert "secret" not in text

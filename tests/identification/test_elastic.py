@@ -5,9 +5,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.machines import make_machine
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.choose import Choice, Search, choose
@@ -193,3 +195,29 @@ def test_a_point_without_gears_is_the_rigid_model() -> None:
     torque = rigid.par.torque(rigid.robot, rigid.state, rigid.point.x)
     inertial = rigid.part.limited(rigid.torque - torque)  # the direction is thinned after its jump
     assert relative(inertial, rigid.part.limited(torque)) < 0.01
+
+
+@pytest.mark.parametrize(("cause", "seed"), [("none", 0), ("geom", 1)])
+def test_gears_that_are_asked_for_and_cannot_be_are_refused(cause: str, seed: int) -> None:
+    """On rigid machines the best rotor, or the best compliance, is negative."""
+    machine = make_machine(dd.load_robot("sipro-d3-1200"), cause, seed=seed)
+    with pytest.raises(InputError, match=r"terms is 'elastic'; allowed: gears that the log shows"):
+        dd.identify(machine.robot, list(machine.record(2, 3.0)), terms=("elastic",))
+
+
+def test_gears_are_not_looked_for_with_the_rigid_model() -> None:
+    robot = dd.load_robot(ROBOT)
+    with pytest.raises(InputError, match="the exact model"):
+        dd.identify(robot, runs()[0].recording, model="rigid", terms=("elastic",))
+
+
+def test_belts_are_elastic_where_they_are_asked_for() -> None:
+    """Springs that harden and creep: the best springs of the model leave a third of the error."""
+    machine = make_machine(dd.load_robot("sipro-d3-1200"), "belt", seed=2)
+    logs = list(machine.record(4, 4.0))
+    fit = dd.identify(machine.robot, logs, terms=("elastic",))
+    rigid = dd.identify(machine.robot, logs, terms="file", band=28.0)
+    assert np.all(fit.residual < 0.6 * rigid.residual)
+    stiffness = 1 / np.mean(machine.numbers["compliance"])
+    assert fit.robot.drives.stiffness is not None
+    np.testing.assert_allclose(fit.robot.drives.stiffness, stiffness, rtol=0.4)

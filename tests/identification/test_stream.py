@@ -305,8 +305,10 @@ def test_other_logs_are_read_once_for_their_stretches(
         path.write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
     else:
         plain.save(path)
-    source = cut(plain, 700) if case == "chunks" else path
-    given = Streamed(robot, source, **({} if case == "chunks" else {"rows": 700}))
+    if case == "chunks":
+        given = Streamed(robot, cut(plain, 700))
+    else:
+        given = Streamed(robot, path, rows=700)
     loaded = Loaded(robot, given, Preparation(40.0, bandwidth=60.0))
     if case == "hole":  # the whole file is read, which names the row
         with pytest.raises(InputError, match="row 1500"):

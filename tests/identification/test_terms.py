@@ -16,6 +16,9 @@ from tests.machines import Machine, compiler, make_machine
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.loading import Loaded
+from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.terms.choose import Search, choose, wave_orders
 from deltadyn.identification.terms.corrections import contrasts, corrected, torque_ratio
 from deltadyn.identification.terms.evidence import Candidate, Evidence, odds_of
 from deltadyn.identification.terms.orders import orders_of
@@ -174,6 +177,24 @@ def test_a_fit_names_the_terms_of_a_machine(tmp_path: Path) -> None:
     assert {term["term"] for term in data["terms"]["found"]} == {"load", "offset"}
     assert "gear loss" in fit.text
     assert fit.report(tmp_path / "fit.html").exists()
+
+
+@needs_gcc
+def test_waves_of_neighbouring_orders_are_one() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    machine = make_machine(robot, "ripple", 1.0, 2)
+    loaded = Loaded(robot, machine.record(2, 4.0))
+    loaded.compare_up_to(40.0)
+    par = parametrise(robot, "exact", tied=True)
+    names = ("ripple26", "ripple30", "ripple56")  # the machine has 28 and 56
+    search = Search(robot, par, loaded.stretches(80_000, 8_000)[0], names, names)
+    choice = choose(search)
+    assert set(choice.titles()) == set(names)
+    found = wave_orders(choice)
+    assert found.pop(56) == 1
+    ((order, width),) = found.items()  # the stronger of the two, with a width that holds the truth
+    assert order in (26, 30)
+    assert abs(order - 28) <= width
 
 
 @needs_gcc

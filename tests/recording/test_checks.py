@@ -202,7 +202,7 @@ CASES: dict[str, tuple[Callable[[Recording], Recording], str, str | None, str]] 
         turned_angles,
         "angle sign",
         "q1",
-        "q1, q2, q3 count against our convention, not all torques with them.",
+        "q1, q2, q3 count against our convention, not as the torque does.",
     ),
     "degrees per second": (
         lambda rec: changed(rec, qd=np.degrees(rates(rec))),

@@ -280,6 +280,39 @@ def test_the_range_of_the_angles_tells_unit_and_side(
     close(np.concatenate([piece.q for piece in pieces]), rec.q, rtol=1e-12)
 
 
+@pytest.mark.parametrize("factor", [180 / math.pi, GEAR])
+def test_what_the_range_leaves_open_is_said(tmp_path: Path, factor: Any) -> None:
+    rec = slow(ROBOT.name)
+    names = ["t_s", *(f"Axis {i} ActPos" for i in range(1, 5)), *TORQUES]
+    logged = rec.q * factor  # 16 rad of the motor could be 16 degrees
+    path = write(tmp_path / "a.csv", names, np.column_stack([rec.t, logged, rec.tau]))
+    guess = guess_columns(path, ROBOT)
+    assert shown(guess)["Axis 1 ActPos"] == "q1 deg?"
+    assert "may be deg or rad at the motor; deg is taken" in guess.columns[1].why[-1]
+    close(read_recording(path, ROBOT).q, np.radians(logged), rtol=1e-12)
+    assert "can only be deg" in guess_columns(path).columns[1].why[-1]  # no gear is known
+
+
+def test_a_long_rest_does_not_hide_the_side(tmp_path: Path) -> None:
+    t = np.arange(40_000) / 1e3
+    moving = np.maximum(t - 30.0, 0.0)[:, None]
+    q = 0.4 + 0.4 * np.sin(2 * moving + np.zeros(4))
+    names = ["t_s", *(f"q{i}_deg" for i in range(1, 5))]
+    path = tmp_path / "a.csv"
+    data = np.column_stack([t, np.degrees(q) * GEAR])
+    np.savetxt(path, data, "%.6g", delimiter=",", header=",".join(names), comments="")
+    close(read_recording(path, ROBOT).q, q, atol=1e-4)
+
+
+def test_rates_without_a_unit_are_in_that_of_the_angles(tmp_path: Path) -> None:
+    names = ["t_s", *(f"Achse{i}.ActPos [°]" for i in (1, 2, 3)), *NAMES[4:]]
+    names += [f"Achse{i}.ActVelo" for i in (1, 2, 3)]
+    data = np.column_stack([REC.t, np.degrees(REC.q), REC.tau, np.degrees(REC.q)])
+    rec = read_recording(write(tmp_path / "a.csv", names, data))
+    assert rec.qd is not None
+    close(rec.qd, REC.q, rtol=1e-12)
+
+
 def test_rates_and_commands_follow_the_angles(tmp_path: Path) -> None:
     rec = slow(ROBOT.name)
     motor = np.degrees(rec.q) * GEAR
@@ -339,6 +372,24 @@ def test_shares_of_a_rated_current(tmp_path: Path) -> None:
     text = guess_columns(path, robot, torque_constant=1.5, rated_current=8.0).yaml()
     (tmp_path / "columns.yaml").write_text(text, "utf-8")
     close(read_recording(path, robot, columns=tmp_path / "columns.yaml").tau, REC.tau, rtol=1e-12)
+
+
+def test_a_german_log_of_motors_in_one_call(tmp_path: Path) -> None:
+    """Degrees of the motors, currents, milliseconds, decimal commas, cp1252, dropped rows."""
+    rec = slow(ROBOT.name)
+    names = ["Zeit [ms]", *(f"Achse{i}.ActPos [°]" for i in range(1, 5))]
+    names += [*(f"Achse{i}.Iststrom [A]" for i in range(1, 5)), "Achse1.Schleppabstand [°]"]
+    motor = np.degrees(rec.q) * GEAR
+    data = np.column_stack([1e3 * rec.t, motor, rec.tau / GEAR / 0.8, rec.t])
+    kept = np.delete(np.arange(len(rec)), np.arange(20, 400, 20))
+    path = write(
+        tmp_path / "a.csv", names, data[kept], separator=";", decimal=",", encoding="cp1252"
+    )
+    back = read_recording(path, ROBOT, torque_constant=0.8)
+    close(back.t, rec.t[kept], rtol=1e-12)
+    close(back.q, rec.q[kept], rtol=1e-12)
+    close(back.tau, rec.tau[kept], rtol=1e-12)
+    assert back.provenance.ignored == ("Achse1.Schleppabstand [°]",)
 
 
 # Clocks.

@@ -90,7 +90,7 @@ def hint(error: BaseException, command: str) -> str:
     if "pass check=False" in str(error):
         return "--no-check takes the log as it is"
     if "before another motion" in str(error):  # it is the log or the model that is wrong
-        return "`deltadyn validate ROBOT LOG` shows where the torques disagree"
+        return "`deltadyn check ROBOT LOG` looks for a wrong sign, unit, order or homing"
     for kind in type(error).__mro__:
         if kind.__name__ in BY_KIND:
             return BY_KIND[kind.__name__]
@@ -140,7 +140,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 #: Options that name what a command writes.
-OUTPUTS = ("out", "save", "page", "loads_page")
+OUTPUTS = ("out", "save", "page", "loads_page", "write_columns", "bundle")
 
 
 @contextmanager

@@ -108,7 +108,7 @@ def identify(
     return work.fit()
 
 
-def looks_for_terms(way: Method, asked: FitOptions) -> bool:
+def looks_for_terms(way: Method | type[Method], asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
     if asked.terms is None:  # terms are told apart in a band that the model explains
         return way.finds_terms and asked.band is not None

@@ -198,6 +198,7 @@ class Loaded:
         if several is None:
             return None
         pieces, share = several
+        name = self._name_of(recording)
         found = []
         for piece in pieces:
             longest = max(stretches(piece.t, cutting.step), key=lambda rows: rows[1] - rows[0])
@@ -206,7 +207,7 @@ class Loaded:
                 return None
             low = (start + stop - length) // 2
             part = cutting.part(self.robot, piece, (low, low + length), longest)
-            found.append(part.with_band(self.band))
+            found.append(replace(part.with_band(self.band), name=name))
         return found, round(sum(map(len, pieces)) / share)
 
     def _seconds(self) -> float | None:
@@ -251,8 +252,15 @@ class Loaded:
             parts = deferred_parts(
                 self.robot, recording, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
             )
+        name = self._name_of(recording)
         for make in parts:
-            yield partial(_in_band, make, self.band, overlap, bar)
+            yield partial(_in_band, make, name, self.band, overlap, bar)
+
+    def _name_of(self, recording: Recording | Streamed) -> str:
+        """Its name, numbered where several share one."""
+        head = _head(recording)
+        both = zip(self.recordings, self.names(), strict=True)
+        return next((name for item, name in both if _head(item) is head), recording.name)
 
     def _cutting(self, recording: Recording | Streamed) -> Cutting:
         """How one part is cut out of a recording; its bandwidth is found once."""
@@ -369,7 +377,8 @@ def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:
     state, t = part.state, part.t[rows]
     own = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
-    return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid)
+    warmth = None if part.temperature is None else part.temperature[rows]
+    return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid, temperature=warmth)
 
 
 def _head(recording: Recording | Streamed) -> Recording:
@@ -377,9 +386,9 @@ def _head(recording: Recording | Streamed) -> Recording:
 
 
 def _in_band(
-    make: Callable[[], Prepared], band: float | None, overlap: float, bar: Bar | None
+    make: Callable[[], Prepared], name: str, band: float | None, overlap: float, bar: Bar | None
 ) -> Prepared:
-    part = make().with_band(band)
+    part = replace(make().with_band(band), name=name)
     if bar is not None:
         seconds = float(part.t[-1] - part.t[0]) - overlap  # its neighbour has it, too
         bar.step(f"reading {part.name}", seconds)

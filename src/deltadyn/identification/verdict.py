@@ -186,7 +186,8 @@ def _steps(evidence: Evidence, grade: str) -> tuple[str, ...]:
         if evidence.vanished or left > LARGE or any(s > UNEXPLAINED for s in evidence.own):
             found.append(
                 "Check signs, units, homing and the order of the axes in the log, and lengths, "
-                "gear ratios and payload in the robot file; then fit again."
+                "gear ratios and payload in the robot file (`deltadyn check ROBOT LOG`); then fit "
+                "again."
             )
         elif evidence.against_file is not None and evidence.against_file > FAR_WORSE:
             found.append("Keep the robot file, and record a motion that asks more of the robot.")

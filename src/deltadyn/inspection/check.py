@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from deltadyn.doors import write_page
 from deltadyn.inspection.log import SCALES, LogCheck, check_log
@@ -95,7 +98,11 @@ class Check:
             return
         yield from (item.advice for item in self.findings if item.severity == "warning")
         if self.logs:
-            yield f"Fit the robot: `deltadyn identify {names}`."
+            silent = [log.source for log in self.logs if not log.has_torque]
+            if silent:
+                yield f"Log torques or currents too: {', '.join(silent)} cannot be fitted without."
+            else:
+                yield f"Fit the robot: `deltadyn identify {names}`."
             return
         yield "Compare the numbers with what you know of the machine."
         yield (
@@ -116,14 +123,17 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it for JSON."""
-        return {
-            "ok": self.ok,
-            "grade": self.grade,
-            "verdict": self.verdict,
-            "next": list(self.next),
-            "robot": self.robot.as_dict(),
-            "logs": [log.as_dict() for log in self.logs],
-        }
+        record: dict[str, Any] = _plain(
+            {
+                "ok": self.ok,
+                "grade": self.grade,
+                "verdict": self.verdict,
+                "next": self.next,
+                "robot": self.robot.as_dict(),
+                "logs": [log.as_dict() for log in self.logs],
+            }
+        )
+        return record
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file: verdict, numbers and a figure first, then every finding."""
@@ -189,6 +199,17 @@ def _log_steps(log: LogCheck, source: str) -> Iterator[str]:
 
 def _columns(log: LogCheck) -> bool:
     return log.conventions is not None and bool(log.conventions.columns)
+
+
+def _plain(value: Any) -> Any:
+    """A record for JSON, in which a number that is not finite is None."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _count(number: int, word: str) -> str:

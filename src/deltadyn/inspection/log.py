@@ -133,6 +133,11 @@ class LogCheck:
         return 1 / step if step > 0 else None
 
     @property
+    def has_torque(self) -> bool:
+        """Whether there are torques to compare a model with."""
+        return self.recording is not None and self.recording.has_torque
+
+    @property
     def gaps(self) -> int:
         """Places at which samples are missing."""
         return sum(item.count for item in self.findings if item.kind == "gap")
@@ -313,6 +318,10 @@ def _looked(
     if stand_in:  # torques of a size that is not known reach no limit
         machine = robot.replace(limits=replace(robot.limits, torque_peak=None))
     findings = check_recording(recording, machine)
+    conventions = findings.conventions
+    if stand_in and conventions is not None:
+        kept = tuple(kind for kind in conventions.changed if kind != "torque unit")
+        conventions = replace(conventions, changed=kept, torque_factor=1.0)
     found = [item for item in findings if not (stand_in and item.kind == "torque unit")]
     found += [_asked_for(option, findings.conventions) for option in stand_in]
     motion, rest, at_rest = _motion(robot, recording)
@@ -327,7 +336,7 @@ def _looked(
         guess,
         by_severity(found),
         findings.skipped,
-        findings.conventions,
+        conventions,
         motion,
         rest,
         stand_in,
@@ -456,7 +465,7 @@ def explain(
     robot: Robot, recording: Recording, parameters: FloatArray | None = None
 ) -> Explained | None:
     """Torques beside Y pi, with the parameters given or the best ones by least squares."""
-    stretch = smooth_stretch(recording)
+    stretch = smooth_stretch(recording) if recording.has_torque else None
     if stretch is None:
         return None
     with np.errstate(invalid="ignore"):

@@ -40,9 +40,11 @@ from deltadyn.robot.checks import each
 if TYPE_CHECKING:
     from deltadyn.recording.read import ReadOptions  # it reads by this guess
 
-ROWS = 50_000  # from the beginning, whose values are looked at
+ROWS = 20_000  # from the beginning, whose values are looked at
+PIECES, PIECE_ROWS = 16, 250  # spread over the file in their place, where it allows it
 SHORTEST_STEP, LONGEST_STEP = 2e-5, 0.2  # s between rows of a log
 WIDEST = math.radians(200)  # of an arm's motion
+USUAL = math.radians(15)  # of an arm's motion: what a log shows at least
 FARTHEST = 2 * math.pi  # of an arm's angle from the controller's zero
 DIFFERENT, LARGE = 10, 20  # whole numbers that are no torques in N m
 
@@ -334,7 +336,8 @@ class _Guess:
         """Units and sides on which the headers are silent."""
         times = [i for i, c in enumerate(self.columns) if c.is_time and c.unit is None]
         uses = [use for use in self.uses.values() if use.index not in mapped]
-        doubtful = [use for use in uses if use.assumed or use.quantity == "q"]
+        geared = self.robot is not None and max(self.robot.drives.gear_ratio) > 1
+        doubtful = [use for use in uses if use.assumed or (use.quantity == "q" and geared)]
         values = self._values(sorted({*times, *(use.index for use in doubtful)}))
         for index in times:
             unit, why = _time_unit(values.get(index))
@@ -357,14 +360,28 @@ class _Guess:
             self.uses[key] = replace(self.uses[key], **changes)  # type: ignore[arg-type]
 
     def _values(self, wanted: Sequence[int]) -> dict[int, FloatArray]:
-        """The first values of some columns; nothing where they cannot be read."""
+        """Values of some columns; nothing where they cannot be read."""
         if not wanted:
             return {}
         try:
-            block = next(iter(self.table.blocks(ROWS, wanted)), None)
+            block = self._spread(wanted)
+            if block is None:
+                block = next(iter(self.table.blocks(ROWS, wanted)), None)
         except RecordingFileError:  # it is raised again where the rows are read
             return {}
         return {} if block is None else dict(zip(wanted, block, strict=True))
+
+    def _spread(self, wanted: Sequence[int]) -> FloatArray | None:
+        """Rows from all over a long text, which need not be read for it."""
+        if self.table.excerpt is None or self.table.reader != "csv":
+            return None
+        pieces = []
+        for k in range(PIECES):
+            found = self.table.excerpt((k + 0.5) / PIECES, PIECE_ROWS, wanted)
+            if found is None or found[1] > 1 / PIECES / 2:  # a short file is read from its start
+                return None
+            pieces.append(found[0])
+        return np.concatenate(pieces, axis=1)
 
     def _angles(self, uses: Sequence[ColumnUse], values: Mapping[int, FloatArray]) -> None:
         """Unit and side of the angles: those that an arm can reach."""
@@ -378,73 +395,91 @@ class _Guess:
             why = [f"angle_side={side!r}"]
         elif known and not any(use.side for use in uses):
             unit, side, why = self._fitting(known, values, assumed)
-        if not why:
-            return
         for use in uses:
             self._change(use, why, unit=unit or use.unit, side=side or use.side)
-        self._follow(uses, unit, side)
+        units = {use.unit for use in uses if not use.assumed}
+        self._follow(uses, unit or (units.pop() if len(units) == 1 else None), side)
 
     def _fitting(
         self, arms: Sequence[ColumnUse], values: Mapping[int, FloatArray], assumed: bool
     ) -> tuple[str | None, str | None, list[str]]:
-        """The first unit and side with which all arms turn by less than `WIDEST`."""
+        """Unit and side with which all arms turn as an arm can, and why; None is as it is.
+
+        Where several fit the first is taken, and `why` names all of them.
+        """
         low = min(float(np.nanmin(values[use.index])) for use in arms)
         high = max(float(np.nanmax(values[use.index])) for use in arms)
         seen = f"values from {low:.4g} to {high:.4g}"
         whole = all(_is_whole(values[use.index]) for use in arms)
-        candidates: list[tuple[str | None, str | None]] = [(None, None), (None, "motor")]
+        candidates: list[tuple[str, str | None]] = [("", None), ("", "motor")]
         if assumed:
-            candidates = [("rad", None), ("deg", None)]
+            candidates = [("", None), ("deg", None)]
             candidates += [] if whole else [("deg", "motor"), ("rad", "motor"), ("rev", "motor")]
-        for unit, side in candidates:
-            if all(self._reachable(use, values[use.index], unit, side) for use in arms):
-                if (unit or arms[0].unit) == arms[0].unit and side is None:
-                    return None, None, []
-                text = f"{seen} can only be {unit or arms[0].unit}"
-                return unit, side, [text + (" at the motor" if side else "")]
-        if assumed and whole:
-            return "counts", None, [f"whole numbers, {seen}, can only be counts of an encoder"]
-        return None, None, []
+        ways = {item: self._way(arms, values, *item) for item in candidates}
+        fitting = {item: way for item, way in ways.items() if way is not None}
+        if not fitting:
+            counted = [f"whole numbers, {seen}, can only be counts of an encoder"]
+            return ("counts", None, counted) if assumed and whole else (None, None, [])
+        if ("", None) in fitting:
+            return None, None, []
+        far = [item for item, way in fitting.items() if way >= USUAL] or list(fitting)
+        told = [f"{unit or arms[0].unit}{' at the motor' if side else ''}" for unit, side in far]
+        unit, side = far[0]
+        text = f"can only be {told[0]}"
+        if len(far) > 1:
+            text = f"may be {' or '.join(told)}; {told[0]} is taken"
+        return unit or None, side, [f"{seen} {text}"]
 
-    def _reachable(
-        self, use: ColumnUse, values: FloatArray, unit: str | None, side: str | None
-    ) -> bool:
-        """Whether an arm can turn as the values say."""
+    def _way(
+        self,
+        arms: Sequence[ColumnUse],
+        values: Mapping[int, FloatArray],
+        unit: str,
+        side: str | None,
+    ) -> float | None:
+        """The longest way of an arm in rad in this unit and at this side; None: no arm can."""
+        ways = []
+        for use in arms:
+            scale = self._scale(use, unit, side)
+            if scale is None:
+                return None
+            low, high = (float(end(values[use.index])) * scale for end in (np.nanmin, np.nanmax))
+            near = (not unit and not use.assumed) or max(abs(low), abs(high)) <= FARTHEST
+            if not near or high - low > WIDEST:
+                return None
+            ways.append(high - low)
+        return max(ways)
+
+    def _scale(self, use: ColumnUse, unit: str, side: str | None) -> float | None:
+        """rad at the output of one in this unit at this side; 0 while the counts are not known."""
         axis = use.axis or 0
         gear = 1.0
         if side == "motor":
             gear = 1.0 if self.robot is None else float(self.robot.drives.gear_ratio[axis])
             if gear <= 1:
-                return False
-        scale = QUANTITIES["q"].unit(unit or use.unit)
-        factor = 1.0 if scale is None else scale.factor / scale.divisor
+                return None
+        found = QUANTITIES["q"].unit(unit or use.unit)
+        factor = 1.0 if found is None else found.factor / found.divisor
         if (unit or use.unit) in COUNTED:
             per_turn = self.options.counts_per_turn
             if per_turn is None:
-                return True  # nothing is known yet
+                return 0.0
             factor /= each("counts_per_turn", per_turn, self.dof)[axis]
-        low, high = (float(end(values)) * factor / gear for end in (np.nanmin, np.nanmax))
-        near = unit is None or max(abs(low), abs(high)) <= FARTHEST
-        return near and high - low <= WIDEST
+        return factor / gear
 
     def _follow(self, uses: Sequence[ColumnUse], unit: str | None, side: str | None) -> None:
         """Commands and rates are given as the angles are."""
         axes = {use.axis for use in uses}
-        rates = {"q_command": unit, "qd": f"{unit}/s", "qdd": f"{unit}/s^2"}
+        rates = {"q_command": unit or "", "qd": f"{unit}/s", "qdd": f"{unit}/s^2"}
         for use in list(self.uses.values()):
             if (use.quantity, use.axis) in self.from_map or use.axis not in axes:
                 continue
             if use.quantity not in rates:
                 continue
-            text = rates[use.quantity]
-            same = use.assumed and unit is not None and text is not None
-            known = same and units_of(use.quantity, use.axis).unit(text or "") is not None
-            self._change(
-                use,
-                ["as the angles"],
-                unit=text if known else use.unit,
-                side=use.side or side,
-            )
+            found = units_of(use.quantity, use.axis).unit(rates[use.quantity])
+            own = use.unit if found is None or not use.assumed else found.name
+            if (own, use.side or side) != (use.unit, use.side):
+                self._change(use, ["as the angles"], unit=own, side=use.side or side)
 
     def result(self) -> ColumnGuess:
         """The guess."""

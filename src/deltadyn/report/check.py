@@ -41,7 +41,7 @@ from deltadyn.report.plots import (
 from deltadyn.robot.checks import ARMS
 from deltadyn.robot.settings import Workspace
 
-STATED, LARGEST = COLOURS[1], COLOURS[2]
+NATURAL, STATED, LARGEST = COLOURS[:3]
 PLACE = "rgba(194, 84, 10, 0.25)"  # behind the rows of a finding
 AROUND = 100  # rows beside a place that a picture shows, at least
 PLACES = 3  # of a finding, each with its picture
@@ -70,7 +70,7 @@ def check_page(found: Check, path: str | os.PathLike[str]) -> Path:
     robot, log = found.robot, _shown_log(found)
     title = robot.source if robot.robot is None else robot.robot.name
     numbers, figure = (_three(robot), _workspace(robot)) if log is None else _of_log(log)
-    told = [(value, f"{name}; {note}" if note else name) for name, value, note in numbers]
+    told = [(value, f"{name}: {note}" if note else name) for name, value, note in numbers]
     first = First(found.grade, found.verdict, "", told, figure, found.next)
     sections = [
         section
@@ -159,10 +159,10 @@ def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> An
     step = float(np.median(np.diff(found.t))) if len(found.t) > 1 else 0.0
     starts = [0, *(np.flatnonzero(np.diff(t) > 5 * step) + 1)]
     curves = [
-        Curve(name, t, values[rows][:, chosen], colour, "solid", 1.6, "N m", starts)
-        for name, values, colour in (
-            ("measured", found.measured, MEASURED),
-            ("explained", found.predicted, STATED),
+        Curve(name, t, values[rows][:, chosen], colour, "solid", width, "N m", starts)
+        for name, values, colour, width in (
+            ("measured", found.measured, MEASURED, 3.2),
+            ("explained", found.predicted, FITTED, 1.4),
         )
     ]
     return axes_figure([axes[k] for k in chosen], curves)
@@ -172,6 +172,10 @@ def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> An
 
 
 def _workspace(robot: RobotCheck) -> str:
+    """The figure of a robot alone: its workspace, or the errors of its file."""
+    if robot.robot is None:
+        rows = [[f"{item.value:g}", item.text.partition(": ")[2]] for item in robot.findings]
+        return wide_table(["line", "error"], rows)
     if robot.boundary is None or not robot.boundary.heights.size:
         return ""
     caption = "Where the platform point can be, with the margin to singular poses kept."
@@ -190,7 +194,7 @@ def _workspace_figure(robot: RobotCheck) -> Any:
     ):
         x = np.concatenate([radius, -radius[::-1], radius[:1]])
         y = np.concatenate([z, z[::-1], z[:1]])
-        draw(figure, Curve(name, x, y, FITTED, dash, 2.0, "m"), points=len(x))
+        draw(figure, Curve(name, x, y, NATURAL, dash, 2.0, "m"), points=len(x))
     stated = None if robot.robot is None else robot.robot.limits.workspace
     for name, cylinder, colour in (
         ("stated in the file", stated, STATED),

@@ -152,7 +152,7 @@ def _panels(found: Fleet, spreads: Sequence[Spread], columns: int, height: int) 
         ends = [(item.values + side * half - middle) * factor for side in (-1, 0, 1)]
         band = [(item.mean + side * item.between - middle) * factor for side in (-1, 1)]
         if middle:
-            ends, band = [squeezed(x) for x in ends], [float(squeezed(x)) for x in band]
+            ends, band = [squeezed(x) for x in ends], squeezed(np.array(band)).tolist()
         low, value, high = ends
         draw_points(
             figure, names, value, inks, half=high - value, below=value - low, row=row, column=column

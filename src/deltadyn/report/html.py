@@ -257,7 +257,9 @@ class First:
             f"<div><dt>{escape(what)}</dt><dd>{escape(value)}</dd></div>"
             for value, what in self.numbers
         )
-        side = f"<dl class=numbers>{told}</dl>{list_html('What to do next', self.steps, level=3)}"
+        side = f"<dl class=numbers>{told}</dl>" if told else ""
+        if self.steps:
+            side += f"<div class=next><h3>What to do next</h3>{items_html(self.steps, 'ol')}</div>"
         return (
             f"{verdict_html(self.kind, self.head, self.sentence)}"
             f"<div class=first><div>{side}</div><div>{self.figure}</div></div>"

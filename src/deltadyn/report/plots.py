@@ -215,13 +215,13 @@ def draw_points(
     """
     import plotly.graph_objects as go
 
-    bars = None if half is None else {"type": "data", "array": half, "color": LEFT}
-    if bars is not None and below is not None:
+    bars: dict[str, Any] = {"type": "data", "array": half, "color": LEFT}
+    if below is not None:
         bars |= {"symmetric": False, "arrayminus": below}
     trace = go.Scatter(
         x=x,
         y=y,
-        error_y=bars,
+        error_y=None if half is None else bars,
         mode="markers",
         name=name,
         marker={"size": 8, "color": colours, "symbol": symbol},

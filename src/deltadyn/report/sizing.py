@@ -64,6 +64,9 @@ def loads_page(found: MotionLoads, path: str | os.PathLike[str]) -> Path:
     )
 
 
+NEAREST = 8  # limits on the first screen
+
+
 def _first_of_loads(found: MotionLoads) -> First:
     """Whether the motion keeps the limits, and by how much."""
     known = [limit for limit in found.limits.limits if limit.use is not None]
@@ -90,7 +93,9 @@ def _first_of_loads(found: MotionLoads) -> First:
         if most is None
         else ["The motion may run; see Loads over time for bearings, rods and preload."]
     )
-    figure = figure_html("Use of the limits", _bars(known), _BARS) if known else ""
+    nearest = sorted(known, key=lambda limit: -(limit.use or 0.0))[:NEAREST]
+    title = "Limits that the motion uses most"
+    figure = figure_html(title, _bars(nearest), _BARS) if known else ""
     return First(kind, head, sentence, numbers, figure, steps)
 
 
@@ -295,8 +300,7 @@ def _sizing_steps(found: SizingTable, able: int) -> list[str]:
         steps.append("Run the cases marked ok only; All cases names the limit that is exceeded.")
     else:
         steps.append("There is room: `--cycles` and `--payloads` try more.")
-    friction = found.robot.friction
-    if not any(np.any(np.asarray(x)) for x in (friction.viscous, friction.coulomb)):
+    if found.robot.friction.absent:
         steps.append("The robot file has no friction: the real torques are higher.")
     return steps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from deltadyn.identification.verdict import Evidence, judge
 from deltadyn.report.html import (
+    First,
     Section,
     cell,
     cells,
@@ -116,14 +117,42 @@ def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
         Section("torque", "Measured and predicted torque", (curves,)),
         text_section(found.text),
     ]
-    return write_sections(path, "Comparison of models", _about(first), [], sections)
+    lead = [_first_of_models(found).html]
+    return write_sections(path, "Comparison of models", _about(first), lead, sections)
 
 
-def _metric_bars(found: Comparison) -> Any:
-    fields = {"rms": "RMS of the residual (N m)", "fitness": "fitness (kim2022 eq. 41)",
-              "r_squared": "R^2"}  # fmt: skip
+def _first_of_models(found: Comparison) -> First:
+    """Which model is the best, and by how much."""
+    best = found.best
+    others = found.ranking[1:]
+    sure = all(found.beyond_chance[name] for name in others)
+    numbers = [
+        (percent(found.validations[name].relative_rms), f"of the torque is left by {name}")
+        for name in found.ranking[:3]
+    ]
+    steps = [f"Take {best}."] if sure else [f"Take {best}, or record more to tell them apart."]
+    bars = _metric_bars(found, {"rms": "RMS of the residual (N m)"})
+    bars.update_layout(height=KEY_HEIGHT)
+    return First(
+        "good" if sure else "care",
+        f"The best model: {best}",
+        found.verdict,
+        numbers,
+        figure_html("RMS of the residual", bars, "The best model comes first."),
+        steps,
+    )
+
+
+METRICS = {
+    "rms": "RMS of the residual (N m)",
+    "fitness": "fitness (kim2022 eq. 41)",
+    "r_squared": "R^2",
+}
+
+
+def _metric_bars(found: Comparison, fields: Mapping[str, str] = METRICS) -> Any:
     names = found.validations[found.best].robot.axis_names()
-    figure = panels(1, 3, titles=list(fields.values()), across=0.06)
+    figure = panels(1, len(fields), titles=list(fields.values()), across=0.06)
     for k, name in enumerate(found.ranking):
         for column, field in enumerate(fields, 1):
             values = getattr(found.validations[name], field)

@@ -107,11 +107,10 @@ def carry(search: Search, choice: Choice) -> Carried:
         machine = _at_values(nominal, choice)
     machine = changed_geometry(machine, at)
     seen = changed_geometry(choice.robot, at)
-    starts = _starts(search)
     elastic = any(term.name == "elastic" for term in choice.chosen)
 
     def columns(part: Prepared) -> FloatArray:
-        clock = _clock(part, starts)
+        clock = search.clock(part)
         sample = Sample(seen, choice.par, choice.point, part, clock, choice.level)
         found = [column for term in logged for column in term.columns(sample)]
         out = np.zeros((*part.tau.shape, len(found)))
@@ -127,7 +126,7 @@ def carry(search: Search, choice: Choice) -> Carried:
 
     def see(part: Prepared) -> Prepared:
         if elastic:
-            return link_part(geared(choice, seen, part, _clock(part, starts)), part)
+            return link_part(geared(choice, seen, part, search.clock(part)), part)
         return corrected(machine, part, at)
 
     extra = Extra(names, units, columns if names else None, keep, see)
@@ -201,19 +200,3 @@ def _at_values(robot: Robot, choice: Choice) -> Robot:
 def is_friction(name: str) -> bool:
     """Whether a parameter is that of a drive's friction."""
     return name[-1] in "1234" and name.rstrip("1234") in FRICTION_FIELDS
-
-
-def _starts(search: Search) -> dict[str, list[tuple[float, float, float]]]:
-    """By the name of a log: where parts begin (s), and the machine's clock there with its rate."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
-    for part, clock in zip(search.parts, search.clocks, strict=True):
-        rate = (clock[-1] - clock[0]) / max(float(part.t[-1] - part.t[0]), 1e-9)
-        found.setdefault(part.name, []).append((float(part.t[0]), float(clock[0]), float(rate)))
-    return found
-
-
-def _clock(part: Prepared, starts: dict[str, list[tuple[float, float, float]]]) -> FloatArray:
-    """The machine's clock at the samples of a part."""
-    own = starts.get(part.name) or next(iter(starts.values()))
-    first, clock, rate = max((item for item in own if item[0] <= part.t[0] + 1e-9), default=own[0])
-    return np.clip(clock + rate * (part.t - first), -1.0, 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.terms.clock import Clock
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
 from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
@@ -213,13 +214,14 @@ class Search:
         return out
 
     @cached_property
+    def clock(self) -> Clock:
+        """What friction drifts with."""
+        return Clock.over(self.parts)
+
+    @cached_property
     def clocks(self) -> list[FloatArray]:
-        """The machine's time at every sample, from -1 to 1 over all parts in their order."""
-        seconds, start = [], 0.0
-        for part in self.parts:
-            seconds.append(part.t - part.t[0] + start)
-            start = float(seconds[-1][-1])
-        return [2 * own / max(start, 1e-9) - 1 for own in seconds]
+        """The clock at every sample, from -1 to 1 over all parts."""
+        return [self.clock(part) for part in self.parts]
 
     def samples(self, point: Point) -> list[Sample]:
         """The parts as the model sees them at a point."""
@@ -260,6 +262,9 @@ class Search:
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
         terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
+        if self.clock.span is not None:
+            by_warmth = self.clock.span  # K: the drift's setting
+            terms = [replace(t, setting=by_warmth) if t.name == "drift" else t for t in terms]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
@@ -318,8 +323,7 @@ def choose(search: Search) -> Choice:
 def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
-    found = {int(t.setting): 1 for t in choice.chosen if t.name in ("ripple", "eccentricity")
-             and t.setting is not None and t.setting > 1}  # fmt: skip
+    found = wave_orders(choice)
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
         if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
             found[order] = NEAR
@@ -332,6 +336,30 @@ def nearer(search: Search, choice: Choice) -> Near:
         if choice.terms[n].velocities
     )
     return search.near(found, shares, velocities)
+
+
+def wave_orders(choice: Choice) -> dict[int, int]:
+    """Orders of the waves that were found, with the width in which they are looked for again.
+
+    Over a part of a turn waves of neighbouring orders are alike. Those that lie within `APART` of a
+    stronger one are taken for it: of each kind one order is found there.
+    """
+    size, k = choice.weighing.rows.size, choice.weighing.rows.base
+    strength: dict[int, float] = {}
+    for n in choice.best.candidates:
+        term, columns = choice.terms[n], np.array(choice.items[n].columns)
+        if term.name in ("ripple", "eccentricity") and term.setting and term.setting > 1:
+            own = float(((choice.z[k + columns] / size[columns]) ** 2).sum())
+            order = int(term.setting)
+            strength[order] = max(own, strength.get(order, 0.0))
+    found: dict[int, int] = {}
+    for order in sorted(strength, key=lambda order: -strength[order]):
+        near = [other for other in found if abs(order - other) <= APART]
+        for other in near[:1]:
+            found[other] = max(found[other], NEAR, abs(order - other))
+        if not near:
+            found[order] = 1
+    return found
 
 
 def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:

@@ -42,8 +42,9 @@ class FoundTerm:
     """A term: its `title`, its probability, its parameters, and what it is worth.
 
     `values` holds value, standard deviation and unit by name. `setting` is an order (per turn), a
-    rotor's share of A or the mean of the axes' `velocities` (rad/s). `worth` is the RMS residual on
-    motion that the fit did not see, without and with the term, in percent of the RMS torque.
+    rotor's share of A, the range of temperature (K) or the mean of the axes' `velocities` (rad/s).
+    `worth` is the RMS residual on motion that the fit did not see, without and with the term, in
+    percent of the RMS torque.
     """
 
     title: str
@@ -71,6 +72,8 @@ class FoundTerm:
             words += f", {self.setting:g} per turn"
         if self.velocities:
             words += f", velocities {', '.join(f'{v:.2g}' for v in self.velocities)} rad/s"
+        if self.name == "drift" and self.setting is not None:
+            words += f" with temperature, over {self.setting:.2g} K"
         if self.name == "delay":
             words += f", {1e3 * self.values['delay'][0]:.2f} ms"
         before, after = self.worth
@@ -139,8 +142,9 @@ class Terms:
         if self.missing:
             lines.append(
                 f"A term is missing: up to {100 * max(self.unexplained):.0f} % of the residual's "
-                f"variance follows {self.follows}, and no term explains it. Intervals are widened "
-                "for it."
+                f"variance follows {self.follows}, and no term explains it"
+                + ("; terms that were found may stand in for it" if self.found else "")
+                + ". Intervals are widened for it."
             )
         if self.note:
             lines.append(self.note)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import UnreachableError
+from deltadyn.errors import InputError, UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
 from deltadyn.identification.terms.corrections import (
@@ -170,21 +170,43 @@ def inertia(par: Parametrisation, x: FloatArray) -> float:
 
 
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
-    """The choice with elastic gears where the data ask for them more than for a rigid choice."""
+    """The choice with elastic gears where the data ask for them more than for a rigid choice.
+
+    Where they are asked for and no robot could have what the log tells of them, that is refused.
+    """
     may = search.allowed is None or "elastic" in search.allowed
     may = may and "elastic" not in search.refused
     parts = [part for part in search.parts if len(part) >= SHORTEST * part.rate]
     if search.par.source != "exact" or not may or not parts:
+        if may and "elastic" in search.asked:
+            raise _refusal(
+                f"the exact model, and a stretch of {SHORTEST:g} s or more without a gap"
+            )
         return None
+    look = GearSearch(search.robot, search.par, parts, search.allowed, search.asked, search.refused)
     try:
-        return _found(
-            GearSearch(
-                search.robot, search.par, parts, search.allowed, search.asked, search.refused
-            ),
-            rigid,
-        )
-    except UnreachableError:  # no compliance that the robot could have
+        return _found(look, rigid)
+    except UnreachableError as error:  # no compliance that the robot could have
+        if "elastic" in search.asked:
+            raise _refusal(f"gears that the log shows; here {error}") from error
         return None
+
+
+def _refusal(allowed: str) -> InputError:
+    return InputError("terms", "elastic", allowed)
+
+
+def _refuse_impossible(found: Choice) -> None:
+    """Refuse gears that were asked for and that no robot can have."""
+    c, R = found.values["compliance"], GearedPoint(found.z, found.values).rotor(found.robot)
+    if c > 0 and _possible_rotor(found):
+        return
+    A = inertia(found.par, found.z[: found.weighing.rows.base])
+    raise _refusal(
+        f"gears that the log shows; here the best have a compliance of {c:.3g} rad/(N m) and a "
+        f"rotor inertia of {R[:ARMS].mean():.3g} kg m^2, of {A:.3g} with the arm. Leave the term "
+        "out, or give drives.rotor_inertia"
+    )
 
 
 def _found(look: GearSearch, rigid: Choice) -> Choice | None:
@@ -207,6 +229,7 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
             break
     assert found is not None
     if "elastic" in look.asked:
+        _refuse_impossible(found)
         return found
     if found.values["compliance"] <= 0 or not _possible_rotor(found):
         return None

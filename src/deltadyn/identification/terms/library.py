@@ -41,7 +41,7 @@ LOAD_SIZE = 0.05
 LIMB_SIZE = 0.04  # relative
 RATIO_SIZE = 0.02
 DELAY_SIZE = 1e-3  # s
-DRIFT_SIZE = 0.2  # of viscous friction
+DRIFT_SIZE, OWN_DRIFT_SIZE = 0.2, 0.05  # of viscous friction: of all axes, and of one beyond
 RIPPLE_SIZE = 0.03  # of the axis' RMS torque
 ECCENTRIC_SIZE, WAVY_SIZE = 0.8e-3, 0.15e-3  # rad: once per turn, and of higher orders
 LENGTH_SIZE, AZIMUTH_SIZE = 0.4e-3, math.radians(0.17)
@@ -69,7 +69,7 @@ class Point:
 class Sample:
     """A part of a log seen from a point: what columns are made of.
 
-    `clock` (N,) is the time of the machine from -1 to 1 over all logs, `level` (dof,) the RMS
+    `clock` (N,) is what friction drifts with, from -1 to 1 over all logs, `level` (dof,) the RMS
     torque of the axes in N m.
     """
 
@@ -419,16 +419,26 @@ def delay(of: Sample) -> Iterator[Term]:
 
 
 def drift(of: Sample) -> Iterator[Term]:
-    """Viscous friction changes with slow time, alike on all axes."""
-    parameters = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
+    """Viscous friction changes with temperature or slow time, nearly alike on all axes."""
+    dof = of.robot.dof
+    common = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
+    own = tuple(
+        Parameter(f"drift{k}.{axis + 1}", "1", OWN_DRIFT_SIZE)
+        for axis in range(dof)
+        for k in (1, 2)
+    )
 
     def columns(sample: Sample) -> Iterator[Column]:
         t = sample.clock
         viscous = sample.per_axis("Fv") * sample.state.qd
-        for legendre in (t, (3 * t**2 - 1) / 2, (5 * t**3 - 3 * t) / 2):
-            yield every(viscous * legendre[:, None])
+        legendre = (t, (3 * t**2 - 1) / 2, (5 * t**3 - 3 * t) / 2)
+        for course in legendre:
+            yield every(viscous * course[:, None])
+        for axis in range(dof):
+            for course in legendre[:2]:
+                yield only(axis, dof, viscous[:, axis] * course)
 
-    yield Term("drift", "drift", parameters, columns)
+    yield Term("drift", "drift", (*common, *own), columns)
 
 
 def ripple(of: Sample, order: int, family: str) -> Term:

@@ -160,6 +160,7 @@ def _told(record: dict[str, Any]) -> Terms:
             {n: (p["value"], p["std"], p["unit"]) for n, p in item["parameters"].items()},
             item["setting"],
             (item["unseen_residual_percent"][0], item["unseen_residual_percent"][1]),
+            tuple(item["velocities"]),
         )
         for item in terms["found"]
     )
@@ -172,7 +173,8 @@ def _told(record: dict[str, Any]) -> Terms:
         Structure(hull["scores"], np.array(terms["unexplained"])),
         hull["factor"],
     )
-    scatter = Scatter(*(np.array(record["scatter"][name]) for name in SCATTER))
+    c0, c1, reach, drift = (np.array(record["scatter"][name]) for name in SCATTER)
+    scatter = Scatter(c0, c1, reach, drift)
     rivals = tuple((tuple(item["terms"]), item["probability"]) for item in terms["rivals"])
     told = Terms(
         found,

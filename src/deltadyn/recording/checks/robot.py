@@ -92,8 +92,9 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
         text = f"The angles look like {found.angle_words}. {tail}"
         return finding(kind, "q", text, value=float(abs(axes.gain[0])))
     if kind == "angle sign":
-        both = "torques with them" if torques == backward else "not all torques with them"
-        text = f"{_named('q', backward)} count against our convention, {both}. {tail}"
+        both = "as the torque does" if torques == backward else "not as the torque does"
+        verb = "counts" if len(backward) == 1 else "count"
+        text = f"{_named('q', backward)} {verb} against our convention, {both}. {tail}"
         return finding(kind, channel_name("q", backward[0]), text)
     if kind == "swapped axes":
         pairs = sorted((place, axis) for axis, place in enumerate(axes.torque_order[:3]))

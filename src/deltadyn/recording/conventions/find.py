@@ -58,6 +58,7 @@ HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes mov
 #: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
 #: from the others', and of the offset that all share.
 OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
+DIGITS = 1  # of an offset in degrees
 CORRELATED = 10.0  # rows of a residual for one that is independent
 PLAIN = 0.7  # of a fourth axis' torque that its inertia and friction explain, with one sign
 WORTH = 0.5  # of the best pairing's score: others below are not tried
@@ -231,7 +232,8 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
         wanted = b
     if alone and as_it_is.residual < (HELPS if fits else HELPS_MUCH) * best.fit.residual:
         wanted = np.zeros(ARMS)
-    return Offsets(wanted, b, common, *_deviations(best.covariance))
+    told = np.radians(np.round(np.degrees(wanted), DIGITS))
+    return Offsets(told, b, common, *_deviations(best.covariance))
 
 
 def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:

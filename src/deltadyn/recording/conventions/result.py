@@ -75,6 +75,15 @@ class TorqueUnit(NamedTuple):
             return cls("unknown", "unknown", None, scale)
         return cls(unit, side, factor, scale)
 
+    def axis_factor(self, robot: Robot, axis: int) -> float:
+        """From the torque of an axis as read to N m at the output; 1 where it is not foreign."""
+        if not self.foreign or self.factor is None:
+            return 1.0
+        ratio = float(robot.drives.gear_ratio[axis]) / float(robot.drives.gear_ratio[0])
+        if self.side == "output":
+            return self.factor
+        return self.factor * ratio if self.side == "motor" else self.factor / ratio
+
     def text(self, robot: Robot) -> str:
         """The unit in words."""
         if self.factor is None:
@@ -103,6 +112,7 @@ class Axes(NamedTuple):
     offset: FloatArray
     torque_order: tuple[int, ...]
     torque_sign: FloatArray
+    torque_factor: FloatArray  # to N m at the output
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +156,6 @@ class Conventions:
     common_deviation_deg: float
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
-    torque_factor: float = field(default=1.0, repr=False)
     angle_words: str = field(default="", repr=False)
     torque_words: str = field(default="", repr=False)
     controller: Controller = field(default_factory=Controller, repr=False)
@@ -164,7 +173,7 @@ class Conventions:
     @property
     def block(self) -> str:
         """The robot file's `controller:` block to paste (YAML)."""
-        offsets = ", ".join(f"{value:.6g}" for value in self.offset_deg)
+        offsets = ", ".join(f"{value:.9g}" for value in self.offset_deg)
         signs = ", ".join(str(value) for value in self.sign)
         return f"controller:\n  sign: [{signs}]\n  offset_deg: [{offsets}]\n"
 
@@ -215,7 +224,7 @@ class Conventions:
             raise InputError("what", type(what).__name__, "a Robot or a Recording")
         if self.axes is None or self.as_logged:
             return what
-        return _applied(what, self.axes, self.torque_factor, ", ".join(self.changed))
+        return _applied(what, self.axes, ", ".join(self.changed))
 
     def __str__(self) -> str:
         lines = [f"{self.recording}: {self.summary()}"]
@@ -259,7 +268,7 @@ def conventions_of(
     still = np.zeros(ARMS)
     candidate, offsets = arms or Arms(AS_LOGGED, Offsets(still, still, 0.0, still, 0.0))
     torque = torque or TorqueUnit("Nm", "output", 1.0, math.nan)
-    axes = _axes(robot, candidate, fourth)
+    axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
     changed = _changed(robot, candidate, offsets, torque, fourth)
     angle, stored = _of_numbers(robot, recording, candidate.reading)
@@ -267,7 +276,7 @@ def conventions_of(
     return Conventions(
         recording=recording.name,
         sign=sign,
-        offset_deg=tuple(round(math.degrees(value), 6) for value in controller.offset),
+        offset_deg=tuple(round(math.degrees(value), 9) for value in controller.offset),
         torque_sign=None if torque_sign == sign else torque_sign,
         order=tuple(axis + 1 for axis in axes.order),
         torque_order=tuple(axis + 1 for axis in axes.torque_order),
@@ -295,7 +304,6 @@ def conventions_of(
         common_deviation_deg=math.degrees(offsets.shared),
         status=status,
         axes=axes,
-        torque_factor=torque.factor if torque.foreign and torque.factor else 1.0,
         angle_words=candidate.reading.words,
         torque_words=torque.text(robot),
         controller=controller,
@@ -323,7 +331,9 @@ def torque_alone(candidate: Candidate) -> list[int]:
     return [arm for arm, (sign, turn) in enumerate(pairs) if sign > 0 > turn]
 
 
-def _axes(robot: Robot, candidate: Candidate, fourth: int) -> Axes:
+def _axes(
+    robot: Robot, candidate: Candidate, fourth: int, torque: TorqueUnit | None = None
+) -> Axes:
     more = robot.dof - ARMS
     factors = [axis_factor(robot, candidate.reading, axis) for axis in range(robot.dof)]
     sign = np.array([*candidate.sign, *[1] * more], dtype=float)
@@ -335,6 +345,9 @@ def _axes(robot: Robot, candidate: Candidate, fourth: int) -> Axes:
         np.array([*candidate.offset, *[0.0] * more]),
         (*candidate.torque_order, *rest),
         sign * turn,
+        np.array(
+            [1.0 if torque is None else torque.axis_factor(robot, k) for k in range(robot.dof)]
+        ),
     )
 
 
@@ -439,19 +452,19 @@ def _columns(
         if currents:
             entry["unit"] = "A" if use is None else use.unit
         else:
-            entry |= _torque_entry(torque, use)
+            entry |= _torque_entry(torque, use, axes.torque_factor[axis])
         found[use.name if use else channel_name("tau", place)] = _with_sign(entry, use, against)
     return found
 
 
-def _torque_entry(torque: TorqueUnit, use: ColumnUse | None) -> dict[str, Any]:
+def _torque_entry(torque: TorqueUnit, use: ColumnUse | None, factor: float) -> dict[str, Any]:
     unit, side = ("Nm", "output") if use is None else (use.unit, use.side or "output")
     scale = 1.0 if use is None else use.scale
     if torque.foreign and torque.factor is not None:
         if (unit, side) == ("Nm", "output") and torque.side in ("output", "motor"):
             unit, side = torque.unit, torque.side
         else:
-            scale *= torque.factor
+            scale *= factor
     entry: dict[str, Any] = {"unit": unit, "side": side}
     return entry | ({} if scale == 1 else {"scale": scale})
 
@@ -505,7 +518,7 @@ def deciding_move(one: Candidate, two: Candidate) -> str:
     return "Push one arm by hand while the drives hold: the torque that answers is that of the arm."
 
 
-def _applied(recording: Recording, axes: Axes, torque_factor: float, what: str) -> Recording:
+def _applied(recording: Recording, axes: Axes, what: str) -> Recording:
     """The recording with its angles and torques put right."""
     order, torques = list(axes.order), list(axes.torque_order)
     changes: dict[str, Any] = {}
@@ -517,7 +530,7 @@ def _applied(recording: Recording, axes: Axes, torque_factor: float, what: str) 
     for name in ("tau", "tau_command"):
         value = getattr(recording, name)
         if value is not None:
-            changes[name] = value[:, torques] * (axes.torque_sign * torque_factor)
+            changes[name] = value[:, torques] * (axes.torque_sign * axes.torque_factor)
     if recording.current is not None:
         changes["current"] = recording.current[:, torques]
     provenance = recording.provenance.with_repair(f"convention put right: {what}")

@@ -257,4 +257,7 @@ def _shortened(robot: Robot, part: Prepared) -> Prepared:
     cut = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
     t = part.t[rows]
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
-    return replace(part, t=t, state=cut, tau=part.tau[rows], grid=grid, filter=None)
+    warmth = None if part.temperature is None else part.temperature[rows]
+    return replace(
+        part, t=t, state=cut, tau=part.tau[rows], grid=grid, filter=None, temperature=warmth
+    )

@@ -111,7 +111,8 @@ class Prepared:
 
     `extra` (kg) is the payload beyond the robot's own. `grid` moves uneven samples to even ones,
     `filter` limits the band and thins out; both are applied by `limited`. `rate_noise` (dof,) is
-    the standard deviation of estimated rates, 0 where they were given.
+    the standard deviation of estimated rates, 0 where they were given. `temperature` (N,) is in
+    degrees C, where it was recorded.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Prepared:
     filter: LowPass | None = None
     bandwidth: FloatArray | None = None
     rate_noise: FloatArray | None = None
+    temperature: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -298,8 +300,9 @@ class Cutting:
         state = State.from_joints(robot, q, qd, qdd)
         even = np.abs(np.diff(t) - self.step).max() <= EVEN * self.step
         grid = None if even else EvenGrid.of(t, self.step)
+        warmth = None if recording.temperature is None else recording.temperature[low:high]
         return Prepared(
-            recording.name, t, state, tau, 1 / self.step, self.extra, grid, None, hz, noise
+            recording.name, t, state, tau, 1 / self.step, self.extra, grid, None, hz, noise, warmth
         )
 
 

@@ -39,7 +39,7 @@ from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 
 HEAD = 400_000  # samples that are kept: some minutes
-NEEDED = ("q", "tau", "qd", "qdd")  # channels that a fit reads, beside t
+NEEDED = ("q", "tau", "qd", "qdd", "temperature")  # channels that a fit reads, beside t
 
 FilePath = str | PathLike[str]
 Chunks = Iterable[Recording] | Callable[[], Iterable[Recording]]

@@ -18,7 +18,7 @@ noise too little. The first criterion asks for what is wanted and holds for any 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +60,9 @@ from deltadyn.recording.rates.sampling import (
 # out, as those of a vibration do, are given little or no weight. Where there is no noise, what lies
 # above the motion is its own decay, and carried on it would swallow the motion: a spectrum that
 # falls more steeply than filtered noise does is taken for white noise of its lowest level.
+#
+# Noise is part of what was measured: a floor that comes far above the measured spectrum where it is
+# carried on is that of something else, such as a gear that swings, and is not taken.
 
 
 ORDER = 4
@@ -69,6 +72,8 @@ BINS = 64
 OUTLIER = 4.685  # standard deviations at which Tukey's weight is zero
 STEPS = 8
 LEAST = 1e-3  # scatter of a logarithm: no spectrum is known better
+FAR_ABOVE = 2.0  # times a measured level, whose scatter is a fifth
+REFUTED = 1e6  # cost of a floor above that: the others come first
 STEEPEST = 5.0  # power of 1/w: two filters of first order leave 4, a smooth motion 6 and more
 
 
@@ -91,10 +96,21 @@ def noise_floor(angle: FloatArray, S: FloatArray, start: float) -> FloatArray:
     bounded = OUTLIER**2 / 3 * (1 - np.clip(1 - ratio**2, 0.0, 1.0) ** 3)
     numbers = 1 + np.arange(len(fits))[:, None] + (PASSES != 0)
     cost = bounded.sum(axis=2) + numbers * np.log(len(levels))
+    cost += REFUTED * _above(angle[~used], S[~used], fits)
     order, r = np.unravel_index(int(np.argmin(cost)), cost.shape)
     best = _cosines(angle, int(order)) @ fits[order][r] + _passed(angle, PASSES[r : r + 1])[0]
     floor: FloatArray = np.exp(best)
     return floor
+
+
+def _above(angle: FloatArray, S: FloatArray, fits: Sequence[FloatArray]) -> FloatArray:
+    """By how much (order, r) floors are above a measured spectrum, in the logarithm, at most."""
+    if not len(angle):
+        return np.zeros((len(fits), len(PASSES)))
+    centres, levels = _bins(angle, S)
+    room = np.log(FAR_ABOVE * np.maximum(levels, 1e-300)) - _passed(centres, PASSES)  # (r, m)
+    over = [fit @ _cosines(centres, order).T - room for order, fit in enumerate(fits)]
+    return np.maximum(np.stack(over).max(axis=2), 0.0)
 
 
 def _bins(angle: FloatArray, S: FloatArray) -> tuple[FloatArray, FloatArray]:
