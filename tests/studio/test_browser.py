@@ -326,6 +326,14 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     low, high = span
     assert high - low < 0.5 * track.duration
     page.page.mouse.move(middle, height)
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, -200)
+    page.page.keyboard.up("Control")
+    page.until(lambda: player._plot._span != span, "the wheel zooms")
+    near = player._plot._span
+    assert near is not None
+    low, high = near
+    assert high - low < span[1] - span[0]
     page.page.mouse.click(middle, height)
     page.until(lambda: shown.inner_text() != still, "the robot goes where the plot was clicked")
     assert low < float(shown.inner_text().split()[2]) < high

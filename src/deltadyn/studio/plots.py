@@ -307,6 +307,10 @@ if (!Plotly.deltadyn) {
       plotly_click: click => deltadynSend(field, {at: click.points[0].x}),
     };
     for (const [name, act] of Object.entries(div.deltadyn)) div.on(name, act);
+    if (!div.deltadynWheel) {  // without Ctrl the wheel is the panel's, which scrolls
+      div.deltadynWheel = event => { if (!event.ctrlKey) event.stopPropagation(); };
+      div.addEventListener('wheel', div.deltadynWheel, {capture: true});
+    }
     return drawn;
   });
 }
