@@ -112,7 +112,9 @@ def test_angles_of_the_motor_name_the_gear() -> None:
 
 
 def test_the_check_of_a_log_without_torques() -> None:
-    (log,) = dd.check(ROBOT, BARE).logs
+    check = dd.check(ROBOT, BARE)
+    assert "Log torques or currents too, which a fit needs: not in bare." in str(check)
+    (log,) = check.logs
     assert log.untold == "it has no torques"
     assert all(axis.torque is None for axis in log.motion)
 

@@ -97,6 +97,10 @@ class Check:
             yield f"Then run `deltadyn check {names}` again."
             return
         yield from (item.advice for item in self.findings if item.severity == "warning")
+        bare = [log.source for log in self.logs if log.recording and not log.recording.has_torque]
+        if bare:
+            yield f"Log torques or currents too, which a fit needs: not in {', '.join(bare)}."
+            return
         if self.logs:
             silent = [log.source for log in self.logs if not log.has_torque]
             if silent:
