@@ -36,6 +36,7 @@ LAYERS = (
     "sizing",
     "inspection",
     "payload",
+    "force",
     "exports",
     "fleet",
     "reproduce",

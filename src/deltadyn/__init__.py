@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         dynamics,
         exports,
         fleet,
+        force,
         identification,
         inspection,
         kinematics,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from deltadyn.errors import DeltadynError
     from deltadyn.excitation import design_excitation
     from deltadyn.exports import export
+    from deltadyn.force import ForceObserver
     from deltadyn.identification import identify
     from deltadyn.inspection import check
     from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
@@ -62,6 +64,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "excitation": ("design_excitation",),
     "exports": ("export",),
     "fleet": (),
+    "force": ("ForceObserver",),
     "identification": ("identify",),
     "inspection": ("check",),
     "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
@@ -92,6 +95,7 @@ __all__ = [
     "AugmentedPD",
     "ComputedTorque",
     "DeltadynError",
+    "ForceObserver",
     "Motion",
     "PDFeedforward",
     "PDGravity",
@@ -107,6 +111,7 @@ __all__ = [
     "exports",
     "fastest",
     "fleet",
+    "force",
     "forward_dynamics",
     "forward_kinematics",
     "identification",

@@ -11,6 +11,7 @@ from deltadyn.commands.check import check
 from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import fleet, identify, report, validate
+from deltadyn.commands.force import force
 from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
@@ -56,6 +57,7 @@ COMMANDS = {
     validate: "Check a model on held-out logs.",
     report: "Judge a fit on held-out logs: one page with its numbers.",
     payload: "Masses of picks, from logs or live.",
+    force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Robots of one type side by side.",
     export: "Write the model for a controller or simulator.",

@@ -28,6 +28,7 @@ PAGES = {
     "fit": "deltadyn.report.write:write_fit_page",
     "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",
+    "force": "deltadyn.report.force:force_page",
     "loads": "deltadyn.report.sizing:loads_page",
     "picks": "deltadyn.report.picks:pick_page",
     "reproduction": "deltadyn.report.papers:write_reproduction",

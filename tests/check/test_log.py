@@ -145,7 +145,8 @@ def test_a_current_without_its_constant(tmp_path: Path) -> None:
     (asked,) = [item for item in log.findings if item.kind == "asked for"]
     assert asked.value == pytest.approx(constant, rel=0.5)  # as well as the file knows its masses
     assert "torque unit" not in kinds(log)
-    assert f"--read torque_constant={asked.value:.2g}" in found.next[0]
+    assert f"masses say {asked.value:.2g}" in found.next[0]
+    assert f"check own-robot {foreign.path.name} --read torque_constant=VALUE" in found.next[-1]
     given = dd.check(foreign.robot, foreign.path, torque_constant=constant)
     assert given.logs[0].stand_in == ()
     assert "asked for" not in kinds(given)

@@ -63,7 +63,8 @@ def test_the_worn_robot_stands_out_in_what_is_worn(worn: Fleet) -> None:
     assert worn.spreads[[item.name for item in worn.spreads].index("Fc2")].p_value < 1e-6
 
 
-def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
+def test_the_common_fit_is_that_of_all_logs_together() -> None:
+    alike = fleet(ROBOT, logs(1.0), terms="file")
     together = [item for items in logs(1.0).values() for item in items]
     options = {"band": alike.band, "unidentifiable": "hold", "terms": "file"}
     direct = dd.identify(ROBOT, together, **options)  # type: ignore[arg-type]
@@ -73,6 +74,28 @@ def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
     assert alike.common.uncertainty.std.mean() < min(
         fit.uncertainty.std.mean() for fit in alike.members.values()
     )
+
+
+def test_terms_of_one_robot_are_fitted_in_all() -> None:
+    """An offset of one drive: the others have it too, about 0, and no other parameter is odd."""
+    found = logs(1.0)
+    (odd,) = found["cell-2"]
+    found["cell-2"] = [odd.replace(tau=odd.tau + np.array([0.6, 0.0, 0.0]))]
+    result = fleet(ROBOT, found)
+    for fit in (*result.members.values(), result.common):
+        assert fit.terms is not None
+        assert "offset" in fit.terms.titles
+        assert fit.band == result.band
+    assert {(item.member, item.parameter) for item in result.outliers} == {("cell-2", "F01")}
+    assert result.members["cell-2"]["F01"] == pytest.approx(0.6, abs=0.1)
+    assert result.members["cell-1"]["F01"] == pytest.approx(0.0, abs=0.1)
+    # deviations are those of the intervals over the models that remain
+    item = next(own for own in result.spreads if own.name == "Fc1")
+    low, high = np.array(
+        [fit.interval()[fit.names.index("Fc1")] for fit in result.members.values()]
+    ).T
+    np.testing.assert_allclose(item.std, (high - low) / 2 / 1.959964, rtol=1e-6)
+    assert all(item.std >= [fit.std[fit.names.index("Fc1")] for fit in result.members.values()])
 
 
 def test_a_heavier_robot_is_no_forgotten_payload() -> None:
@@ -158,9 +181,9 @@ def test_workers_may_be_in_another_folder(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.chdir(place)
         names = {name: [f"logs/{name}/log.csv"] for name in NAMES[: 2 + number]}
         if number == 0:
-            expected = fleet(ROBOT, names, workers=2).common.data[0].sha256
+            expected = fleet(ROBOT, names, workers=2, terms="file").common.data[0].sha256
     (tmp_path / "first" / "logs" / NAMES[2] / "log.csv").unlink()
-    assert fleet(ROBOT, names, workers=2).common.data[0].sha256 == expected
+    assert fleet(ROBOT, names, workers=2, terms="file").common.data[0].sha256 == expected
 
 
 def test_two_robots_are_too_few_to_judge() -> None:

@@ -5,7 +5,8 @@
 
 Axes that are numbered otherwise, angles and torques alike, cannot be told from dynamics where the
 arms are alike: such a robot is the same after a turn by 120 degrees or in a mirror. What can be
-told is which torque belongs to which angle.
+told is which torque belongs to which angle. A fourth axis that counts backwards, angle and torque
+alike, is such a mirror too: axis 4 is never reversed here, but its torque alone may be.
 """
 
 from __future__ import annotations
@@ -218,6 +219,7 @@ def _drawn(rng: np.random.Generator, machine: Owned, unit: str) -> Truth:
     dof = machine.engine.dof
     geared = machine.file.drives.gear_ratio[0] != 1.0
     sign = np.where(rng.random(dof) < 0.3, -1, 1)
+    sign[3:] = 1
     torque_sign = np.full(dof, -1 if rng.random() < 0.15 else 1)
     offset = np.zeros(dof)
     homing = rng.random()

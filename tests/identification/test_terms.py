@@ -76,6 +76,19 @@ def test_candidates_of_a_family_exclude_each_other() -> None:
     assert all(len(model.candidates) <= 1 for model in models)
 
 
+def test_a_rival_form_is_never_chosen_but_remains() -> None:
+    found, *_ = _problem(1, 1.0)
+    own, other = found.candidates[1], found.candidates[2]
+    same = [found.candidates[0], other._replace(term="g1", family="g1"), own._replace(rival=True)]
+    models = Evidence(same, found.G, found.g, 1.0).models()
+    assert 2 not in models[0].candidates  # though it is the true one
+    forced = [item._replace(odds=odds_of(1, asked=item.term == "g1")) for item in same]
+    models = Evidence(forced, found.G, found.g, 1.0).models()
+    assert 1 in models[0].candidates
+    rival = [model for model in models if 2 in model.candidates]
+    assert max(model.evidence for model in rival) > models[0].evidence
+
+
 def test_settings_share_the_probability_of_their_term() -> None:
     assert odds_of(10) == pytest.approx(odds_of(1) - np.log(10))
     assert odds_of(10, asked=True) > 1e3
@@ -161,6 +174,19 @@ def test_a_fit_names_the_terms_of_a_machine(tmp_path: Path) -> None:
     assert {term["term"] for term in data["terms"]["found"]} == {"load", "offset"}
     assert "gear loss" in fit.text
     assert fit.report(tmp_path / "fit.html").exists()
+
+
+@needs_gcc
+def test_every_axis_has_its_own_stribeck_velocity() -> None:
+    fit, machine = _fit("friction", 6)
+    assert fit.terms is not None
+    (term,) = [own for own in fit.terms.found if own.name == "stribeck"]
+    assert fit.robot.friction.stribeck_velocity == term.velocities
+    true = np.array(machine.numbers["stribeck_rate"])
+    common = np.exp(np.mean(np.log(true)))
+    off = np.abs(np.log(np.array(term.velocities) / true))
+    assert np.mean(off) < np.mean(np.abs(np.log(common / true)))  # better than one for all
+    assert "velocities" in fit.terms.text
 
 
 @needs_gcc

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -63,6 +65,7 @@ def check(
         raise InputError("--write-columns", write_columns, "none without a log")
     options = reading_options(columns, read)
     found = look(project_robot() if name == "." else name, logs, options)
+    found = replace(found, call=_call(columns, read))
     files = _written(found, write_columns, bundle)
     if out is not None:
         files["page"] = str(found.page(out))
@@ -70,10 +73,20 @@ def check(
         echo_json({**found.as_dict(), **files})
     else:
         click.echo(str(found))
-        if files:
+        if out is not None:
             click.echo(f"\n{written(*files.values())}")
+        elif files:
+            click.echo(f"\nwritten: {', '.join(files.values())}")
     if not found.ok:
         sys.exit(ANSWER_NO)
+
+
+def _call(columns: str | None, read: tuple[str, ...]) -> str:
+    """The options of reading, as they were written."""
+    given = [*([] if columns is None else ["--columns", columns])]
+    for text in read:
+        given += ["--read", text]
+    return shlex.join(given)
 
 
 def _written(found: Check, columns: str | None, bundle: str | None) -> dict[str, str]:

@@ -330,6 +330,7 @@ HIDDEN = (".", "_")
 @robot_argument
 @click.argument("folder")
 @method_option
+@terms_option
 @click.option("--workers", default=1, help="Processes that read logs.")
 @log_options
 @page_option
@@ -341,6 +342,7 @@ def fleet(
     name: str,
     folder: str,
     method: str,
+    terms: str | None,
     workers: int,
     columns: str | None,
     read: tuple[str, ...],
@@ -357,7 +359,7 @@ def fleet(
 
     robot = robot_of(name)
     logs = _logs(Path(folder), reading_options(columns, read))
-    found = run(robot, logs, method, workers=workers, seed=seed)
+    found = run(robot, logs, method, workers=workers, seed=seed, terms=terms_of(terms))
     files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
     show_with_page(found, out, as_json, **files)
     if found.outliers:

@@ -19,7 +19,7 @@ from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
-from deltadyn.identification.information import IntArray
+from deltadyn.identification.information import Information, IntArray
 from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
@@ -53,6 +53,8 @@ class Fit:
     to the log, and no prediction has them. `warnings` are sentences on what deserves a look,
     `findings` those on the logs themselves, such as their gaps. `band_scatter` is what
     `calibrated` found, `judged` the verdict of who has held the fit against other data.
+    `information` is what it was fitted from, with a record of its terms: saved, it is fitted again
+    without samples.
     """
 
     method: str
@@ -85,6 +87,7 @@ class Fit:
     terms: Terms | None = None
     band_scatter: Scatter | None = None
     given: Robot | None = None
+    information: Information | None = field(default=None, repr=False)
     findings: tuple[str, ...] = ()
     judged: Verdict | None = None
 

@@ -38,6 +38,7 @@ from deltadyn.identification.problem import Method, Problem, Solution, Solver, r
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.shared import Shared
 from deltadyn.identification.terms.look import Looked
+from deltadyn.identification.terms.recall import NEED_SAMPLES, Recalled, recall, recorded
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
@@ -88,9 +89,16 @@ def identify(
     if isinstance(recordings, Information):
         if asked.stribeck:
             raise InputError("stribeck", True, "False: information has no samples to search in")
-        return _Work(robot, recordings, None, way, asked, progress).fit()
+        keeps = asked.terms if looks_for_terms(way, asked) else "file"
+        known = recall(recordings, keeps)
+        if known is None:
+            return _Work(robot, recordings, None, way, asked, progress).fit()
+        if robot.name != known.given.name:
+            raise InputError("robot", robot.name, f"{known.given.name!r}, as in the information")
+        nominal = known.carried.nominal
+        return _Work(nominal, recordings, None, way, asked, progress, None, known).fit()
     shared = recordings if isinstance(recordings, Shared) else Shared(robot, recordings)
-    ready = shared.ready(robot, asked, looks=_looks(way, asked), progress=progress)
+    ready = shared.ready(robot, asked, looks=looks_for_terms(way, asked), progress=progress)
     information = ready.information(SOURCES[model])
     loaded = ready.loaded
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
@@ -100,7 +108,7 @@ def identify(
     return work.fit()
 
 
-def _looks(way: Method, asked: FitOptions) -> bool:
+def looks_for_terms(way: Method, asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
     if asked.terms is None:  # terms are told apart in a band that the model explains
         return way.finds_terms and asked.band is not None
@@ -128,12 +136,13 @@ class _Work:
     options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None
-    looked: Looked | None = None
+    looked: Looked | Recalled | None = None
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.looked is not None:
             self.priors = {**self.looked.carried.priors, **self.priors}
+        self._gathered = self.information
 
     def fit(self) -> Fit:
         """Identifiability, then the method, then what the answer is worth."""
@@ -144,6 +153,8 @@ class _Work:
             tied = self.looked.carried.tied
         par = parametrise(robot, model, tied=tied, com_offset=asked.com_offset)
         par = self._extended(par)
+        if self.looked is not None:
+            par = par.without(self.looked.held, self.looked.held)
         gains: Gains | None = None
         if asked.gains:
             gains = drive_gains(self.information, par)
@@ -219,12 +230,16 @@ class _Work:
         reduced = information.reduced(par)
         friction = "" if self.stribeck is None else self.stribeck.status
         values, robot, terms = x, body.robot, None
+        gathered = self._gathered
+        spread = covariance(information, par, x, problem.weights, problem.prior_rows)
         if self.looked is not None:
             carried = self.looked.carried
             at = np.array([carried.at.get(name, 0.0) for name in par.names])
             values = x + at
             robot = carried.with_sensors(robot, dict(zip(par.names, values, strict=True)))
-            terms = self.looked.terms(par.names)
+            terms = self.looked.terms(par.names, values, spread.std)
+            if isinstance(self.looked, Looked):
+                gathered = recorded(gathered, carried, self.looked.given, terms)
         return Fit(
             method=self.method.name,
             robot=robot,
@@ -232,8 +247,9 @@ class _Work:
             parametrisation=par if terms is None else replace(par, prior=par.prior + at),
             values=values,
             terms=terms,
-            given=None if self.looked is None else self.looked.search.robot,
-            uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
+            given=None if self.looked is None else self.looked.given,
+            information=gathered,
+            uncertainty=spread,
             residual=residual_rms(reduced, information, x),
             torque_level=torque_rms(information),
             weights=problem.weights,
@@ -279,6 +295,12 @@ class _Work:
     ) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
         found = []
+        if (
+            self.loaded is None
+            and self.looked is None
+            and looks_for_terms(self.method, self.options)
+        ):
+            found.append(f"No terms beyond the robot file were looked for: {NEED_SAMPLES}.")
         for name in ("M_P", "m_P"):
             if name in par.names:
                 index = par.names.index(name)

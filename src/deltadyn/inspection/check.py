@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.doors import write_page
-from deltadyn.inspection.log import LogCheck, check_log
+from deltadyn.inspection.log import SCALES, LogCheck, check_log
 from deltadyn.inspection.robot import RobotCheck, check_robot_file
 from deltadyn.options import merged
 from deltadyn.recording.checks.findings import Finding
@@ -30,6 +30,7 @@ class Check:
     robot: RobotCheck
     logs: tuple[LogCheck, ...] = ()
     waiting: tuple[str, ...] = ()  # logs that were not looked at
+    call: str = ""  # options of the command line that the next call needs too
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -76,6 +77,7 @@ class Check:
     def _steps(self) -> Iterator[str]:
         source = self.robot.source
         names = " ".join([source, *(log.source for log in self.logs), *self.waiting])
+        names += f" {self.call}" if self.call else ""
         again = f"Then run `deltadyn check {names}` again."
         if self.robot.robot is None:
             yield "Correct the lines that are named."
@@ -85,9 +87,11 @@ class Check:
         for log in self.logs:
             yield from _log_steps(log, source)
         if not self.ok:
-            columns = any(log.changed and _columns(log) for log in self.logs)
-            more = " --columns columns.yaml" if columns else ""
-            yield f"Then run `deltadyn check {names}{more}` again."
+            asked = dict.fromkeys(name for log in self.logs for name in log.stand_in)
+            names += "".join(f" --read {name}=VALUE" for name in asked)
+            if any(log.changed and _columns(log) for log in self.logs):
+                names += " --columns columns.yaml"
+            yield f"Then run `deltadyn check {names}` again."
             return
         yield from (item.advice for item in self.findings if item.severity == "warning")
         if self.logs:
@@ -166,7 +170,9 @@ def _log_steps(log: LogCheck, source: str) -> Iterator[str]:
     found = log.conventions
     for item in log.findings:
         if item.kind == "asked for":
-            yield f"Give {item.channel}, e.g. `--read {item.channel}={item.value or 1:.2g}`."
+            text = f"Take {item.channel} ({SCALES[str(item.channel)]}) from the motor's data sheet"
+            about = "" if item.value is None else f"; the robot file's masses say {item.value:.2g}"
+            yield f"{text}{about}."
     if found is not None and log.changed:
         yield f"Paste the `controller:` block that was found into {source}."
         if _columns(log):

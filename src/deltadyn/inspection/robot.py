@@ -122,7 +122,8 @@ class RobotCheck:
         for item in self.numbers:
             note = f"  ({item.note})" if item.note else ""
             lines.append(f"  {item.name:<{width}}  {item}{note}")
-        return "\n".join([*lines, *(f"  {finding}" for finding in self.findings)])
+        told = (item.text if item.kind == "file" else str(item) for item in self.findings)
+        return "\n".join([*lines, *(f"  {text}" for text in told)])
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -178,7 +179,9 @@ def check_robot_file(robot: Robot | str | PathLike[str]) -> RobotCheck:
 
 def _file_error(error: RobotFileError) -> Finding:
     """An error of a robot file; its line is the finding's value."""
-    text = f"Line {error.line}: {error.quantity} {error.problem}; allowed: {error.allowed}."
+    text = f"Line {error.line}: {error.quantity} {error.problem}"
+    if "did you mean" not in text:
+        text += f"; allowed: {error.allowed}."
     return replace(_finding("file", error.quantity, text), value=error.line)
 
 
@@ -217,12 +220,12 @@ def _file_findings(robot: Robot) -> list[Finding]:
     """What the file leaves open."""
     found = []
     if not any(robot.drives.rotor_inertia):
-        found.append(_finding("no rotor inertia", "drives", "The rotors have no inertia."))
+        found.append(_finding("no rotor inertia", None, "The rotors have no inertia."))
     if robot.friction.absent:
-        found.append(_finding("no friction", "friction", "The robot has no friction."))
+        found.append(_finding("no friction", None, "The robot has no friction."))
     if robot.limits.torque_peak is None or robot.limits.torque_rms is None:
         text = "The drives have no limit on peak or RMS torque."
-        found.append(_finding("no torque limit", "limits", text))
+        found.append(_finding("no torque limit", None, text))
     return found
 
 

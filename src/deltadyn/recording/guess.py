@@ -86,8 +86,9 @@ class Assignment:
 class ColumnGuess:
     """What the columns of a file were taken for.
 
-    `problems` are what `read_recording` refuses the file for, the first of them first: a channel
-    without a column, two columns for one, a unit that is not known, an option that is asked for.
+    A file may lack torques (`has_torque`). `problems` are what `read_recording` refuses the file
+    for: a channel without a column, two columns for one, a unit that is not known, an option that
+    is asked for. It raises the first of them.
     """
 
     path: str
@@ -101,6 +102,11 @@ class ColumnGuess:
     def ok(self) -> bool:
         """Whether the file can be read as it was understood."""
         return not self.problems
+
+    @property
+    def has_torque(self) -> bool:
+        """Whether there are columns for torques, or for currents in their place."""
+        return bool(self.assignment.of("tau") or self.assignment.of("current"))
 
     @property
     def unused(self) -> tuple[GuessedColumn, ...]:
@@ -286,7 +292,8 @@ class _Guess:
         """Axes of the robot or of the file; quantities that lack an axis are left out."""
         if self.robot is None:
             fourth = {quantity for quantity, axis in self.uses if axis == AXES - 1}
-            self.dof = AXES if "q" in fourth and fourth & {"tau", "current"} else AXES - 1
+            torques = {"tau", "current"} & {quantity for quantity, _ in self.uses}
+            self.dof = AXES if "q" in fourth and (fourth & torques or not torques) else AXES - 1
         for key, use in list(self.uses.items()):
             if use.axis is not None and use.axis >= self.dof:
                 self._leave(key, f"the robot has {self.dof} axes")
@@ -304,9 +311,11 @@ class _Guess:
         needs_time = not timed and self.options.sample_time is None
         wanted: list[Key] = [("t", None)] if needs_time else []
         given = {name for name, _ in self.uses}
-        torque = "current" if "current" in given and "tau" not in given else "tau"
-        wanted += [(name, axis) for name in ("q", torque) for axis in range(self.dof)]
+        torques = [name for name in ("tau", "current") if name in given][:1]
+        wanted += [(name, axis) for name in ("q", *torques) for axis in range(self.dof)]
         missing = [channel_name(*key) for key in wanted if key not in self.uses]
+        if missing and not torques:  # a log may lack torques, but it is no log that lacks all
+            missing += [channel_name("tau", axis) for axis in range(self.dof)]
         if missing:
             self.problems.append(
                 RecordingFileError(

@@ -38,7 +38,8 @@ class ReadOptions:
     #: Name of a column in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset,
     #: side, torque_constant}, as a dictionary or the path of a YAML file; None leaves one out.
     columns: ColumnMap | None = None
-    #: "csv", "twincat", "matlab", "parquet", "ros" or "tdms"; left out, the content says it.
+    #: "csv", "twincat", "matlab", "parquet", "lerobot", "ros" or "tdms"; left out, the content
+    #: says it.
     format: str | None = None
     #: Of the recording; left out, the file's own name.
     name: str | None = None
@@ -68,6 +69,8 @@ class ReadOptions:
     decimal: str | None = None
     #: Of a ROS bag with several topics of joint states.
     topic: str | None = None
+    #: Of a LeRobot dataset with several episodes.
+    episode: int | None = None
     #: Whether channels of other clocks are interpolated at the times of q1.
     interpolate: bool = False
     #: "raise", or "skip": rows that cannot be read are left out and listed.
@@ -84,6 +87,8 @@ class ReadOptions:
             raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
         if self.decimal is not None and self.decimal not in DECIMALS:
             raise UnknownNameError("decimal", self.decimal, DECIMALS)
+        if self.episode is not None:
+            check_count("episode", self.episode, 0)
         if self.sample_time is not None and not self.sample_time > 0:
             raise InputError("sample_time", self.sample_time, "above 0 s")
 
@@ -99,7 +104,7 @@ def read_recording(
     options: ReadOptions | None = None,
     **keywords: Any,
 ) -> Recording:
-    """A recording from a file: CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS.
+    """A recording from a file: CSV, TwinCAT, MATLAB, Parquet, LeRobot, ROS bag, MCAP or TDMS.
 
     Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`, in the words of many
     drives and languages; `guess_columns` shows which. Others need a column map. With a robot,
@@ -108,7 +113,7 @@ def read_recording(
 
         columns, format, name, payload, torque_constant, rated_torque, rated_current,
         counts_per_turn, angle_side, torque_side, convention, sample_time, separator, decimal,
-        topic, interpolate, bad_rows
+        topic, episode, interpolate, bad_rows
     """
     reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
@@ -549,7 +554,7 @@ class Conversion:
             for use in uses:
                 array[:, use.axis] = self.value(use, raw)
             out[name] = array
-        if "tau" not in out:
+        if "tau" not in out and "current" in out:
             out["tau"] = self._torque_of_current(out["current"])
         self._to_own_convention(out)
         if self._psi_of_joint:
@@ -576,7 +581,9 @@ class Conversion:
             if steps:
                 notes.append(f"{use.target}: {', '.join(steps)}")
         if not self.columns.of("tau"):
-            notes.append("tau: current * torque constant * gear ratio * sign")
+            current = self.columns.of("current")
+            text = "current * torque constant * gear ratio * sign" if current else "not in the file"
+            notes.append(f"tau: {text}")
         robot = self.robot
         if robot is not None and self.convention == "controller" and _has_convention(robot):
             notes.append(

@@ -25,7 +25,7 @@ MOST_SAMPLES = 3000
 class Stretch:
     """Samples (n, dof) with rates by local cubics, and the rows they came from.
 
-    Torques are smoothed by the same cubics.
+    Torques are smoothed by the same cubics, and NaN where the recording has none.
     """
 
     row: npt.NDArray[np.intp]
@@ -66,8 +66,9 @@ def steady_steps(recording: Recording) -> BoolArray:
 def _chosen(recording: Recording, points: int) -> list[tuple[int, int]]:
     """Pieces without gaps and missing values, evenly spread over the recording."""
     good = steady_steps(recording)
-    both = np.concatenate([recording.q, recording.tau], axis=1)
-    finite = np.asarray(np.isfinite(both).all(axis=1))
+    finite = np.asarray(np.isfinite(recording.q).all(axis=1))
+    if recording.has_torque:
+        finite &= np.isfinite(recording.tau).all(axis=1)
     good &= finite[1:] & finite[:-1]
     breaks = np.flatnonzero(~good) + 1
     bounds = np.concatenate([[0], breaks, [len(recording)]])
@@ -91,11 +92,13 @@ def _piece(
     from scipy.signal import savgol_filter  # takes longer than the rest of the import
 
     row = np.arange(start, stop, dtype=np.float64)
-    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
+    torque = recording.tau if recording.has_torque else np.full_like(recording.q, np.nan)
+    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, torque))
     if np.ptp(np.diff(t)) > EVEN * step:  # the clock jitters
         grid = EvenGrid.of(t, step)
         row, q, tau = np.round(grid(row)), grid(q), grid(tau)
     rates = [savgol_filter(q, points, 3, deriv=order, delta=step, axis=0) for order in range(3)]
     inside = slice(points // 2, len(row) - points // 2)
-    smooth = savgol_filter(tau, points, 3, axis=0)  # as the angles: what it takes away, both lack
-    return (row[inside], *(x[inside] for x in rates), smooth[inside])
+    if recording.has_torque:
+        tau = savgol_filter(tau, points, 3, axis=0)  # as the angles: what it takes away, both lack
+    return (row[inside], *(x[inside] for x in rates), tau[inside])

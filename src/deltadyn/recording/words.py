@@ -79,7 +79,7 @@ ROLE_WORDS = {
     # what the controller asked for
     "command": (
         "cmd command commanded set setp setpoint target ref reference des desired demand demanded "
-        "nominal",
+        "nominal action",
         "soll sollwert vorgabe",
         "comando comandata comandato richiesta impostata riferimento",
         "consigne commande",
@@ -88,7 +88,7 @@ ROLE_WORDS = {
     ),
     # what was measured
     "actual": (
-        "act actual meas measured fb feedback fbk present",
+        "act actual meas measured fb feedback fbk present observation",
         "ist istwert",
         "reale effettiva effettivo attuale misurata",
         "reel reelle actuelle actuel mesure mesuree",

@@ -70,7 +70,7 @@ def check_page(found: Check, path: str | os.PathLike[str]) -> Path:
     robot, log = found.robot, _shown_log(found)
     title = robot.source if robot.robot is None else robot.robot.name
     numbers, figure = (_three(robot), _workspace(robot)) if log is None else _of_log(log)
-    told = [(value, f"{name}: {note}" if note else name) for name, value, note in numbers]
+    told = [(value, f"{name}; {note}" if note else name) for name, value, note in numbers]
     first = First(found.grade, found.verdict, "", told, figure, found.next)
     sections = [
         section
@@ -141,8 +141,14 @@ def _torque_html(log: LogCheck) -> str:
         f"{SHOWN:g} s of {log.source}, {how}, beside the torque of the base parameters and "
         "friction that fit it best."
     )
+    caption += _constant(log)
     figure = _torques(after, log.robot.axis_names(), range(ARMS))
     return figure_html("Torque, measured and explained", figure.update_layout(height=430), caption)
+
+
+def _constant(log: LogCheck) -> str:
+    """What was taken for an option that scales the torque."""
+    return f" {', '.join(log.stand_in)} was taken as 1." if log.stand_in else ""
 
 
 def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> Any:
@@ -300,7 +306,7 @@ def _picture(log: LogCheck, finding: Finding) -> str:
         figure = _torques(before, axes, chosen)
         figure.update_layout(height=360 if len(chosen) > 1 else 260)
         caption = "As it was read, beside the torque that the same bodies would need."
-        return figure_html(f"Torque as read: {finding.kind}", figure, caption)
+        return figure_html(f"Torque as read: {finding.kind}", figure, caption + _constant(log))
     if finding.channel == "t":
         return _steps_picture(recording, finding)
     label, values = _channel(recording, finding.channel)

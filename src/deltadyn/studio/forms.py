@@ -80,12 +80,20 @@ class Form:
 
 _CONTROL = (
     "font:inherit;padding:1px 2px;border:1px solid #c4c9d0;border-radius:3px;background:#fff;"
-    "color:#1c2330;max-width:{width}"
+    "color:#1c2330;width:100%;min-width:0;max-width:{width};box-sizing:border-box"
 )
 
 
+MARK = "\N{BLACK STAR} "  # before what was guessed
+
+
 def choice(
-    name: str, options: Iterable[tuple[str, str]], value: str, *, label: str, guess: str = ""
+    name: str,
+    options: Iterable[tuple[str, str]],
+    value: str,
+    *,
+    label: str,
+    guess: str | None = None,
 ) -> str:
     """A list to choose from: pairs of value and text; that of the `guess` is marked.
 
@@ -93,13 +101,13 @@ def choice(
     """
     rows = "".join(
         f'<option value="{escape(key)}"{" selected" * (key == value)}>'
-        f"{escape(text)}{' (guess)' * bool(guess and key == guess)}</option>"
+        f"{MARK * (key == guess)}{escape(text)}</option>"
         for key, text in options
     )
-    other = guess and value != guess
+    other = guess is not None and value != guess
     return (
         f'<select name="{escape(name)}" aria-label="{escape(label)}" '
-        f'style="{_CONTROL.format(width="8em")}{_changed(bool(other))}">{rows}</select>'
+        f'style="{_CONTROL.format(width="9em")}{_changed(other)}">{rows}</select>'
     )
 
 

@@ -334,12 +334,21 @@ class TimePlot:
         self._shown: list[str] = []
         self._span: tuple[float, float] | None = None
         self._now: float | None = None
-        self._turn = 0  # counts the motions: each begins without zoom
+        self._about: object = None
+        self._turn = 0  # counts what the channels are about: each begins without zoom
 
-    def show(self, channels: Sequence[Channel], *, now: float | None = None) -> None:
-        """Draw other channels: those that were ticked, or the torques."""
-        self._channels, self._now, self._span = list(channels), now, None
-        self._turn += 1
+    def show(
+        self, channels: Sequence[Channel], *, now: float | None = None, about: object = None
+    ) -> None:
+        """Draw other channels: those that were ticked, or the torques.
+
+        A user's zoom stays where they are `about` the same thing as those before.
+        """
+        self._channels, self._now = list(channels), now
+        if about is None or about is not self._about:
+            self._span = None
+            self._turn += 1
+        self._about = about
         known = [each.key for each in channels]
         kept = [key for key in self._shown if key in known]
         self._shown = kept or [each.key for each in channels if each.group == TORQUE]
@@ -377,7 +386,7 @@ class TimePlot:
             if figure.data is None:
                 return
             with self._place:
-                self._plot = self._window.client.gui.add_plotly(Figure())  # type: ignore[arg-type]
+                self._plot = self._window.client.gui.add_plotly(Figure())
             run_script(self._window.client, HEAR_PLOTS)
         if figure.data is not None:
             figure.data["layout"]["meta"] = {"field": self._mailbox.field}

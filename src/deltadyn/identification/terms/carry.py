@@ -45,32 +45,28 @@ class Carried:
 
     `nominal` is the robot file's robot with fields for the terms, `machine` the one whose columns
     are taken. `at` holds the values by which logs are corrected: a fitted parameter of the log is
-    the change beyond them. `priors` are values and deviations of parameters, in weighted rows.
+    the change beyond them. `priors` are values and deviations of parameters, in weighted rows;
+    `limbs` those by which the limbs' parameters differ, where they do.
     """
 
-    choice: Choice
     nominal: Robot
     machine: Robot
     tied: bool | None
     extra: Extra
     priors: Mapping[str, tuple[float, float]]
     at: Mapping[str, float]
+    limbs: Mapping[str, float]
 
     def limb_rows(self, par: Parametrisation) -> FloatArray:
         """Prior rows (m, k + 1): the limbs' parameters differ by a few percent."""
-        if not any(term.name == "limbs" for term in self.choice.chosen) or par.tied:
-            return np.zeros((0, len(par.names) + 1))
         rows = []
-        root = np.sqrt(self.choice.weighing.kappa)
-        base, x = self.choice.par.names, self.choice.z
-        for family in ("m_x", "A", "G"):
-            size = abs(float(x[base.index(family)])) * LIMB_SIZE
-            if size == 0 or f"{family}1" not in par.names:
+        for family, size in self.limbs.items():
+            if par.tied or f"{family}1" not in par.names:
                 continue
             for share in contrasts().T:
                 row = np.zeros(len(par.names) + 1)
                 for arm in range(ARMS):
-                    row[par.names.index(f"{family}{arm + 1}")] = share[arm] * root / size
+                    row[par.names.index(f"{family}{arm + 1}")] = share[arm] / size
                 rows.append(row)
         return np.array(rows).reshape(-1, len(par.names) + 1)
 
@@ -136,7 +132,19 @@ def carry(search: Search, choice: Choice) -> Carried:
 
     extra = Extra(names, units, columns if names else None, keep, see)
     tied = False if any(term.name == "limbs" for term in choice.chosen) else None
-    return Carried(choice, nominal, machine, tied, extra, priors, at)
+    return Carried(nominal, machine, tied, extra, priors, at, _limb_sizes(choice))
+
+
+def _limb_sizes(choice: Choice) -> dict[str, float]:
+    """By how much the limbs' parameters may differ, in weighted rows; none where they are alike."""
+    if not any(term.name == "limbs" for term in choice.chosen):
+        return {}
+    base, root = choice.par.names, float(np.sqrt(choice.weighing.kappa))
+    sizes = {
+        family: abs(float(choice.z[base.index(family)])) * LIMB_SIZE / root
+        for family in ("m_x", "A", "G")
+    }
+    return {family: size for family, size in sizes.items() if size > 0}
 
 
 def with_fields(robot: Robot, choice: Choice) -> Robot:
@@ -147,7 +155,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
         if term.name in ("offset", "stribeck", "thinning", "load", "motor_load"):
             friction[term.name] = zero
         if term.name in ("stribeck", "thinning"):
-            friction[f"{term.name}_velocity"] = (float(term.setting or 0.0),) * robot.dof
+            friction[f"{term.name}_velocity"] = term.velocities
         if term.name == "load" and term.setting:
             rotor = rotor_inertia(choice, term)
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])

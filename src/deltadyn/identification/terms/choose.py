@@ -37,6 +37,7 @@ LOUD = 1.5  # times the residual of the fast half
 RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
 MOST_ORDERS = 3
+CLEARLY = 0.5  # nats by which another velocity of an axis must explain more
 APART = 8  # orders between two ripples: joints travel over a part of a turn
 LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
@@ -241,13 +242,18 @@ class Search:
         orders = orders_of(rows.q, rows.left(z), peak_width(rows))
         return Point(z, {}), rest, self.near(dict.fromkeys(orders[:MOST_ORDERS], NEAR))
 
-    def near(self, orders: dict[int, int], found: tuple[tuple[str, float], ...] = ()) -> Near:
+    def near(
+        self,
+        orders: dict[int, int],
+        found: tuple[tuple[str, float], ...] = (),
+        velocities: tuple[tuple[str, tuple[float, ...]], ...] = (),
+    ) -> Near:
         """Orders to try with their widths, those that were asked for among them."""
         asked = [
             int(tail) for name in self.asked if (tail := name.lstrip(LETTERS)) and tail != name
         ]
         apart = {n: w for n, w in orders.items() if all(abs(n - own) > APART for own in asked)}
-        return Near(tuple({**dict.fromkeys(asked, 0), **apart}.items()), found)
+        return Near(tuple({**dict.fromkeys(asked, 0), **apart}.items()), found, velocities)
 
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
@@ -260,7 +266,10 @@ class Search:
             stop = start + len(term.parameters)
             asked = term.title in self.asked or term.name in self.asked
             odds = odds_of(settings[term.name, term.family], asked)
-            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), odds))
+            columns = tuple(range(start, stop))
+            items.append(
+                Candidate(term.title, term.family, columns, odds, rival=bool(term.stands_for))
+            )
             start = stop
         kept = [
             point.values.get(p.name, 0.0) if term.corrects else 0.0
@@ -270,8 +279,9 @@ class Search:
         rows = stacked(samples, terms, rest, np.array(kept))
         weighing = weigh(rows, items, self.level)
         models = weighing.evidence(items).models()
-        columns = [c for n in sorted(models[0].candidates) for c in items[n].columns]
-        z, V = weighing.estimate(columns)
+        z, V = weighing.estimate(
+            [c for n in sorted(models[0].candidates) for c in items[n].columns]
+        )
         return Choice(
             self.robot, self.par, point, tuple(terms), tuple(items), tuple(models), weighing,
             rest, self.level, z, V,
@@ -313,12 +323,40 @@ def nearer(search: Search, choice: Choice) -> Near:
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
         if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
             found[order] = NEAR
-    velocities = tuple(
-        (t.name, t.setting)
-        for t in choice.chosen
-        if t.family in ("shape", "loss") and t.setting is not None
+    shares = tuple(
+        (t.name, t.setting) for t in choice.chosen if t.family == "loss" and t.setting is not None
     )
-    return search.near(found, velocities)
+    velocities = tuple(
+        (choice.terms[n].name, axis_velocities(choice, n))
+        for n in choice.best.candidates
+        if choice.terms[n].velocities
+    )
+    return search.near(found, shares, velocities)
+
+
+def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:
+    """The velocity (dof,) in rad/s of each drive, among those that were tried for a chosen term.
+
+    An axis moves from the velocity of the term where another explains more by `CLEARLY`.
+    """
+    evidence = choice.weighing.evidence(choice.items)
+    name = choice.terms[chosen].name
+    tried = [n for n, term in enumerate(choice.terms) if term.name == name]
+    others = [c for n in choice.best.candidates - {chosen} for c in choice.items[n].columns]
+    found = [chosen] * len(choice.terms[chosen].velocities)
+    for _ in range(PASSES):
+        for axis in range(len(found)):
+
+            def explained(number: int, axis: int = axis) -> float:
+                own = [number if a == axis else n for a, n in enumerate(found)]
+                return evidence.explained(
+                    [*others, *(choice.items[n].columns[a] for a, n in enumerate(own))]
+                )
+
+            best = max(tried, key=explained)
+            if explained(best) > explained(found[axis]) + CLEARLY:
+                found[axis] = best
+    return tuple(choice.terms[n].velocities[axis] for axis, n in enumerate(found))
 
 
 def peak_width(rows: Rows) -> float:

@@ -41,9 +41,9 @@ CAUSES = ("homing", "stiffness")
 class FoundTerm:
     """A term: its `title`, its probability, its parameters, and what it is worth.
 
-    `values` holds value, standard deviation and unit by name. `setting` is a velocity (rad/s), an
-    order (per turn) or a rotor's share of A. `worth` is the RMS residual on motion that the fit did
-    not see, without and with the term, in percent of the RMS torque.
+    `values` holds value, standard deviation and unit by name. `setting` is an order (per turn), a
+    rotor's share of A or the mean of the axes' `velocities` (rad/s). `worth` is the RMS residual on
+    motion that the fit did not see, without and with the term, in percent of the RMS torque.
     """
 
     title: str
@@ -52,6 +52,7 @@ class FoundTerm:
     values: Mapping[str, tuple[float, float, str]]
     setting: float | None
     worth: tuple[float, float]
+    velocities: tuple[float, ...] = ()
 
     @property
     def of(self) -> str:
@@ -68,8 +69,8 @@ class FoundTerm:
         words = NAMES[self.name]
         if self.setting is not None and self.name in ("ripple", "eccentricity"):
             words += f", {self.setting:g} per turn"
-        if self.setting is not None and self.name in ("stribeck", "thinning"):
-            words += f", velocity {self.setting:.2g} rad/s"
+        if self.velocities:
+            words += f", velocities {', '.join(f'{v:.2g}' for v in self.velocities)} rad/s"
         if self.name == "delay":
             words += f", {1e3 * self.values['delay'][0]:.2f} ms"
         before, after = self.worth
@@ -98,6 +99,7 @@ class Terms:
     missing: bool
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
+    note: str = ""  # where they come from, if not from samples
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -140,6 +142,8 @@ class Terms:
                 f"variance follows {self.follows}, and no term explains it. Intervals are widened "
                 "for it."
             )
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -154,6 +158,7 @@ class Terms:
                     "of": term.of,
                     "probability": term.probability,
                     "setting": term.setting,
+                    "velocities": list(term.velocities),
                     "parameters": {
                         name: {"value": value, "std": std, "unit": unit}
                         for name, (value, std, unit) in term.values.items()
@@ -169,6 +174,7 @@ class Terms:
             "unexplained": list(self.unexplained),
             "follows": self.follows,
             "missing": self.missing,
+            "note": self.note,
         }
 
 
@@ -199,8 +205,11 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         }
         left = value[term.title]
         percent = (100 * left.without / level, 100 * left.with_it / level)
+        probability = by_title[term.title]
         found.append(
-            FoundTerm(term.title, term.name, by_title[term.title], own, term.setting, percent)
+            FoundTerm(
+                term.title, term.name, probability, own, term.setting, percent, term.velocities
+            )
         )
     assert len(names) == len(choice.z) - k
     best = choice.titles()
@@ -208,7 +217,7 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
     return Terms(
         tuple(found),
         tuple(others[:8]),
-        tuple(dict.fromkeys(term.name for term in choice.terms)),
+        tuple(dict.fromkeys(term.name for term in choice.terms if not term.stands_for)),
         sets[best],
         tuple(choice.rest.tolist()),
         tuple(hull.structure.share.tolist()),

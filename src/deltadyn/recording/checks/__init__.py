@@ -47,6 +47,10 @@ def _robot(subject: Subject) -> str | None:
     return None
 
 
+def _torque(subject: Subject) -> str | None:
+    return None if subject.recording.has_torque else "signs and units by torques: there are none"
+
+
 #: Findings after which the convention is not looked for: it would only follow.
 _SPOILERS = frozenset(["time unit", "encoder wrap", "jump", "rate unit", "angle unit"])
 #: Findings after which angles are not compared with the robot.
@@ -82,7 +86,7 @@ CHECKS = (
     Check(signal.check_copied, (_samples,)),
     Check(with_robot.check_rates, (_samples, _stretch)),
     Check(with_robot.check_units, (_samples, _unwrapped)),
-    Check(with_robot.check_conventions, (*_WITH_ROBOT, _unspoiled)),
+    Check(with_robot.check_conventions, (*_WITH_ROBOT, _torque, _unspoiled)),
     Check(with_robot.check_limits, (_samples, _robot, _angles)),
     Check(with_robot.check_closure, (*_WITH_ROBOT, _angles)),
     Check(with_robot.check_pose, (*_WITH_ROBOT, _angles)),

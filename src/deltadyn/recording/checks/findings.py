@@ -75,7 +75,11 @@ KINDS = {
         "Log the actual value of the drive: a command holds no information on the robot.",
     ),
     "rate unit": ("error", "Name the units of time and rate in the header or in a column map."),
-    "angle unit": ("error", "Name the unit in the header (q1_deg) or in a column map."),
+    "angle unit": (
+        "error",
+        "Name the unit in the header (q1_deg) or in a column map; for angles of the motor "
+        "`side: motor`.",
+    ),
     "open loop": (
         "error",
         "Check unit, sign, offset and order of the angles, and the robot's lengths.",
@@ -274,6 +278,6 @@ class Subject:
     @cached_property
     def conventions(self) -> Conventions | None:
         """The recording's convention; None without a robot or where it was not looked for."""
-        if self.robot is None:
+        if self.robot is None or not self.recording.has_torque:
             return None
         return of_stretch(self.robot, self.recording, self.stretch)

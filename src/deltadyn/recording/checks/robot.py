@@ -43,9 +43,13 @@ def check_units(subject: Subject) -> Iterator[Finding]:
     """Arm angles beyond half a turn, where the convention of all arms cannot tell more."""
     size = np.abs(subject.recording.q[:, :3])
     beyond = (size > LARGEST_ANGLE).mean(axis=0) > 0.01
-    if not beyond.any() or (subject.robot and subject.stretch and beyond.all()):
+    told = subject.robot and subject.stretch and subject.recording.has_torque
+    if not beyond.any() or (told and beyond.all()):
         return
-    text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians?"
+    gears = () if subject.robot is None else subject.robot.drives.gear_ratio[:3]
+    geared = sorted({gear for gear in gears if gear > 1})
+    motor = f", or angles of the motor before the gear of {geared[-1]:g}" if geared else ""
+    text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians{motor}?"
     channel = "q"
     if not beyond.all():
         axis = int(beyond.argmax())

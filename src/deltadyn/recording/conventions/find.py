@@ -53,7 +53,8 @@ CLEAR = 1.2  # cost of the next candidate over the best: above, the best is deci
 CLOSE = 0.1  # readings whose factors differ by less are one: only a known turn tells them apart
 OUTSTANDING = math.radians(12.0)  # an arm's offset from the median arm that is set
 COMMON = math.radians(20.0)  # a common offset that is set
-HELPS = 1.15  # residual without the offsets over that with them, from which they are set
+HELPS = 1.04  # residual without the offsets over that with them, from which they are set,
+HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes moves offsets, too
 #: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
 #: from the others', and of the offset that all share.
 OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
@@ -153,16 +154,14 @@ def _judged(
     robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
 ) -> Conventions:
     as_it_is, own, ranked = found
-    best = ranked[0]
-    mine = AS_LOGGED.discrete
-    stands = as_it_is.cost < STANDS * best.fit.cost
-    if stands or best.candidate.discrete == mine:
-        best = own
+    stands = as_it_is.cost < STANDS * ranked[0].fit.cost
+    best = own if stands else ranked[0]
     others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
     twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
     rivals = [item for item in others if item not in twins]
     margin = rivals[0].fit.cost / max(best.fit.cost, 1e-12) if rivals else math.inf
-    best = _again(robot, some, best)
+    if not stands:
+        best = _again(robot, some, best)
     offsets = _offsets(robot, some, best, as_it_is)
     chosen = best.candidate.shifted(offsets.set)
     after = fitted(some, fit_rows(robot, some, chosen, offsets.set[None]))
@@ -199,31 +198,39 @@ def _again(robot: Robot, some: Samples, best: Found) -> Found:
 
     The common part is so weak that a step of the grid may end in a valley of its own.
     """
-    if best.candidate.discrete == AS_LOGGED.discrete:
-        return best
     other = refine(robot, some, best.candidate.shifted(_standing_out(some, best)))
     return min(best, other, key=lambda item: item.fit.cost)
 
 
 def _standing_out(some: Samples, best: Found) -> FloatArray:
-    """The offsets (3,) that stand out from the median arm, and a large common one; else 0."""
+    """The offset (3,) of the arm that stands out from the median one, and a large common one.
+
+    Where several stand out there is no common part to count from: those that are large are taken.
+    """
     b, moving = np.asarray(best.candidate.offset), some.moving
     common = float(np.median(b[moving]))
-    out = np.where(moving & (np.abs(b - common) > OUTSTANDING), b - common, 0.0)
-    return out + np.where(moving, common if abs(common) > COMMON else 0.0, 0.0)
+    out = moving & (np.abs(b - common) > OUTSTANDING)
+    if out.sum() > 1:
+        return np.where(moving & (np.abs(b) > OUTSTANDING), b, 0.0)
+    shared = common if abs(common) > COMMON else 0.0
+    return np.where(out, b - common, 0.0) + np.where(moving, shared, 0.0)
 
 
 def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
-    """The offsets that stand out, and all of them with their deviations."""
+    """The offsets to set, and all of them with their deviations.
+
+    Those that stand out are set. Where the log differs in nothing else they have to help, and where
+    it does not fit without the others, these are set too.
+    """
     b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
     common = float(np.median(b[some.moving]))
-    if best.candidate.discrete == AS_LOGGED.discrete:
-        if as_it_is.residual < HELPS * best.fit.residual or not wanted.any():
-            wanted = np.zeros(ARMS)
-    else:
-        rows = fit_rows(robot, some, best.candidate, wanted[None])
-        if fitted(some, rows).cost > STANDS * best.fit.cost:
-            wanted = b
+    alone = best.candidate.discrete == AS_LOGGED.discrete
+    fits = alone and as_it_is.cost < FITS
+    without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
+    if not fits and without.cost > STANDS * best.fit.cost:
+        wanted = b
+    if alone and as_it_is.residual < (HELPS if fits else HELPS_MUCH) * best.fit.residual:
+        wanted = np.zeros(ARMS)
     return Offsets(wanted, b, common, *_deviations(best.covariance))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -402,8 +403,20 @@ def _use_measured(recording: Recording, rates: str) -> bool:
     return there and rates != "kalman"
 
 
+#: Bandwidths by recording and rows: a fit prepares its logs more than once.
+_BANDWIDTHS: WeakKeyDictionary[Recording, dict[tuple[int, int], FloatArray]] = WeakKeyDictionary()
+
+
 def _found_bandwidth(recording: Recording, start: int, stop: int) -> FloatArray:
-    """The smoother's bandwidth per axis from the data, of the middle of a long stretch."""
+    """The smoother's bandwidth per axis from the data, remembered with the recording."""
+    known = _BANDWIDTHS.setdefault(recording, {})
+    if (start, stop) not in known:
+        known[start, stop] = _search_bandwidth(recording, start, stop)
+    return known[start, stop].copy()
+
+
+def _search_bandwidth(recording: Recording, start: int, stop: int) -> FloatArray:
+    """The same, of the middle of a long stretch."""
     spare = max(0, stop - start - BANDWIDTH_ROWS) // 2
     rows = slice(start + spare, stop - spare)
     moving = np.ptp(recording.q[rows], axis=0) > STILL

@@ -136,8 +136,9 @@ def unreadable(error: Exception) -> str:
 
 
 #: Modules in the order in which a file is shown to them: CSV takes every text that no other knows.
-READERS = ("tdms", "ros", "parquet", "matlab", "twincat", "csv")
+READERS = ("tdms", "ros", "lerobot", "parquet", "matlab", "twincat", "csv")
 FORMATS = READERS[::-1]
+FOLDERS = ("ros", "lerobot")  # whose files may be in a folder
 
 _START = 600  # bytes; the header of a MATLAB 7.3 file has 512
 _ARCHIVES = ((b"PK\x03\x04", "zip"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"))
@@ -177,12 +178,18 @@ def _head(path: str, options: ReadOptions) -> Head:
 
 def _reader(head: Head, wanted: str | None) -> Reader:
     folder = Path(head.path).is_dir()
-    if folder and not _named("ros").sniff(head):
-        problem = "is a folder, and not that of a ROS 2 bag (no metadata.yaml)"
+    if folder:
+        for reader in map(_named, FOLDERS):
+            if reader.sniff(head):
+                return reader
+        problem = (
+            "is a folder, and not that of a ROS 2 bag (no metadata.yaml) or of a LeRobot dataset "
+            "(no meta/info.json)"
+        )
         raise _failure(head.path, problem)
-    if wanted is not None and not folder:
+    if wanted is not None:
         return _named(wanted)
-    if not folder and not head.start.strip():
+    if not head.start.strip():
         raise _failure(head.path, "is empty")
     return next(reader for reader in map(_named, READERS) if reader.sniff(head))
 
@@ -192,5 +199,5 @@ def _named(name: str) -> Reader:
 
 
 def _failure(path: str, problem: str) -> RecordingFileError:
-    allowed = "a file in CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS format"
+    allowed = "a file in CSV, TwinCAT Scope, MATLAB, Parquet, LeRobot, ROS bag, MCAP or TDMS format"
     return RecordingFileError.of_file(path, problem, allowed)
