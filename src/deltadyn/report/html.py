@@ -134,7 +134,12 @@ def figure_html(
     # The tool bar has a margin of its own: it covers neither legend nor curves.
     bar = {"orientation": "v", "bgcolor": "rgba(255, 255, 255, 0)"}
     figure.update_layout(modebar=bar, margin_r=max(figure.layout.margin.r or 0, BAR))
-    config = {"responsive": True, "displaylogo": False, "showTips": False}  # the caption says it
+    config = {
+        "responsive": True,
+        "displaylogo": False,
+        "showTips": False,  # the caption says it
+        "modeBarButtonsToRemove": ["sendChartToCloud"],  # pages send nothing anywhere
+    }
     drawn = figure.to_html(
         full_html=False, include_plotlyjs=False, config=config, div_id=div_id, auto_play=False
     )
