@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -177,6 +178,38 @@ def test_all_arms_counted_from_the_vertical() -> None:
     np.testing.assert_allclose(found.offset_deg, -90.0, atol=15.0)
 
 
+@needs_plant
+def test_the_direction_of_a_fourth_axis_shows_in_an_effector_off_its_axis() -> None:
+    robot, log = robot_of("example-delta-4"), log_of("example-delta-4", "friction", 3)
+    turned = np.array([1.0, 1.0, 1.0, -1.0])
+    found = find_conventions(robot, log.replace(q=log.q * turned, tau=log.tau * turned))
+    assert found.sign == (1, 1, 1, -1)
+    assert found.torque_sign is None
+    assert not any("axis 4" in text for text in found.unseen)
+    # with its COM on the axis both directions are the same robot in a mirror
+    plain = robot.replace(effector=replace(robot.effector, com=(0.0, 0.0, robot.effector.com[2])))
+    tau = dd.inverse_dynamics(plain, motion_of("example-delta-4"))
+    rec = clean("example-delta-4").replace(tau=tau, p=None)
+    other = find_conventions(plain, rec.replace(q=rec.q * turned, tau=tau * turned, qd=None))
+    assert other.as_logged
+    assert any(text.startswith("the direction of axis 4") for text in other.unseen)
+
+
+@needs_plant
+@pytest.mark.parametrize("unit", ["", " [rad]"])
+def test_a_unit_that_the_header_does_not_tell(tmp_path: Path, unit: str) -> None:
+    """Radians of motors with a gear of 33 are no degrees, though these would fit the limits."""
+    robot, log = robot_of("example-delta"), log_of("example-delta", "none", 1)
+    inertia = np.asarray(robot.drives.output_inertia) / 33.0**2
+    robot = robot.replace(drives=replace(robot.drives, gear_ratio=33.0, rotor_inertia=inertia))
+    names = ["t_s", *(f"Pos {k}{unit}" for k in (1, 2, 3)), *(f"tau{k}_Nm" for k in (1, 2, 3))]
+    path = write(tmp_path / "log.csv", names, np.column_stack([log.t, 33.0 * log.q, log.tau]))
+    rec = read_recording(path, robot)
+    found = find_conventions(robot, rec)
+    assert (found.unit, found.side) == ("rad", "motor")
+    np.testing.assert_allclose(found.apply(rec).q, log.q, atol=1e-9)
+
+
 # A good log costs a fit, not a search.
 
 
@@ -297,8 +330,6 @@ def test_as_json() -> None:
 @needs_plant
 def test_a_gear_like_a_degree_is_asked_about() -> None:
     base = robot_of("example-delta")
-    from dataclasses import replace
-
     rotor = np.asarray(base.drives.output_inertia)
     robot = base.replace(drives=replace(base.drives, gear_ratio=56.0, rotor_inertia=rotor / 56**2))
     log = log_of("example-delta", "none", 1)
@@ -330,8 +361,6 @@ def test_torque_that_is_noise_is_explained_by_no_convention() -> None:
     ],
 )
 def test_the_move_that_decides(change: dict[str, Any], words: str) -> None:
-    from dataclasses import replace
-
     assert words in deciding_move(AS_LOGGED, replace(AS_LOGGED, **change))
 
 

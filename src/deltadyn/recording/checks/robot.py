@@ -21,6 +21,7 @@ TURN = 2 * math.pi
 LARGEST_ANGLE = 3.5  # rad; an arm cannot turn further than half a turn
 GOOD = 0.8  # correlation of a measured rate with the derivative
 ANGLE_SLACK = math.radians(1.0)
+APART = 20.0  # times the other arms' way: one arm alone in another unit
 POSE_ERROR = 0.005  # m
 
 
@@ -43,6 +44,9 @@ def check_units(subject: Subject) -> Iterator[Finding]:
     """Arm angles beyond half a turn, where the convention of all arms cannot tell more."""
     size = np.abs(subject.recording.q[:, :3])
     beyond = (size > LARGEST_ANGLE).mean(axis=0) > 0.01
+    if subject.robot and subject.stretch and beyond.any() and not beyond.all():
+        way = np.ptp(subject.stretch.q[:, :3], axis=0)  # the convention tells, but of one arm apart
+        beyond &= way > APART * np.max(way[~beyond])
     told = subject.robot and subject.stretch and subject.recording.has_torque
     if not beyond.any() or (told and beyond.all()):
         return

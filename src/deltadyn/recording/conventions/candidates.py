@@ -34,13 +34,15 @@ class Reading(NamedTuple):
     """What a logged angle is: its unit, its side of the gear, and the factor to rad at the output.
 
     The log's angles are taken as radians at the output, so 57.3 stands for radians that were
-    converted from degrees by mistake. `words` say so.
+    converted from degrees by mistake. `words` say so. `doubt` multiplies its cost: a unit that the
+    file's header states otherwise has to fit better.
     """
 
     unit: str
     side: str
     factor: float
-    words: str = "radians of the arms"
+    words: str = "radians"
+    doubt: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,28 +79,44 @@ def limits_of(robot: Robot) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def readings_of(robot: Robot, samples: Samples) -> list[Reading]:
-    """The readings of the angles whose range fits between the limits of the joints."""
+def readings_of(robot: Robot, samples: Samples, as_read: Reading, stated: bool) -> list[Reading]:
+    """The readings of the angles whose range fits between the limits of the joints.
+
+    `as_read` is how the log's own numbers were read: its factor turns them into the log's angles.
+    Other units and sides of these numbers are tried, and mistakes in the conversion of arrays;
+    `stated` says that the unit stands in the file.
+    """
     gear = float(robot.drives.gear_ratio[0])
-    motor = f"of the motors (gear ratio {gear:g})"
-    found = [
-        AS_LOGGED.reading,
-        Reading("deg", "output", DEGREE, "degrees that were taken as radians"),
-        Reading("rad", "output", 1 / DEGREE, "radians that were taken as degrees"),
-    ]
+    own = [("rad", "output", 1.0, "radians"), ("deg", "output", DEGREE, "degrees")]
     if gear != 1:
-        found += [
-            Reading("rad", "motor", 1 / gear, f"angles {motor} that were taken as the arms'"),
-            Reading("deg", "motor", DEGREE / gear, f"degrees {motor} that were taken as radians"),
-            Reading("rad", "output", gear, "angles of the arms that were divided by the gear"),
-        ]
+        motor = f"of the motors (gear ratio {gear:g})"
+        own += [("rad", "motor", 1 / gear, f"radians {motor}")]
+        own += [("deg", "motor", DEGREE / gear, f"degrees {motor}")]
+    taken = f"that were taken as {as_read.words}"
+    found = [AS_LOGGED.reading]
+    for unit, side, factor, words in own:
+        doubt = DOUBT if stated and unit != as_read.unit else 1.0
+        found.append(Reading(unit, side, factor / as_read.factor, f"{words} {taken}", doubt))
+    if as_read == AS_LOGGED.reading:
+        words = "radians that were taken as degrees"
+        found.append(Reading("rad", "output", 1 / DEGREE, words))
+        if gear != 1:
+            words = "angles of the arms that were divided by the gear ratio"
+            found.append(Reading("rad", "output", gear, words))
     low, high = limits_of(robot)
     room = float(np.min(high - low)) + 2 * SLACK
     way = float(np.max(samples.high - samples.low))
-    return [item for item in found if LEAST_WAY <= abs(item.factor) * way <= room]
+    kept: list[Reading] = []
+    for item in found:
+        new = all(abs(math.log(item.factor / other.factor)) > SAME for other in kept)
+        if new and LEAST_WAY <= item.factor * way <= room:
+            kept.append(item)
+    return kept
 
 
 LEAST_WAY = math.radians(0.5)  # a log in which the arms move less shows no convention
+DOUBT = 1.25  # cost of a unit that the file states otherwise
+SAME = 0.005  # of a factor: rounding of units
 
 
 class Pairing(NamedTuple):

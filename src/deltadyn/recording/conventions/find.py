@@ -31,21 +31,24 @@ from deltadyn.recording.conventions.candidates import (
     readings_of,
 )
 from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted
+from deltadyn.recording.conventions.fourth import fourth_axis
 from deltadyn.recording.conventions.result import (
     Alternative,
     Arms,
     Conventions,
     Offsets,
     TorqueUnit,
+    as_read,
     conventions_of,
 )
-from deltadyn.recording.conventions.samples import ARMS, REST, SOME, Samples, samples_of
+from deltadyn.recording.conventions.samples import ARMS, SOME, Samples, samples_of
 from deltadyn.recording.conventions.search import BEST, Found, grid_points, refine
 from deltadyn.recording.recording import Recording
 from deltadyn.recording.stretch import Stretch, smooth_stretch
 from deltadyn.robot import Robot
 
 FITS = 0.15  # cost of a log as it stands, below which no other convention is looked for
+ODD = 0.03  # of the cost for masses out of proportion: above, others are looked for all the same
 STANDS = 1.3  # as logged stands below so many times the best cost
 POOR = 0.3  # a best cost above it asks for other orders of the torques
 NOTHING = 0.5  # a best residual above it: no convention explains the torque
@@ -60,7 +63,6 @@ HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes mov
 OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
 DIGITS = 1  # of an offset in degrees
 CORRELATED = 10.0  # rows of a residual for one that is independent
-PLAIN = 0.7  # of a fourth axis' torque that its inertia and friction explain, with one sign
 WORTH = 0.5  # of the best pairing's score: others below are not tried
 
 NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
@@ -103,24 +105,27 @@ def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> C
     with np.errstate(all="ignore"):
         as_it_is = fitted(some, fit_rows(robot, some, AS_LOGGED, np.zeros((1, ARMS))))
         own = refine(robot, some, AS_LOGGED)
-        if as_it_is.cost < FITS:
+        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
             ranked = [own]
         else:
-            ranked = _search(robot, samples, some, own)
+            before, stated = as_read(robot, recording)
+            readings = readings_of(robot, samples, before, stated)
+            ranked = _search(robot, samples, some, readings, own)
         return _judged(robot, recording, stretch, some, _Judged(as_it_is, own, ranked))
 
 
-def _search(robot: Robot, samples: Samples, some: Samples, own: Found) -> list[Found]:
+def _search(
+    robot: Robot, samples: Samples, some: Samples, readings: list[Reading], own: Found
+) -> list[Found]:
     """Refined candidates, best first."""
-    readings = readings_of(robot, samples)
     pairs = pairings(samples)
     ranked = [own]
     for pairing in pairs:
         if pairing.score < WORTH * pairs[0].score:
             break
         ranked += _refined(robot, samples, some, readings, pairing)
-        ranked.sort(key=lambda item: item.fit.cost)
-        if ranked[0].fit.cost < POOR:
+        ranked.sort(key=lambda item: item.cost)
+        if ranked[0].cost < POOR:
             break
     return _distinct(ranked)
 
@@ -155,12 +160,12 @@ def _judged(
     robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
 ) -> Conventions:
     as_it_is, own, ranked = found
-    stands = as_it_is.cost < STANDS * ranked[0].fit.cost
+    stands = as_it_is.cost < STANDS * ranked[0].cost
     best = own if stands else ranked[0]
     others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
     twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
     rivals = [item for item in others if item not in twins]
-    margin = rivals[0].fit.cost / max(best.fit.cost, 1e-12) if rivals else math.inf
+    margin = rivals[0].cost / max(best.cost, 1e-12) if rivals else math.inf
     if not stands:
         best = _again(robot, some, best)
     offsets = _offsets(robot, some, best, as_it_is)
@@ -173,7 +178,7 @@ def _judged(
         recording,
         arms=Arms(chosen, offsets),
         torque=TorqueUnit.of(robot, after.scale),
-        fourth=_fourth_turn(stretch),
+        fourth=fourth_axis(robot, stretch, chosen),
         residual_before=as_it_is.residual,
         residual_after=after.residual,
         residual_refined=best.fit.residual,
@@ -182,7 +187,7 @@ def _judged(
         alternatives=tuple(
             Alternative(item.candidate, item.fit.residual, item in twins)
             for item in others
-            if not stands and (item in twins or item.fit.cost < CLEAR * best.fit.cost)
+            if not stands and (item in twins or item.cost < CLEAR * best.cost)
         ),
         status="" if explains else "no convention explains the torque",
     )
@@ -200,7 +205,7 @@ def _again(robot: Robot, some: Samples, best: Found) -> Found:
     The common part is so weak that a step of the grid may end in a valley of its own.
     """
     other = refine(robot, some, best.candidate.shifted(_standing_out(some, best)))
-    return min(best, other, key=lambda item: item.fit.cost)
+    return min(best, other, key=lambda item: item.cost)
 
 
 def _standing_out(some: Samples, best: Found) -> FloatArray:
@@ -243,24 +248,3 @@ def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:
     own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
     shared = CORRELATED * float(mean @ covariance @ mean)
     return np.sqrt(own + OWN_DEVIATION**2), math.sqrt(shared + COMMON_DEVIATION**2)
-
-
-def _fourth_turn(stretch: Stretch) -> int:
-    """-1 where the torque of a fourth axis plainly counts against its angle, else 1.
-
-    Its inertia and its friction both are positive, whatever the arms do.
-    """
-    if stretch.q.shape[1] <= ARMS:
-        return 1
-    xd, xdd, tau = (a[:, ARMS] for a in (stretch.qd, stretch.qdd, stretch.tau))
-    size, power = np.sqrt(np.mean(xd**2)), float(np.sum((tau - tau.mean()) ** 2))
-    if not size > 0 or not power > 0:
-        return 1
-    columns = np.column_stack([xdd, xd, np.tanh(xd / (REST * size)), np.ones_like(xd)])
-    lengths = np.linalg.norm(columns, axis=0)
-    lengths[lengths == 0] = 1.0
-    effects = np.linalg.lstsq(columns / lengths, tau, rcond=1e-8)[0]
-    rest = tau - (columns / lengths) @ effects
-    own = effects[:3]
-    against = float(own.sum()) < -PLAIN * float(np.abs(own).sum())
-    return -1 if against and float(rest @ rest) < (1 - PLAIN) * power else 1

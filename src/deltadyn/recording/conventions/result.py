@@ -11,7 +11,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.columns import QUANTITIES
-from deltadyn.recording.conventions.candidates import AS_LOGGED, DEGREE, Candidate, Reading
+from deltadyn.recording.conventions.candidates import (
+    AS_LOGGED,
+    Candidate,
+    Reading,
+)
+from deltadyn.recording.conventions.fourth import Fourth, axis_factor
 from deltadyn.recording.conventions.samples import ARMS
 from deltadyn.recording.recording import ColumnUse, Recording, channel_name
 from deltadyn.robot import Robot
@@ -20,7 +25,7 @@ from deltadyn.robot.settings import Controller
 USUAL = 2.5  # a torque up to so many times the model's is in the model's unit
 FOREIGN = 5.0  # and beyond so many times in another
 NEAR = 1.6  # of a unit's factor, to be called by its name
-SAME = 0.005  # of a factor: rounding of units
+NO_FOURTH = Fourth()
 TURNED = 30.0  # degrees that an arm is turned to tell units apart
 
 
@@ -141,6 +146,7 @@ class Conventions:
     angle_factor: float  # from the angles as read to rad of the arms
     torque_unit: str
     torque_side: str
+    torque_constant: float | None  # N m/A at the motor, of currents
     torque_scale: float | None  # logged torque over the model's with the robot file's masses
     columns: dict[str, dict[str, Any]]
     residual_before: float | None
@@ -154,6 +160,7 @@ class Conventions:
     offset_deviation_deg: tuple[float, ...]  # of an arm against the others
     common_offset_deg: float
     common_deviation_deg: float
+    unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
     angle_words: str = field(default="", repr=False)
@@ -263,7 +270,7 @@ def conventions_of(
     *,
     arms: Arms | None = None,
     torque: TorqueUnit | None = None,
-    fourth: int = 1,
+    fourth: Fourth = NO_FOURTH,
     residual_before: float | None = None,
     residual_after: float | None = None,
     residual_refined: float | None = None,
@@ -279,7 +286,8 @@ def conventions_of(
     axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
     changed = _changed(robot, candidate, offsets, torque, fourth)
-    angle, stored = _of_numbers(robot, recording, candidate.reading)
+    angle = _of_numbers(robot, recording, candidate.reading)
+    units = _torque_of_numbers(recording, torque)
     sign = tuple(int(value) for value in controller.sign)
     return Conventions(
         recording=recording.name,
@@ -291,8 +299,9 @@ def conventions_of(
         unit=angle[0],
         side=angle[1],
         angle_factor=candidate.reading.factor,
-        torque_unit=torque.unit if torque.foreign or stored is None else stored[0],
-        torque_side=torque.side if torque.foreign or stored is None else stored[1],
+        torque_unit=units[0],
+        torque_side=units[1],
+        torque_constant=_constant(robot, recording, torque),
         torque_scale=None if math.isnan(torque.scale) else torque.scale,
         columns=_columns(robot, recording, axes, candidate.reading, torque, torque_sign, sign)
         if set(changed) - {"homing", "angle sign"} or torque_sign != sign
@@ -310,6 +319,7 @@ def conventions_of(
         offset_deviation_deg=tuple(math.degrees(value) for value in offsets.own),
         common_offset_deg=math.degrees(offsets.common),
         common_deviation_deg=math.degrees(offsets.shared),
+        unseen=_unseen(robot, recording, fourth),
         status=status,
         axes=axes,
         angle_words=candidate.reading.words,
@@ -319,18 +329,33 @@ def conventions_of(
 
 
 def _changed(
-    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: int
+    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
 ) -> tuple[str, ...]:
     """The kinds of findings by which a candidate differs from the log as it was read."""
     kinds = {
         "angle unit": candidate.reading.factor != 1,
-        "angle sign": candidate.sign != AS_LOGGED.sign,
+        "angle sign": candidate.sign != AS_LOGGED.sign or fourth.sign < 0,
         "swapped axes": candidate.torque_order != AS_LOGGED.torque_order,
-        "torque sign": fourth < 0 or bool(torque_alone(candidate)),
+        "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
         "torque unit": torque.foreign,
         "homing": bool(np.any(offsets.set)),
     }
     return tuple(kind for kind, there in kinds.items() if there)
+
+
+def _unseen(robot: Robot, recording: Recording, fourth: Fourth) -> tuple[str, ...]:
+    """What angles and torques cannot show, with the move that does."""
+    found = []
+    if robot.equal_limbs and recording.p is None:
+        found.append(
+            "which arm an axis is, and the direction of numbering: lower one arm at a time and see "
+            "which angle changes"
+        )
+    if robot.dof > ARMS and not fourth.seen:
+        found.append(
+            "the direction of axis 4: turn it by hand, seen from above against the clock; psi grows"
+        )
+    return tuple(found)
 
 
 def torque_alone(candidate: Candidate) -> list[int]:
@@ -340,12 +365,12 @@ def torque_alone(candidate: Candidate) -> list[int]:
 
 
 def _axes(
-    robot: Robot, candidate: Candidate, fourth: int, torque: TorqueUnit | None = None
+    robot: Robot, candidate: Candidate, fourth: Fourth, torque: TorqueUnit | None = None
 ) -> Axes:
     more = robot.dof - ARMS
     factors = [axis_factor(robot, candidate.reading, axis) for axis in range(robot.dof)]
-    sign = np.array([*candidate.sign, *[1] * more], dtype=float)
-    turn = np.array([*candidate.torque_turn, *[fourth] * more], dtype=float)
+    sign = np.array([*candidate.sign, *[fourth.sign] * more], dtype=float)
+    turn = np.array([*candidate.torque_turn, *[fourth.turn] * more], dtype=float)
     rest = tuple(range(ARMS, robot.dof))
     return Axes(
         tuple(range(robot.dof)),
@@ -357,15 +382,6 @@ def _axes(
             [1.0 if torque is None else torque.axis_factor(robot, k) for k in range(robot.dof)]
         ),
     )
-
-
-def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
-    """The factor of an axis, whose gear may be another than the arms'."""
-    gears = robot.drives.gear_ratio
-    if axis < ARMS or reading.side == "output":
-        return reading.factor
-    ratio = float(gears[0]) / float(gears[axis])
-    return reading.factor * ratio if reading.side == "motor" else reading.factor / ratio
 
 
 def _controller(robot: Robot, axes: Axes) -> tuple[Controller, tuple[int, ...]]:
@@ -397,36 +413,47 @@ def _uses(recording: Recording, quantity: str) -> dict[int, ColumnUse]:
     }
 
 
-def _of_numbers(
-    robot: Robot, recording: Recording, reading: Reading
-) -> tuple[tuple[str, str], tuple[str, str] | None]:
-    """Unit and side of the log's angles as they should be read, and of its torques as read."""
+def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
+    """How the log's angles were read, with the factor from its numbers to rad.
+
+    And whether the file states the unit.
+    """
     use = _uses(recording, "q").get(0)
-    torque = _uses(recording, "tau").get(0)
-    stored = None if torque is None else (torque.unit, torque.side or "output")
-    return _angle_unit(robot, use, reading), stored
+    unit = None if use is None else QUANTITIES["q"].unit(use.unit)
+    if use is None or unit is None:
+        return AS_LOGGED.reading, False
+    side = use.side or "output"
+    gear = float(robot.drives.gear_ratio[0]) if side == "motor" else 1.0
+    words = {"rad": "radians", "deg": "degrees"}.get(use.unit, use.unit)
+    words += f" of the motors (gear ratio {gear:g})" if side == "motor" else ""
+    return Reading(use.unit, side, unit.factor / unit.divisor / gear, words), not use.assumed
 
 
-def _angle_unit(robot: Robot, use: ColumnUse | None, reading: Reading) -> tuple[str, str]:
-    """Unit and side of an angle column whose reading is `reading` times the one before."""
-    gear = float(robot.drives.gear_ratio[0])
-    unit, side, scale = ("rad", "output", 1.0)
-    if use is not None:
-        found = QUANTITIES["q"].unit(use.unit)
-        unit, side = use.unit, use.side or "output"
-        scale = 1.0 if found is None else found.factor / found.divisor
-        scale /= gear if side == "motor" else 1.0
+def _of_numbers(robot: Robot, recording: Recording, reading: Reading) -> tuple[str, str]:
+    """Unit and side of the log's own angles under a reading."""
+    before, _ = as_read(robot, recording)
     if reading.factor == 1:
-        return unit, side
-    wanted = scale * reading.factor
-    known = [("rad", "output", 1.0), ("deg", "output", DEGREE)]
-    if gear != 1:
-        known += [("rad", "motor", 1 / gear), ("deg", "motor", DEGREE / gear)]
-    known.sort(key=lambda item: item[1] != reading.side)
-    for name, at, factor in known:
-        if abs(math.log(wanted / factor)) < SAME:
-            return name, at
+        return before.unit, before.side
     return reading.unit, reading.side
+
+
+def _torque_of_numbers(recording: Recording, torque: TorqueUnit) -> tuple[str, str]:
+    """Unit and side of the log's own torques."""
+    use = _uses(recording, "tau").get(0)
+    if use is None and _uses(recording, "current"):
+        return "A", "motor"
+    stored = ("Nm", "output") if use is None else (use.unit, use.side or "output")
+    if torque.foreign and (stored == ("Nm", "output") or torque.factor is None):
+        return torque.unit, torque.side
+    return stored
+
+
+def _constant(robot: Robot, recording: Recording, torque: TorqueUnit) -> float | None:
+    """The torque constant (N m/A at the motor) of logged currents, by the robot file's masses."""
+    use = None if _uses(recording, "tau") else _uses(recording, "current").get(0)
+    if use is None or not use.torque_constant or not torque.scale > 0:
+        return None
+    return use.torque_constant / torque.scale
 
 
 def _columns(
@@ -440,16 +467,15 @@ def _columns(
 ) -> dict[str, dict[str, Any]]:
     """Entries of a column map for the angles and torques."""
     found: dict[str, dict[str, Any]] = {}
-    angles = _uses(recording, "q")
+    angles, (before, _) = _uses(recording, "q"), as_read(robot, recording)
+    unit, side = _of_numbers(robot, recording, reading)
     for axis, place in enumerate(axes.order):
         use = angles.get(place)
-        unit, side = _angle_unit(robot, use, reading)
-        factor = axis_factor(robot, reading, axis)
         entry: dict[str, Any] = {"quantity": "q", "axis": axis + 1, "unit": unit, "side": side}
-        if reading.factor != 1 and _angle_unit(robot, use, AS_LOGGED.reading) == (unit, side):
-            entry["scale"] = factor * (1.0 if use is None else use.scale)
-        elif use is not None and use.scale != 1:
-            entry["scale"] = use.scale
+        scale = 1.0 if use is None else use.scale
+        if reading.factor != 1 and (unit, side) == (before.unit, before.side):
+            scale *= axis_factor(robot, reading, axis)
+        entry |= {} if scale == 1 else {"scale": scale}
         found[use.name if use else channel_name("q", place)] = _with_sign(entry, use, 1)
     torques = _uses(recording, "tau")
     currents = {} if torques else _uses(recording, "current")
@@ -459,6 +485,8 @@ def _columns(
         entry = {"quantity": "current" if currents else "tau", "axis": axis + 1}
         if currents:
             entry["unit"] = "A" if use is None else use.unit
+            if use is not None and use.torque_constant is not None:
+                entry["torque_constant"] = use.torque_constant
         else:
             entry |= _torque_entry(torque, use, axes.torque_factor[axis])
         found[use.name if use else channel_name("tau", place)] = _with_sign(entry, use, against)
@@ -485,12 +513,12 @@ def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> di
 
 
 def _told(
-    robot: Robot, recording: Recording, item: Alternative, chosen: Candidate, fourth: int
+    robot: Robot, recording: Recording, item: Alternative, chosen: Candidate, fourth: Fourth
 ) -> dict[str, Any]:
     """An alternative for JSON, with the small move that tells it from the one chosen."""
     axes = _axes(robot, item.candidate, fourth)
     controller, torque_sign = _controller(robot, axes)
-    (unit, side), _ = _of_numbers(robot, recording, item.candidate.reading)
+    unit, side = _of_numbers(robot, recording, item.candidate.reading)
     sign = tuple(int(value) for value in controller.sign)
     text = f"angles in {unit} at the {side} side, sign {list(sign)}"
     if item.candidate.torque_order != AS_LOGGED.torque_order:

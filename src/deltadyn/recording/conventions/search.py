@@ -48,6 +48,11 @@ class Found(NamedTuple):
     fit: Fitted
     covariance: FloatArray
 
+    @property
+    def cost(self) -> float:
+        """The cost by which candidates are compared."""
+        return self.fit.cost * self.candidate.reading.doubt
+
 
 class Point(NamedTuple):
     """A candidate of the grid and its cost."""
