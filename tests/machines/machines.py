@@ -148,7 +148,7 @@ class Machine:
 
         `touch` has a row per sample of the log; `path` takes the place of a random motion.
         """
-        usual = {"kind": "picks", "clock": 16.0, "span": 16.0}
+        usual: dict[str, Any] = {"kind": "picks", "clock": 16.0, "span": 16.0}
         conditions = Conditions(**(usual | options))
         return self._run(conditions, 0, seconds, touch, path)
 

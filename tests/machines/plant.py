@@ -82,12 +82,12 @@ class Touch(NamedTuple):
 
     def after(self, rows: int) -> Touch:
         """The same, with so many rows before in which nothing touches."""
-        later = {
-            name: np.concatenate([np.zeros((rows, *x.shape[1:])), x])
-            for name in ("force", "pull", "carried")
-            if (x := getattr(self, name)) is not None
-        }
-        return self._replace(**later)
+
+        def later(x: Array | None) -> Array | None:
+            return None if x is None else np.concatenate([np.zeros((rows, *x.shape[1:])), x])
+
+        force, pull, carried = map(later, (self.force, self.pull, self.carried))
+        return self._replace(force=force, pull=pull, carried=carried)
 
 
 def fresh_drive() -> Drive:

@@ -94,7 +94,7 @@ def filter_stretch(
     interval = 1 / options.rate
     late = options.delay * options.rate
     rows = max(0, len(q) - 3 - max(0, math.ceil(late - 1.5)))  # the last have no torque yet
-    own = torque_at(tau, np.arange(rows) + 1.5 + late)
+    own = torque_at(tau, np.arange(rows, dtype=np.float64) + (1.5 + late))
     found = force_rows(robot, q[: rows + 3], own, interval)
     a = gain(options)
     keep = slice(round(SETTLE / options.bandwidth * options.rate), rows)

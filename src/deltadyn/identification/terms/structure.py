@@ -186,8 +186,8 @@ def _shapes(
         kinds += [kind for kind, some in own.items() for _ in some]
     axis_of = np.repeat(np.arange(len(FF)), [len(own) for own in FF])
     G, C = np.zeros((len(axis_of), len(axis_of))), np.concatenate(FX)
-    for i, own in enumerate(FF):
-        G[np.ix_(axis_of == i, axis_of == i)] = own
+    for i, square in enumerate(FF):
+        G[np.ix_(axis_of == i, axis_of == i)] = square
     # F without the model: F - X B' with B = F'X H^-1, H^-1 = V / kappa
     B = C @ (V / weighing.kappa)
     G += B @ XX @ B.T - B @ C.T - C @ B.T
