@@ -61,9 +61,9 @@ def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) ->
     state = State.from_joints(robot, middle, rate, (d[2:] - d[:-2]) / (2 * interval))
     J = jacobian(robot, state.p)
     missing = inverse_dynamics(robot, state) - tau
-    force: FloatArray = np.linalg.solve(np.swapaxes(J, 1, 2), missing[..., None])[..., 0]
+    force = np.linalg.solve(np.swapaxes(J, 1, 2), missing[..., None])[..., 0]
     pull = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
-    return ForceRows(force, J, held(robot, rate), drift(robot, rate, tau), pull)
+    return ForceRows(force.astype(np.float64), J, held(robot, rate), drift(robot, rate, tau), pull)
 
 
 def torque_at(tau: FloatArray, at: FloatArray) -> FloatArray:
