@@ -66,7 +66,7 @@ for name in ("Fc1", "Fc2", "Fc3"):
 
 # %%
 # Names in a tuple force these terms and no others. Here ripple is kept out, and the fit says that
-# a term is missing: the residual exceeds the noise of the torque. Intervals are widened for it.
+# a term is missing: the residual follows the motion. Intervals are widened for it.
 
 forced = dd.identify(robot, logs, terms=("load", "limbs"))
 print(str(forced.terms).splitlines()[-1])

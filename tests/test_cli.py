@@ -80,6 +80,16 @@ def test_the_demo_goes_the_whole_path(whole_demo: tuple[Path, Any]) -> None:
         assert Path(path).stat().st_size > 0
     report = json.loads((place / "report.json").read_text())
     assert report["verdict"]["grade"] == learned["verdict"]
+    saved = json.loads(Path(learned["files"]["record"]).read_text("utf-8"))
+    assert saved["verdict"]["grade"] == learned["fit"]["verdict"]["grade"] == learned["verdict"]
+    truth = learned["truth"]
+    assert truth["known"] > 30
+    # 95 % intervals: a few of some forty may miss by chance
+    assert len(truth["missed"]) <= 0.15 * truth["known"]
+    rows = report["sections"]["parameters"]["parameters"]
+    assert sum(row["true"] is not None for row in rows) == truth["known"]
+    page = (place / "report.html").read_text("utf-8")
+    assert "The log is that of a simulated machine, whose parameters are known" in page
 
 
 def test_the_demo_is_seeded(whole_demo: tuple[Path, Any], tmp_path: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.identification.motions import swing
 
 import deltadyn as dd
 from deltadyn.cli import main
+from deltadyn.commands.common import SPOKEN
 from deltadyn.commands.reproduce import PAPERS
 from deltadyn.identification import METHODS, Fit
 from deltadyn.identification import identify as identified
@@ -79,7 +82,7 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
     text = result.stdout
     assert text.startswith("convex fit of the model 'exact' for sipro-d3-1200\n")
     for part in (
-        "The optimum of this model is found and proved.",
+        "The optimum of this problem is found and proved; whether the model is true of the robot,",
         "std %",
         "Fc3",
         "RMS residual",
@@ -88,6 +91,96 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
         assert part in text
     assert "All bodies are consistent." in text
     assert text.index("All bodies") < text.index("fitness (kim2022 eq. 41)")
+
+
+def test_the_verdict_is_one_in_text_record_and_page(fitted: tuple[Result, Path]) -> None:
+    result, out = fitted
+    record = json.loads(out.with_suffix(".json").read_text("utf-8"))
+    verdict = record["verdict"]
+    assert f"\nverdict: {verdict['grade']}\n  {verdict['reasons'][0]}\n" in result.stdout
+    page = out.with_suffix(".html").read_text("utf-8")
+    assert f"Verdict: {verdict['grade']}" in page
+    assert "On held-out motion" in verdict["reasons"][0]
+    assert verdict["reasons"][0].replace("'", "&#x27;") in page
+
+
+@pytest.fixture(scope="module")
+def reversed_logs(logs: Logs, tmp_path_factory: pytest.TempPathFactory) -> Logs:
+    """The same motions with axis 2 reversed, homed 30 degrees off, and 15 samples dropped."""
+    folder, paths = tmp_path_factory.mktemp("reversed"), []
+    for path in logs:
+        log = dd.read_recording(path)
+        q, tau = log.q * [1, -1, 1] + [0, np.radians(30), 0], log.tau * [1, -1, 1]
+        kept = np.delete(np.arange(len(log)), np.arange(100, 2900, 190))
+        foreign = dd.Recording(t=log.t[kept], q=q[kept], tau=tau[kept], name="foreign")
+        paths.append(folder / Path(path).name)
+        foreign.save(paths[-1])
+    return Logs(*map(str, paths))
+
+
+def test_a_fit_that_misleads_is_refused_everywhere(reversed_logs: Logs, tmp_path: Path) -> None:
+    """Its platform vanishes and its optimum is proved: that is no proof of the robot."""
+    out = tmp_path / "fit"
+    call = ("identify", ROBOT, reversed_logs.training, "--hold", "--no-check", "--terms", "file")
+    result = run(*call, "--validate", reversed_logs.held_out, "--out", str(out), "--json")
+    assert result.exit_code == 1, result.stderr
+    verdict = json.loads(result.stdout)["verdict"]
+    assert verdict["grade"] == "not to be trusted"
+    assert any("vanished" in text for text in verdict["reasons"]), verdict
+    saved = json.loads(out.with_suffix(".json").read_text("utf-8"))["verdict"]
+    assert (saved["grade"], saved["reasons"]) == (verdict["grade"], verdict["reasons"])
+    assert "Verdict: not to be trusted" in out.with_suffix(".html").read_text("utf-8")
+    alone = run(*call, "--out", str(out))
+    assert alone.exit_code == 1
+    assert "\nverdict: not to be trusted\n" in alone.stdout
+
+
+def test_no_motion_is_advised_where_the_log_is_wrong(reversed_logs: Logs, tmp_path: Path) -> None:
+    call = ("identify", ROBOT, reversed_logs.training, "--no-check", "--out", str(tmp_path / "x"))
+    text = refused(*call)
+    assert "do not identify" in text
+    assert "before another motion, check signs, units and homing of the log" in text
+    assert "slowly and quickly" not in text
+    assert "pass --hold to keep" in text
+    assert "unidentifiable=" not in text
+    assert "deltadyn excite" not in text
+
+
+def test_gaps_are_among_the_warnings(logs: Logs, tmp_path: Path) -> None:
+    log = dd.read_recording(logs.training)
+    kept = np.delete(np.arange(len(log)), np.arange(100, 2900, 190))
+    path = str(tmp_path / "gaps.csv")
+    dd.Recording(t=log.t[kept], q=log.q[kept], tau=log.tau[kept], name="gaps").save(path)
+    call = ("identify", ROBOT, path, "--method", "base", "--terms", "file")
+    record = json.loads(run(*call, "--out", str(tmp_path / "fit"), "--json").stdout)
+    assert any("15 gaps with some 15 missing samples" in text for text in record["warnings"])
+    assert record["verdict"]["grade"] == "cannot tell"
+    record = json.loads(run("validate", ROBOT, path, "--json").stdout)
+    assert any("15 gaps with some 15 missing samples" in text for text in record["warnings"])
+    assert "warning: gaps: 15 gaps" in run("validate", ROBOT, path).stdout
+
+
+def test_validate_takes_the_model_that_the_file_holds(logs: Logs, tmp_path: Path) -> None:
+    out = tmp_path / "gb"
+    call = ("identify", ROBOT, logs.training, "--method", "gray-box", "--out", str(out))
+    assert run(*call).exit_code == 0
+    found = {}
+    for model in ((), ("--model", "gray-box"), ("--model", "exact")):
+        result = run("validate", f"{out}.yaml", logs.held_out, "--json", *model)
+        found[model] = json.loads(result.stdout)
+    assert found[()]["model"].endswith(", gray-box")
+    assert found[()]["metrics"] == found["--model", "gray-box"]["metrics"]
+    # bodies of the file, without the rotor that the fit found: several times as far off
+    assert min(found["--model", "exact"]["metrics"]["rms"]) > 3 * max(found[()]["metrics"]["rms"])
+
+
+def test_the_command_line_says_its_own_words() -> None:
+    """Every phrase that is replaced stands in the library, so that none is replaced in vain."""
+    source = Path(dd.__file__).parent
+    files = [p for p in source.rglob("*.py") if p.name != "common.py"]
+    joined = "".join(re.sub(r"[\"']\s*\n\s*f?[\"']", "", path.read_text("utf-8")) for path in files)
+    for said in SPOKEN:
+        assert said in joined.replace('\\"', '"'), said
 
 
 def test_identify_writes_robot_record_and_report(fitted: tuple[Result, Path]) -> None:

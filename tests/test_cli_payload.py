@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.payload.cases import D3, case
@@ -18,7 +19,8 @@ from tests.waits import PATIENCE
 from deltadyn.cli import main
 from deltadyn.payload.offline import find_picks
 from deltadyn.payload.packing import batches_of, pack
-from deltadyn.recording import write_recording
+from deltadyn.recording import read_recording, write_recording
+from deltadyn.recording.signal import read_signal, read_switch
 
 
 class Files(NamedTuple):
@@ -90,6 +92,67 @@ def test_logs_as_json_with_the_noise_of_an_empty_one(files: Files, tmp_path: Pat
     assert "case, " in first["noise"]  # the empty recording's name
     assert [Path(item["page"]).name for item in record["logs"]] == ["picks-1.html", "picks-2.html"]
     assert (tmp_path / "picks-2.html").is_file()
+
+
+@pytest.fixture(scope="module")
+def gripped(files: Files) -> str:
+    """The log with the gripper's column, and with one that is always the same."""
+    head, *rows = Path(files.log).read_text("utf-8").splitlines()
+    while head.startswith("#"):
+        head, *rows = rows
+    held = case(4).payload > 0
+    path = Path(files.log).with_name("gripped.csv")
+    lines = [f"{row},{int(yes)},7" for row, yes in zip(rows, held, strict=True)]
+    path.write_text("\n".join([f"{head},Greifer zu,speed", *lines, ""]), "utf-8")
+    return str(path)
+
+
+def test_the_grippers_column_tells_when_something_is_held(files: Files, gripped: str) -> None:
+    result = run(files.robot, gripped, "--holding", "Greifer zu", "--json")
+    assert result.exit_code == 0, result.output
+    held = case(4).payload > 0
+    expected = find_picks(D3, case(4).recording, holding=held.tolist())
+    (found,) = json.loads(result.stdout)["logs"]
+    assert len(found["picks"]) == 4
+    for pick, own in zip(found["picks"], expected.picks, strict=True):
+        assert pick["start"] == pytest.approx(own.start, abs=1e-6)
+        assert pick["mass"] == pytest.approx(own.mass, rel=1e-6)
+    alone = json.loads(run(files.robot, gripped, "--json").stdout)["logs"][0]
+    assert alone["picks"] != found["picks"]  # without the signal they are found later
+
+
+def test_a_signal_holds_its_value_until_the_next_row(gripped: str) -> None:
+    log = read_recording(gripped, D3)
+    signal = read_switch(gripped, "Greifer zu", log)
+    assert signal.tolist() == (case(4).payload > 0).tolist()
+    between = log.replace(t=log.t + 2.5 * log.sample_time)  # another clock
+    found = read_signal(gripped, "t_s", between)
+    assert found == pytest.approx(np.minimum(log.t + 2 * log.sample_time, log.t[-1]), abs=1e-9)
+
+
+def test_a_gripper_that_tells_nothing_is_refused(files: Files, gripped: str) -> None:
+    said = refused(files.robot, gripped, "--holding", "speed")
+    assert "column 'speed'" in said
+    assert "has 1 value: 7" in said
+    assert "two values, such as 0 and 1" in said
+    said = refused(files.robot, gripped, "--holding", "Greifer")
+    assert "column is 'Greifer'; allowed: one of " in said
+    assert "did you mean 'Greifer zu'?" in said
+    said = refused(files.robot, "--live", "mqtt://localhost/topic", "--holding", "Greifer zu")
+    assert "--holding is 'Greifer zu'; allowed: left out with --live" in said
+
+
+def test_a_log_of_another_convention_is_refused(files: Files, tmp_path: Path) -> None:
+    log = read_recording(files.log, D3)
+    turned = [1, -1, 1]
+    path = tmp_path / "turned.csv"
+    write_recording(log.replace(q=log.q * turned, tau=log.tau * turned, qd=None, qdd=None), path)
+    text = run(files.robot, str(path))
+    assert text.exit_code == 2
+    assert "sign: [1, -1, 1]" in text.stderr
+    assert "q2 counts against our convention" in text.stderr
+    assert "--no-check" in text.stderr
+    assert run(files.robot, str(path), "--no-check").exit_code in (0, 1)
 
 
 def test_a_log_without_a_pick_is_status_1(files: Files) -> None:

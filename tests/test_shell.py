@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import deltadyn as dd
 from deltadyn.cli import main
 from deltadyn.commands.common import guarded
+from deltadyn.progress import Bar
 
 PROGRAM = shutil.which("deltadyn", path=sysconfig.get_path("scripts")) or "deltadyn"
 
@@ -33,6 +34,36 @@ def call(*arguments: str, cwd: Path, status: int = 0) -> subprocess.CompletedPro
     assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr
     return done
+
+
+def test_folders_of_outputs_are_made_and_named(tmp_path: Path) -> None:
+    """One rule for all commands: a folder that is missing is made, and the user is told."""
+    for command, name in (("sizing", "page.html"), ("simulate", "log.csv"), ("export", "c")):
+        out = tmp_path / command / "deep" / name
+        what = {"simulate": ["--preset", "ideal"], "export": ["c"]}.get(command, [])
+        call_ = [command, "example-delta", *what, "--out", str(out)]
+        first, again = (CliRunner().invoke(main, call_) for _ in range(2))
+        assert out.exists(), first.output
+        assert f"folder made: {out.parent.parent}, {out.parent}\n" in first.stderr
+        assert "folder made" not in again.stderr
+
+
+def test_a_call_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "page.html"
+    result = CliRunner().invoke(main, ["sizing", "no-such-robot", "--out", str(out)])
+    assert result.exit_code == 2
+    assert "folder made" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bar_of_unknown_length_names_no_total(capfd: pytest.CaptureFixture[str]) -> None:
+    with Bar(True, "search", unit="searches") as bar:
+        bar.step()
+        bar.expect(3)
+        bar.step()
+    told = capfd.readouterr().err
+    assert "2 of 3 searches" in told
+    assert "None" not in told
 
 
 @pytest.fixture(scope="module")

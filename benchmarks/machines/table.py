@@ -13,6 +13,7 @@ from benchmarks.machines.trial import Trial
 
 OPEN = "-"  # a figure that the trials do not have
 QUANTILE = 0.95
+ABSORBED = 1.25  # times the oracle's error: what other terms leave of a cause is hardly more
 MARK = "<!-- {}: {} -->"
 
 
@@ -109,8 +110,25 @@ def band(group: Group) -> str:
 
 
 def alarms(group: Group) -> str:
-    """How often a term is said to be missing."""
-    return percent(trial.missing for trial in group.good if trial.missing is not None)
+    """How often a term is said to be missing, of machines on which something is left to see."""
+    own = [t for t in group.good if t.missing is not None and not absorbed(group, t)]
+    return percent(bool(trial.missing) for trial in own)
+
+
+def absorbed(group: Group, trial: Trial) -> bool:
+    """Whether other terms stand in for those that were kept out of the search."""
+    oracle = group.other(trial, "oracle")
+    if not trial.without or oracle is None or not oracle.error or trial.error is None:
+        return False
+    return trial.error <= ABSORBED * oracle.error
+
+
+def stand_ins(group: Group) -> str:
+    """On how many machines other terms stand in for those kept out of the search, and alarms."""
+    own = [trial for trial in group.good if absorbed(group, trial)]
+    if not any(trial.without for trial in group.good):
+        return OPEN
+    return f"{len(own)}, {sum(bool(trial.missing) for trial in own)}"
 
 
 SET = (
@@ -125,6 +143,7 @@ INTERVALS = (
     Column("band % (lowest)", band),
     Column("half %", lambda g: mean((t.half for t in g.good), 1)),
     Column("alarm %", alarms),
+    Column("absorbed, alarms", stand_ins),
 )
 TIME = (
     Column("CPU s", lambda g: mean((t.seconds for t in g.good), 1)),

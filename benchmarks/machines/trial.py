@@ -64,7 +64,8 @@ class Trial:
 
     `error` and `half` are in percent of the RMS torque, `inside` in percent of the rows. `covered`
     and `width` are the intervals of parameters by name: whether they hold the truth, and how long
-    they are. Seconds are those of the processor. `broken` is the message of a fit that failed.
+    they are. Seconds are those of the processor; of a machine, with its logs and all its fits, they
+    stand at the first way. `broken` is the message of a fit that failed.
     """
 
     cause: str
@@ -78,7 +79,7 @@ class Trial:
     found: list[str] = field(default_factory=list)
     probability: float | None = None
     missing: bool | None = None
-    excess: float | None = None
+    unexplained: float | None = None
     error: float | None = None
     inside: float | None = None
     half: float | None = None
@@ -87,6 +88,7 @@ class Trial:
     off: dict[str, float] = field(default_factory=dict)
     seconds: float | None = None
     search_seconds: float | None = None
+    machine_seconds: float | None = None
     broken: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,6 +123,7 @@ class Trial:
 
 def measure(asked: Asked) -> list[Trial]:
     """A machine's logs, identified in the ways that were asked for."""
+    start = time.process_time()
     robot = _robot(asked.robot)
     machine = make_machine(robot, asked.cause, asked.strength, asked.seed)
     logs = machine.record(MOTIONS, SECONDS)
@@ -144,6 +147,7 @@ def measure(asked: Asked) -> list[Trial]:
         )
         _fill(trial, machine, logs, held_out.recording, refused if way != "oracle" else ())
         found.append(trial)
+    found[0].machine_seconds = time.process_time() - start
     return found
 
 
@@ -170,7 +174,7 @@ def _fill(
         trial.found = sorted(fit.terms.titles)
         trial.probability = fit.terms.probability
         trial.missing = fit.terms.missing
-        trial.excess = max(fit.terms.excess)
+        trial.unexplained = max(fit.terms.unexplained)
     trial.error, trial.inside, trial.half = judge(fit, held_out)
     ends = fit.interval(LEVEL)
     for name, true in truth_of(machine, fit).items():

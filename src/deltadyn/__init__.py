@@ -12,7 +12,9 @@ if TYPE_CHECKING:
         dynamics,
         exports,
         fleet,
+        force,
         identification,
+        inspection,
         kinematics,
         motion,
         payload,
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from deltadyn.errors import DeltadynError
     from deltadyn.excitation import design_excitation
     from deltadyn.exports import export
+    from deltadyn.force import ForceObserver
     from deltadyn.identification import identify
+    from deltadyn.inspection import check
     from deltadyn.kinematics import State, forward_kinematics, inverse_kinematics, jacobian
     from deltadyn.motion import Motion
     from deltadyn.payload import PayloadEstimator
@@ -60,7 +64,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "excitation": ("design_excitation",),
     "exports": ("export",),
     "fleet": (),
+    "force": ("ForceObserver",),
     "identification": ("identify",),
+    "inspection": ("check",),
     "kinematics": ("State", "forward_kinematics", "inverse_kinematics", "jacobian"),
     "motion": ("Motion",),
     "payload": ("PayloadEstimator",),
@@ -89,6 +95,7 @@ __all__ = [
     "AugmentedPD",
     "ComputedTorque",
     "DeltadynError",
+    "ForceObserver",
     "Motion",
     "PDFeedforward",
     "PDGravity",
@@ -96,6 +103,7 @@ __all__ = [
     "Recording",
     "Robot",
     "State",
+    "check",
     "design_excitation",
     "dynamics",
     "equations_of_motion",
@@ -103,10 +111,12 @@ __all__ = [
     "exports",
     "fastest",
     "fleet",
+    "force",
     "forward_dynamics",
     "forward_kinematics",
     "identification",
     "identify",
+    "inspection",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",

@@ -7,9 +7,11 @@ import sys
 import click
 
 from deltadyn.commands.bench import bench
+from deltadyn.commands.check import check
 from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import fleet, identify, report, validate
+from deltadyn.commands.force import force
 from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
@@ -48,12 +50,14 @@ COMMANDS = {
     demo: "The whole path on a catalogue robot, with a report.",
     init: "Make a project folder.",
     robots: "List the catalogue, or print a robot's file.",
+    check: "Look at a robot file and logs before anything is fitted.",
     excite: "Design the motion to learn from.",
     simulate: "Run a motion on the virtual test bench.",
     identify: "Fit a robot's parameters to logs.",
     validate: "Check a model on held-out logs.",
     report: "Judge a fit on held-out logs: one page with its numbers.",
     payload: "Masses of picks, from logs or live.",
+    force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Robots of one type side by side.",
     export: "Write the model for a controller or simulator.",

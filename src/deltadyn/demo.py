@@ -23,6 +23,7 @@ from deltadyn.motion.scenarios import y1
 from deltadyn.payload import NoiseModel, PickLog, find_picks
 from deltadyn.payload.bench import PickPlan, pick_plan
 from deltadyn.recording import Recording, write_recording
+from deltadyn.report.fit import missed_truth, parameter_rows
 from deltadyn.report.picture import torque_page
 from deltadyn.report.study import Study, study
 from deltadyn.reproduce.ladder import Ladder, ladder, pick_and_place, random_states
@@ -102,7 +103,15 @@ class Learned:
     @property
     def fit(self) -> Fit:
         """The fit that was judged."""
-        return self.study.fit
+        return replace(self.study.fit, judged=self.study.verdict)
+
+    @property
+    def truth(self) -> tuple[int, tuple[str, ...]]:
+        """How many parameters of the simulated machine are known, and which ones the fit misses.
+
+        A parameter is missed where its 95 % interval does not hold the true value.
+        """
+        return missed_truth(parameter_rows(self.study.fit, self.study.truth))
 
 
 def run_demo(
@@ -142,8 +151,9 @@ def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) ->
     tell(STAGES[2])
     bench = _Bench(robot, seed)
     held_out = y1(robot)
+    first = bench.run(excitation.motion, 0)
     records = {
-        "log": bench.recording(excitation.motion, 0),
+        "log": first.recording,
         "held-out": bench.recording(held_out, 1),
     }
     files = {name: place / f"{name}.csv" for name in ("excite", *records)}
@@ -161,7 +171,7 @@ def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) ->
     plan = _plan(robot, seed)
     picks, records["picks"] = bench.picks(found.fit, plan)
     files["picks"] = place / "picks.csv"
-    found = replace(found, picks=picks)
+    found = replace(found, picks=picks, truth=first.truth.robot)
     tell(STAGES[5])
     tracking = bench.tracking(found.fit, held_out)
     tell(STAGES[6])
@@ -169,7 +179,8 @@ def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) ->
     tell(STAGES[7])
     for name, record in records.items():
         write_recording(record, files[name])
-    files["robot"], files["record"] = found.fit.save(place / "identified")
+    judged = replace(found.fit, judged=found.verdict)
+    files["robot"], files["record"] = judged.save(place / "identified")
     files["report"] = found.report(place / "report.html")
     pairs = zip(plan.cycles, picks.picks, strict=False)
     weighed = tuple(Weighed(cycle.mass, pick.mass, pick.std) for cycle, pick in pairs)

@@ -22,10 +22,13 @@ from deltadyn.errors import InputError
 PAGES = {
     "audit": "deltadyn.report.papers.audit:write_audit",
     "audit text": "deltadyn.report.papers.audit:audit_text",
+    "check": "deltadyn.report.check:check_page",
     "comparison": "deltadyn.report.validation:comparison_page",
+    "excitation": "deltadyn.report.excitation:excitation_page",
     "fit": "deltadyn.report.write:write_fit_page",
     "fits": "deltadyn.report.comparison:write_comparison",
     "fleet": "deltadyn.report.fleet:fleet_page",
+    "force": "deltadyn.report.force:force_page",
     "loads": "deltadyn.report.sizing:loads_page",
     "picks": "deltadyn.report.picks:pick_page",
     "reproduction": "deltadyn.report.papers:write_reproduction",

@@ -74,7 +74,30 @@ class FileError(InputError):
 
 
 class RobotFileError(FileError, RobotError):
-    """A robot file that cannot be read or written."""
+    """A robot file that cannot be read or written.
+
+    A file may have several errors: this is the first, `others` are the rest, and the message has a
+    line for each.
+    """
+
+    others: tuple[RobotFileError, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """This error alone, without the others."""
+        return str(self).splitlines()[0] if self.others else str(self)
+
+    @classmethod
+    def together(cls, errors: Sequence[RobotFileError]) -> RobotFileError:
+        """The first of some errors, with the others."""
+        first, *others = errors
+        first.others = tuple(others)
+        first.args = ("\n".join(str(error) for error in errors),)
+        return first
+
+
+class OldFileWarning(UserWarning):
+    """A file of an older version that is read, with what was taken for granted."""
 
 
 class RecordingFileError(FileError):

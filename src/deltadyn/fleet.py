@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +16,15 @@ from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.identification.fit import Fit
-from deltadyn.identification.identify import identify
+from deltadyn.identification.identify import identify, looks_for_terms
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.identification.problem import Method
+from deltadyn.identification.terms.intervals import NORMAL
+from deltadyn.identification.terms.library import NEAR
 from deltadyn.options import merged, parted
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.read import ReadOptions
@@ -266,6 +269,10 @@ def fleet(
     and is not compared. `workers` processes read the logs through joblib, whose backends, dask
     among them, may be chosen around the call. Further keywords are those of `identify`. A member
     stands out by 3.5 deviations and 5 %.
+
+    Terms of the machine are found as in `identify`. Robots are compared with the same terms: what
+    one of them has is fitted in all. `terms="file"` keeps to the robot file's: then the common fit
+    is that of the members' merged factors, and no log is read twice.
     """
     if len(logs) < 2:
         raise InputError("robots of the fleet", len(logs), "at least 2")
@@ -285,32 +292,96 @@ def fleet(
     own = robot if smooth is None else robot.with_friction(smoothing=smooth)
     bands = [look.band for look in looks if look.band is not None]
     lowest = min(bands) if bands else None
-    tasks = [(own, items, lowest, SOURCES[name]) for items in data]
-    found = _in_parallel(_information, tasks, workers)
     of_fit, others = parted(FitOptions, options)
-    asked = merged(FitOptions, FitOptions(model=name, unidentifiable="hold", seed=seed), of_fit)
-    fits = {
-        member: replace(
-            identify(own, item.information, method, asked, **others),
-            data=item.sources,
-            band=lowest,
-        )
-        for member, item in zip(logs, found, strict=True)
-    }
-    first, *rest = (item.information for item in found)
-    sources = tuple(source for item in found for source in item.sources)
-    # robots may differ in mass: that is no payload that somebody forgot to declare
-    together = replace(asked, check=False)
-    common = identify(own, first.merge(*rest), method, together, **others)
+    usual = FitOptions(model=name, band=band, unidentifiable="hold", seed=seed)
+    asked = merged(FitOptions, usual, of_fit)
+    call = _Call(own, method, asked, others)
+    if looks_for_terms(chosen, asked):
+        several, common = _with_terms(call, data, workers)
+    else:
+        several, common = _from_factors(call, data, lowest, SOURCES[name], workers)
+    fits = dict(zip(logs, several, strict=True))
     spreads = _spreads(fits)
     return Fleet(
         robot=robot,
         members=fits,
-        common=replace(common, data=sources, band=lowest),
+        common=common,
         spreads=spreads,
         outliers=tuple(_outliers(list(fits), spreads)),
-        band=lowest,
+        band=common.band,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """A call of `identify` but for its data; it may travel to another process."""
+
+    robot: Robot
+    method: str | Method
+    options: FitOptions
+    others: dict[str, Any]
+
+    def __call__(self, data: list[Any] | Information) -> Fit:
+        given = data if isinstance(data, Information) else _opened(self.robot, data)
+        return identify(self.robot, given, self.method, self.options, **self.others)
+
+    def changed(self, **options: Any) -> _Call:
+        """The same with other options."""
+        return replace(self, options=replace(self.options, **options))
+
+    @property
+    def together(self) -> _Call:
+        """For all members: robots may differ in mass, which is no payload that was forgotten."""
+        return self.changed(check=False)
+
+
+def _with_terms(call: _Call, data: list[list[Any]], workers: int) -> tuple[list[Fit], Fit]:
+    """A fit of every member, with the terms that any of them has, and the common one."""
+    fits = _in_parallel(_fitted, [(call, items) for items in data], workers)
+    titles = _common_terms(fits)
+    bands = [fit.band for fit in fits if fit.band is not None]
+    same = call.changed(terms=titles, band=min(bands) if bands else None)
+    again = [k for k, fit in enumerate(fits) if not _has(fit, titles, same.options.band)]
+    redone = _in_parallel(_fitted, [(same, data[k]) for k in again], workers)
+    for k, fit in zip(again, redone, strict=True):
+        fits[k] = fit
+    return fits, same.together([item for items in data for item in items])
+
+
+def _fitted(call: _Call, items: list[Any]) -> Fit:
+    return call(items)
+
+
+def _has(fit: Fit, titles: Sequence[str], band: Any) -> bool:
+    """Whether a fit has these terms, in this band; one without a search has none anyway."""
+    return fit.band == band and (fit.terms is None or set(fit.terms.titles) == set(titles))
+
+
+def _common_terms(fits: Sequence[Fit]) -> tuple[str, ...]:
+    """Terms that any member has, the most frequent first; of close orders of a wave one."""
+    count = Counter(title for fit in fits if fit.terms is not None for title in fit.terms.titles)
+    found: list[str] = []
+    for title, _ in count.most_common():
+        name = title.rstrip("0123456789")
+        orders = [int(t[len(name) :]) for t in found if t.rstrip("0123456789") == name != t]
+        if name == title or all(abs(int(title[len(name) :]) - n) > NEAR for n in orders):
+            found.append(title)
+    return tuple(found)
+
+
+def _from_factors(
+    call: _Call, data: list[list[Any]], band: float | None, source: str, workers: int
+) -> tuple[list[Fit], Fit]:
+    """A fit of every member and the common one, from their factors."""
+    found = _in_parallel(
+        _information, [(call.robot, items, band, source) for items in data], workers
+    )
+    plain = call.changed(terms="file") if call.options.terms is None else call
+    fits = [replace(plain(item.information), data=item.sources, band=band) for item in found]
+    first, *rest = (item.information for item in found)
+    sources = tuple(source for item in found for source in item.sources)
+    common = plain.together(first.merge(*rest))
+    return fits, replace(common, data=sources, band=band)
 
 
 def _items(data: MemberLogs, *, whole_paths: bool) -> list[Any]:
@@ -350,13 +421,18 @@ def _in_parallel(work: Any, tasks: list[tuple[Any, ...]], workers: int) -> list[
 
 
 def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
-    """The robots' parameters that at least one member's log identifies, in their order."""
+    """The robots' parameters that at least one member's log identifies, in their order.
+
+    Deviations are those of the intervals, which cover the models that remain. Waves of ripple are
+    left out: their phase is that of the encoder's zero.
+    """
     units: dict[str, str] = {}
     for fit in fits.values():
         own = fit.parametrisation.own
         units |= dict(zip(fit.names[:own], fit.units[:own], strict=True))
+    units = {name: unit for name, unit in units.items() if not name.startswith("ripple")}
     tables = [
-        dict(zip(fit.names, zip(fit.values, fit.std, strict=True), strict=True))
+        dict(zip(fit.names, zip(fit.values, _deviations(fit), strict=True), strict=True))
         for fit in fits.values()
     ]
     found = []
@@ -365,6 +441,15 @@ def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
         values, std = (np.array(column) for column in zip(*pairs, strict=True))
         found.append(Spread.of(name, unit, values, std))
     return tuple(found)
+
+
+def _deviations(fit: Fit) -> FloatArray:
+    """Standard deviations (k,), of the intervals where these cover several models."""
+    if fit.terms is None:
+        return fit.std
+    low, high = fit.interval().T
+    out: FloatArray = (high - low) / (2 * NORMAL)
+    return out
 
 
 def _outliers(members: list[str], spreads: tuple[Spread, ...]) -> list[Outlier]:

@@ -1,4 +1,7 @@
-"""Units of a robot file: every field that has a unit carries it as a suffix of its name."""
+"""Units of a robot file: every field that has a unit carries it as a suffix of its name.
+
+And shares in per cent, for sentences and tables.
+"""
 
 from __future__ import annotations
 
@@ -88,3 +91,10 @@ def _short_degrees(radians: float) -> float | None:
         if same_sign and math.radians(candidate) == radians:
             return candidate
     return None
+
+
+def percent(share: float | None) -> str:
+    """A share in percent with its unit; "-" where there is none."""
+    if share is None or not math.isfinite(share):
+        return "-"
+    return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"

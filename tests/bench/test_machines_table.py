@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.machines.__main__ import parser, read_trials, seeds_of
+from benchmarks.machines.__main__ import campaign, parser, read_trials, seeds_of
 from benchmarks.machines.table import by_cause, by_way, failures, markdown, plain, put
-from benchmarks.machines.trial import Trial
+from benchmarks.machines.trial import Asked, Trial
 
 
 def _trial(seed: int, way: str, found: list[str], error: float, **more: object) -> Trial:
@@ -42,6 +43,47 @@ def test_a_row_sums_up_the_trials_of_a_cause() -> None:
     assert told["cover % (lowest)"] == "75 (A 50)"
     assert told["width / oracle"] == "1.38"  # means of (2, 1.5) and (1, 1)
     assert told["alarm %"] == "0"
+
+
+def test_alarms_are_due_where_other_terms_do_not_stand_in() -> None:
+    trials = _trials()[:4]
+    for trial in trials:
+        trial.without = ["load"] if trial.way == "auto" else []
+    trials[2].missing = True  # at twice the oracle's error; the other is at the oracle's
+    titles, row = by_cause(trials)
+    told = dict(zip(titles, row, strict=True))
+    assert (told["alarm %"], told["absorbed, alarms"]) == ("100", "1, 0")
+    assert dict(zip(*by_cause(_trials()), strict=True))["absorbed, alarms"] == "-"
+
+
+def test_a_run_goes_on_where_it_stood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured: list[tuple[str, int]] = []
+
+    def measure(asked: Asked) -> list[Trial]:
+        measured.append((asked.cause, asked.seed))
+        found = [_trial(asked.seed, way, ["load"], 0.2) for way in asked.ways]
+        return [replace(trial, cause=asked.cause, robot=asked.robot) for trial in found]
+
+    monkeypatch.setattr("benchmarks.machines.__main__.measure", measure)
+    monkeypatch.chdir(tmp_path)
+    words = ["--causes", "load,none", "--dof", "4", "--methods", "auto", "--seeds"]
+    first = campaign(parser().parse_args([*words, "100"]))
+    assert measured == [("load", 100), ("none", 100)]
+    assert {trial.robot for trial in first} == {"example-delta-4"}
+    path = tmp_path / "build/machines/example-delta-4_seeds-100-100.jsonl"
+    assert len(read_trials([str(path)])) == 2
+    path.rename(tmp_path / "mine.jsonl")
+    both = campaign(parser().parse_args([*words, "100-101", "--json", "mine.jsonl"]))
+    assert measured[2:] == [("load", 101), ("none", 101)]
+    assert len(both) == 4
+    more = [*words, "100-101", "--json", "mine.jsonl", "--methods", "auto,file"]
+    assert [trial.way for trial in campaign(parser().parse_args(more))][4:] == ["file"] * 4
+    table = (tmp_path / "mine.md").read_text()
+    assert table.startswith("| cause |")
+    assert "| load | 2 of 2 |" in table
+    assert "2 of 4 machines to measure" in capsys.readouterr().out
 
 
 def test_ways_are_compared_cause_by_cause() -> None:

@@ -14,8 +14,10 @@ from tests.excitation.cases import ABB, D3, with_limits
 
 import deltadyn as dd
 from deltadyn.excitation import Excitation, UnidentifiableError, design_excitation
+from deltadyn.identification.meanings import meaning
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
+from deltadyn.report.sizing import limit_words
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
 
@@ -334,3 +336,17 @@ def test_an_unidentifiable_error_has_its_fields() -> None:
     assert error.no_influence == ("a",)
     assert error.dependent == ("b", "c")
     assert "a has no influence on the torque and b, c are linearly dependent" in str(error)
+
+
+def test_the_page_says_how_well_and_what_next(design: Excitation, tmp_path: Path) -> None:
+    page = design.page(tmp_path / "excite.html").read_text("utf-8")
+    body = page[page.index("<body>") :]
+    assert f"Excitation: {design.robot.name}" in body
+    assert "What to do next" in body
+    assert "deltadyn identify ROBOT LOG" in body
+    for item in design.parameters:
+        assert f"<td>{item.name}</td><td>{meaning(item.name)}</td>" in body.replace("&#x27;", "'")
+    for limit in design.report.limits:
+        assert limit_words(limit.name) in body
+    poor = [x for x in design.parameters if x.relative is not None and x.relative > 0.3]
+    assert ("only poorly" in body) == bool(poor)

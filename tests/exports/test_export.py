@@ -122,6 +122,8 @@ def test_the_command(tmp_path: Path) -> None:
     record = json.loads(run.stdout)
     assert record["target"] == "sheets"
     assert all(Path(path).exists() for path in record["files"])
+    shouted = ["export", "sipro-d3-1200", "Sheets", "--out", str(tmp_path), "--json"]
+    assert json.loads(CliRunner().invoke(main, shouted).stdout) == record
     wrong = CliRunner().invoke(main, ["export", "sipro-d3-1200", "java"])
     assert wrong.exit_code == 2
     assert "target is 'java'" in wrong.stderr

@@ -17,6 +17,7 @@ from deltadyn.commands.fit import fleet as command
 from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
 from deltadyn.recording import Recording
+from deltadyn.report.plots import power_ticks, squeezed
 
 ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=1.0, coulomb=3.0)
 NAMES = ("cell-1", "cell-2", "cell-3", "cell-4")
@@ -62,7 +63,8 @@ def test_the_worn_robot_stands_out_in_what_is_worn(worn: Fleet) -> None:
     assert worn.spreads[[item.name for item in worn.spreads].index("Fc2")].p_value < 1e-6
 
 
-def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
+def test_the_common_fit_is_that_of_all_logs_together() -> None:
+    alike = fleet(ROBOT, logs(1.0), terms="file")
     together = [item for items in logs(1.0).values() for item in items]
     options = {"band": alike.band, "unidentifiable": "hold", "terms": "file"}
     direct = dd.identify(ROBOT, together, **options)  # type: ignore[arg-type]
@@ -72,6 +74,29 @@ def test_the_common_fit_is_that_of_all_logs_together(alike: Fleet) -> None:
     assert alike.common.uncertainty.std.mean() < min(
         fit.uncertainty.std.mean() for fit in alike.members.values()
     )
+
+
+def test_terms_of_one_robot_are_fitted_in_all() -> None:
+    """An offset of one drive: the others get it too, about 0."""
+    found = logs(1.0)
+    (odd,) = found["cell-2"]
+    found["cell-2"] = [odd.replace(tau=odd.tau + np.array([0.6, 0.0, 0.0]))]
+    result = fleet(ROBOT, found)
+    for fit in (*result.members.values(), result.common):
+        assert fit.terms is not None
+        assert "offset" in fit.terms.titles
+        assert fit.band == result.band
+    for name, fit in result.members.items():
+        low, high = fit.interval()[fit.names.index("F01")]
+        assert low < (0.6 if name == "cell-2" else 0.0) < high
+    assert {item.member for item in result.outliers} <= {"cell-2"}
+    # deviations are those of the intervals over the models that remain
+    item = next(own for own in result.spreads if own.name == "Fc1")
+    low, high = np.array(
+        [fit.interval()[fit.names.index("Fc1")] for fit in result.members.values()]
+    ).T
+    np.testing.assert_allclose(item.std, (high - low) / 2 / 1.959964, rtol=1e-6)
+    assert all(item.std >= [fit.std[fit.names.index("Fc1")] for fit in result.members.values()])
 
 
 def test_a_heavier_robot_is_no_forgotten_payload() -> None:
@@ -95,6 +120,27 @@ def test_spreads_against_the_textbook() -> None:
     assert found.z[3] == pytest.approx((9 - others.mean()) / scale)
     unknown = Spread.of("a", "N m", np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, np.inf]))
     assert np.isnan(unknown.z).all()  # one other robot tells nothing of how robots scatter
+
+
+def test_an_outlier_does_not_hide_the_others() -> None:
+    """A difference of 1 % beside one of 13 % has a tenth of the figure's height or more."""
+    places = squeezed(np.array([1.0, 13.0]))
+    assert places[0] > 0.2 * places[1]
+    assert squeezed(np.array([-5.0, 0.0, 5.0])).tolist() == pytest.approx(
+        [-np.log10(6), 0.0, np.log10(6)]
+    )
+    ticks = power_ticks(float(places[1]))
+    assert ticks["ticktext"][len(ticks["ticktext"]) // 2 :] == ["0", "1", "10", "100"]
+    assert ticks["tickvals"] == squeezed(np.array([float(t) for t in ticks["ticktext"]])).tolist()
+
+
+def test_the_first_screen_says_who_and_what(worn: Fleet, alike: Fleet, tmp_path: Path) -> None:
+    page = worn.page(tmp_path / "worn.html").read_text("utf-8")
+    assert "Inspect cell-3: Fc2 is the Coulomb friction of the drive, axis 2." in page
+    assert "is the largest difference: Fc2 of cell-3" in page
+    page = alike.page(tmp_path / "alike.html").read_text("utf-8")
+    assert '<div class="verdict good"' in page
+    assert "no more than noise and usual scatter" in page
 
 
 def test_page_table_and_files(worn: Fleet, tmp_path: Path) -> None:
@@ -136,9 +182,9 @@ def test_workers_may_be_in_another_folder(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.chdir(place)
         names = {name: [f"logs/{name}/log.csv"] for name in NAMES[: 2 + number]}
         if number == 0:
-            expected = fleet(ROBOT, names, workers=2).common.data[0].sha256
+            expected = fleet(ROBOT, names, workers=2, terms="file").common.data[0].sha256
     (tmp_path / "first" / "logs" / NAMES[2] / "log.csv").unlink()
-    assert fleet(ROBOT, names, workers=2).common.data[0].sha256 == expected
+    assert fleet(ROBOT, names, workers=2, terms="file").common.data[0].sha256 == expected
 
 
 def test_two_robots_are_too_few_to_judge() -> None:

@@ -325,7 +325,7 @@ def test_certificate() -> None:
     assert proof.relative == 0.25
     assert proof.holds(0.3)
     assert not proof.holds(0.2)
-    assert "no answer goes below 1.5" in str(proof)
+    assert "no answer to this problem goes below 1.5" in str(proof)
     assert Certificate.of(1e-20, -1e-12, reference=1.0).holds(1e-9)
 
 

@@ -174,7 +174,10 @@ def test_gains_are_not_biased_by_the_torques_noise(truth: Robot) -> None:
 
 def test_a_fit_that_explains_nothing_says_so(truth: Robot, noisy: Recording) -> None:
     fit = identify(truth, noisy.replace(tau=-noisy.tau), rates="measured", check=False)
-    assert any("leaves more than 50 % of the torque" in text for text in fit.warnings)
+    assert fit.verdict.grade == "not to be trusted"
+    assert any("In its own data the fit leaves" in text for text in fit.verdict.reasons)
+    assert "\nnot to be trusted: In its own data" in str(fit)
+    assert fit.as_dict()["verdict"]["grade"] == "not to be trusted"
 
 
 def test_an_identified_robot_has_no_new_parameter(truth: Robot, noisy: Recording) -> None:

@@ -61,8 +61,16 @@ def test_torque_of_unseen_motion_is_better_than_by_the_file(cause: str) -> None:
     assert auto.inside > 90  # percent of the rows, of a band for 95
 
 
-def test_a_term_that_is_kept_out_of_the_search_is_missed() -> None:
-    (found,) = measure(Asked("delay", SEED, strength=1.0, ways=("auto",), without=("cause",)))
-    assert found.without == ["delay"]
+@pytest.mark.parametrize("cause", ["delay", "kt", "elastic"])
+def test_a_term_that_is_kept_out_of_the_search_is_missed(cause: str) -> None:
+    (found,) = measure(Asked(cause, SEED, strength=1.0, ways=("auto",), without=("cause",)))
+    assert found.without == found.true
     assert not set(found.found) & set(found.true)
     assert found.missing
+    assert np.mean(list(found.covered.values())) >= COVERED  # intervals are widened for it
+
+
+def test_coloured_noise_is_no_missing_term() -> None:
+    (found,) = measure(Asked("coloured", SEED, strength=1.0, ways=("auto",)))
+    assert found.found == []
+    assert found.missing is False

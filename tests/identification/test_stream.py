@@ -1,5 +1,6 @@
 """Logs that are read in pieces: the same information as in one piece, and what is refused."""
 
+import gzip
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,3 +260,60 @@ def test_wrong_data_have_their_message(robot: Robot, tmp_path: Path) -> None:
         identify(robot, [3])  # type: ignore[list-item]
     with pytest.raises(dd.DeltadynError, match=r"no\.csv"):
         identify(robot, str(tmp_path / "no.csv"))
+
+
+def test_stretches_of_a_text_file_are_read_by_themselves(
+    robot: Robot, log: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.csv"
+    plain = bare(log).replace(payload=0.5)
+    plain.save(path)
+    asked = Preparation(40.0, bandwidth=60.0)
+    loaded = Loaded(robot, path, asked)
+    monkeypatch.setattr(Streamed, "pieces", None)  # nothing but the stretches is read
+    parts, share = loaded.stretches(samples=1200, length=300)
+    assert len(parts) == 4
+    assert share == pytest.approx(1200 / len(log), rel=0.03)  # rows have a few bytes more or less
+    (whole,) = prepared_parts(robot, plain, bandwidth=60.0, size=None)
+    starts = [int(np.searchsorted(plain.t, part.t[0] - 1e-9)) for part in parts]
+    assert np.all(np.diff(starts) > 500)  # spread over the log
+    for part, start in zip(parts, starts, strict=True):
+        rows = slice(start, start + 300)
+        assert (part.band, part.extra) == (40.0, whole.extra)
+        np.testing.assert_allclose(part.t, plain.t[rows], atol=1e-12)
+        np.testing.assert_allclose(part.tau, plain.tau[rows], atol=1e-12)
+        want = whole.state.qdd[rows]
+        # the smoother has forgotten its start after twenty periods of its bandwidth
+        np.testing.assert_allclose(part.state.qdd, want, atol=1e-9 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("case", ["gzip", "gap", "hole", "chunks"])
+def test_other_logs_are_read_once_for_their_stretches(
+    robot: Robot, log: Recording, tmp_path: Path, case: str
+) -> None:
+    """Packed, with gaps in a stretch, with a value that is refused, or no file at all."""
+    path = tmp_path / ("log.csv.gz" if case == "gzip" else "log.csv")
+    plain = bare(log)
+    if case == "gap":
+        plain = plain.take(np.flatnonzero(np.arange(len(log)) % 250 > 20), "gaps")
+    if case == "hole":
+        tau = plain.tau.copy()
+        tau[1500:1600] = np.nan
+        plain = plain.replace(tau=tau)
+    if case == "gzip":
+        plain.save(tmp_path / "log.csv")
+        path.write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
+    else:
+        plain.save(path)
+    if case == "chunks":
+        given = Streamed(robot, cut(plain, 700))
+    else:
+        given = Streamed(robot, path, rows=700)
+    loaded = Loaded(robot, given, Preparation(40.0, bandwidth=60.0))
+    if case == "hole":  # the whole file is read, which names the row
+        with pytest.raises(InputError, match="row 1500"):
+            loaded.stretches(samples=1200, length=300)
+        return
+    parts, share = loaded.stretches(samples=1200, length=300)
+    assert sum(map(len, parts)) <= 1200
+    assert 0 < share < 0.6

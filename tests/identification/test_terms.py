@@ -16,6 +16,9 @@ from tests.machines import Machine, compiler, make_machine
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.loading import Loaded
+from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.terms.choose import Search, choose, wave_orders
 from deltadyn.identification.terms.corrections import contrasts, corrected, torque_ratio
 from deltadyn.identification.terms.evidence import Candidate, Evidence, odds_of
 from deltadyn.identification.terms.orders import orders_of
@@ -74,6 +77,19 @@ def test_candidates_of_a_family_exclude_each_other() -> None:
     one = [item._replace(family="same") for item in found.candidates]
     models = Evidence(one, found.G, found.g, 1.0).models()
     assert all(len(model.candidates) <= 1 for model in models)
+
+
+def test_a_rival_form_is_never_chosen_but_remains() -> None:
+    found, *_ = _problem(1, 1.0)
+    own, other = found.candidates[1], found.candidates[2]
+    same = [found.candidates[0], other._replace(term="g1", family="g1"), own._replace(rival=True)]
+    models = Evidence(same, found.G, found.g, 1.0).models()
+    assert 2 not in models[0].candidates  # though it is the true one
+    forced = [item._replace(odds=odds_of(1, asked=item.term == "g1")) for item in same]
+    models = Evidence(forced, found.G, found.g, 1.0).models()
+    assert 1 in models[0].candidates
+    rival = [model for model in models if 2 in model.candidates]
+    assert max(model.evidence for model in rival) > models[0].evidence
 
 
 def test_settings_share_the_probability_of_their_term() -> None:
@@ -161,6 +177,37 @@ def test_a_fit_names_the_terms_of_a_machine(tmp_path: Path) -> None:
     assert {term["term"] for term in data["terms"]["found"]} == {"load", "offset"}
     assert "gear loss" in fit.text
     assert fit.report(tmp_path / "fit.html").exists()
+
+
+@needs_gcc
+def test_waves_of_neighbouring_orders_are_one() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    machine = make_machine(robot, "ripple", 1.0, 2)
+    loaded = Loaded(robot, machine.record(2, 4.0))
+    loaded.compare_up_to(40.0)
+    par = parametrise(robot, "exact", tied=True)
+    names = ("ripple26", "ripple30", "ripple56")  # the machine has 28 and 56
+    search = Search(robot, par, loaded.stretches(80_000, 8_000)[0], names, names)
+    choice = choose(search)
+    assert set(choice.titles()) == set(names)
+    found = wave_orders(choice)
+    assert found.pop(56) == 1
+    ((order, width),) = found.items()  # the stronger of the two, with a width that holds the truth
+    assert order in (26, 30)
+    assert abs(order - 28) <= width
+
+
+@needs_gcc
+def test_every_axis_has_its_own_stribeck_velocity() -> None:
+    fit, machine = _fit("friction", 6)
+    assert fit.terms is not None
+    (term,) = [own for own in fit.terms.found if own.name == "stribeck"]
+    assert fit.robot.friction.stribeck_velocity == term.velocities
+    true = np.array(machine.numbers["stribeck_rate"])
+    common = np.exp(np.mean(np.log(true)))
+    off = np.abs(np.log(np.array(term.velocities) / true))
+    assert np.mean(off) < np.mean(np.abs(np.log(common / true)))  # better than one for all
+    assert "velocities" in fit.terms.text
 
 
 @needs_gcc

@@ -1,5 +1,5 @@
 """Imperfect machines to identify: an independent plant in C and what is wrong with it, by name."""
 
-from .machines import CAUSES, Machine, NoCompilerError, Run, compiler, make_machine
+from .machines import CAUSES, Machine, NoCompilerError, Run, Touch, compiler, make_machine
 
-__all__ = ["CAUSES", "Machine", "NoCompilerError", "Run", "compiler", "make_machine"]
+__all__ = ["CAUSES", "Machine", "NoCompilerError", "Run", "Touch", "compiler", "make_machine"]

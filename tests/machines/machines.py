@@ -28,6 +28,7 @@ from .plant import (
     Drive,
     Loop,
     NoCompilerError,
+    Touch,
     arm_angles,
     compiler,
     copied,
@@ -37,7 +38,7 @@ from .plant import (
     run,
 )
 
-__all__ = ["CAUSES", "Machine", "NoCompilerError", "Run", "compiler", "make_machine"]
+__all__ = ["CAUSES", "Machine", "NoCompilerError", "Run", "Touch", "compiler", "make_machine"]
 
 TICK = 1e-3  # s, of the controller and of the log
 LEAD = 0.3  # s that run before a log begins
@@ -140,12 +141,31 @@ class Machine:
         (found,) = self.runs(1, seconds, **(usual | options))
         return found
 
-    def _run(self, conditions: Conditions, index: int, seconds: float) -> Run:
+    def run_touched(
+        self, seconds: float, touch: Touch, path: motions.Path | None = None, **options: Any
+    ) -> Run:
+        """A log while something touches the machine, with the truth beside it.
+
+        `touch` has a row per sample of the log; `path` takes the place of a random motion.
+        """
+        usual: dict[str, Any] = {"kind": "picks", "clock": 16.0, "span": 16.0}
+        conditions = Conditions(**(usual | options))
+        return self._run(conditions, 0, seconds, touch, path)
+
+    def _run(
+        self,
+        conditions: Conditions,
+        index: int,
+        seconds: float,
+        touch: Touch | None = None,
+        path: motions.Path | None = None,
+    ) -> Run:
         kinds = ("multisine", "via", "picks")
         chosen = conditions.first + index
         rng = np.random.default_rng([self.seed, 1, kinds.index(conditions.kind), chosen])
         n, lead = round(seconds / TICK), round(LEAD / TICK)
-        path = self._path(conditions, seconds, rng)
+        if path is None:
+            path = self._path(conditions, seconds, rng)
         reference, rate, forward = self._reference(path, np.arange(-lead, n, dtype=float) * TICK)
         if not conditions.feedforward:
             forward = np.zeros_like(forward)
@@ -163,6 +183,7 @@ class Machine:
             # bristles need smaller steps: their rate is |v| over the angle by which they bend
             substeps=16 if any(drive.bristle > 0 for drive in drives) else 8,
             clock=conditions.clock - LEAD,
+            touch=None if touch is None else touch.after(lead),
         )
         loop = Loop(*(rows[lead:] for rows in loop))
         t = conditions.clock + np.arange(n, dtype=float) * TICK

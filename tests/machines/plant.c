@@ -62,6 +62,12 @@ typedef struct {
     double limit;                   /* N m */
 } Drive;
 
+/* What touches the machine. A wall pushes back along its normal as a spring where the platform is
+   behind it. */
+typedef struct {
+    double wall_at[3], wall_normal[3], wall_stiffness; /* m, unit vector, N/m; none where it is 0 */
+} World;
+
 typedef struct {
     double x[AXES], v[AXES]; /* arms (and spindle) */
     double m[AXES], u[AXES]; /* rotors; only with elastic gears */
@@ -71,6 +77,8 @@ typedef struct {
 typedef struct {
     const Bodies *b;
     const Drive *d;
+    World world;
+    double force[3], pull[AXES]; /* on the platform in N, on the arms in N m: of this tick */
     int n, elastic;
     double w0[LIMBS], w1[LIMBS], s00[LIMBS], s01[LIMBS], s11[LIMBS]; /* moments of the rods' particles */
     double ca[LIMBS], sa[LIMBS];
@@ -295,6 +303,13 @@ static void mechanics(const Machine *k, const double *q, const double *qd, Mecha
         for (int j = 0; j < 3; j++) f[j] += k->s01[i] * E2[i][j] * qd[i] * qd[i];
     }
     if (b->spindle != 0) spindle(b, o->p, o->pd, q[3], qd[3], Mp, f);
+    double depth = 0;
+    if (k->world.wall_stiffness > 0)
+        for (int j = 0; j < 3; j++) depth += (k->world.wall_at[j] - o->p[j]) * k->world.wall_normal[j];
+    for (int j = 0; j < 3; j++) {
+        f[j] -= k->force[j];
+        if (depth > 0) f[j] -= k->world.wall_stiffness * depth * k->world.wall_normal[j];
+    }
     for (int j = 0; j < 4; j++)
         f[j] += Mp[j][0] * o->gamma[0] + Mp[j][1] * o->gamma[1] + Mp[j][2] * o->gamma[2];
 
@@ -325,6 +340,7 @@ static void mechanics(const Machine *k, const double *q, const double *qd, Mecha
                                 (b->elbow_mass[i] + k->w0[i]) * l * c);
     }
     if (n == 4) o->h[3] = f[3];
+    for (int i = 0; i < n; i++) o->h[i] -= k->pull[i];
     o->lengths = 0;
     for (int i = 0; i < LIMBS; i++) {
         double gap = fabs(sqrt(dot(S[i], S[i])) - b->rod[i]);
@@ -680,13 +696,16 @@ static void report(const Drive *drives, int axes, long n, double tick, const dou
 
 /* The closed loop over n samples of `tick` seconds, `substeps` steps each, from rest or motion.
 
-   In, (n, axes): reference angle and rate, feedforward torque, noise of the encoder.
+   In, (n, axes): reference angle and rate, feedforward torque, noise of the encoder. What touches
+   the machine: a wall, and where they are not NULL a force on the platform (n, 3), a torque on the
+   arms (n, axes) and the mass that is carried (n,), each constant over its tick.
    Out, (n, axes): current (in N m) at the start of each tick and its target, the angle read, the torque reported without noise (mean over one tick about the
    sample, in the unit of the assumed torque constant), then the truth at the samples: angle, rate,
    acceleration of the arms, motor torque, torque through the gear, angle and friction state of the
    rotor; (n, 3): platform. Returns 0, or the number of the sample at which the machine broke. */
 long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, int substeps,
-               double clock, const double *ref, const double *ref_rate, const double *forward,
+               double clock, const World *world, const double *force, const double *pull,
+               const double *carried, const double *ref, const double *ref_rate, const double *forward,
                const double *noise, double *current, double *target, double *read,
                double *reported, double *q, double *qd, double *qdd, double *torque, double *gear,
                double *rotor, double *stuck, double *platform)
@@ -696,7 +715,9 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
     static _Thread_local Past ring[HISTORY];
     long count = 0;
     double integral[AXES] = {0}, last[AXES] = {0}, rate[AXES] = {0};
-    prepare(&k, bodies, drives);
+    Bodies loaded = *bodies;
+    prepare(&k, &loaded, drives);
+    if (world) k.world = *world;
     int axes = k.n;
     memset(&y, 0, sizeof y);
     for (int i = 0; i < axes; i++) {
@@ -740,6 +761,9 @@ long plant_run(const Bodies *bodies, const Drive *drives, long n, double tick, i
             if (d->warm_range != 0)
                 k.warm[i] = 1 + d->warm_range * (exp(-(clock + t) / d->warm_time) - d->warm_mean);
         }
+        if (force) memcpy(k.force, force + 3 * s, sizeof k.force);
+        if (pull) memcpy(k.pull, pull + s * axes, axes * sizeof *pull);
+        if (carried) loaded.payload_mass = bodies->payload_mass + carried[s];
         k.since = t;
         start_step(&k, &y);
         release(&k, &y, t);
@@ -884,9 +908,10 @@ void plant_energy(const Bodies *b, long n, const double *q, const double *qd, do
     }
 }
 
-/* Sizes of the two structures, for the caller to compare. */
+/* Sizes of the three structures, for the caller to compare. */
 void plant_sizes(long *sizes)
 {
     sizes[0] = sizeof(Bodies);
     sizes[1] = sizeof(Drive);
+    sizes[2] = sizeof(World);
 }

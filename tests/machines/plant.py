@@ -60,6 +60,36 @@ class Drive(ctypes.Structure):
     )
 
 
+class World(ctypes.Structure):
+    """A wall that the platform may meet, in the order of `World` in plant.c."""
+
+    _fields_ = _fields("wall_at:3 wall_normal:3 wall_stiffness")
+
+
+class Touch(NamedTuple):
+    """What touches a machine from outside, each None or with a row per tick.
+
+    `force` (N, 3) on the platform in N, `pull` (N, dof) on the arms in N m, `carried` (N,) in kg.
+    A wall stands at `wall_at` (m), pushes along its unit `wall_normal` and is a spring (N/m).
+    """
+
+    force: Array | None = None
+    pull: Array | None = None
+    carried: Array | None = None
+    wall_at: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    wall_normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    wall_stiffness: float = 0.0
+
+    def after(self, rows: int) -> Touch:
+        """The same, with so many rows before in which nothing touches."""
+
+        def later(x: Array | None) -> Array | None:
+            return None if x is None else np.concatenate([np.zeros((rows, *x.shape[1:])), x])
+
+        force, pull, carried = map(later, (self.force, self.pull, self.carried))
+        return self._replace(force=force, pull=pull, carried=carried)
+
+
 def fresh_drive() -> Drive:
     """A drive that does nothing wrong; rates that divide are not 0."""
     return Drive(
@@ -102,9 +132,9 @@ def library() -> ctypes.CDLL:
         subprocess.run([program, *FLAGS, str(SOURCE), "-o", str(part), "-lm"], check=True)
         part.replace(built)
     found = ctypes.CDLL(str(built))
-    sizes = (ctypes.c_long * 2)()
+    sizes = (ctypes.c_long * 3)()
     found.plant_sizes(sizes)
-    if list(sizes) != [ctypes.sizeof(Bodies), ctypes.sizeof(Drive)]:
+    if list(sizes) != [ctypes.sizeof(kind) for kind in (Bodies, Drive, World)]:
         raise RuntimeError(f"structures of plant.c have {list(sizes)} bytes, not those of plant.py")
     found.plant_run.restype = ctypes.c_long
     return found
@@ -149,6 +179,7 @@ def run(
     tick: float,
     substeps: int,
     clock: float = 0.0,
+    touch: Touch | None = None,
 ) -> Loop:
     """The closed loop along a reference (N, dof) with its rate, feedforward and encoder noise."""
     n, dof = reference.shape
@@ -158,6 +189,13 @@ def run(
     for x in inputs:
         if x.shape != (n, dof):
             raise ValueError(f"shape {x.shape}; allowed is {(n, dof)}")
+    outer = touch or Touch()
+    world = World(outer.wall_at, outer.wall_normal, outer.wall_stiffness)
+    shapes = ((n, 3), (n, dof), (n,))
+    touched = [
+        None if x is None else np.ascontiguousarray(np.broadcast_to(x, shape), float)
+        for x, shape in zip((outer.force, outer.pull, outer.carried), shapes, strict=True)
+    ]
     outputs = [np.empty((n, dof)) for _ in range(11)] + [np.empty((n, 3))]
     broken = library().plant_run(
         ctypes.byref(bodies),
@@ -166,6 +204,8 @@ def run(
         REAL(tick),
         ctypes.c_int(substeps),
         REAL(clock),
+        ctypes.byref(world),
+        *(None if x is None else _pointer(x) for x in touched),
         *(_pointer(x) for x in (*inputs, *outputs)),
     )
     if broken:

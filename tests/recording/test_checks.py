@@ -196,9 +196,14 @@ CASES: dict[str, tuple[Callable[[Recording], Recording], str, str | None, str]] 
     "frozen angle": (frozen_angle, "frozen", "q2", "does not change for 200 samples"),
     "clipped": (clipped, "saturated", "tau3", "samples are cut off at"),
     "copied": (copied, "same as command", "q1", "q1, q2, q3 equal the command"),
-    "degrees": (in_degrees, "angle unit", "q", "degrees taken as radians?"),
+    "degrees": (in_degrees, "angle unit", "q", "look like degrees that were taken as radians."),
     "radians": (twice_to_radians, "angle unit", "q", "radians that were taken as degrees"),
-    "angle sign": (turned_angles, "angle sign", "q", "angles with the opposite sign"),
+    "angle sign": (
+        turned_angles,
+        "angle sign",
+        "q1",
+        "q1, q2, q3 count against our convention, not as the torque does.",
+    ),
     "degrees per second": (
         lambda rec: changed(rec, qd=np.degrees(rates(rec))),
         "rate unit",
@@ -232,8 +237,8 @@ CASES: dict[str, tuple[Callable[[Recording], Recording], str, str | None, str]] 
     "newton centimetres": (
         lambda rec: changed(rec, tau=100 * rec.tau),
         "torque unit",
-        "tau1",
-        "100 times the model's: N cm?",
+        "tau",
+        "100 times the model's: N cm at the output side?",
     ),
     "swapped torques": (
         lambda rec: changed(rec, tau=rec.tau[:, [1, 0, 2]]),
@@ -281,7 +286,7 @@ def test_a_fault_is_found_and_nothing_else(case: str) -> None:
 
 
 def test_every_kind_has_a_case() -> None:
-    own_tests = {"homing", "open loop"}
+    own_tests = {"homing", "open loop", "convention"}
     assert {kind for _, kind, _, _ in CASES.values()} | own_tests == set(KINDS)
 
 
@@ -322,7 +327,7 @@ def test_an_open_loop_is_found() -> None:
     assert finding.rows == ((1000, 1200),)
     assert "At 6.67 % of the samples no platform position closes the loop" in finding.text
     assert not found.ok
-    assert "signs and axes of the torques: correct" in found.skipped[0]
+    assert found.skipped == ("signs, units and axes: correct jump first",)
 
 
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "nt-robot", "usach-delta", "example-delta-4"])
@@ -362,7 +367,7 @@ def test_torques_at_the_motor_are_recognised_by_the_gear() -> None:
 @pytest.mark.parametrize(("factor", "unit"), [(1e3, "mN m"), (1e-3, "kN m")])
 def test_torque_units(factor: float, unit: str) -> None:
     found = checked(clean().replace(tau=factor * clean().tau))
-    assert f"{unit}?" in found.of("torque unit")[0].text
+    assert f"{unit} at the output side?" in found.of("torque unit")[0].text
 
 
 def test_torques_at_the_limit_of_the_drive() -> None:

@@ -129,9 +129,9 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
         "a.csv: q3 has no column; found: 't_s', 'q1_rad', 'q2_rad', 'elbow', 'tau1_Nm', "
         "'tau2_Nm', 'tau3_Nm'; allowed: columns such as q3_rad, or a column map",
     ),
-    "no torques": (
-        header("t_s,q1_rad,q2_rad,q3_rad,a,b,c"),
-        "tau1, tau2, tau3 have no column; found: 't_s'",
+    "torques of one axis": (
+        header("t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,b,c"),
+        "tau2, tau3 have no column; found: 't_s'",
     ),
     "no time": (header(HEADER.replace("t_s", "index")), "t has no column; found: 'index'"),
     "no known name": (header("a,b,c,d,e,f,g"), "t, q1, q2, q3, tau1, tau2, tau3 have no column"),

@@ -120,6 +120,34 @@ def test_every_figure_is_drawn_without_errors(opened: Opened) -> None:
     assert all(url.startswith(("file:", "blob:", "data:")) for url in opened.requests)
 
 
+def test_the_first_screen_is_enough(browser: Any, opened: Opened) -> None:
+    """Verdict, three numbers, one figure and the next step, on a screen of 1366 x 768."""
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    Opened(page, opened.page.url)
+    for part in ("#verdict", ".numbers", ".first figure .main-svg", ".first li"):
+        box = page.locator(part).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 768, part
+    assert page.locator(".numbers dd").count() == 3
+    assert page.locator("#verdict p").count() == 1
+    last = page.locator(".first figure .main-svg").first.bounding_box()
+    contents = page.locator("nav").bounding_box()
+    assert contents["y"] >= last["y"] + last["height"]  # the rest is below
+    page.close()
+
+
+def test_curves_have_colours_that_differ(opened: Opened) -> None:
+    names = opened.page.evaluate(
+        "document.querySelector('.first .js-plotly-plot').data.map("
+        "trace => [trace.name, trace.line.color])"
+    )
+    inks = {name: [int(ink[k : k + 2], 16) for k in (1, 3, 5)] for name, ink in names}
+    torques = [inks[name] for name in ("measured", "identified", "robot file")]
+    for k, one in enumerate(torques):
+        for other in torques[:k]:  # half of the way from black to white
+            assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.5 * 255
+
+
 def test_a_drag_zooms_all_axes_alike(opened: Opened) -> None:
     page = opened.page
     before = page.evaluate(RANGES)
@@ -168,12 +196,15 @@ def test_the_contents_are_reached_by_keyboard(opened: Opened) -> None:
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.locator("h1").click()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.getAttribute('href')") == "#torque"
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#contents"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#reasons"
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#residual"
+    assert page.evaluate("location.hash") == "#torque"
 
 
 def test_headings_language_labels_and_contrast(opened: Opened) -> None:

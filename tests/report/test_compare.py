@@ -57,7 +57,7 @@ def test_files_of_fits_and_reports_are_read(tmp_path: Path) -> None:
     assert told["method"] == ("convex", "convex", "base")
     assert "robot file" not in told
     page = Page(found.page(tmp_path / "compare.html").read_text("utf-8"))
-    assert page.links == ["#parameters", "#residuals", "#provenance"]
+    assert page.links == ["#contents", "#parameters", "#residuals", "#provenance"]
     assert page.fetched == []
     table = page.table("parameters", "Value")
     fit = done.fit

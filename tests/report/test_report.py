@@ -22,6 +22,7 @@ from deltadyn.report import study, study_of, write_report
 from deltadyn.report.validation import torque_figure
 
 SECTIONS = [
+    "reasons",
     "torque",
     "residual",
     "training",
@@ -54,7 +55,7 @@ def numbers(texts: list[str]) -> list[float]:
 def test_every_section_is_there_in_order(written: tuple[Page, dict[str, Any], Path]) -> None:
     page, record, _ = written
     anchors = [f"#{key}" for key in SECTIONS]
-    assert page.links == anchors  # the table of contents, and no other link
+    assert page.links == ["#contents", *anchors]  # the table of contents, and no other link
     assert [key for key in page.ids if key in SECTIONS] == SECTIONS
     assert list(record["sections"]) == SECTIONS
     assert page.language == "en"
@@ -265,6 +266,7 @@ def test_the_page_of_a_fit_is_the_report_of_a_study_that_has_only_the_fit(tmp_pa
     path = fit.report(tmp_path / "fit.html")
     page = Page(path.read_text("utf-8"))
     keys = [
+        "reasons",
         "training",
         "terms",
         "parameters",
@@ -275,10 +277,11 @@ def test_the_page_of_a_fit_is_the_report_of_a_study_that_has_only_the_fit(tmp_pa
         "provenance",
         "rules",
     ]
-    assert page.links == [f"#{key}" for key in keys]
+    assert page.links == ["#contents", *(f"#{key}" for key in keys)]
     assert page.fetched == []
     assert page.headings[1][1].endswith("Verdict: cannot tell")
-    assert "Not judged on other data" in page.text
+    assert "No held-out recording was given" in page.text
+    assert "Record another motion, and judge the fit on it" in page.text
     assert page.table("parameters", "Robot file").column("parameter") == list(fit.names)
     assert [item.name for item in tmp_path.iterdir()] == ["fit.html"]  # no numbers beside it
     whole = study_of(fit.before, {"convex": fit}, seed=7)

@@ -11,6 +11,7 @@ from tests.sizing.cases import FOUR, THREE, with_limits
 
 import deltadyn as dd
 from deltadyn.motion import adept_cycle, pick_and_place
+from deltadyn.report.sizing import FEW
 from deltadyn.sizing import cycle_rates, motion_loads, sizing_table
 
 
@@ -69,7 +70,16 @@ def test_words_numbers_and_page(tmp_path: Path) -> None:
     assert [case["feasible"] for case in record["cases"]] == [True, True, True, True, False, False]
     assert record["cases"][-1]["exceeded"][0] == "payload"
     page = table.page(tmp_path / "table.html").read_text("utf-8")
-    for words in ("Largest share of a limit", "heatmap", "cycles per minute", "exceeds payload"):
+    body = page[page.index("<body>") :]
+    assert body.count("<figure") == 1  # so few numbers are tables
+    able = int(table.feasible.sum())
+    assert f"{able} of {len(table.cases)} cases are within the limits" in body
+    assert body.index("within the limits") < body.index("Use of the limits")
+    many = sizing_table(THREE, [0, 1, 2, 3], [30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130])
+    assert len(many.cases) > FEW
+    body = many.page(tmp_path / "many.html").read_text("utf-8").partition("<body>")[2]
+    assert body.count("<figure") == 1 + 4
+    for words in ("Largest share of a limit", "cycles per minute", "exceeds payload"):
         assert words in page
 
 
@@ -88,3 +98,15 @@ def test_cycles_per_minute_with_and_without_payload() -> None:
     alone = cycle_rates(unknown)
     assert len(alone.rows) == 1
     assert "rated by its maker: not known" in alone.text
+
+
+def test_a_robot_without_friction_is_said_to_be_one() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    table = sizing_table(robot, [0.0], [60.0])
+    assert table.text.endswith("torques and powers of a machine without it")
+    assert table.as_dict()["friction"] is False
+    assert "has no friction" in table.cases[0].loads.text
+    rubbed = sizing_table(robot.with_friction(coulomb=[1.0, 0.0, 0.0]), [0.0], [60.0])
+    assert "no friction" not in rubbed.text
+    assert rubbed.as_dict()["friction"] is True
+    assert rubbed.cases[0].loads.as_dict()["friction"] is True

@@ -51,3 +51,19 @@ def log_bytes(seed: int, seconds: float = 3.0, name: str = ROBOT) -> bytes:
         path = Path(folder) / "log.csv"
         write_recording(simulated(seed, seconds, name), path)
         return path.read_bytes()
+
+
+def foreign_bytes(seed: int = 1, seconds: float = 3.0, *, reversed_axis: bool = False) -> bytes:
+    """The same as a German drive exports it: degrees, milliseconds, semicolons, commas, cp1252.
+
+    With `reversed_axis` axis 2 counts the other way and is homed 30 degrees off.
+    """
+    log = simulated(seed, seconds)
+    q, tau = np.degrees(log.q), log.tau.copy()
+    if reversed_axis:
+        q[:, 1], tau[:, 1] = 30.0 - q[:, 1], -tau[:, 1]
+    table = np.column_stack([1e3 * log.t, q, tau, np.full(len(log), 8.0)])
+    head = ["Zeit [ms]", *(f"Achse{k}.Istwinkel [°]" for k in (1, 2, 3))]
+    head += [*(f"Achse{k}.Drehmoment [Nm]" for k in (1, 2, 3)), "Status"]
+    rows = [";".join(f"{value:.6f}".replace(".", ",") for value in row) for row in table]
+    return "\r\n".join([";".join(head), *rows]).encode("cp1252")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studio.cases import ROBOT, log_bytes
+from tests.studio.cases import ROBOT, foreign_bytes
 from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
@@ -80,7 +80,7 @@ class Page:
         others = set(studio._windows)
         self.page.goto(studio.address)
         self.page.get_by_text("DOF.").wait_for()  # the tab Robot is filled
-        self.page.get_by_text("mass of one rod").wait_for()
+        self.page.get_by_text("strut length").wait_for()
         self.until(lambda: bool(set(studio._windows) - others), "a session of the page")
         (number,) = set(studio._windows) - others
         self.window = studio._windows[number]
@@ -290,7 +290,9 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     shown = page.page.get_by_text(re.compile(r"^t = [\d.]+ of"))
     shown.wait_for()
     assert shown.inner_text().startswith("t = 0.000 of")
-    assert page.page.locator(".uplot:visible").count() == 3
+    plot = page.page.locator(".js-plotly-plot")
+    plot.locator(".ytitle, .y2title, .y3title").nth(2).wait_for()
+    assert page.page.get_by_role("button", name="Share").count() == 0  # nothing leaves the machine
     page.press("Play")
     seen: set[str] = set()
 
@@ -308,8 +310,42 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     assert shown.inner_text() == still
     assert not still.startswith("t = 0.000 of")
 
+    # a zoom brings more samples, a click moves the robot, a ticked channel is drawn
+    area = plot.locator(".nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    middle, height = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.page.mouse.move(middle - 60, height)
+    page.page.mouse.down()
+    page.page.mouse.move(middle + 60, height, steps=4)
+    page.page.mouse.up()
+    page.until(lambda: player._plot._span is not None, "the zoom is known")
+    span, track = player._plot._span, page.window.session.track
+    assert span is not None
+    assert track is not None
+    low, high = span
+    assert high - low < 0.5 * track.duration
+    page.page.mouse.move(middle, height)
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, -200)
+    page.page.keyboard.up("Control")
+    page.until(lambda: player._plot._span != span, "the wheel zooms")
+    near = player._plot._span
+    assert near is not None
+    low, high = near
+    assert high - low < span[1] - span[0]
+    page.page.mouse.click(middle, height)
+    page.until(lambda: shown.inner_text() != still, "the robot goes where the plot was clicked")
+    assert low < float(shown.inner_text().split()[2]) < high
+    page.page.get_by_text("Channels", exact=True).click()
+    page.page.get_by_text("power (W)").click()
+    page.page.get_by_label("all axes").check()
+    plot.get_by_text("power all axes").wait_for()
+
     # edited, and compared on this motion
     page.tab("Robot")
+    assert page.page.get_by_role("button", name="Apply the changes").is_disabled()
+    page.page.get_by_text("Masses and centres of mass").click()
     field = page.page.get_by_label("payload (kg)", exact=True).first
     field.fill("1.5")
     field.press("Tab")
@@ -337,16 +373,39 @@ BAD = {
 }
 
 
-def test_a_log_is_uploaded_identified_and_taken_away(page: Page, studio: Studio) -> None:
+def test_a_log_is_uploaded_identified_and_taken_away(
+    page: Page, studio: Studio, tmp_path: Path
+) -> None:
     page.tab("Log")
+    identify = page.page.get_by_role("button", name="Identify", exact=True)
+    assert identify.is_disabled()
     for name, (content, message) in BAD.items():
         page.upload("Upload a log", name, content)
         page.says(message)
-    page.upload("Upload a log", "good.csv", log_bytes(1))
+    page.upload("Upload a log", "good.csv", foreign_bytes(1))
     page.says("good.csv was read and checked")
-    page.upload("Upload a held-out log", "other.csv", log_bytes(2))
+    plot = page.page.locator(".js-plotly-plot")
+    plot.get_by_text("measured").first.wait_for()
+    explained = page.page.locator("tr:visible").filter(has_text="robot file")
+    assert explained.filter(has_text="nothing").count() == 0
+
+    # a wrong sign is seen at once; its convention is found, or the choice is taken back
+    take = page.page.get_by_role("button", name="Take these conventions")
+    assert take.is_disabled()
+    page.page.get_by_label("Achse2.Drehmoment [Nm]: sign").select_option("-1")
+    explained.filter(has_text="nothing").first.wait_for()
+    page.until(take.is_enabled, "conventions to take")
+    identify.click()
+    page.says("take the conventions of step 3 first")
+    page.press("Take the guess again")
+    explained.filter(has_text="nothing").first.wait_for(state="detached")
+    name, content = page.download("Download the column map")
+    assert name == "columns.yaml"
+    assert b"Achse1.Istwinkel" in content
+    page.upload("Upload a held-out log", "other.csv", foreign_bytes(2))
     page.says("other.csv was read and checked")
-    page.press("Identify")
+    assert page.page.get_by_role("button", name="Download the report").is_disabled()
+    identify.click()
     page.says("Verdict: good")
     assert page.page.get_by_text("M_P").count() >= 1
     name, content = page.download("Download the report")
@@ -363,6 +422,24 @@ def test_a_log_is_uploaded_identified_and_taken_away(page: Page, studio: Studio)
     page.tab("Motion")
     page.choose("motion", "log")
     page.page.get_by_text("identified N m").wait_for()
+
+    # saved, put away, opened again
+    page.tab("Project")
+    assert page.page.get_by_role("button", name="Save the session").is_disabled()
+    page.page.locator("input:visible").first.fill(str(tmp_path / "mine"))
+    page.press("Save the session")
+    page.says("saved in")
+    assert (tmp_path / "mine" / "results" / "report.html").is_file()
+    page.tab("Robot")
+    page.choose("catalogue", "example-delta-4")
+    page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
+    page.tab("Project")
+    page.press("Open a project")
+    page.says("opened")
+    assert page.window.session.robot.name == ROBOT
+    assert page.window.session.log is not None
+    page.tab("Log")
+    page.page.get_by_label("Achse2.Drehmoment [Nm]: sign").wait_for()
 
 
 def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, page: Page) -> None:

@@ -78,7 +78,8 @@ def test_differences_name_what_changed() -> None:
     changed = edited(ROBOT, {"payload": 1.0, "arm_length": 330.0})
     rows = {row[0]: row[1:] for row in differences(ROBOT, changed)}
     assert rows["arm length (mm)"] == ("300", "330", "+10.0 %")
-    assert set(rows) == {"arm length (mm)", "payload (kg)"}
+    com = "arm COM from the shoulder (mm)"  # it moves with the length
+    assert set(rows) == {"arm length (mm)", com, "payload (kg)"}
     assert differences(ROBOT, ROBOT) == []
 
 
@@ -90,3 +91,24 @@ def test_torques_of_both_robots_on_one_motion() -> None:
     for _, peak, new_peak, rms, new_rms in torque_rows(ROBOT, heavier, motion):
         assert float(new_peak) > float(peak)
         assert float(new_rms) > float(rms)
+
+
+def test_drives_friction_and_centres_of_mass_have_fields() -> None:
+    values = {"gear_ratio": 20.0, "rotor_inertia": 1.5, "viscous": 0.2, "coulomb": 0.7}
+    changed = edited(ROBOT, {**values, "arm_com": 90.0, "strut_com": 40.0})
+    assert changed.drives.gear_ratio == (20.0,) * 3
+    np.testing.assert_allclose(changed.drives.rotor_inertia, 1.5e-4)
+    assert changed.drives.rotor_side == ROBOT.drives.rotor_side
+    assert changed.friction.viscous == (0.2,) * 3
+    assert changed.friction.coulomb == (0.7,) * 3
+    assert all(arm.com == pytest.approx(0.09) for arm in changed.arms)
+    assert all(strut.com_fraction == pytest.approx(0.4) for strut in changed.struts)
+    side = "motor" if ROBOT.drives.rotor_side == "motor_side" else "output"
+    assert entries(ROBOT)["rotor_inertia"].label == f"rotor inertia at the {side} (kg cm²)"
+
+
+def test_psi_has_a_drive_of_its_own() -> None:
+    robot = dd.load_robot("example-delta-4")
+    changed = edited(robot, {"coulomb_psi": 0.25})
+    assert changed.friction.coulomb[:3] == robot.friction.coulomb[:3]
+    assert changed.friction.coulomb[3] == 0.25

@@ -1,4 +1,4 @@
-"""Motions: scenarios, thinning that keeps peaks, the player's clock."""
+"""Motions: scenarios, logs, the player's clock."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,9 @@ import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.studio.motion import (
     SCENARIOS,
-    Curves,
     Player,
     log_track,
     motion_track,
-    plot_curves,
     scenario_track,
 )
 from deltadyn.studio.robot import edited
@@ -42,28 +40,6 @@ def test_an_edited_robot_has_the_curve_from_before() -> None:
     short = edited(ROBOT, {"strut_length": 400.0, "arm_length": 150.0})
     told = motion_track(ROBOT, "gate", track.motion, short)
     assert told.notes[0].startswith("the robot before the changes cannot run it")
-
-
-def test_thinning_keeps_every_peak_of_the_first_curve() -> None:
-    track = scenario_track(ROBOT, "Y3: stops at the rim")
-    for axis in range(3):
-        curves = plot_curves(track, axis, points=200)
-        assert len(curves.t) <= 202
-        full = track.curves["exact"][:, axis]
-        assert curves.values["exact"].max() == full.max()
-        assert curves.values["exact"].min() == full.min()
-        assert curves.t[0] == 0.0
-        assert curves.t[-1] == pytest.approx(track.duration)
-        assert (np.diff(curves.t) > 0).all()
-
-
-def test_the_cursor_is_a_needle_at_its_time() -> None:
-    curves = Curves(np.arange(5.0), {"a": np.array([0.0, 2.0, 4.0, 1.0, 0.0])})
-    low, high = curves.span
-    assert low < 0 < 4 < high
-    line = curves.cursor(2.9)
-    assert np.flatnonzero(line > high).tolist() == [3]
-    assert (np.delete(line, 3) < low).all()
 
 
 def test_a_log_has_measured_and_predicted_torque() -> None:

@@ -33,7 +33,7 @@ def test_a_perfect_model_has_no_cause(seed: int) -> None:
     assert found.diagnosis.cause is None
     assert not found.diagnosis.missing
     assert found.diagnosis.whiteness.white.all()
-    assert "Nothing is wrong: what is left in motion is the noise of the torque." in found.verdict
+    assert "Nothing is wrong: what is left does not follow the motion." in found.verdict
 
 
 def test_a_negligible_residual_is_not_explained() -> None:

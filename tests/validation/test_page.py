@@ -44,12 +44,12 @@ def test_pages_draw_in_a_browser_and_offline(chromium: str, tmp_path: Path) -> N
         page.set_default_timeout(BROWSER_WAIT)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        for path, curves, titles in ((one, 15, 11), (two, 15, 9)):
+        for path, curves, titles in ((one, 15, 11 + 2), (two, 15, 9 + 1)):
             page.goto(path.as_uri())
             page.wait_for_selector(".scatterlayer .trace", state="attached")
             assert page.locator(".scatterlayer .trace").count() >= curves
             assert page.locator(".annotation-text").count() == titles
-        assert page.locator(".barlayer .trace").count() == 6
+        assert page.locator(".barlayer .trace").count() == 2 + 6
         page.goto(one.as_uri())
         assert page.locator("h1").text_content() == "Validation: <own> model"
         assert "friction: missing in the model" in (page.locator("pre").text_content() or "")

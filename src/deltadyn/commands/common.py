@@ -7,14 +7,17 @@ import json
 import os
 import select
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltadyn.commands.project import project_robot, record_run
-from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
@@ -43,6 +46,37 @@ BY_KIND = {
 }
 
 
+#: What the library says, and what the command line calls it.
+SPOKEN = {
+    "pass check=False": "pass --no-check",
+    "pass unidentifiable='hold'": "pass --hold",
+    "pass unreachable='nan' to get NaN rows instead": "give a motion inside the workspace",
+    ", or pass unidentifiable='drop' to design for the other parameters": "",
+    ", or pass training=True to see the fit itself": "",
+    "pass binary=False for": "pass --no-binary for",
+    "overwrite=True (--force)": "--force",
+    "Set `payload` of the recording.": "Give it with --payload.",
+    "set `payload` of the recordings": "give it with --payload",
+    'leave `terms` at "auto"': "leave --terms at auto",
+}
+
+
+def spoken(text: str) -> str:
+    """A text of the library in the words of the command line."""
+    for said, here in SPOKEN.items():
+        text = text.replace(said, here)
+    return text
+
+
+def _spoken_record(record: Any) -> Any:
+    """The same for all texts of a record."""
+    if isinstance(record, str):
+        return spoken(record)
+    if isinstance(record, dict):
+        return {key: _spoken_record(value) for key, value in record.items()}
+    return [_spoken_record(item) for item in record] if isinstance(record, list) else record
+
+
 def hint(error: BaseException, command: str) -> str:
     """A line that helps on; empty where the error says it all."""
     if isinstance(error, UnknownNameError) and isinstance(error.value, str):
@@ -51,10 +85,12 @@ def hint(error: BaseException, command: str) -> str:
             return f"did you mean {near[0]!r}?"
         if error.quantity == "robot":
             return "`deltadyn robots` lists the catalogue"
-    if "pass check=False" in str(error):
-        return "--no-check takes the log as it is"
     if "does not exist" in str(error):
         return BY_KIND["FileNotFoundError"]
+    if "pass check=False" in str(error):
+        return "--no-check takes the log as it is"
+    if "before another motion" in str(error):  # it is the log or the model that is wrong
+        return "`deltadyn check ROBOT LOG` looks for a wrong sign, unit, order or homing"
     for kind in type(error).__mro__:
         if kind.__name__ in BY_KIND:
             return BY_KIND[kind.__name__]
@@ -77,13 +113,14 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, debug: bool, **kwargs: Any) -> None:
         context = click.get_current_context()
         try:
-            command(*args, **kwargs)
+            with _made_folders(kwargs):
+                command(*args, **kwargs)
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 sys.exit(CUT_OFF)
-            click.echo(f"deltadyn: {error}", err=True)
+            click.echo(f"deltadyn: {spoken(str(error))}", err=True)
             line = hint(error, context.command_path)
             if line:
                 click.echo(f"hint: {line}", err=True)
@@ -102,6 +139,30 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+#: Options that name what a command writes.
+OUTPUTS = ("out", "save", "page", "loads_page", "write_columns", "bundle")
+
+
+@contextmanager
+def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
+    """Make the folders around what is to be written, and say so; none stays behind in vain."""
+    made: list[Path] = []
+    for key in OUTPUTS:
+        folder = Path(options[key]).parent if options.get(key) else Path()
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        made += reversed(missing)
+    try:
+        yield
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):  # not empty: the command wrote into it
+                place.rmdir()
+        kept = [str(place) for place in made if place.exists()]
+        if kept:
+            click.echo(f"folder made: {', '.join(kept)}", err=True)
+
+
 def _reader_has_gone() -> bool:
     """Whether nobody reads our output any more, as behind `| head`; if so, the rest is dropped.
 
@@ -116,11 +177,16 @@ def _reader_has_gone() -> bool:
 
 
 def show(result: Any, as_json: bool, **more: Any) -> None:
-    """Print a result as text, or its `as_dict()` and what else belongs to it as JSON."""
+    """Print a result as text, or its `as_dict()` and what else belongs to it as JSON.
+
+    `warnings` come behind the text, too.
+    """
     if as_json:
         echo_json({**result.as_dict(), **more})
-    else:
-        click.echo(str(result))
+        return
+    click.echo(spoken(str(result)))
+    for text in more.get("warnings", ()):
+        click.echo(f"warning: {spoken(text)}")
 
 
 def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> None:
@@ -133,7 +199,7 @@ def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> 
 
 def echo_json(record: Any) -> None:
     """Print a record; NaN has no place in it."""
-    click.echo(json.dumps(record, indent=2, allow_nan=False))
+    click.echo(json.dumps(_spoken_record(record), indent=2, allow_nan=False))
 
 
 def written(*files: object) -> str:
@@ -146,7 +212,12 @@ def robot_of(name: str) -> Robot:
     """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
     from deltadyn.robot.file import load_robot
 
-    return load_robot(project_robot() if name == "." else name)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", OldFileWarning)
+        robot = load_robot(project_robot() if name == "." else name)
+    for item in told:
+        click.echo(f"note: {item.message}", err=True)
+    return robot
 
 
 def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]:

@@ -57,4 +57,4 @@ def export(
         "binary": False if no_binary else None,
     }
     options = {key: value for key, value in given.items() if value is not None}
-    show(write(robot, target, out or target, overwrite=force, **options), as_json)
+    show(write(robot, target, out or target.lower(), overwrite=force, **options), as_json)

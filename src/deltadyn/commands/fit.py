@@ -29,6 +29,7 @@ from deltadyn.commands.common import (
     seed_option,
     show,
     show_with_page,
+    spoken,
     stribeck_option,
     terms_of,
     terms_option,
@@ -37,6 +38,7 @@ from deltadyn.commands.common import (
 from deltadyn.errors import InputError
 
 if TYPE_CHECKING:
+    from deltadyn.identification.verdict import Verdict
     from deltadyn.recording import ReadOptions, Recording
 
 #: What --limbs means for `tied`.
@@ -102,11 +104,17 @@ def identify(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Fit a robot's parameters to logs; writes a robot file, a JSON and a report."""
+    """Fit a robot's parameters to logs; writes a robot file, a JSON and a report.
+
+    Exit status 1 where the verdict is "not to be trusted".
+    """
+    from dataclasses import replace
+
     from deltadyn.identification import FitOptions
     from deltadyn.identification import identify as run
     from deltadyn.identification.methods.two_step import without_rod
-    from deltadyn.validation import validate as check
+    from deltadyn.report.study import judged_on
+    from deltadyn.report.write import write_report
 
     robot, options = robot_of(name), reading_options(columns, read)
     apart = read_logs(robot, held_out, payload, options)
@@ -130,23 +138,28 @@ def identify(
         validation=apart or None,
         progress=not as_json,
     )
+    judged = judged_on(fit, apart)
+    fit, found = replace(fit, judged=judged.verdict), judged.validation
     robot_file, record = fit.save(out)
-    page = fit.report(f"{out}.html")
+    page = write_report(judged, f"{out}.html", numbers=False)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
-    found = check(fit, apart) if apart else None
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:
         if found is not None:
             click.echo(f"\n{found}")
+        _tell(replace(fit.verdict, notes=()))  # the fit's text has them
         click.echo(f"\n{written(*files.values())}")
-    if not fit.converged:
-        sys.exit(ANSWER_NO)
+    _refuse_bad(fit.verdict)
 
 
 @click.command(epilog="Example: deltadyn validate identified.yaml held-out.csv --out report.html")
 @robot_argument
 @logs_argument
-@click.option("--model", default="exact", help="The model that predicts.")
+@click.option(
+    "--model",
+    default=None,
+    help="The model that predicts; default: gray-box where the robot file has it, else exact.",
+)
 @click.option("--against", default=None, metavar="ROBOT", help="Another robot to compare with.")
 @click.option("--band", default="auto", help="Hz that count, auto or none.")
 @carried_option
@@ -158,7 +171,7 @@ def identify(
 def validate(
     name: str,
     logs: tuple[str, ...],
-    model: str,
+    model: str | None,
     against: str | None,
     band: str,
     payload: float | None,
@@ -175,8 +188,9 @@ def validate(
 
     robot = robot_of(name)
     records = read_logs(robot, logs, payload, reading_options(columns, read))
+    warnings: list[str] = []
     for record in () if no_check else records:
-        refuse_spoiled(robot, record)
+        warnings += refuse_spoiled(robot, record).sentences
     found: Any
     if against is None:
         found = run(robot, records, band=_bands(band), dynamics=model)
@@ -185,8 +199,9 @@ def validate(
         pairs = ((name, robot), (against, other))
         names = [item.name if given == "." else given for given, item in pairs]
         both = {names[0]: robot, names[1]: other}
-        found = compare(both, records, band=_bands(band), dynamics=dict.fromkeys(both, model))
-    show_with_page(found, out, as_json)
+        laws = None if model is None else dict.fromkeys(both, model)
+        found = compare(both, records, band=_bands(band), dynamics=laws)
+    show_with_page(found, out, as_json, warnings=warnings)
 
 
 # The whole report of a fit, or several fits side by side.
@@ -264,13 +279,27 @@ def report(
     verdict = found.verdict
     files_written = {"page": str(page), "numbers": str(page.with_suffix(".json"))}
     if as_json:
-        echo_json({"robot": robot.name, "verdict": verdict.as_dict(), "files": files_written})
+        warnings = [*found.fit.warnings, *found.fit.findings]
+        record = {"robot": robot.name, "verdict": verdict.as_dict(), "warnings": warnings}
+        echo_json({**record, "files": files_written})
     else:
-        click.echo(f"verdict: {verdict.grade}")
-        for text in (*verdict.reasons, *verdict.notes):
-            click.echo(f"  {text}")
+        _tell(verdict)
         click.echo(f"\nwritten: {', '.join(files_written.values())} (open the page in a browser)")
-    if verdict.grade == "not to be trusted":
+    _refuse_bad(verdict)
+
+
+def _tell(verdict: Verdict) -> None:
+    """The grade, what decided it, and what did not."""
+    click.echo(f"\nverdict: {verdict.grade}")
+    for text in (*verdict.reasons, *verdict.notes):
+        click.echo(f"  {spoken(text)}")
+
+
+def _refuse_bad(verdict: Verdict) -> None:
+    """Exit status 1 where a model is not to be trusted."""
+    from deltadyn.identification.verdict import BAD
+
+    if verdict.grade == BAD:
         sys.exit(ANSWER_NO)
 
 
@@ -301,6 +330,7 @@ HIDDEN = (".", "_")
 @robot_argument
 @click.argument("folder")
 @method_option
+@terms_option
 @click.option("--workers", default=1, help="Processes that read logs.")
 @log_options
 @page_option
@@ -312,6 +342,7 @@ def fleet(
     name: str,
     folder: str,
     method: str,
+    terms: str | None,
     workers: int,
     columns: str | None,
     read: tuple[str, ...],
@@ -328,7 +359,7 @@ def fleet(
 
     robot = robot_of(name)
     logs = _logs(Path(folder), reading_options(columns, read))
-    found = run(robot, logs, method, workers=workers, seed=seed)
+    found = run(robot, logs, method, workers=workers, seed=seed, terms=terms_of(terms))
     files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
     show_with_page(found, out, as_json, **files)
     if found.outliers:

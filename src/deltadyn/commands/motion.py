@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from deltadyn.robot import Robot
 
 
-@click.command(epilog="Example: deltadyn excite sipro-d3-1200 --duration 10 --out excite.csv")
+@click.command(
+    epilog="Example: deltadyn excite sipro-d3-1200 --duration 10 --out excite.csv --page page.html"
+)
 @robot_argument
 @click.option("--duration", default=10.0, help="Length of the motion in s.")
 @click.option("--harmonics", default=5, help="Harmonics of the Fourier series.")
 @click.option("--criterion", default="balanced", help="What to optimise.")
 @click.option("--share", default=0.9, help="Share of the robot's limits to use.")
 @click.option("--out", default="excite.csv", help="CSV file for the controller.")
+@click.option("--page", default=None, help="HTML page to write.")
 @click.option("--rate", default=1000.0, help="Rows per second of the file.")
 @click.option(
     "--coordinates",
@@ -53,6 +56,7 @@ def excite(
     criterion: str,
     share: float,
     out: str,
+    page: str | None,
     rate: float,
     coordinates: Literal["joints", "platform"],
     degrees: bool,
@@ -76,9 +80,10 @@ def excite(
         progress=not as_json,
     )
     found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
-    show(found, as_json, file=out)
+    files = {"file": out} if page is None else {"file": out, "page": str(found.page(page))}
+    show(found, as_json, **files)
     if not as_json:
-        click.echo(f"\nwritten: {out}")
+        click.echo(f"\nwritten: {out}" if page is None else f"\n{written(out, page)}")
 
 
 MOTIONS = ("adept", "y1", "y2", "y3", "gate")
@@ -198,7 +203,7 @@ def _numbers(option: str, text: str) -> list[float]:
 @click.option("--payloads", default=None, help="kg, with commas; default: 0, half, full payload.")
 @click.option("--cycles", default="60,90,120", help="Per minute, with commas.")
 @click.option("--share", default=1.0, help="Share of the robot's limits to use.")
-@click.option("--out", default=None, help="HTML page with heat maps to write.")
+@click.option("--out", default=None, help="HTML page to write.")
 @json_option
 @guarded
 def sizing(

@@ -15,6 +15,7 @@ from deltadyn.commands.common import (
     echo_json,
     guarded,
     log_options,
+    no_check_option,
     read_logs,
     reading_options,
     robot_argument,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from deltadyn.payload.live import LiveEstimator, Update
     from deltadyn.payload.noise import NoiseModel
     from deltadyn.payload.streams import MqttStream, OpcuaStream
-    from deltadyn.recording import ReadOptions
+    from deltadyn.recording import ReadOptions, Recording
     from deltadyn.robot import Robot
 
 MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and so on
@@ -37,11 +38,18 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
 
 @click.command(
     epilog="Example: deltadyn payload mine.yaml shift.csv --empty empty.csv --out picks.html. "
+    "With the gripper's signal: deltadyn payload mine.yaml shift.csv --holding Gripper.Closed. "
     "Live: deltadyn payload mine.yaml --live mqtt://localhost:1883/topic"
 )
 @robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
+@click.option(
+    "--holding",
+    default=None,
+    metavar="COLUMN",
+    help="Column of the logs that tells when the gripper holds something, e.g. 0 and 1.",
+)
 @click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
 @click.option(
     "--convention",
@@ -50,6 +58,7 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
     help="Whose angles and torques the data hold; default: the controller's.",
 )
 @log_options
+@no_check_option
 @click.option("--out", default=None, help="HTML page with figure and table to write (logs).")
 @click.option(
     "--live", default=None, metavar="URL", help="mqtt://host/topic or opc.tcp://host:port."
@@ -64,10 +73,12 @@ def payload(
     name: str,
     logs: tuple[str, ...],
     empty: str | None,
+    holding: str | None,
     rate: float | None,
     convention: str | None,
     columns: str | None,
     read: tuple[str, ...],
+    no_check: bool,
     out: str | None,
     live: str | None,
     node: str | None,
@@ -84,7 +95,8 @@ def payload(
     if bool(logs) == (live is not None):
         raise InputError("call", "both" if logs else "neither", "logs, or a stream with --live")
     given = {"--node": node, "--publish": publish, "--every": every, "--seconds": seconds}
-    for option, value in given.items() if live is None else {"--out": out}.items():
+    of_logs = {"--out": out, "--holding": holding}  # batches of a stream have their own signal
+    for option, value in given.items() if live is None else of_logs.items():
         if value:
             raise InputError(
                 option, value, f"left out {'without' if live is None else 'with'} --live"
@@ -95,9 +107,9 @@ def payload(
     options = reading_options(columns, read)
     if convention is not None:
         options = replace(options, convention=convention)
-    noise = None if empty is None else _noise(robot, empty, rate, options)
+    noise = None if empty is None else _noise(robot, empty, rate, options, not no_check)
     if live is None:
-        _show_logs(robot, logs, noise, rate, options, out, as_json)
+        _show_logs(robot, logs, noise, rate, options, holding, out, as_json, check=not no_check)
         return
 
     from deltadyn.payload.live import LiveEstimator
@@ -110,11 +122,23 @@ def payload(
     _follow(estimator, stream, publish, seconds, as_json)
 
 
-def _noise(robot: Robot, empty: str, rate: float | None, options: ReadOptions) -> NoiseModel:
+def _noise(
+    robot: Robot, empty: str, rate: float | None, options: ReadOptions, check: bool
+) -> NoiseModel:
     """The noise of an empty log."""
     from deltadyn.payload.noise import NoiseModel
 
-    return NoiseModel.of(robot, read_logs(robot, [empty], None, options)[0], rate=rate)
+    return NoiseModel.of(robot, _log(robot, empty, options, check), rate=rate)
+
+
+def _log(robot: Robot, path: str, options: ReadOptions, check: bool) -> Recording:
+    """One log, refused where its convention is another one."""
+    from deltadyn.recording.checks import refuse_spoiled
+
+    (recording,) = read_logs(robot, [path], None, options)
+    if check:
+        refuse_spoiled(robot, recording)
+    return recording
 
 
 def _show_logs(
@@ -123,15 +147,20 @@ def _show_logs(
     noise: NoiseModel | None,
     rate: float | None,
     options: ReadOptions,
+    holding: str | None,
     out: str | None,
     as_json: bool,
+    *,
+    check: bool,
 ) -> None:
     from deltadyn.payload.offline import find_picks
+    from deltadyn.recording.signal import read_switch
 
     records, texts = [], []
     for number, path in enumerate(logs, start=1):
-        (recording,) = read_logs(robot, [path], None, options)
-        found = find_picks(robot, recording, noise=noise, rate=rate)
+        recording = _log(robot, path, options, check)
+        held = None if holding is None else read_switch(path, holding, recording, options).tolist()
+        found = find_picks(robot, recording, noise=noise, rate=rate, holding=held)
         page = None
         if out is not None:
             place = Path(out)

@@ -123,6 +123,9 @@ def _summary(learned: Learned) -> list[tuple[str, str]]:
             lines.append((f"  {method.name}", method.trouble or "not validated"))
         else:
             lines.append((f"  {method.name}", f"{_axes(method.held_out.metrics.rms)} N m RMS"))
+    known, missed = learned.truth
+    told = f"; missed: {', '.join(missed)}" if missed else ""
+    lines.append(("truth in the 95 % intervals", f"{known - len(missed)} of {known}{told}"))
     masses = ", ".join(f"{item.found:.2f} ({item.true:.2f})" for item in learned.weighed)
     lines.append(("payloads found (true)", f"{masses} kg"))
     lines.append(
@@ -159,6 +162,7 @@ def _record(result: Demo) -> dict[str, Any]:
             "verdict": verdict.grade,
             "reasons": list(verdict.reasons),
             "fit": learned.fit.as_dict(),
+            "truth": {"known": learned.truth[0], "missed": list(learned.truth[1])},
             "payloads_kg": [asdict(item) for item in learned.weighed],
             "tracking_error_mrad": asdict(learned.tracking),
             "export": learned.exported.files.as_dict(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 
 import click
 
@@ -23,11 +24,16 @@ BREATH = 0.5  # s
 def studio(name: str, port: int, no_browser: bool, max_upload: float, as_json: bool) -> None:
     """Open a page with the robot in 3-D: move, edit, play, upload logs, identify, download.
 
-    It listens on this machine's own address only and needs no network. Ctrl-C ends it.
+    ROBOT may be a folder in which the studio saved a session. It listens on this machine's own
+    address only and needs no network. Ctrl-C ends it.
     """
+    from deltadyn.robot import load_robot
+    from deltadyn.studio.project import FILE, ROBOT
     from deltadyn.studio.server import Studio
 
-    running = Studio(robot_of(name), port, max_upload)
+    saved = (Path(name) / FILE).is_file()
+    robot = load_robot(Path(name) / ROBOT) if saved else robot_of(name)
+    running = Studio(robot, port, max_upload, name if saved else None)
     try:
         if as_json:
             click.echo(json.dumps({"address": running.address, "port": running.port}))

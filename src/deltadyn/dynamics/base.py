@@ -414,7 +414,11 @@ def _workspace_points(robot: Robot, count: int, rng: np.random.Generator) -> Flo
             kept = np.concatenate([kept, points[in_workspace(robot, pose, rules)]])
             if len(kept) >= count:
                 return kept[:count]
-    raise InputError("workspace", "empty", "a robot that reaches points below its base")
+    raise InputError(
+        "workspace",
+        "empty",
+        "a robot that reaches points below its base; `deltadyn check` says why it does not",
+    )
 
 
 def _sum_text(row: FloatArray, names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from deltadyn.dynamics.terms import Terms, exact_terms, platform_map
 from deltadyn.errors import UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import GrayBox
 
 
 class Model(NamedTuple):
@@ -37,6 +38,11 @@ def model_by_name(name: str) -> Model:
         return MODELS[name]
     except (KeyError, TypeError):
         raise UnknownNameError("model", name, MODELS) from None
+
+
+def model_of(robot: Robot) -> str:
+    """The name of the model that a robot's numbers belong to: gray-box where it has rho1, rho2."""
+    return "exact" if robot.gray_box == GrayBox() else "gray-box"
 
 
 def _exact_torque(robot: Robot, state: State, external: FloatArray) -> FloatArray:

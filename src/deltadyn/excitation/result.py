@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.doors import write_page
 from deltadyn.errors import UnknownNameError
 from deltadyn.excitation.criteria import Noise, Prediction
 from deltadyn.files import replacing
@@ -208,6 +210,10 @@ class Excitation:
         with replacing(path) as file:
             file.write("\n".join([",".join(names), *rows, ""]).encode("utf-8"))
 
+    def page(self, path: str | PathLike[str]) -> Path:
+        """Write one HTML page: predicted deviations, limits and the motion, to open offline."""
+        return write_page("excitation", self, path)
+
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON."""
         return {
@@ -297,7 +303,7 @@ def _parameter_lines(result: Excitation) -> list[str]:
         f"{'of value':>10}",
     ]
     for item in result.parameters:
-        share = _percent(item.relative)
+        share = percent(item.relative)
         lines.append(
             f"  {item.name:<{width}}  {item.unit:<{unit}}{item.value:>12.4g}"
             f"{item.before:>11.2g}{item.std:>11.2g}{share:>10}"
@@ -305,7 +311,8 @@ def _parameter_lines(result: Excitation) -> list[str]:
     return lines
 
 
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """A predicted deviation over its value, for tables."""
     if share is None:
         return "-"
     return f"{100 * share:.2g} %" if share < 10 else "> 1000 %"

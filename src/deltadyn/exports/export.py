@@ -62,7 +62,7 @@ def export(
     overwrite: bool = False,
     **single: Any,
 ) -> Export:
-    """Write the model of a robot, or of a fit, for a target into a folder.
+    """Write the model of a robot, or of a fit, for a target, in any case, into a folder.
 
     Files of an earlier export are replaced; a file that was changed since, or that is not from an
     export, is kept and named in an error unless `overwrite` is set. `options` are the target's own,
@@ -71,6 +71,7 @@ def export(
     own = getattr(robot, "robot", robot)
     if not isinstance(own, Robot):
         raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+    target = target.lower() if isinstance(target, str) else target
     if target not in TARGETS:
         raise UnknownNameError("target", target, TARGETS)
     module = import_module(f"deltadyn.exports.{TARGETS[target]}")

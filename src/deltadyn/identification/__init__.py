@@ -27,6 +27,7 @@ from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
 from deltadyn.identification.production import LogReport, LogRequest, log_report
 from deltadyn.identification.selection import LimbChoice, compare_limbs
+from deltadyn.identification.shared import Shared
 from deltadyn.identification.terms.found import FoundTerm, Terms
 from deltadyn.identification.uncertainty import Bootstrap, Covariance, bootstrap, covariance
 from deltadyn.recording.prepare.band import choose_band
@@ -64,6 +65,7 @@ __all__ = [
     "Prepared",
     "Rls",
     "Robust",
+    "Shared",
     "Streamed",
     "Svd",
     "Swarm",

@@ -19,11 +19,13 @@ from deltadyn.identification.information import Information
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import is_ripple
+from deltadyn.units import percent
 
 STILL = 1e-3  # rad/s, RMS: an axis that is slower stands still
 ONE_WAY = 0.95  # correlation of an axis' direction with a column of one sign
 SLOW = 5.0  # rad/s^2, RMS: gravity rules below
 SAME_POSE = 0.02  # rad, RMS: gravity hardly changes below
+HIDING = 0.10  # of an axis' RMS torque: a residual that is no noise, and hides what is small
 STEEP = math.radians(3.0)  # tilt of the spindle below which its parameters hide
 #: Friction of a drive, with its axis behind.
 DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "Ft", "F0", "mu", "mu_m", "ripple")
@@ -39,7 +41,8 @@ class MotionLevels:
     """How the axes moved: RMS rate (dof,) in rad/s, RMS acceleration (dof,) in rad/s^2.
 
     `one_way` (dof,) tells which axes never reverse, `spread` (3,) is the RMS deviation of the arms
-    from their mean pose in rad, `tilt` (rad) the spindle's largest. What is not known is NaN.
+    from their mean pose in rad, `tilt` (rad) the spindle's largest. `residual` (dof,) is RMS of
+    what the model leaves over that of the torque. What is not known is NaN.
     """
 
     rate: FloatArray
@@ -47,6 +50,7 @@ class MotionLevels:
     one_way: tuple[bool, ...]
     spread: FloatArray
     tilt: float = math.nan
+    residual: FloatArray | None = None
 
     @property
     def still(self) -> tuple[bool, ...]:
@@ -102,7 +106,7 @@ def advise(names: Sequence[str], levels: MotionLevels, *, poorly: bool = False) 
     """
     left = list(names)
     sentences: list[str] = []
-    for rule in (_psi, _drives, _rods, _inertias, _gravity):
+    for rule in (_hidden, _psi, _drives, _rods, _inertias, _gravity):
         for finding in rule(left, levels):
             mine = ", ".join(finding.names)
             be = "is" if len(finding.names) == 1 else "are"
@@ -124,6 +128,23 @@ class _Finding(NamedTuple):
     cause: str
     remedy: str
     beside: str = ""
+
+
+def _hidden(names: list[str], levels: MotionLevels) -> list[_Finding]:
+    """Arms that move well beside a large residual: another motion would leave as much."""
+    shares = [] if levels.residual is None else levels.residual[:3].tolist()
+    if not any(share > HIDING for share in shares):
+        return []
+    moving = [a for a in range(len(shares)) if not (levels.still[a] or levels.one_way[a])]
+    mine = [name for name in names if (_axis_of(name) or 0) - 1 in moving]
+    if not mine:
+        return []
+    told = ", ".join(f"{percent(share)} on axis {a + 1}" for a, share in enumerate(shares))
+    remedy = (
+        "before another motion, check signs, units and homing of the log, and what the robot file "
+        "lacks"
+    )
+    return [_Finding(mine, f"the model leaves {told} of the torque", remedy, " beside it")]
 
 
 def _psi(names: list[str], levels: MotionLevels) -> list[_Finding]:

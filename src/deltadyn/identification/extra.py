@@ -15,6 +15,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
+from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 
 
@@ -50,7 +51,14 @@ class Extra:
 
     def limited_columns(self, part: Prepared) -> FloatArray:
         """Columns (M, dof, m) of a corrected part as they enter the fit."""
-        return part.limited(self.raw_columns(part))
+        raw = self.raw_columns(part)
+        out = np.zeros((len(part.times), *raw.shape[1:]))
+        # most belong to one drive: what is 0 on an axis is not filtered
+        axes, columns = np.nonzero(raw.any(axis=0))
+        rows = np.ascontiguousarray(raw[:, axes, columns].T)
+        even = rows if part.grid is None else part.grid(rows.T).T
+        out[:, axes, columns] = decimated(part.filter, even).T
+        return out
 
     def raw_columns(self, part: Prepared) -> FloatArray:
         """Columns (N, dof, m) at the samples of a corrected part, checked."""

@@ -19,7 +19,7 @@ from deltadyn.files import write_whole
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
-from deltadyn.identification.information import IntArray
+from deltadyn.identification.information import Information, IntArray
 from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
@@ -27,6 +27,7 @@ from deltadyn.identification.selection import LimbChoice
 from deltadyn.identification.terms.found import Terms
 from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
+from deltadyn.identification.verdict import BAD, Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
@@ -49,8 +50,11 @@ class Fit:
     nearest that can, `consistent` is False and `status` says so. `residual` and `torque_level`
     (dof,) are RMS values in N m in the `band` (Hz) of the fit, over the `rows` (dof,) of each axis
     that were used; `left_out` (dof,) were not. The last parameters may be `log_names`: they belong
-    to the log, and no prediction has them. `warnings` are sentences on what deserves a look.
-    `band_scatter` is what `calibrated` found.
+    to the log, and no prediction has them. `warnings` are sentences on what deserves a look,
+    `findings` those on the logs themselves, such as their gaps. `band_scatter` is what
+    `calibrated` found, `judged` the verdict of who has held the fit against other data.
+    `information` is what it was fitted from, with a record of its terms: saved, it is fitted again
+    without samples.
     """
 
     method: str
@@ -83,6 +87,14 @@ class Fit:
     terms: Terms | None = None
     band_scatter: Scatter | None = None
     given: Robot | None = None
+    information: Information | None = field(default=None, repr=False)
+    findings: tuple[str, ...] = ()
+    judged: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to think of the fit: `judged`, or what it tells by itself."""
+        return self.judged or judge(evidence_of(self))
 
     @property
     def before(self) -> Robot:
@@ -245,6 +257,7 @@ class Fit:
         band = "all frequencies" if self.band is None else f"up to {self.band:.3g} Hz"
         lines = [
             f"{self.method} fit of the model {self.model!r} for {self.nominal.name}",
+            *([verdict.text] if (verdict := self.verdict).grade == BAD else []),
             self.status,
             self.table,
             f"RMS residual ({band}): " + ", ".join(parts),
@@ -260,7 +273,7 @@ class Fit:
             lines.append(self.limbs.recommendation)
         if self.gains is not None:
             lines.append(self.gains.status)
-        lines += [f"warning: {text}" for text in self.warnings]
+        lines += [f"warning: {text}" for text in self.warnings + self.findings]
         lines.append(str(self.consistency))
         return "\n".join(lines)
 
@@ -287,6 +300,7 @@ class Fit:
             "method": self.method,
             "model": self.model,
             "status": self.status,
+            "verdict": self.verdict.as_dict(),
             "converged": self.converged,
             "consistent": self.consistent,
             "parameters": [
@@ -321,7 +335,7 @@ class Fit:
             "certificate": None if self.certificate is None else vars(self.certificate).copy(),
             "gains": None if self.gains is None else self.gains.values.tolist(),
             "terms": None if self.terms is None else self.terms.as_dict(),
-            "warnings": list(self.warnings),
+            "warnings": list(self.warnings + self.findings),
             "details": self.details,
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],

@@ -7,6 +7,7 @@ linear in x_i = x / g_i and 1 / g_i, with the noise of the torque on the side wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ LEAST = 0.05  # kg between payloads that count as different
 GROUPS = 8  # of blocks, for deviations
 SURE = 6.0  # standard deviations over groups of blocks
 SHARE = 0.03  # of the platform's mass: what gear losses can make it seem
+_NUMBER = re.compile(r" \(\d+\)$")  # of recordings that share a name
 SEEMS = 0.15  # of the payload: what elastic gears and wrong gains can make it seem
 
 
@@ -67,15 +69,22 @@ def check_payloads(
     platform: float,
     prior_rows: FloatArray | None = None,
 ) -> None:
-    """Refuse a recording that carried another payload, against the first, than was declared."""
-    present = np.unique(information.recording)
+    """Refuse a recording that carried another payload, against the first, than was declared.
+
+    Short recordings of one name and payload are stretches of one log and judged together; what is
+    still too short for a deviation is not judged.
+    """
+    information = replace(information, recording=_logs(information))
+    labels, counts = np.unique(information.recording, return_counts=True)
+    present = labels[counts >= GROUPS]
     if len(present) < 2:
         return
     before = checked_prior(prior_rows, par)
     mass = _masses(information, par, weights, present, before)
-    counts = [int((information.recording == r).sum()) for r in present]
-    order = np.concatenate([_order(count, GROUPS) for count in counts])
-    rests = [information.of_blocks(order != g) for g in range(GROUPS) if (order == g).any()]
+    order = np.empty(information.blocks, dtype=np.int64)
+    for label, count in zip(labels, counts, strict=True):
+        order[information.recording == label] = _order(int(count), GROUPS)
+    rests = [information.of_blocks(order != g) for g in range(GROUPS)]
     std = _jackknife(lambda rest: _masses(rest, par, weights, present, before), rests)
     extra = [float(information.extra[information.recording == r][0]) for r in present]
     for r, declared, more, doubt in zip(present[1:], extra[1:], mass, std, strict=True):
@@ -89,6 +98,19 @@ def check_payloads(
                 f"(± {doubt:.2f}) against what is declared for it and {first!r}; "
                 "set `payload` of the recordings, or pass check=False",
             )
+
+
+def _logs(information: Information) -> IntArray:
+    """The recording (B,) of each block, the first of its kind for short ones of one log."""
+    logs = information.recording.copy()
+    first: dict[tuple[str, float], int] = {}
+    for label, count in zip(*np.unique(logs, return_counts=True), strict=True):
+        mine = logs == label
+        if count < GROUPS:
+            name = _NUMBER.sub("", information.recordings[label])
+            key = (name, float(information.extra[mine][0]))
+            logs[mine] = first.setdefault(key, int(label))
+    return logs
 
 
 def _jackknife(

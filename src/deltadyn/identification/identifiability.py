@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_sta
 from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
 from deltadyn.identification.information import Information
-from deltadyn.identification.methods.base import axis_weights
+from deltadyn.identification.methods.base import axis_weights, torque_rms
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.prior import checked_prior, prior_without, with_prior
 from deltadyn.identification.uncertainty import DEPENDENT, UNKNOWN, Covariance, covariance
@@ -268,7 +268,8 @@ def identifiability(
     seen = ~mine & (length > 0)  # a log's parameter is felt in its own motion
     scale[seen] = np.maximum(scale[seen], FELT * np.linalg.norm(factor[:, -1]) / length[seen])
     felt = length * scale
-    moved = levels or levels_of_information(information)
+    left = found.residual_std / np.maximum(torque_rms(information), 1e-300)
+    moved = replace(levels or levels_of_information(information), residual=left)
     silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
     silent |= np.array(at_rest(par.names, moved)) & mine
     alive = np.flatnonzero(~silent)

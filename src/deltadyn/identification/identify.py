@@ -25,7 +25,7 @@ from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
 from deltadyn.identification.methods.base import axis_weights, residual_rms, torque_rms
 from deltadyn.identification.methods.registry import METHODS, method_of
-from deltadyn.identification.methods.stribeck import Stribeck, settle_stribeck
+from deltadyn.identification.methods.stribeck import Stribeck
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, record_of
 from deltadyn.identification.parametrisation import (
@@ -36,19 +36,20 @@ from deltadyn.identification.parametrisation import (
 from deltadyn.identification.prior import prior_rows
 from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
-from deltadyn.identification.terms.look import Looked, look
+from deltadyn.identification.shared import Shared
+from deltadyn.identification.terms.look import Looked
+from deltadyn.identification.terms.recall import NEED_SAMPLES, Recalled, recall, recorded
 from deltadyn.identification.uncertainty import covariance
 from deltadyn.options import merged, names_of, parted
 from deltadyn.robot import Robot
 
 EXCERPT = 4000  # samples that a fit keeps for its report
-UNEXPLAINED = 0.5  # of an axis' RMS torque: a fit that leaves more deserves a word
 HEAVIER = 0.2  # share of the platform's mass by which a fit may exceed the file without a word
 
 
 def identify(
     robot: Robot,
-    recordings: Data | Information,
+    recordings: Data | Information | Shared,
     method: str | Method = "convex",
     options: FitOptions | None = None,
     *,
@@ -57,6 +58,8 @@ def identify(
     **keywords: Any,
 ) -> Fit:
     """Fit a model's parameters to recordings of a robot, or to their information.
+
+    Several fits of the same recordings take `Shared(robot, recordings)`: terms are looked for once.
 
     A recording may be a file: it is read in pieces, and may be larger than the memory; `Streamed`
     takes options of the reader, and logs that come in chunks. The robot gives geometry, what the
@@ -73,7 +76,8 @@ def identify(
     way.check_model(asked.model)
     asked = replace(asked, model=asked.model or way.model)
     if isinstance(way, TwoStep):
-        whole = recordings if isinstance(recordings, Information) else in_memory(robot, recordings)
+        given = recordings.recordings if isinstance(recordings, Shared) else recordings
+        whole = given if isinstance(given, Information) else in_memory(robot, given)
         fit = way.fit(robot, whole, asked)
         refuse_shared(fit.data, validation)
         return fit
@@ -85,19 +89,26 @@ def identify(
     if isinstance(recordings, Information):
         if asked.stribeck:
             raise InputError("stribeck", True, "False: information has no samples to search in")
-        return _Work(robot, recordings, None, way, asked, progress).fit()
-    loaded = Loaded(robot, recordings, asked, progress=progress)
-    found = settle_stribeck(loaded, model, asked.limbs) if asked.stribeck else None
-    looked = look(loaded, asked) if _looks(way, asked) else None
-    if looked is not None:
-        loaded.robot, loaded.extra = looked.carried.machine, looked.carried.extra
-    information = loaded.information(SOURCES[model])
+        keeps = asked.terms if looks_for_terms(way, asked) else "file"
+        known = recall(recordings, keeps)
+        if known is None:
+            return _Work(robot, recordings, None, way, asked, progress).fit()
+        if robot.name != known.given.name:
+            raise InputError("robot", robot.name, f"{known.given.name!r}, as in the information")
+        nominal = known.carried.nominal
+        return _Work(nominal, recordings, None, way, asked, progress, None, known).fit()
+    shared = recordings if isinstance(recordings, Shared) else Shared(robot, recordings)
+    ready = shared.ready(robot, asked, looks=looks_for_terms(way, asked), progress=progress)
+    information = ready.information(SOURCES[model])
+    loaded = ready.loaded
     refuse_shared(loaded.sources, validation)  # a file is known when it was read
-    nominal = loaded.robot if looked is None else looked.carried.nominal
-    return _Work(nominal, information, loaded, way, asked, progress, found, looked).fit()
+    work = _Work(
+        ready.nominal, information, loaded, way, asked, progress, ready.stribeck, ready.looked
+    )
+    return work.fit()
 
 
-def _looks(way: Method, asked: FitOptions) -> bool:
+def looks_for_terms(way: Method | type[Method], asked: FitOptions) -> bool:
     """Whether terms beyond the robot file's model are looked for."""
     if asked.terms is None:  # terms are told apart in a band that the model explains
         return way.finds_terms and asked.band is not None
@@ -125,12 +136,13 @@ class _Work:
     options: FitOptions
     progress: bool = False
     stribeck: Stribeck | None = None
-    looked: Looked | None = None
+    looked: Looked | Recalled | None = None
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.looked is not None:
             self.priors = {**self.looked.carried.priors, **self.priors}
+        self._gathered = self.information
 
     def fit(self) -> Fit:
         """Identifiability, then the method, then what the answer is worth."""
@@ -141,6 +153,8 @@ class _Work:
             tied = self.looked.carried.tied
         par = parametrise(robot, model, tied=tied, com_offset=asked.com_offset)
         par = self._extended(par)
+        if self.looked is not None:
+            par = par.without(self.looked.held, self.looked.held)
         gains: Gains | None = None
         if asked.gains:
             gains = drive_gains(self.information, par)
@@ -216,12 +230,16 @@ class _Work:
         reduced = information.reduced(par)
         friction = "" if self.stribeck is None else self.stribeck.status
         values, robot, terms = x, body.robot, None
+        gathered = self._gathered
+        spread = covariance(information, par, x, problem.weights, problem.prior_rows)
         if self.looked is not None:
             carried = self.looked.carried
             at = np.array([carried.at.get(name, 0.0) for name in par.names])
             values = x + at
             robot = carried.with_sensors(robot, dict(zip(par.names, values, strict=True)))
-            terms = self.looked.terms(par.names)
+            terms = self.looked.terms(par.names, values, spread.std)
+            if isinstance(self.looked, Looked):
+                gathered = recorded(gathered, carried, self.looked.given, terms)
         return Fit(
             method=self.method.name,
             robot=robot,
@@ -229,8 +247,9 @@ class _Work:
             parametrisation=par if terms is None else replace(par, prior=par.prior + at),
             values=values,
             terms=terms,
-            given=None if self.looked is None else self.looked.search.robot,
-            uncertainty=covariance(information, par, x, problem.weights, problem.prior_rows),
+            given=None if self.looked is None else self.looked.given,
+            information=gathered,
+            uncertainty=spread,
             residual=residual_rms(reduced, information, x),
             torque_level=torque_rms(information),
             weights=problem.weights,
@@ -252,6 +271,7 @@ class _Work:
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
             left_out=information.left_out.sum(axis=0),
+            findings=() if self.loaded is None else self.loaded.findings,
         )
 
     def _limbs(self) -> LimbChoice | None:
@@ -275,6 +295,12 @@ class _Work:
     ) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
         found = []
+        if (
+            self.loaded is None
+            and self.looked is None
+            and looks_for_terms(self.method, self.options)
+        ):
+            found.append(f"No terms beyond the robot file were looked for: {NEED_SAMPLES}.")
         for name in ("M_P", "m_P"):
             if name in par.names:
                 index = par.names.index(name)
@@ -289,25 +315,13 @@ class _Work:
                 "The limbs differ, or a term that the robot file lacks makes them seem so: leave "
                 '`terms` at "auto", which tells them apart.'
             )
-        reduced = self.information.reduced(par)
-        left = residual_rms(reduced, self.information, x) / torque_rms(self.information)
-        poor = [
-            name
-            for name, share in zip(self.robot.axis_names(), left, strict=True)
-            if share > UNEXPLAINED
-        ]
-        if poor:
-            found.append(
-                f"On axis {', '.join(poor)} the fit leaves more than {100 * UNEXPLAINED:.0f} % of "
-                "the torque: check signs, units, the order of the axes and the delay of the log."
-            )
         return tuple(found)
 
     def _excerpt(self, par: Parametrisation, x: FloatArray) -> Excerpt | None:
         """Measured and fitted torque of the first part, for the report."""
         if self.loaded is None:
             return None
-        part = next(iter(self.loaded.parts()))
+        part = self.loaded.first_part()
         machine = self.robot if self.looked is None else self.looked.carried.machine
         Y, tau, _ = rows_of(machine, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)

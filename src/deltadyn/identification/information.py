@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +88,17 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
     return AxisRows([rows[axis, most - len(own) :] for axis, own in enumerate(inertial)], places)
 
 
+def wide_torque(robot: Robot, state: State, x: FloatArray, source: str) -> FloatArray:
+    """Torque (N, dof) in N m of wide parameters x (n,), without the whole regressor."""
+    known = axis_rows(robot, state, np.zeros((len(state), robot.dof)), source)
+    if known is None:
+        out: FloatArray = widest(robot, state, source).Y @ x
+        return out
+    return np.column_stack(
+        [x[place[:-1]] @ rows[:-1] for rows, place in zip(known.rows, known.places, strict=True)]
+    )
+
+
 def friction_terms(robot: Robot) -> int:
     """How many columns of its own each drive of the robot's model has."""
     return axis_terms(robot)
@@ -110,7 +121,8 @@ class Information:
     Per block: `rows` (B, dof) that were used of each axis and `left_out` (B, dof) that were not,
     `seconds` (B,), `extra` (B,) payload in kg beyond the robot's own, `recording` (B,) the index
     into `recordings`. `payload` (n,) is what one kg of payload adds to the parameters. The last
-    `names` may be columns of the log (`Extra`): `log_names` with `log_units`.
+    `names` may be columns of the log (`Extra`): `log_names` with `log_units`. `terms` is the record
+    (JSON) of the terms of the machine that it was gathered with, "" where none were looked for.
     """
 
     source: str
@@ -126,6 +138,7 @@ class Information:
     recordings: tuple[str, ...]
     log_names: tuple[str, ...] = ()
     log_units: tuple[str, ...] = ()
+    terms: str = field(default="", repr=False)
 
     @property
     def dof(self) -> int:
@@ -157,6 +170,12 @@ class Information:
                     raise InputError(
                         f"{name} of the information", theirs, f"{mine!r}, as the first"
                     )
+            if self.terms != other.terms:
+                raise InputError(
+                    "terms of the information",
+                    "of another search",
+                    'those of the first: fit the logs together, or gather with terms="file"',
+                )
         found = self
         for other in others:
             shifted = other.recording + len(found.recordings)
@@ -215,6 +234,7 @@ class Information:
                 recordings=np.array(self.recordings),
                 log_names=np.array(self.log_names, dtype=np.str_),
                 log_units=np.array(self.log_units, dtype=np.str_),
+                terms=np.array(self.terms),
                 **{name: getattr(self, name) for name in _ARRAYS},
             )
 
@@ -234,6 +254,7 @@ def load_information(path: str | os.PathLike[str]) -> Information:
             fields["rows"] = np.broadcast_to(fields["rows"][:, None], shape).copy()
             fields |= {"left_out": np.zeros(shape, dtype=np.int64)}
             fields |= {"log_names": np.array([], str), "log_units": np.array([], str)}
+        terms = str(fields.pop("terms", ""))  # files of 0.1 have none
         names, recordings, log_names, log_units = (
             tuple(str(text) for text in fields.pop(key)) for key in _TEXTS
         )
@@ -244,6 +265,7 @@ def load_information(path: str | os.PathLike[str]) -> Information:
             recordings=recordings,
             log_names=log_names,
             log_units=log_units,
+            terms=terms,
             **fields,
         )
     except (ValueError, KeyError, TypeError, EOFError) as error:

@@ -29,12 +29,15 @@ from deltadyn.recording.prepare.band import (
 from deltadyn.recording.prepare.data import (
     AT_REST,
     CHUNK,
+    Cutting,
     Prepared,
     Rates,
     as_recordings,
+    check_usable,
     checked_band,
     deferred_parts,
     prepared_parts,
+    stretches,
 )
 from deltadyn.recording.prepare.stream import FilePath, Streamed, file_digest, row_bytes
 from deltadyn.recording.recording import DataSource, Recording, concatenate, fingerprint
@@ -71,12 +74,14 @@ class Loaded:
         self.recordings = tuple(
             (item.whole or item) if isinstance(item, Streamed) else item for item in self._given
         )
+        self.findings: tuple[str, ...] = ()  # sentences on the recordings
         if asked.check:
             for recording in self.recordings:
-                refuse_spoiled(robot, _head(recording))
+                self.findings += refuse_spoiled(robot, _head(recording)).sentences
         self._progress = progress
         self._rates: Rates = asked.rates
         self._bandwidth = asked.bandwidth
+        self._cuttings: dict[int, Cutting] = {}  # by the id of a head, which the recording keeps
         self.extra: Extra | None = None
         self._kept: list[list[Prepared]] | None = None
         self._corrected: tuple[Extra, list[list[Prepared]]] | None = None
@@ -103,6 +108,13 @@ class Loaded:
         """All parts of all recordings, each in the band and corrected by `extra`."""
         for _, parts in self.by_recording():
             yield from parts
+
+    def first_part(self) -> Prepared:
+        """The first part, corrected by `extra`; a file is not read again for it."""
+        kept = self._small_corrected()
+        if kept is not None:
+            return kept[0][0]
+        return self._correct(next(self._parts(_head(self.recordings[0])))())
 
     def by_recording(self) -> Iterator[tuple[str, Iterable[Prepared]]]:
         """The name of every recording with its parts, corrected by `extra`."""
@@ -145,9 +157,9 @@ class Loaded:
     def stretches(self, samples: int, length: int) -> tuple[list[Prepared], float]:
         """Uncorrected parts of at most about `samples` samples in all, and their share of all.
 
-        Where there are more, stretches of `length` are spread over the recordings. A log that is
-        read in pieces is read once for it, in bounded memory; one that can be read only once gives
-        its head.
+        Where there are more, stretches of `length` are spread over the recordings. Of a text file
+        these rows alone are read; another log that is read in pieces is read once for it, in
+        bounded memory; one that can be read only once gives its head.
         """
         kept = self._small()
         if kept is not None and sum(len(part) for parts in kept for part in parts) <= samples:
@@ -156,6 +168,11 @@ class Loaded:
         found: list[Prepared] = []
         total = 0
         for recording in self.recordings:
+            several = self._excerpts(recording, each, length)
+            if several is not None:
+                found += several[0]
+                total += several[1]
+                continue
             once = isinstance(recording, Streamed) and not recording.again
             makers, count = _spread(self._parts(_head(recording) if once else recording), each)
             own = [make() for make in makers]
@@ -166,6 +183,32 @@ class Loaded:
                 rows = [slice(low, low + length) for low in np.unique(lows).tolist()]
                 found += [cut(self.robot, part, own) for own in rows]
         return found, min(1.0, sum(map(len, found)) / max(total, 1))
+
+    def _excerpts(
+        self, recording: Recording | Streamed, count: int, length: int
+    ) -> tuple[list[Prepared], int] | None:
+        """Parts of `length` samples from pieces of a file, and the samples of the whole file.
+
+        None where pieces cannot be read by themselves, or are cut by gaps.
+        """
+        if not isinstance(recording, Streamed):
+            return None
+        cutting = self._cutting(recording)
+        several = recording.excerpts(count, length + 2 * cutting.settle)
+        if several is None:
+            return None
+        pieces, share = several
+        name = self._name_of(recording)
+        found = []
+        for piece in pieces:
+            longest = max(stretches(piece.t, cutting.step), key=lambda rows: rows[1] - rows[0])
+            start, stop = longest
+            if stop - start < length:
+                return None
+            low = (start + stop - length) // 2
+            part = cutting.part(self.robot, piece, (low, low + length), longest)
+            found.append(replace(part.with_band(self.band), name=name))
+        return found, round(sum(map(len, pieces)) / share)
 
     def _seconds(self) -> float | None:
         """The duration of all recordings; None where a stream's is not known yet."""
@@ -200,7 +243,7 @@ class Loaded:
         if self.band is not None:
             rate = 1 / _head(recording).sample_time
             overlap = 2 * LowPass.of(rate, self.band).margin / rate
-        rates, bandwidth = self._rates, self._bandwidth
+        rates, bandwidth = self._rates, self._cutting(recording).bandwidth
         if isinstance(recording, Streamed):
             parts = recording.parts(
                 robot=self.robot, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
@@ -209,12 +252,30 @@ class Loaded:
             parts = deferred_parts(
                 self.robot, recording, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
             )
+        name = self._name_of(recording)
         for make in parts:
-            yield partial(_in_band, make, self.band, overlap, bar)
+            yield partial(_in_band, make, name, self.band, overlap, bar)
+
+    def _name_of(self, recording: Recording | Streamed) -> str:
+        """Its name, numbered where several share one."""
+        head = _head(recording)
+        both = zip(self.recordings, self.names(), strict=True)
+        return next((name for item, name in both if _head(item) is head), recording.name)
+
+    def _cutting(self, recording: Recording | Streamed) -> Cutting:
+        """How one part is cut out of a recording; its bandwidth is found once."""
+        head = _head(recording)
+        if id(head) not in self._cuttings:
+            check_usable(self.robot, head)
+            self._cuttings[id(head)] = Cutting.of(
+                self.robot, head, self._rates, self._bandwidth, None, 0.0
+            )
+        return self._cuttings[id(head)]
 
     def _first_part(self, recording: Recording) -> Prepared:
+        bandwidth = self._cutting(recording).bandwidth
         parts = prepared_parts(
-            self.robot, recording, rates=self._rates, bandwidth=self._bandwidth, size=LONGEST
+            self.robot, recording, rates=self._rates, bandwidth=bandwidth, size=LONGEST
         )
         for part in parts:
             return part
@@ -233,7 +294,7 @@ def refuse_shared(sources: Iterable[DataSource], validation: Data | None) -> Non
     if validation is None:
         return
     trained = list(sources)
-    for item in _several(validation):
+    for item in several(validation):
         path = Path(item) if isinstance(item, str | PathLike) else None
         name = item.name if isinstance(item, Recording | Streamed) else str(item)
         own = _digests(item)
@@ -261,7 +322,7 @@ def _digests(item: Log) -> tuple[str | None, ...]:
     return (fingerprint(recording), rows, recording.provenance.sha256)
 
 
-def _several(data: Data) -> tuple[Log, ...]:
+def several(data: Data) -> tuple[Log, ...]:
     """One log or more."""
     if isinstance(data, Recording | Streamed | str | PathLike):
         return (data,)
@@ -271,7 +332,7 @@ def _several(data: Data) -> tuple[Log, ...]:
 def as_logs(robot: Robot, data: Data) -> tuple[Recording | Streamed, ...]:
     """One log or several: recordings as they are, files and streams to be read in pieces."""
     found: list[Recording | Streamed] = []
-    for item in _several(data):
+    for item in several(data):
         if isinstance(item, str | PathLike):
             found.append(Streamed(robot, item))
         elif isinstance(item, Streamed):
@@ -316,7 +377,8 @@ def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:
     state, t = part.state, part.t[rows]
     own = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
-    return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid)
+    warmth = None if part.temperature is None else part.temperature[rows]
+    return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid, temperature=warmth)
 
 
 def _head(recording: Recording | Streamed) -> Recording:
@@ -324,9 +386,9 @@ def _head(recording: Recording | Streamed) -> Recording:
 
 
 def _in_band(
-    make: Callable[[], Prepared], band: float | None, overlap: float, bar: Bar | None
+    make: Callable[[], Prepared], name: str, band: float | None, overlap: float, bar: Bar | None
 ) -> Prepared:
-    part = make().with_band(band)
+    part = replace(make().with_band(band), name=name)
     if bar is not None:
         seconds = float(part.t[-1] - part.t[0]) - overlap  # its neighbour has it, too
         bar.step(f"reading {part.name}", seconds)

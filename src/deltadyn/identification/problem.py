@@ -56,10 +56,10 @@ class Certificate:
 
     @property
     def sentence(self) -> str:
-        """The proof in words."""
+        """The proof in words: of the optimum of the problem, not of the robot."""
         return (
-            f"The objective is {self.primal:.9g}, no answer goes below {self.dual:.9g}: "
-            f"a gap of {self.relative:.1e}."
+            f"The objective is {self.primal:.9g}, no answer to this problem goes below "
+            f"{self.dual:.9g}: a gap of {self.relative:.1e}."
         )
 
     def __str__(self) -> str:

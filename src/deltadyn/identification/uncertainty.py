@@ -545,7 +545,9 @@ def _status(found: Scores, sandwich: Sandwich, names: tuple[str, ...], inflation
             f" with Bartlett weights over {sandwich.span:.2g} blocks, since neighbours correlate "
             f"by {sandwich.correlation:.2f}"
         )
-    text += f"; deviations are {inflation:.2g} times those of white residuals."
+    alike = abs(inflation - 1) < 0.05
+    size = "as large as" if alike else f"{inflation:.2g} times"
+    text += f"; deviations are {size} those of white residuals."
     k = len(names)
     if found.blocks < FEW * k:
         text += (

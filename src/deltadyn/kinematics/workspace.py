@@ -271,7 +271,11 @@ def working_cylinder(robot: Robot) -> Workspace:
     rules = WorkspaceRules(singularity=SINGULARITY_MARGIN)
     largest = workspace(robot, rules=rules).largest_cylinder()
     if largest is None:
-        raise InputError("workspace", "empty", "a robot that reaches points below its base")
+        raise InputError(
+            "workspace",
+            "empty",
+            "a robot that reaches points below its base; `deltadyn check` says why it does not",
+        )
     return largest
 
 

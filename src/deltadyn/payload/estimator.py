@@ -15,7 +15,13 @@ from deltadyn.errors import InputError
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Change, ChangeDetector, Pick
 from deltadyn.payload.front_end import GAP, FrontEnd, GridSample, Sample
 from deltadyn.payload.noise import NoiseModel, Weighed
-from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, noise_for, numbers_of
+from deltadyn.payload.settings import (
+    EstimatorNumbers,
+    EstimatorOptions,
+    Pace,
+    noise_for,
+    numbers_of,
+)
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
@@ -296,9 +302,9 @@ class Intake:
     angles that stay where they jumped to.
     """
 
-    def __init__(self, robot: Robot, numbers: EstimatorNumbers) -> None:
-        self.robot, self.dof, self.rate = robot, robot.dof, numbers.rate
-        self.reach, self.patience = numbers.reach, numbers.patience
+    def __init__(self, robot: Robot, pace: EstimatorNumbers | Pace) -> None:
+        self.robot, self.dof, self.rate = robot, robot.dof, pace.rate
+        self.reach, self.patience = pace.reach, pace.patience
         self.reset()
 
     def reset(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from deltadyn.errors import InputError
 from deltadyn.payload.events import (
@@ -48,6 +48,19 @@ class EstimatorOptions:
     def of(cls, options: EstimatorOptions | None, **fields: Any) -> EstimatorOptions:
         """The given options, or the defaults, with other values of the named fields."""
         return replace(cls() if options is None else options, **fields)
+
+
+class Pace(NamedTuple):
+    """How samples must come: their rate in Hz, and which angles have jumped."""
+
+    rate: float
+    reach: float  # rad: an arm's angle that moved further since the last sample has jumped
+    patience: int  # samples in a row that jumped: the angles are true, begin anew
+
+    @classmethod
+    def of(cls, rate: float) -> Pace:
+        """The usual limits at this rate."""
+        return cls(rate, FASTEST * GAP / rate, PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -130,13 +143,13 @@ def numbers_of(
     noise = noise_for(robot, noise, chosen)
     if not chosen.rest_speed > 0:
         raise InputError("rest_speed", chosen.rest_speed, "above 0 m/s")
-    grid = noise.grid
+    grid, pace = noise.grid, Pace.of(noise.grid.rate)
     return EstimatorNumbers(
         dof=robot.dof,
         events=bool(chosen.events),
-        reach=FASTEST * GAP / grid.rate,
-        patience=PATIENCE,
-        rate=grid.rate,
+        reach=pace.reach,
+        patience=pace.patience,
+        rate=pace.rate,
         stages=STAGES,
         gain=grid.gain,
         over_smoothing=direction_gain(robot),

@@ -13,6 +13,8 @@ from deltadyn.recording.alignment import (
 )
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Finding, Findings
+from deltadyn.recording.conventions import Conventions, find_conventions
+from deltadyn.recording.guess import ColumnGuess, GuessedColumn
 from deltadyn.recording.rates.bandwidth import Bandwidth, choose_bandwidth
 from deltadyn.recording.rates.differentiate import (
     Derivatives,
@@ -20,7 +22,7 @@ from deltadyn.recording.rates.differentiate import (
     differentiate,
     fit_fourier,
 )
-from deltadyn.recording.read import ReadOptions, iter_recording, read_recording
+from deltadyn.recording.read import ReadOptions, guess_columns, iter_recording, read_recording
 from deltadyn.recording.recording import (
     ColumnUse,
     Provenance,
@@ -34,12 +36,15 @@ from deltadyn.recording.segments import Move, Moves, find_moves
 __all__ = [
     "Aligned",
     "Bandwidth",
+    "ColumnGuess",
     "ColumnUse",
+    "Conventions",
     "Delay",
     "Derivatives",
     "Finding",
     "Findings",
     "FourierFit",
+    "GuessedColumn",
     "MissingExtraError",
     "Move",
     "Moves",
@@ -55,9 +60,11 @@ __all__ = [
     "concatenate",
     "differentiate",
     "estimate_delay",
+    "find_conventions",
     "find_moves",
     "find_period",
     "fit_fourier",
+    "guess_columns",
     "iter_recording",
     "read_recording",
     "remove_delay",

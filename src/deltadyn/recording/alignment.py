@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -397,12 +397,14 @@ def average_periods(
 ) -> PeriodAverage:
     """The mean over the whole periods in x (N,) or (N, k), or in a recording's q and tau.
 
-    The period in s is given or found. Samples after the last whole period are left out.
+    Of a recording without torques it is q alone. The period in s is given or found. Samples after
+    the last whole period are left out.
     """
-    if x is None and hasattr(t, "tau"):
-        recording = t
+    if x is None and hasattr(t, "has_torque"):
+        recording: Any = t
         known = find_period(recording) if period is None else None
-        signal = samples(recording.t, np.hstack([recording.q, recording.tau]), 4)  # type: ignore[union-attr]
+        torque = [recording.tau] if recording.has_torque else []
+        signal = samples(recording.t, np.hstack([recording.q, *torque]), 4)
     else:
         signal = samples(t, x, 4)
         known = find_period(signal.t, signal.x) if period is None else None

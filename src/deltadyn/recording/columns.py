@@ -1,22 +1,17 @@
-"""From the columns of a file to the channels of a recording: units, headers, column maps."""
+"""The columns of a file: quantities and units, and what a header says."""
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from os import PathLike, fspath
-from pathlib import Path
-from typing import Any
-
-import yaml
+from itertools import pairwise
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
+from deltadyn.errors import RecordingFileError
+from deltadyn.recording import words as vocabulary
 from deltadyn.recording.recording import ColumnUse, channel_name
 
 # What a recording can hold, and the units in which a file may give it.
@@ -44,54 +39,71 @@ DEGREE = math.pi / 180
 TURN = 2 * math.pi
 
 _TIME = {
-    Unit("s"): "s sec second seconds",
-    Unit("ms", divisor=1e3): "ms msec millisecond milliseconds",
-    Unit("us", divisor=1e6): "us µs μs usec microsecond microseconds",
+    Unit("s"): "s sec second seconds sek secondi sekunde 秒",
+    Unit("ms", divisor=1e3): "ms msec millisecond milliseconds 毫秒",
+    Unit("us", divisor=1e6): "us µs μs usec microsecond microseconds 微秒",
     Unit("ns", divisor=1e9): "ns nsec nanosecond nanoseconds",
     Unit("min", factor=60.0): "min minute minutes",
 }
 _ANGLE = {
-    Unit("rad"): "rad radian radians",
+    Unit("rad"): "rad radian radians 弧度",
     Unit("mrad", divisor=1e3): "mrad",
-    Unit("deg", factor=DEGREE): "deg ° degree degrees",
+    Unit("deg", factor=DEGREE): "deg ° º degree degrees grad gradi grados degre degres 度",
     Unit("mdeg", factor=DEGREE, divisor=1e3): "mdeg m°",
-    Unit("rev", factor=TURN): "rev turn turns revolution revolutions U",
+    Unit(
+        "rev", factor=TURN
+    ): "rev turn turns revolution revolutions U umdr giri giro tour tours 转",
+    Unit("counts", factor=TURN): "counts count cnt cts ct inc incr increments ink inkremente "
+    "inkr pulse pulses pls ticks impulsi impulsions pulsos 脉冲",
 }
 _RATE = {
-    Unit("rad/s"): "rad/s radps rad_s rad_per_s",
+    Unit("rad/s"): "rad/s radps rad_s rad_per_s rad/sec",
     Unit("mrad/s", divisor=1e3): "mrad/s mrad_s",
-    Unit("deg/s", factor=DEGREE): "deg/s °/s degps deg_s deg_per_s dps",
-    Unit("rpm", factor=TURN, divisor=60.0): "rpm 1/min U/min rev/min min-1 rev_min",
-    Unit("rev/s", factor=TURN): "rev/s rps rev_s",
+    Unit("deg/s", factor=DEGREE): "deg/s °/s º/s degps deg_s deg_per_s dps deg/sec °/sec grad/s "
+    "度/秒",
+    Unit("rpm", factor=TURN, divisor=60.0): "rpm 1/min U/min rev/min min-1 min^-1 rev_min r/min "
+    "tr/min giri/min upm 转/分",
+    Unit("rev/s", factor=TURN): "rev/s rps rev_s 1/s U/s r/s",
+    Unit("counts/s", factor=TURN): "counts/s cnt/s cts/s inc/s counts/sec cnt/sec ink/s pulse/s "
+    "counts/second",
 }
 _ACCELERATION = {
-    Unit("rad/s^2"): "rad/s^2 rad/s2 rad_s2 rad/s/s",
-    Unit("deg/s^2", factor=DEGREE): "deg/s^2 °/s^2 deg/s2 °/s2 deg_s2 deg/s/s",
+    Unit("rad/s^2"): "rad/s^2 rad/s2 rad_s2 rad/s/s rad/sec^2",
+    Unit("deg/s^2", factor=DEGREE): "deg/s^2 °/s^2 deg/s2 °/s2 deg_s2 deg/s/s deg/sec^2",
+}
+_SHARES = {
+    Unit("percent", divisor=1e2): "% percent pct prozent",
+    Unit("permille", divisor=1e3): "‰ permille promille 0.1% 0,1% 1/1000 per_mille %o",
 }
 _TORQUE = {
-    Unit("Nm"): "Nm N*m N.m N-m",
+    Unit("Nm"): "Nm N*m N.m N-m 牛米 牛顿米",
     Unit("mNm", divisor=1e3): "mNm mN*m",
     Unit("Ncm", divisor=1e2): "Ncm N*cm cNm",
     Unit("kNm", factor=1e3): "kNm kN*m",
-    Unit("percent", divisor=1e2): "% percent pct",
-    Unit("permille", divisor=1e3): "‰ permille 0.1% 1/1000",
+    **_SHARES,
 }
-_CURRENT = {Unit("A"): "A amp ampere Arms Aeff", Unit("mA", divisor=1e3): "mA mAmp"}
+_CURRENT = {
+    Unit("A"): "A amp amps ampere Arms Aeff Apk Apeak A_rms A_peak 安 安培",
+    Unit("mA", divisor=1e3): "mA mAmp",
+    **_SHARES,
+}
 _LENGTH = {
     Unit("m"): "m meter metre",
-    Unit("mm", divisor=1e3): "mm",
+    Unit("mm", divisor=1e3): "mm 毫米",
     Unit("cm", divisor=1e2): "cm",
     Unit("um", divisor=1e6): "um µm μm",
 }
 _MASS = {Unit("kg"): "kg", Unit("g", divisor=1e3): "g gram grams"}
 _TEMPERATURE = {
-    Unit("degC"): "degC °C C celsius",
+    Unit("degC"): "degC °C ºC ℃ C celsius",
     Unit("K", shift=-273.15): "K kelvin",
     Unit("degF", factor=5.0, divisor=9.0, shift=-160 / 9): "degF °F fahrenheit",
 }
 
-#: Torque units that are shares of a rated torque.
+#: Units that are shares of a rated torque or a rated current.
 RATED = ("percent", "permille")
+#: Units that count the marks of an encoder: a turn has `counts_per_turn` of them.
+COUNTED = ("counts", "counts/s")
 
 
 @dataclass(frozen=True)
@@ -99,9 +111,9 @@ class Quantity:
     """A quantity of a recording: its field, its units (SI first) and whether each axis has one."""
 
     name: str
+    title: str  # in a sentence
     units: dict[Unit, str]
     per_axis: bool
-    words: frozenset[str]  # what it may be called in a header
 
     @property
     def si(self) -> Unit:
@@ -118,31 +130,21 @@ class Quantity:
         return None
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_Q = "q theta th angle pos position phi winkel lage"
-_QD = "qd dq qdot dqdt thetad dtheta thetadot omega vel velo velocity speed rate geschwindigkeit"
-_TAU = "tau torque trq effort moment drehmoment mom"
-
-#: Units, whether every axis has one, and what it may be called.
-_TABLE = {
-    "t": (_TIME, False, "t time zeit timestamp clock"),
-    "q": (_ANGLE, True, _Q),
-    "tau": (_TORQUE, True, _TAU),
-    "current": (_CURRENT, True, "current cur i iq strom"),
-    "q_command": (_ANGLE, True, _Q),
-    "qd": (_RATE, True, _QD),
-    "qdd": (_ACCELERATION, True, "qdd ddq qddot thetadd ddtheta acc acceleration alpha"),
-    "tau_command": (_TORQUE, True, _TAU),
-    "p": (_LENGTH, True, "x y z"),
-    "payload": (_MASS, False, "payload load nutzlast"),
-    "temperature": (_TEMPERATURE, False, "temperature temp temperatur"),
-}
 QUANTITIES = {
-    name: Quantity(name, units, per_axis, _words(words))
-    for name, (units, per_axis, words) in _TABLE.items()
+    item.name: item
+    for item in (
+        Quantity("t", "time", _TIME, False),
+        Quantity("q", "angle", _ANGLE, True),
+        Quantity("tau", "torque", _TORQUE, True),
+        Quantity("current", "current", _CURRENT, True),
+        Quantity("q_command", "commanded angle", _ANGLE, True),
+        Quantity("qd", "speed", _RATE, True),
+        Quantity("qdd", "acceleration", _ACCELERATION, True),
+        Quantity("tau_command", "commanded torque", _TORQUE, True),
+        Quantity("p", "position of the platform", _LENGTH, True),
+        Quantity("payload", "payload", _MASS, False),
+        Quantity("temperature", "temperature", _TEMPERATURE, False),
+    )
 }
 
 ANGLE = QUANTITIES["q"]  # psi of the platform is an angle among lengths
@@ -154,24 +156,31 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", "*" if re.search(r"N\s+c?m$", text) else "", text)
 
 
-# Headers: which quantity, axis and unit the name of a column tells.
+# Headers: which quantity, axis and unit the name of a column tells, and why.
 
 
 AXES = 4
 
-_COMMAND = _words("cmd command commanded set setpoint target ref reference des desired soll demand")
-# Words that say nothing about which quantity it is.
-_NOISE = _words(
-    "act actual axis axes joint motor drive arm meas measured fb feedback value val ist nc mc main "
-    "gvl plc to from st f fl lr lreal j a m robot delta rob state states data log channel stamp"
-)
-_POSE = _words("p pos position platform tcp tool pose")
+_POSE = frozenset(["p", "pos", "position", "platform", "tcp", "tool", "pose"])
 _GREEK = {"θ": "theta", "τ": "tau", "ψ": "psi", "φ": "phi", "ω": "omega", "ϑ": "theta"}
-_NO_UNIT = frozenset(["", "-", "none", "1", "(none)", "n/a"])
+_NO_UNIT = frozenset(["", "-", "none", "1", "(none)", "n/a", "units", "unit"])
 
-_BRACKETS = re.compile(r"(.*?)\s*[\[({<]\s*([^\[\](){}<>]*?)\s*[\])}>]\s*")
+_BRACKETS = re.compile(r"(.*?)\s*[\[({<【（]\s*([^\[\](){}<>]*?)\s*[\])}>】）]\s*")
 _SLASH = re.compile(r"(.*\S)\s+(?:in|/)\s+(\S+)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+
+#: What two quantities in one name mean: "torque-producing current" is a current.
+_BOTH = {
+    frozenset(("tau", "current")): "current",
+    frozenset(("q", "qd")): "qd",
+    frozenset(("q", "qdd")): "qdd",
+}
+_NO_CHANNEL = "a recording has no such channel"
+_NOTHING = "the name says nothing known"
+#: Quantities that a unit alone tells, where the name says only which axis it is.
+_TOLD_BY_UNIT = ("q", "tau", "current", "qd", "qdd")
+_COMMANDS = {"q": "q_command", "tau": "tau_command"}
+_SIDED = ("q", "q_command", "qd", "qdd", "tau", "tau_command")
 
 
 @dataclass(frozen=True)
@@ -190,37 +199,89 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Assignment:
-    """Which columns a recording is made of, and which are left."""
+class Understood:
+    """What the header of a column says; `use` is None where that is no channel of a recording.
 
-    uses: tuple[ColumnUse, ...]
-    ignored: tuple[str, ...]
-    dof: int
+    `marked` is "actual" or "command" where a word says so. `why` holds a text a reason, or why it
+    has no use.
+    """
 
-    def of(self, quantity: str) -> tuple[ColumnUse, ...]:
-        """The columns of a quantity in the order of their axes."""
-        found = [use for use in self.uses if use.quantity == quantity]
-        return tuple(sorted(found, key=lambda use: use.axis or 0))
+    use: ColumnUse | None = None
+    marked: str = ""
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """Quantity and axis that the words of a name tell; quantity None: no channel, for `why`."""
+
+    quantity: str | None
+    axis: int | None = None
+    side: str | None = None
+    marked: str = ""
+    unit: str | None = None  # that one of the words or the drive's symbol names
+    why: list[str] = field(default_factory=list)
+
+
+def understood(column: Column, index: int, path: str, first: int = 1) -> Understood:
+    """What a column is, by its name and unit; axes count from `first` in the name."""
+    reasons: list[str] = []
+    for name in dict.fromkeys((column.name, column.alias or column.name)):
+        for base, text, certain in _readings(name):
+            found = _meaning(base, text if certain else None, column, first)
+            if found.quantity is None:
+                reasons += found.why
+                continue
+            quantity = units_of(found.quantity, found.axis)
+            wanted = text or found.unit
+            unit = None if wanted is None else quantity.unit(wanted)
+            if unit is None and wanted is not None:
+                if certain and (found.axis is not None) == QUANTITIES[found.quantity].per_axis:
+                    raise unknown_unit(column.name, found.quantity, found.axis, wanted, path)
+                continue
+            return _taken(column, index, path, found, unit, wanted)
+    known = [text for text in reasons if text.endswith(_NO_CHANNEL)]
+    return Understood(why=tuple((known or reasons[-1:] or [_NOTHING])[:1]))
+
+
+def _taken(
+    column: Column, index: int, path: str, found: _Meaning, unit: Unit | None, text: str | None
+) -> Understood:
+    """A column whose name is understood, with its unit and where that stands."""
+    name = found.quantity or ""
+    quantity = units_of(name, found.axis)
+    why = list(found.why)
+    stated = _agreed(column, name, found.axis, unit, path)
+    if unit is not None:
+        defined = text == found.unit and why and "is the drive's" in why[0]
+        why.append(f"its unit is {text}" if defined else f"unit {text!r} in the name")
+    elif stated is not None:
+        why.append(f"unit {(column.unit or '').strip()!r} beside the name")
+    per_axis = QUANTITIES[name].per_axis
+    if (found.axis is not None) != per_axis:
+        title = QUANTITIES[name].title
+        missing = f"{title} without the number of its axis"
+        extra = f"{title} of one axis: a recording has one for all"
+        text = missing if per_axis else extra
+        return Understood(None, found.marked, (*why, text))
+    chosen = stated or quantity.si
+    if stated is None:
+        why.append(f"no unit, so {chosen.name}")
+    use = ColumnUse(
+        column.name,
+        index,
+        name,
+        found.axis,
+        chosen.name,
+        side=found.side if name in _SIDED else None,
+        assumed=stated is None,
+    )
+    return Understood(use, found.marked, tuple(why))
 
 
 def recognised(column: Column, index: int, path: str) -> ColumnUse | None:
     """What a column is, by its name and unit; None where the name says nothing known."""
-    readings = (*_readings(column.name), *_readings(column.alias))
-    for base, text, certain in readings:
-        found = _classified(base)
-        if found is None:
-            continue
-        name, axis = found
-        quantity = units_of(name, axis)
-        unit = None if text is None else quantity.unit(text)
-        if unit is None and text is not None:
-            if certain:
-                raise unknown_unit(column.name, name, axis, text, path)
-            continue
-        unit = _agreed(column, name, axis, unit, path)
-        chosen = unit or quantity.si
-        return ColumnUse(column.name, index, name, axis, chosen.name, assumed=unit is None)
-    return None
+    return understood(column, index, path).use
 
 
 @lru_cache(maxsize=1024)
@@ -230,6 +291,20 @@ def quietly_recognised(column: Column, index: int) -> ColumnUse | None:
         return recognised(column, index, "")
     except RecordingFileError:
         return None
+
+
+def time_unit(column: Column) -> Unit | None:
+    """The unit of a time column, of all axes or of a numbered one; None for any other column.
+
+    Without a unit it is the second.
+    """
+    for base, text, _ in _readings(column.name):
+        words = [word for word in _tokens(base) if not _is_whole(word)]
+        if _plain_quantity(words, None, None).quantity == "t":
+            stated = (column.unit or "").strip()
+            wanted = text if stated.lower() in _NO_UNIT else stated
+            return QUANTITIES["t"].unit(wanted or "s")
+    return None
 
 
 def units_of(name: str, axis: int | None) -> Quantity:
@@ -251,51 +326,6 @@ def unknown_unit(
     )
 
 
-def assign(
-    columns: Sequence[Column],
-    mapped: Iterable[ColumnUse],
-    dropped: Iterable[int],
-    *,
-    path: str,
-    dof: int | None,
-    needs_time: bool,
-) -> Assignment:
-    """The columns to use: those of the column map, then those whose names are known."""
-    uses = {(use.quantity, use.axis): use for use in mapped}
-    from_map = set(uses)
-    taken = {use.index for use in uses.values()} | set(dropped)
-    for index, column in enumerate(columns):
-        if index in taken or column.is_time:
-            continue
-        use = recognised(column, index, path)
-        if use is None or (use.quantity, use.axis) in from_map:
-            continue
-        other = uses.setdefault((use.quantity, use.axis), use)
-        if other is not use:
-            raise _ambiguous(other, use, path)
-    axes = dof or _axes_found(uses)
-    kept = {key: use for key, use in uses.items() if use.axis is None or use.axis < axes}
-    _check_complete(kept, columns, path=path, dof=axes, needs_time=needs_time)
-    kept = {key: use for key, use in kept.items() if _whole(kept, key[0], axes)}
-    used = {use.index for use in kept.values()}
-    ignored = tuple(
-        column.name
-        for index, column in enumerate(columns)
-        if index not in used and not column.is_time and column.name
-    )
-    return Assignment(tuple(sorted(kept.values(), key=lambda use: use.index)), ignored, axes)
-
-
-def _ambiguous(one: ColumnUse, two: ColumnUse, path: str) -> RecordingFileError:
-    places = f"columns {one.index + 1} and {two.index + 1}"
-    if one.name == two.name:
-        problem = f"is given twice: {places} are both named {one.name!r}"
-    else:
-        problem = f"could be {one.name!r} or {two.name!r} ({places})"
-    allowed = "one column for each; a column map chooses, by the column's name or number"
-    return RecordingFileError(one.target, [one.name, two.name], allowed, path=path, problem=problem)
-
-
 def found_text(columns: Sequence[Column], most: int = 40) -> str:
     """The columns of a file for a message."""
     names = [repr(column.name) for column in columns if column.name]
@@ -309,21 +339,33 @@ def _readings(name: str) -> Iterator[tuple[str, str | None, bool]]:
     index = ""
     inside = _BRACKETS.fullmatch(text)
     if inside is not None and _is_whole(inside[2]):
-        text, index = inside[1], inside[2]
+        text, index = inside[1], f"[{inside[2]}]"
         inside = _BRACKETS.fullmatch(text)
     if inside is not None:
         unit = None if inside[2].lower() in _NO_UNIT else inside[2]
-        yield from ((base + index, unit, True) for base in _tails(inside[1]))
+        yield from ((base, unit, True) for base in _tails(inside[1] + index))
+        if unit is not None and not is_unit(unit):  # "Position (axis 1)"
+            yield f"{inside[1]} {inside[2]} {index}", None, True
         return
     slash = _SLASH.fullmatch(text)
     if slash is not None:
-        yield from ((base + index, slash[2], False) for base in _tails(slash[1]))
+        yield from ((base, slash[2], False) for base in _tails(slash[1] + index))
     pieces = text.split("_")
     for count in (3, 2, 1):
         if len(pieces) > count:
             base, unit = "_".join(pieces[:-count]), "_".join(pieces[-count:])
-            yield from ((tail + index, unit, False) for tail in _tails(base))
-    yield from ((base + index, None, True) for base in _tails(text))
+            if is_unit(unit):
+                yield from ((tail, unit, False) for tail in _tails(base + index))
+    middle = _BRACKETS.match(text)
+    if middle is not None and is_unit(middle[2]):  # "Position [deg] axis 1"
+        yield f"{middle[1]} {text[middle.end() :]}{index}", middle[2], True
+    yield from ((base, None, True) for base in _tails(text + index))
+
+
+@lru_cache(maxsize=1024)
+def is_unit(text: str) -> bool:
+    """Whether a text is a unit of any quantity."""
+    return any(item.unit(text) for item in QUANTITIES.values())
 
 
 def _is_whole(text: str) -> bool:
@@ -332,59 +374,169 @@ def _is_whole(text: str) -> bool:
 
 
 def _tails(base: str) -> list[str]:
-    """A dotted path whole, then its last two parts, then its last part."""
+    """A dotted path whole, its last two parts, the axis before its last part, its last part.
+
+    The axis is the one number of the last part with a number, whatever that part is called.
+    """
     parts = re.split(r"[./\\:|]", base)
-    return list(dict.fromkeys([base, ".".join(parts[-2:]), parts[-1]]))
+    tails = [base, ".".join(parts[-2:])]
+    for part in reversed(parts[:-1]):
+        tokens = _tokens(part)
+        numbers = [word for word in tokens if _is_whole(word)]
+        if numbers:
+            if len(numbers) == 1 and not any(_has(word, "other") for word in tokens):
+                tails.append(f"axis {numbers[0]} {parts[-1]}")
+            break
+    return list(dict.fromkeys([*tails, parts[-1]]))
 
 
-def _classified(base: str) -> tuple[str, int | None] | None:
+def _tokens(base: str) -> list[str]:
+    """The words and numbers of a name, joined words taken apart."""
+    found = (word.lower() for word in _WORD.findall(vocabulary.plain(base)))
+    return [part for word in found for part in vocabulary.split(word)]
+
+
+def _meaning(base: str, unit: str | None, column: Column, first: int) -> _Meaning:
     """Quantity and axis of a name without its unit, if every word of it is understood."""
-    words = [word.lower() for word in _WORD.findall(base)]
-    numbers = [word for word in words if _is_whole(word)]
-    words = [word for word in words if not _is_whole(word)]
-    if len(numbers) > 1:
-        return None
-    axis = int(numbers[0]) - 1 if numbers else None
-    if axis is not None and not 0 <= axis < AXES:
-        return None
+    stated = unit or (None if (column.unit or "").lower() in _NO_UNIT else column.unit)
+    symbol = vocabulary.symbol(base)
+    if symbol is not None:
+        name, text, own = symbol
+        found = _of_words(_tokens(text), stated, first)
+        if found.quantity is None:
+            return found
+        why = [f"{name!r} is the drive's {vocabulary.SYMBOLS[name][0]}"]
+        return replace(found, why=why, unit=own if own and stated is None else None)
+    return _of_words(_tokens(base), stated, first)
+
+
+def _of_words(tokens: Sequence[str], unit: str | None, first: int) -> _Meaning:
+    axis, words, problem = _axis(tokens, first)
+    if problem:
+        return _Meaning(None, why=[problem])
     if "psi" in words:
         words.remove("psi")
         if axis is not None:
-            return None
+            return _Meaning(None, why=["psi is the fourth axis, and the name has another number"])
         axis = AXES - 1
         if "platform" in words or "tcp" in words:
-            return ("p", axis) if set(words) <= _POSE | _NOISE else None
-        words = words if _quantities(words) else [*words, "q"]
-    pose = [word for word in words if word in "xyz" and len(word) == 1]
-    if pose:
-        others = set(words) - set(pose)
-        fits = len(pose) == 1 and axis is None and others <= _POSE | _NOISE
-        return ("p", "xyz".index(pose[0])) if fits else None
-    return _plain_quantity(words, axis)
+            return _pose(words, AXES - 1)
+        words = words if _named(words) else [*words, "q"]
+    letters = [word for word in words if word in ("x", "y", "z")]
+    if letters:
+        if len(letters) > 1 or axis is not None:
+            return _Meaning(None, why=["several axes in one name"])
+        return _pose([word for word in words if word != letters[0]], "xyz".index(letters[0]))
+    return _plain_quantity(words, axis, unit)
 
 
-def _plain_quantity(words: Sequence[str], axis: int | None) -> tuple[str, int | None] | None:
-    names = _quantities(words)
-    if len(names) != 1:
+def _pose(words: Sequence[str], axis: int) -> _Meaning:
+    unknown = [w for w in words if w not in _POSE and not _has(w, "actual", "axis", "plain")]
+    if unknown:
+        return _Meaning(None, why=[_not_known(unknown)])
+    return _Meaning("p", axis, why=[f"{'xyz'[axis : axis + 1] or 'psi'} of the platform"])
+
+
+def _axis(tokens: Sequence[str], first: int) -> tuple[int | None, list[str], str]:
+    """The axis that a name tells, the words without it, and what is wrong."""
+    numbers = {place: int(word) for place, word in enumerate(tokens) if _is_whole(word)}
+    words = [word for word in tokens if not _is_whole(word)]
+    if not numbers:
+        for place, (before, letter) in enumerate(pairwise(tokens)):
+            marked = len(before) > 1 and _has(before, "axis", "motor")
+            if marked and letter in ("a", "b", "c", "d"):
+                return "abcd".index(letter), [*words[: place + 1], *words[place + 2 :]], ""
+        return None, words, ""
+    if len(set(numbers.values())) > 1:
+        after = {
+            number
+            for place, number in numbers.items()
+            if place and _has(tokens[place - 1], "axis", "motor")
+        }
+        if len(after) != 1:
+            return None, words, "several numbers in one name"
+        numbers = {0: after.pop()}
+    axis = next(iter(numbers.values())) - first
+    if not 0 <= axis < AXES:
+        return None, words, f"there is no axis {axis + first}"
+    return axis, words, ""
+
+
+def _plain_quantity(words: Sequence[str], axis: int | None, unit: str | None) -> _Meaning:
+    names = _named(words)
+    present = len(names) > 1 and "current" in words and "tau" not in names
+    if present:  # "current position" is the present one
+        names = [name for name in names if name != "current"]
+    loaded = len(names) > 1 and "payload" in names
+    if loaded:  # "load torque" is one behind the gear
+        names = [name for name in names if name != "payload"]
+    name = _BOTH.get(frozenset(names), names[0] if len(names) == 1 else None)
+    said = [word for word in words if name and _is(word, name)][:1]
+    why = [f"{word!r} says {QUANTITIES[name or ''].title}" for word in said]
+    others = [w for w in words if not any(_is(w, found) for found in _named(words))]
+    if name is None and not names and axis is not None:
+        name = _by_unit(unit)
+        why = [f"the unit {unit!r} says {QUANTITIES[name].title}"] if name else []
+    if name is None:
+        beyond = [word for word in words if _has(word, "other")]
+        text = f"{' '.join(beyond)!r}: {_NO_CHANNEL}" if beyond else _not_known(words)
+        return _Meaning(None, why=["several quantities in one name" if names else text])
+    strange = [word for word in others if word not in vocabulary.KNOWN]
+    named_unit = None
+    if strange and units_of(name, axis).unit("_".join(strange)):
+        named_unit, strange = "_".join(strange), []
+    if strange:
+        return _Meaning(None, why=[_not_known(strange)])
+    beyond = [word for word in others if _has(word, "other") and not _has(word, "plain")]
+    if beyond:
+        return _Meaning(None, why=[f"{' '.join(beyond)!r}: {_NO_CHANNEL}"])
+    commanded = [w for w in others if _has(w, "command")]
+    actual = [w for w in others if _has(w, "actual") and not _has(w, "plain")]
+    if commanded and actual:
+        return _Meaning(None, why=[f"{commanded[0]!r} and {actual[0]!r} in one name"])
+    if commanded:
+        if name not in _COMMANDS:
+            title = QUANTITIES[name].title
+            return _Meaning(None, why=[f"a commanded {title}: {_NO_CHANNEL}"])
+        name = _COMMANDS[name]
+        why.append(f"{commanded[0]!r} says commanded")
+    elif actual or present:
+        why.append(f"{(actual or ['current'])[0]!r} says measured")
+    side = None
+    if loaded or any(_has(word, "output") for word in others):
+        side = "output"
+        why.append("a word says behind the gear")
+    marked = "command" if commanded else "actual" if actual or present else ""
+    return _Meaning(name, axis, side, marked, named_unit, why)
+
+
+def _not_known(words: Sequence[str]) -> str:
+    return f"not known: {' '.join(words)!r}" if words else _NOTHING
+
+
+def _by_unit(unit: str | None) -> str | None:
+    """The quantity that a unit alone tells; shares of a rated value tell none."""
+    text = (unit or "").strip()
+    if text.lower() in _NO_UNIT:
         return None
-    name = names[0]
-    others = set(words) - QUANTITIES[name].words
-    if not others <= _COMMAND | _NOISE:
-        return None
-    if others & _COMMAND:
-        name = {"q": "q_command", "tau": "tau_command"}.get(name, "")
-    if not name or (axis is not None) != QUANTITIES[name].per_axis:
-        return None
-    return name, axis
+    for name in _TOLD_BY_UNIT:
+        found = QUANTITIES[name].unit(text)
+        if found is not None:
+            return None if found.name in RATED else name
+    return None
 
 
-def _quantities(words: Sequence[str]) -> list[str]:
+def _has(word: str, *roles: str) -> bool:
+    return any(word in vocabulary.ROLES[role] for role in roles)
+
+
+def _is(word: str, quantity: str) -> bool:
+    return word in vocabulary.QUANTITIES[quantity]
+
+
+def _named(words: Sequence[str]) -> list[str]:
     """Quantities that one of the words names; commands share the words of what they command."""
-    return [
-        name
-        for name in QUANTITIES
-        if not name.endswith("_command") and name != "p" and QUANTITIES[name].words & set(words)
-    ]
+    return [name for name, known in vocabulary.QUANTITIES.items() if known & set(words)]
 
 
 def _agreed(
@@ -407,217 +559,3 @@ def _agreed(
             problem=f"is {unit.name} by its name and {other.name} by the file's own unit",
         )
     return other
-
-
-def _axes_found(uses: Mapping[tuple[str, int | None], ColumnUse]) -> int:
-    """4 where the file has angle and torque of a fourth axis, else 3."""
-    fourth = {quantity for quantity, axis in uses if axis == AXES - 1}
-    return AXES if "q" in fourth and fourth & {"tau", "current"} else AXES - 1
-
-
-def _check_complete(
-    uses: Mapping[tuple[str, int | None], ColumnUse],
-    columns: Sequence[Column],
-    *,
-    path: str,
-    dof: int,
-    needs_time: bool,
-) -> None:
-    wanted: list[tuple[str, int | None]] = [("t", None)] if needs_time else []
-    given = {name for name, _ in uses}
-    torque = "current" if "current" in given and "tau" not in given else "tau"
-    wanted += [(name, axis) for name in ("q", torque) for axis in range(dof)]
-    missing = [channel_name(name, axis) for name, axis in wanted if (name, axis) not in uses]
-    if missing:
-        raise RecordingFileError(
-            ", ".join(missing),
-            None,
-            f"columns such as {_examples(missing)}, or a column map that names them",
-            path=path,
-            problem=f"{'has' if len(missing) == 1 else 'have'} no column; "
-            f"found: {found_text(columns)}",
-        )
-
-
-def _examples(missing: Sequence[str]) -> str:
-    return ", ".join(f"{name}_{QUANTITIES[name.rstrip('1234')].si.name}" for name in missing[:2])
-
-
-def _whole(uses: Mapping[tuple[str, int | None], ColumnUse], name: str, dof: int) -> bool:
-    """Whether an optional quantity has a column for every axis it needs."""
-    if not QUANTITIES[name].per_axis:
-        return True
-    axes = range(3) if name == "p" else range(dof)
-    return all((name, axis) in uses for axis in axes)
-
-
-# Column maps: what the columns of a foreign file are, as a dictionary or a YAML file.
-
-
-#: Name in the file (or its number from 1) to what it is; None leaves a column out.
-ColumnMap = Mapping[Any, Any] | str | PathLike[str]
-
-KEYS = ("quantity", "axis", "unit", "scale", "sign", "offset", "side", "torque_constant")
-SIDES = ("output", "motor")
-_MOST_BYTES = 1_000_000
-
-
-def read_column_map(
-    given: ColumnMap | None, columns: Sequence[Column], path: str
-) -> tuple[list[ColumnUse], list[int]]:
-    """The columns that a map names, and the indices of those that it leaves out."""
-    uses: list[ColumnUse] = []
-    dropped: list[int] = []
-    for key, entry in _entries(given).items():
-        index = _index(key, columns, path)
-        if entry is None:
-            dropped.append(index)
-            continue
-        use = _use(key, entry, columns[index], index, path)
-        for other in uses:
-            if other.target == use.target:
-                raise InputError(
-                    f"column map entry {key!r}",
-                    use.target,
-                    f"every channel once; column {other.name!r} is {use.target} already",
-                )
-        uses.append(use)
-    return uses, dropped
-
-
-def _entries(given: ColumnMap | None) -> dict[Any, Any]:
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return dict(given)
-    if not isinstance(given, str | PathLike):
-        raise InputError("columns", given, "a dictionary or the path of a YAML file")
-    shown = fspath(given)
-    try:
-        if Path(shown).stat().st_size > _MOST_BYTES:
-            raise InputError("column map", shown, f"a YAML file of at most {_MOST_BYTES} bytes")
-        tree = yaml.safe_load(Path(shown).read_text("utf-8-sig"))
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise _map_error(shown, problem) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _map_error(shown, f"is not YAML: {error}".replace("\n", " ")) from error
-    if isinstance(tree, dict) and isinstance(tree.get("columns"), dict) and len(tree) == 1:
-        tree = tree["columns"]
-    if not isinstance(tree, dict):
-        raise _map_error(shown, f"holds {type(tree).__name__}")
-    return tree
-
-
-def _map_error(path: str, problem: str) -> RecordingFileError:
-    allowed = "a YAML mapping: name of the column in the file, then what it is"
-    return RecordingFileError("column map", path, allowed, path=path, problem=problem)
-
-
-def _index(key: Any, columns: Sequence[Column], path: str) -> int:
-    """The column that a key names, or counts from 1."""
-    if isinstance(key, int) and not isinstance(key, bool):
-        if not 1 <= key <= len(columns):
-            raise InputError("column map", key, f"a column number from 1 to {len(columns)}")
-        return key - 1
-    names = [column.name for column in columns]
-    exact = [index for index, name in enumerate(names) if name == key]
-    loose = [
-        index
-        for index, column in enumerate(columns)
-        if str(key).strip() in (column.name.strip(), column.alias)
-    ]
-    hits = exact or loose
-    if len(hits) == 1:
-        return hits[0]
-    if hits:
-        numbers = ", ".join(str(index + 1) for index in hits)
-        raise InputError(
-            "column map", key, f"a name that occurs once; it names columns {numbers}: use a number"
-        )
-    close = difflib.get_close_matches(str(key), names, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise RecordingFileError(
-        "column map",
-        key,
-        f"one of {found_text(columns)}{hint}",
-        path=path,
-        problem=f"names the column {key!r}, which the file does not have",
-    )
-
-
-def _use(key: Any, entry: Any, column: Column, index: int, path: str) -> ColumnUse:
-    if isinstance(entry, str):
-        use = recognised(Column(entry), index, path)
-        if use is None:
-            allowed = "a name such as 'q1_deg', 'tau2_Nm' or 't_ms', a mapping, or None"
-            raise InputError(f"column map entry {key!r}", entry, allowed)
-        return replace(use, name=column.name)
-    if not isinstance(entry, Mapping):
-        raise InputError(
-            f"column map entry {key!r}", entry, "a name such as 'q1_deg', or a mapping"
-        )
-    for word in entry:
-        if word not in KEYS:
-            raise UnknownNameError(f"key of column map entry {key!r}", word, KEYS)
-    name, axis = _quantity(key, entry)
-    units = units_of(name, axis)
-    text = entry.get("unit", column.unit)
-    unit = units.si if text is None else units.unit(str(text))
-    if unit is None:
-        raise unknown_unit(column.name, name, axis, str(text), path)
-    sign = _number(key, entry, "sign", 1.0)
-    if sign not in (1.0, -1.0):
-        raise InputError(f"sign of column map entry {key!r}", sign, "1 or -1")
-    side = entry.get("side")
-    if side is not None and side not in SIDES:
-        raise UnknownNameError(f"side of column map entry {key!r}", side, SIDES)
-    scale = _number(key, entry, "scale", 1.0)
-    if scale == 0:
-        raise InputError(f"scale of column map entry {key!r}", scale, "a number that is not 0")
-    constant = entry.get("torque_constant")
-    return ColumnUse(
-        column.name,
-        index,
-        name,
-        axis,
-        unit.name,
-        scale,
-        sign,
-        _number(key, entry, "offset", 0.0),
-        side,
-        None if constant is None else _number(key, entry, "torque_constant", 0.0),
-        text is None,
-    )
-
-
-def _quantity(key: Any, entry: Mapping[str, Any]) -> tuple[str, int | None]:
-    word = entry.get("quantity")
-    if word in QUANTITIES:
-        name, axis = str(word), entry.get("axis")
-        if not QUANTITIES[name].per_axis:
-            if axis is not None:
-                raise InputError(f"axis of column map entry {key!r}", axis, f"none for {name}")
-            return name, None
-        if axis == "psi":
-            axis = AXES
-        if isinstance(axis, bool) or not isinstance(axis, int) or not 1 <= axis <= AXES:
-            raise InputError(f"axis of column map entry {key!r}", axis, f"1 to {AXES}, or 'psi'")
-        return name, axis - 1
-    use = recognised(Column(str(word)), 0, "column map") if isinstance(word, str) else None
-    if use is None or "axis" in entry:
-        raise UnknownNameError(
-            f"quantity of column map entry {key!r}", word, QUANTITIES, or_else="a name such as 'q1'"
-        )
-    return use.quantity, use.axis
-
-
-def _number(key: Any, entry: Mapping[str, Any], word: str, default: float) -> float:
-    value = entry.get(word, default)
-    if isinstance(value, str):  # YAML 1.1 takes 1e-3 for a text
-        with contextlib.suppress(ValueError):
-            value = float(value)
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not math.isfinite(value):
-        raise InputError(f"{word} of column map entry {key!r}", value, "a finite number")
-    return float(value)

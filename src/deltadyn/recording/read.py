@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,9 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
 from deltadyn.motion.arguments import check_count
 from deltadyn.options import merged
-from deltadyn.recording.columns import (
-    RATED,
-    SIDES,
-    Assignment,
-    Column,
-    ColumnMap,
-    assign,
-    read_column_map,
-    units_of,
-)
+from deltadyn.recording.column_maps import SIDES, ColumnMap
+from deltadyn.recording.columns import COUNTED, RATED, Column, units_of
+from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, guess
 from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
@@ -45,7 +38,8 @@ class ReadOptions:
     #: Name of a column in the file to "q1_deg" or to {quantity, axis, unit, scale, sign, offset,
     #: side, torque_constant}, as a dictionary or the path of a YAML file; None leaves one out.
     columns: ColumnMap | None = None
-    #: "csv", "twincat", "matlab", "parquet", "ros" or "tdms"; left out, the content says it.
+    #: "csv", "twincat", "matlab", "parquet", "lerobot", "ros" or "tdms"; left out, the content
+    #: says it.
     format: str | None = None
     #: Of the recording; left out, the file's own name.
     name: str | None = None
@@ -53,8 +47,15 @@ class ReadOptions:
     payload: float | None = None
     #: N m/A at the motor side, one for all axes or one each, for files with currents alone.
     torque_constant: npt.ArrayLike | None = None
-    #: N m, one for all axes or one each, for torques in percent.
+    #: N m, one for all axes or one each, for torques in percent or per mille.
     rated_torque: npt.ArrayLike | None = None
+    #: A, one for all axes or one each, for currents in percent or per mille.
+    rated_current: npt.ArrayLike | None = None
+    #: One for all axes or one each, for angles in counts (increments) of an encoder.
+    counts_per_turn: npt.ArrayLike | None = None
+    #: "output", or "motor": angles and rates are divided by the gear ratio; left out, the header or
+    #: the range of the values says it.
+    angle_side: str | None = None
     #: "output", or "motor": torques are multiplied by the gear ratio.
     torque_side: str = "output"
     #: Of angles and torques: "controller" or "deltadyn"; left out, what the file says, else
@@ -68,6 +69,8 @@ class ReadOptions:
     decimal: str | None = None
     #: Of a ROS bag with several topics of joint states.
     topic: str | None = None
+    #: Of a LeRobot dataset with several episodes.
+    episode: int | None = None
     #: Whether channels of other clocks are interpolated at the times of q1.
     interpolate: bool = False
     #: "raise", or "skip": rows that cannot be read are left out and listed.
@@ -76,12 +79,16 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.torque_side not in SIDES:
             raise UnknownNameError("torque_side", self.torque_side, SIDES)
+        if self.angle_side is not None and self.angle_side not in SIDES:
+            raise UnknownNameError("angle_side", self.angle_side, SIDES)
         if self.convention is not None and self.convention not in CONVENTIONS:
             raise UnknownNameError("convention", self.convention, CONVENTIONS)
         if self.bad_rows not in BAD_ROWS:
             raise UnknownNameError("bad_rows", self.bad_rows, BAD_ROWS)
         if self.decimal is not None and self.decimal not in DECIMALS:
             raise UnknownNameError("decimal", self.decimal, DECIMALS)
+        if self.episode is not None:
+            check_count("episode", self.episode, 0)
         if self.sample_time is not None and not self.sample_time > 0:
             raise InputError("sample_time", self.sample_time, "above 0 s")
 
@@ -97,14 +104,16 @@ def read_recording(
     options: ReadOptions | None = None,
     **keywords: Any,
 ) -> Recording:
-    """A recording from a file: CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS.
+    """A recording from a file: CSV, TwinCAT, MATLAB, Parquet, LeRobot, ROS bag, MCAP or TDMS.
 
-    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`; others need a column
-    map. With a robot, angles and torques are taken in its controller's convention unless the file
-    or the options say otherwise. The fields of `ReadOptions` are `options`, or keywords:
+    Columns are known by names such as t_s, q1_rad, tau1_Nm, `theta1 [deg]`, in the words of many
+    drives and languages; `guess_columns` shows which. Others need a column map. With a robot,
+    angles and torques are taken in its controller's convention unless the file or the options say
+    otherwise. The fields of `ReadOptions` are `options`, or keywords:
 
-        columns, format, name, payload, torque_constant, rated_torque, torque_side, convention,
-        sample_time, separator, decimal, topic, interpolate, bad_rows
+        columns, format, name, payload, torque_constant, rated_torque, rated_current,
+        counts_per_turn, angle_side, torque_side, convention, sample_time, separator, decimal,
+        topic, episode, interpolate, bad_rows
     """
     reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
@@ -132,6 +141,50 @@ def iter_recording(
     return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
 
 
+def guess_columns(
+    path: str | PathLike[str],
+    robot: Robot | None = None,
+    options: ReadOptions | None = None,
+    **keywords: Any,
+) -> ColumnGuess:
+    """What `read_recording` takes every column of a file for, and why; arguments are the same.
+
+    A file that cannot be read as it is has `problems`, and what was understood is still there.
+    `.yaml()` is a column map to edit: a text for `columns.yaml`.
+    """
+    _check(path, robot)
+    given = merged(ReadOptions, options, keywords)
+    table = open_table(fspath(path), given)
+    found = guess(table, robot, given)
+    conversion = Conversion.of(robot, found.assignment, table, given)
+    problems = (*found.problems, *conversion.problems())
+    columns = tuple(conversion.noted(item) for item in found.columns)
+    return replace(found, columns=columns, problems=problems)
+
+
+def _check(path: object, robot: object) -> None:
+    if robot is not None and not isinstance(robot, Robot):
+        raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
+    if not isinstance(path, str | PathLike):
+        raise InputError("path", path, "the path of a recording")
+
+
+def recording_excerpts(
+    path: str | PathLike[str],
+    robot: Robot | None = None,
+    options: ReadOptions | None = None,
+    *,
+    count: int,
+    rows: int,
+) -> tuple[list[Recording], float] | None:
+    """`count` pieces of `rows` samples, spread evenly over a long file, and their share of it.
+
+    None where rows in the middle cannot be read by themselves. Nothing else of the file is read,
+    nor checked; the head is not among the pieces.
+    """
+    return _Reading.of(path, robot, merged(ReadOptions, options, {})).excerpts(count, rows)
+
+
 @dataclass
 class _Reading:
     """One pass over a file: its table, the columns in use, how they are converted."""
@@ -147,31 +200,15 @@ class _Reading:
     @classmethod
     def of(cls, path: str | PathLike[str], robot: Robot | None, options: ReadOptions) -> _Reading:
         """Look at the file's head: its format, its columns, what has to be converted."""
-        if robot is not None and not isinstance(robot, Robot):
-            raise InputError("robot", type(robot).__name__, "a Robot, as load_robot gives it")
-        if not isinstance(path, str | PathLike):
-            raise InputError("path", path, "the path of a recording")
+        _check(path, robot)
         table = open_table(fspath(path), options)
-        mapped, dropped = read_column_map(options.columns, table.columns, table.path)
-        timed = any(column.is_time for column in table.columns) or options.sample_time is not None
-        columns = assign(
-            table.columns,
-            mapped,
-            dropped,
-            path=table.path,
-            dof=None if robot is None else robot.dof,
-            needs_time=not timed,
-        )
-        own = table.labels.get("convention") == "deltadyn"
-        conversion = Conversion(
-            robot,
-            columns,
-            options.convention or ("deltadyn" if own else "controller"),
-            _per_axis("torque_constant", options.torque_constant, columns.dof),
-            _per_axis("rated_torque", options.rated_torque, columns.dof),
-            options.torque_side,
-        )
-        conversion.check()
+        found = guess(table, robot, options)
+        columns = found.assignment
+        conversion = Conversion.of(robot, columns, table, options)
+        for problem in (*found.problems, *conversion.problems()):
+            raise problem
+        clocks = 1 + max((column.clock for column in found.table), default=0)
+        table = replace(table, columns=found.table, clocks=max(table.clocks, clocks))
         label = table.labels.get("payload_kg")
         payload = options.payload
         if payload is None and label is not None:
@@ -204,6 +241,28 @@ class _Reading:
             start += len(piece)
         if not start:
             raise self.no_rows()
+
+    def excerpts(self, count: int, rows: int) -> tuple[list[Recording], float] | None:
+        """Pieces that are spread over the file, with the share of it that they take."""
+        own, read = self.columns.of("t"), self.table.excerpt
+        if read is None or not own or self.table.clocks > 1 or self.table.reader == "twincat":
+            return None
+        used = sorted({use.index for use in self.columns.uses})
+        found: list[Recording] = []
+        taken, each = 0.0, 0.0
+        for k in range(count):
+            # the last one ends with the file: starts are spread over what one leaves of it
+            block = read((k + 0.5) / count * (1 - each), rows, used)
+            if block is None or block[0].shape[1] < rows:
+                return None
+            raw = dict(zip(used, block[0], strict=True))
+            channels = self.conversion.channels(raw)
+            channels["t"] = self.conversion.value(own[0], raw)
+            channels.pop("payload", None)
+            found.append(self.recording(channels, 0))
+            each = max(each, block[1])
+            taken += block[1]
+        return found, taken
 
     def recording(self, channels: dict[str, FloatArray], first_row: int) -> Recording:
         """A recording of these channels, with its provenance."""
@@ -454,6 +513,7 @@ class Conversion:
     """What turns the numbers of a file into angles and torques of a robot.
 
     `torque_constant` (N m/A) holds at the motor side; `rated_torque` (N m) at `torque_side`.
+    `rated_current` is in A; a turn of an encoder has `counts_per_turn`.
     """
 
     robot: Robot | None
@@ -461,7 +521,26 @@ class Conversion:
     convention: str
     torque_constant: tuple[float, ...] | None = None
     rated_torque: tuple[float, ...] | None = None
+    rated_current: tuple[float, ...] | None = None
+    counts_per_turn: tuple[float, ...] | None = None
     torque_side: str = "output"
+
+    @classmethod
+    def of(
+        cls, robot: Robot | None, columns: Assignment, table: Table, options: ReadOptions
+    ) -> Conversion:
+        """The conversion of a table's columns by the options."""
+        own = table.labels.get("convention") == "deltadyn"
+        return cls(
+            robot,
+            columns,
+            options.convention or ("deltadyn" if own else "controller"),
+            _per_axis("torque_constant", options.torque_constant, columns.dof),
+            _per_axis("rated_torque", options.rated_torque, columns.dof),
+            _per_axis("rated_current", options.rated_current, columns.dof),
+            _per_axis("counts_per_turn", options.counts_per_turn, columns.dof),
+            options.torque_side,
+        )
 
     def channels(self, raw: Mapping[int, FloatArray]) -> dict[str, FloatArray]:
         """All channels but t: raw columns by their index, each (n,), as arrays in SI."""
@@ -475,7 +554,7 @@ class Conversion:
             for use in uses:
                 array[:, use.axis] = self.value(use, raw)
             out[name] = array
-        if "tau" not in out:
+        if "tau" not in out and "current" in out:
             out["tau"] = self._torque_of_current(out["current"])
         self._to_own_convention(out)
         if self._psi_of_joint:
@@ -502,7 +581,9 @@ class Conversion:
             if steps:
                 notes.append(f"{use.target}: {', '.join(steps)}")
         if not self.columns.of("tau"):
-            notes.append("tau: current * torque constant * gear ratio * sign")
+            current = self.columns.of("current")
+            text = "current * torque constant * gear ratio * sign" if current else "not in the file"
+            notes.append(f"tau: {text}")
         robot = self.robot
         if robot is not None and self.convention == "controller" and _has_convention(robot):
             notes.append(
@@ -516,27 +597,45 @@ class Conversion:
             notes.append("platform_psi: taken from q4")
         return notes
 
-    def check(self) -> None:
-        """Refuse columns for which a gear ratio, a torque constant or a rated torque is missing."""
+    def problems(self) -> list[InputError]:
+        """What is missing for the columns: gear ratio, torque constant, rated values, counts."""
+        found: dict[str, InputError] = {}
         for use in self.columns.uses:
-            rated = use.quantity in _TORQUES and use.unit in RATED
-            if rated and self.rated_torque is None:
-                raise InputError(
-                    "rated_torque", None, f"N m, since column {use.name!r} is in {use.unit} of it"
-                )
-            if self._side(use) == "motor":
-                self._gear(use)
+            option, unit = _asked(use)
+            if option and getattr(self, option) is None:
+                text = f"{unit}, since column {use.name!r} is in {use.unit}"
+                found.setdefault(option, InputError(option, None, text))
+            if self._side(use) == "motor" and self.robot is None:
+                found.setdefault("robot", self._no_robot(use))
         if self.columns.of("tau"):
-            return
+            return list(found.values())
         for use in self.columns.of("current"):
-            self._gear(use)
+            if self.robot is None:
+                found.setdefault("robot", self._no_robot(use))
             if use.torque_constant is None and self.torque_constant is None:
-                raise InputError(
-                    "torque_constant",
-                    None,
+                text = (
                     f"N m/A at the motor side, since column {use.name!r} is a current and there "
-                    "are no torque columns",
+                    "are no torque columns"
                 )
+                found.setdefault("torque_constant", InputError("torque_constant", None, text))
+        return list(found.values())
+
+    def noted(self, item: GuessedColumn) -> GuessedColumn:
+        """A guessed column with what the options say about it: rated values, sides, constants."""
+        use = item.use
+        if use is None or use.axis is None:
+            return item
+        option, _ = _asked(use)
+        values = getattr(self, option) if option else None
+        if values is not None:
+            unit, factor = _absolute(use, values[use.axis])
+            use = replace(use, unit=unit, scale=use.scale * factor, offset=use.offset * factor)
+        if self._side(use) == "motor":
+            use = replace(use, side="motor")
+        constant = self.torque_constant
+        if use.quantity == "current" and constant is not None and use.torque_constant is None:
+            use = replace(use, torque_constant=constant[use.axis or 0])
+        return replace(item, use=use)
 
     def value(self, use: ColumnUse, raw: Mapping[int, FloatArray]) -> FloatArray:
         """The values of one column in SI, at the output side; signs and offsets are the file's."""
@@ -554,6 +653,10 @@ class Conversion:
             return values
         if use.quantity in _TORQUES and use.unit in RATED and self.rated_torque is not None:
             values = values * self.rated_torque[use.axis]
+        if use.quantity == "current" and use.unit in RATED and self.rated_current is not None:
+            values = values * self.rated_current[use.axis]
+        if use.unit in COUNTED and self.counts_per_turn is not None:
+            values = values / self.counts_per_turn[use.axis]
         if self._side(use) == "motor":
             gear = self._gear(use)
             values = values / gear if use.quantity in _ANGLES else values * gear
@@ -564,9 +667,12 @@ class Conversion:
             return use.side
         return self.torque_side if use.quantity in _TORQUES else "output"
 
+    def _no_robot(self, use: ColumnUse) -> InputError:
+        return InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
+
     def _gear(self, use: ColumnUse) -> float:
         if self.robot is None:
-            raise InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
+            raise self._no_robot(use)
         return float(self.robot.drives.gear_ratio[use.axis or 0])
 
     def _torque_of_current(self, current: FloatArray) -> FloatArray:
@@ -592,6 +698,23 @@ class Conversion:
         for name in _TORQUES:
             if name in out:
                 out[name] = out[name] * sign
+
+
+def _asked(use: ColumnUse) -> tuple[str, str]:
+    """The option that a column's unit asks for, with its own unit; "" where there is none."""
+    if use.unit in COUNTED:
+        return "counts_per_turn", "counts of the encoder in a turn"
+    if use.unit in RATED:
+        return ("rated_current", "A") if use.quantity == "current" else ("rated_torque", "N m")
+    return "", ""
+
+
+def _absolute(use: ColumnUse, value: float) -> tuple[str, float]:
+    """The unit without an option that stands for a share of `value` or counts, and the factor."""
+    if use.unit in COUNTED:
+        return use.unit.replace("counts", "rev"), 1 / value
+    share = units_of(use.quantity, use.axis).unit(use.unit)
+    return units_of(use.quantity, use.axis).si.name, value / (share.divisor if share else 1.0)
 
 
 def _has_convention(robot: Robot) -> bool:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -104,11 +104,41 @@ class Provenance:
         return "\n".join(lines)
 
 
+class _Torque:
+    """The field `tau` of a recording: a log may lack it, and to read it is then an error.
+
+    So what needs torques names the log and what it lacks, wherever it reads them.
+    """
+
+    def __get__(self, recording: Any, owner: object = None) -> FloatArray:
+        if recording is None:
+            return cast("FloatArray", None)  # the default: no torques
+        value: FloatArray | None = recording.__dict__["tau"]
+        if value is None:
+            raise _no_torque(recording)
+        return value
+
+    def __set__(self, recording: Any, value: FloatArray | None) -> None:
+        recording.__dict__["tau"] = value
+
+
+def _no_torque(recording: Recording) -> InputError:
+    allowed = (
+        "a log with torques, or with currents and torque_constant=: without them there are times, "
+        "angles and what they tell, but no model is fitted or compared"
+    )
+    unused = ", ".join(map(repr, recording.provenance.ignored[:12]))
+    if unused:
+        allowed += f". Columns that were not used: {unused}; a column map may name the torques"
+    return InputError("tau", None, allowed, where=f"recording {recording.name!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """t (N,) in s with q (N, dof) in rad and tau (N, dof) in N m, in deltadyn's convention.
 
-    tau acts at the output side of the gear. Optional: `current` (A, in the drive's own sign),
+    tau acts at the output side of the gear; a log may lack it (`has_torque`), and `.tau` is then
+    an `InputError`. Optional too: `current` (A, in the drive's own sign),
     `q_command`, measured `qd` and `qdd`, `tau_command`, the platform's pose `p`, all (N, dof);
     `temperature` (N,) in degrees Celsius; the `payload` (kg) that was carried. Values may be NaN
     and times out of order: `check_recording` says so. The arrays cannot be written to.
@@ -116,7 +146,7 @@ class Recording:
 
     t: FloatArray
     q: FloatArray
-    tau: FloatArray
+    tau: _Torque = _Torque()
     current: FloatArray | None = None
     q_command: FloatArray | None = None
     qd: FloatArray | None = None
@@ -137,7 +167,7 @@ class Recording:
         if q.ndim != 2 or q.shape[1] not in (3, 4):
             raise InputError("shape of q", q.shape, "(N, 3) or (N, 4)")
         for name in UNITS:
-            value = getattr(self, name)
+            value = self.__dict__[name]
             if value is None:
                 continue
             array = _channel(name, value)
@@ -162,6 +192,11 @@ class Recording:
         return int(self.q.shape[1])
 
     @property
+    def has_torque(self) -> bool:
+        """Whether there is tau."""
+        return self.__dict__["tau"] is not None
+
+    @property
     def duration(self) -> float:
         """From the first sample to the last, in s; 0 without samples."""
         return float(self.t[-1] - self.t[0]) if len(self) else 0.0
@@ -177,8 +212,7 @@ class Recording:
 
     def channels(self) -> dict[str, FloatArray]:
         """The arrays that the recording has, by name."""
-        values = {name: getattr(self, name) for name in UNITS}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: self.__dict__[name] for name in UNITS if self.__dict__[name] is not None}
 
     def columns(self) -> Iterator[tuple[str, int | None, FloatArray]]:
         """Every column: its channel, its axis (None where the channel has one), its values."""
@@ -190,7 +224,7 @@ class Recording:
 
     def replace(self, **changes: Any) -> Self:
         """The same recording with other fields."""
-        return replace(self, **changes)
+        return replace(self, **{"tau": self.__dict__["tau"], **changes})
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Self:
         """The samples start to stop, like a slice of a list."""
@@ -215,7 +249,7 @@ class Recording:
     def take(self, part: slice | npt.NDArray[np.intp], edit: str) -> Self:
         """The samples of an index into the rows; `edit` goes into the provenance."""
         values: dict[str, Any] = {name: array[part] for name, array in self.channels().items()}
-        return replace(self, provenance=self.provenance.with_edit(edit), **values)
+        return self.replace(provenance=self.provenance.with_edit(edit), **values)
 
     def summary(self) -> str:
         """A few lines: size, rate, ranges of every channel, origin."""
@@ -255,7 +289,7 @@ def concatenate(recordings: Sequence[Recording], name: str | None = None) -> Rec
         repairs=_unique(text for part in parts for text in part.provenance.repairs),
         sha256=first.provenance.sha256 if len(parts) == 1 else None,
     ).with_edit(f"joined from {', '.join(origins)}")
-    return replace(first, name=name or first.name, provenance=provenance, **values)
+    return first.replace(name=name or first.name, provenance=provenance, **values)
 
 
 def _check_successor(first: Recording, before: Recording, after: Recording, number: int) -> None:
@@ -338,7 +372,8 @@ class DataSource:
 def fingerprint(recording: Recording) -> str:
     """SHA-256 of a recording's times, angles and torques."""
     digest = sha256()
-    for array in (recording.t, recording.q, recording.tau):
+    torque = (recording.tau,) if recording.has_torque else ()
+    for array in (recording.t, recording.q, *torque):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 

@@ -11,7 +11,6 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.motion.arguments import check_count
 from deltadyn.recording.checks.findings import (
-    GAP,
     KINDS,
     Findings,
     ranges_where,
@@ -19,6 +18,7 @@ from deltadyn.recording.checks.findings import (
     short_runs,
 )
 from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.recording.stretch import GAP
 
 MOST_MISSING = 5  # samples in a row that may be interpolated
 

@@ -15,6 +15,7 @@ from deltadyn.doors import write_page
 from deltadyn.errors import FileError, InputError
 from deltadyn.identification.fit import Fit
 from deltadyn.report.html import (
+    First,
     Section,
     cell,
     cells,
@@ -22,7 +23,6 @@ from deltadyn.report.html import (
     list_html,
     page_path,
     plain,
-    verdict_html,
     wide_table,
     write_numbers,
     write_sections,
@@ -285,10 +285,10 @@ def write_comparison(found: FitComparison, path: str | os.PathLike[str]) -> Path
     title = f"{len(found.records)} fits side by side"
     subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
     sections = [_parameters(found), _residuals(found), _provenance(found)]
-    return write_sections(page, title, subtitle, [_lead(found)], sections)
+    return write_sections(page, title, subtitle, [_first(found).html], sections)
 
 
-def _lead(found: FitComparison) -> str:
+def _first(found: FitComparison) -> First:
     kind, head = (
         ("care", f"Changes beyond their intervals: {len(found.beyond)}")
         if found.beyond
@@ -296,7 +296,36 @@ def _lead(found: FitComparison) -> str:
         if found.changes
         else ("unknown", "Nothing to compare")
     )
-    return verdict_html(kind, head, [found.status, *map(str, found.beyond)])
+    numbers = [
+        (str(len(found.records)), "fits"),
+        (str(len(found.beyond)), "parameters differ beyond their 95 % intervals"),
+        (f"{0.05 * len(found.changes):.2g}", "would do so by chance alone"),
+    ]
+    steps = [f"{item}." for item in found.beyond[:MOST_STEPS]]
+    if len(found.beyond) > MOST_STEPS:
+        steps.append("More under Parameters, where they are marked as changed.")
+    if found.beyond:
+        steps.append("See Differences in provenance for what else is not the same.")
+    elif found.changes:
+        steps.append("Nothing to do: what differs is within the noise of the logs.")
+    names = list(dict.fromkeys(item.parameter for item in found.beyond or found.changes))[:SHOWN]
+    rows = {
+        fit: [row for row in _rows(found, fit) if row["name"] in names] for fit in found.records
+    }
+    figure = parameter_figure(rows)
+    caption = f"Change against {found.first} with 95 % intervals; all parameters are below."
+    return First(
+        kind,
+        head,
+        found.status,
+        numbers,
+        figure_html("Parameters in common", figure, caption) if names else "",
+        steps,
+    )
+
+
+MOST_STEPS = 2  # changes that the first screen names
+SHOWN = 8  # parameters in its figure
 
 
 def _rows(found: FitComparison, name: str) -> list[dict[str, Any]]:

@@ -1,26 +1,143 @@
-"""Section: how well the motion of the fit excites the robot."""
+"""An excitation: its page, and the section of a report on how well the motion excites the robot."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.excitation.result import Excitation
+from deltadyn.excitation.result import percent as share_text
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.meanings import meaning
 from deltadyn.report.html import (
     Columns,
+    First,
     Section,
     cell,
     figure_html,
+    list_html,
     paragraphs,
     percent,
     table_of,
+    text_section,
     wide_table,
+    write_sections,
 )
-from deltadyn.report.plots import COLOURS, LEFT, Curve, draw, finished, panels
+from deltadyn.report.plots import (
+    COLOURS,
+    LEFT,
+    Curve,
+    colour,
+    draw,
+    finished,
+    panels,
+    time_figure,
+)
+from deltadyn.report.sizing import LIMITS
 from deltadyn.robot import Robot
+
+WELL, WEAK = 0.1, 0.3  # predicted deviation over the value: well known; hardly known
+FIRST_HEIGHT = 340  # pixels
+
+
+def excitation_page(found: Excitation, path: str | os.PathLike[str]) -> Path:
+    """How well the motion will tell every parameter, its limits, and the motion itself."""
+    about = (
+        f"{found.periods} periods of {found.series.period:.4g} s, {found.series.harmonics} "
+        f"harmonics; model {found.model}, criterion {found.criterion}."
+    )
+    noise = ", ".join(f"{value:.3g}" for value in found.noise.std)
+    told = f"Predicted standard deviations for residuals of {noise} N m per axis"
+    sections = [
+        Section(
+            "parameters",
+            "Parameters",
+            (
+                paragraphs(found.status),
+                table_of(found.parameters, _PREDICTED, told),
+                list_html("Left out", [found.unidentifiable] if found.unidentifiable else []),
+            ),
+        ),
+        Section("limits", "Limits", (table_of(found.report.limits, LIMITS, "Limits"),)),
+        Section("motion", "The motion", _motion_blocks(found)),
+        text_section(str(found)),
+    ]
+    title = f"Excitation: {found.robot.name}"
+    return write_sections(path, title, about, [_first(found).html], sections)
+
+
+def _first(found: Excitation) -> First:
+    shares = {item.name: item.relative for item in found.parameters if item.relative is not None}
+    well = sum(share < WELL for share in shares.values())
+    weak = [name for name, share in shares.items() if share > WEAK]
+    worst = max(shares, key=lambda name: shares[name])
+    kind = "care" if weak or found.unidentifiable else "good"
+    head = (
+        f"The motion tells {len(weak)} of {len(shares)} parameters only poorly"
+        if weak
+        else "Some parameters cannot be identified"
+        if found.unidentifiable
+        else "The motion tells all parameters"
+    )
+    sentence = found.unidentifiable or (
+        f"{well} of the {len(shares)} parameters that the robot file has are predicted to better "
+        f"than {percent(WELL)}; the worst is {worst}, {meaning(worst)}."
+    )
+    numbers = [
+        (share_text(shares[worst]), f"of its value: predicted deviation of {worst}, the worst"),
+        (
+            f"{found.condition_number:.3g}",
+            f"condition number; {found.before.condition_number:.3g} of a random motion",
+        ),
+        (f"{found.motion.duration:.3g} s", "with the ways in and out of rest"),
+    ]
+    steps = [
+        "Run the table on the controller, and log angles and torques at 1 kHz or more.",
+        "Then fit: `deltadyn identify ROBOT LOG`.",
+    ]
+    if weak:
+        steps.insert(0, "Take a longer `--duration`, or give the search more `--time-limit`.")
+    if found.skipped:
+        names = ", ".join(name.replace("_", " ") for name in found.skipped)
+        steps.insert(0, f"Check by hand: the robot file names no {names}.")
+    path = found.motion.p[:, :3]
+    figure = _paths(found.robot, path, FIRST_HEIGHT)
+    return First(kind, head, sentence, numbers, figure_html("Path", figure, _span(path)), steps)
+
+
+_PREDICTED: Columns = {
+    "parameter": lambda item: item.name,
+    "meaning": lambda item: meaning(item.name),
+    "robot file": lambda item: f"{item.value:.4g}",
+    "random motion": lambda item: cell(item.before),
+    "this motion": lambda item: cell(item.std),
+    "of the value": lambda item: share_text(item.relative),
+    "unit": lambda item: item.unit,
+}
+
+
+_OF_AXES = "Of the axes, with the ways in and out of rest."
+
+
+def _motion_blocks(found: Excitation) -> tuple[str, ...]:
+    """Angles and rates of the axes over time."""
+    motion, names = found.motion, found.robot.axis_names()
+    blocks = []
+    for title, values, label in (
+        ("Angles", motion.q, "angle (rad)"),
+        ("Rates", motion.qd, "rate (rad/s)"),
+        ("Accelerations", motion.qdd, "acceleration (rad/s^2)"),
+    ):
+        curves = [
+            Curve(f"axis {name}", motion.t, values[:, k], colour(k), width=1.6)
+            for k, name in enumerate(names)
+        ]
+        blocks.append(figure_html(title, time_figure(curves, label), _OF_AXES))
+    return tuple(blocks)
 
 
 def excitation_section(
@@ -45,13 +162,8 @@ def excitation_section(
         if path is None:
             path = excitation.motion.p[:, :3]
     if path is not None:
-        span = np.ptp(path, axis=0)
-        numbers["path_span_m"] = span
-        caption = (
-            f"The platform covers {span[0]:.3g} x {span[1]:.3g} x {span[2]:.3g} m. Dashed: the "
-            "workspace of the robot file, where it names one."
-        )
-        blocks.append(figure_html("Path of the platform", _paths(fit.robot, path), caption))
+        numbers["path_span_m"] = np.ptp(path, axis=0)
+        blocks.append(figure_html("Path of the platform", _paths(fit.robot, path), _span(path)))
     if not blocks:
         return None
     return Section("excitation", "Excitation quality", tuple(blocks), numbers)
@@ -111,7 +223,15 @@ _DEVIATIONS: Columns = {
 }
 
 
-def _paths(robot: Robot, path: FloatArray) -> Any:
+def _span(path: FloatArray) -> str:
+    span = np.ptp(path, axis=0)
+    return (
+        f"The platform covers {span[0]:.3g} x {span[1]:.3g} x {span[2]:.3g} m. Dashed: the "
+        "workspace of the robot file, where it names one."
+    )
+
+
+def _paths(robot: Robot, path: FloatArray, height: int = 430) -> Any:
     """The path from above and from the side, with the workspace."""
     figure = panels(1, 2, titles=("from above", "from the side"), across=0.12)
     work = robot.limits.workspace
@@ -134,4 +254,4 @@ def _paths(robot: Robot, path: FloatArray) -> Any:
         anchor, title = (("x", "y (m)"), ("x2", "z (m)"))[column - 1]
         figure.update_xaxes(title_text="x (m)", constrain="domain", row=1, col=column)
         figure.update_yaxes(title_text=title, scaleanchor=anchor, row=1, col=column)
-    return finished(figure, 430, legend=False, top=40)
+    return finished(figure, height, legend=False, top=40)

@@ -11,8 +11,11 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.meanings import meaning
+from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.found import LIKELY, NAMES, Terms
 from deltadyn.report.html import (
+    MISSED,
     Columns,
     Section,
     cell,
@@ -35,17 +38,18 @@ from deltadyn.report.plots import (
     panels,
     parameter_figure,
 )
+from deltadyn.robot import Robot
 
 LEVEL = 0.95  # of the intervals
 STRONG = 0.95  # correlation of two parameters that is worth a sentence
 
 
-def fit_sections(fit: Fit) -> list[Section]:
-    """All sections that a fit fills by itself."""
+def fit_sections(fit: Fit, truth: Robot | None = None) -> list[Section]:
+    """All sections that a fit fills by itself, beside the true machine where it is simulated."""
     return [
         training_section(fit),
         *([] if fit.terms is None else [terms_section(fit.terms)]),
-        parameter_section(fit),
+        parameter_section(fit, truth),
         correlation_section(fit),
         consistency_section(fit),
         identifiability_section(fit),
@@ -69,7 +73,7 @@ def training_section(fit: Fit) -> Section:
     blocks = [
         paragraphs(fit.status),
         wide_table(columns, rows, caption=f"On the data of the fit itself, {band}"),
-        list_html("What deserves a look", fit.warnings, level=3),
+        list_html("What deserves a look", fit.warnings + fit.findings, level=3),
     ]
     if fit.excerpt is not None:
         caption = f"The first {len(fit.excerpt.t)} samples of the first recording, {band}."
@@ -81,21 +85,26 @@ def training_section(fit: Fit) -> Section:
         "band_Hz": fit.band,
         "status": fit.status,
         "converged": fit.converged,
-        "warnings": fit.warnings,
+        "warnings": fit.warnings + fit.findings,
     }
     return Section("training", "Fit to its own data", tuple(blocks), numbers)
 
 
 def excerpt_figure(fit: Fit) -> Any:
     """Measured and fitted torque and their difference, per axis."""
+    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit))
+
+
+def excerpt_curves(fit: Fit, axes: slice = slice(None)) -> tuple[list[Curve], list[Curve]]:
+    """Torques and residual of some axes at the start of the first recording."""
     assert fit.excerpt is not None
     part = fit.excerpt
-    torques = (
-        Curve("measured", part.t, part.measured, MEASURED),
-        Curve("fitted", part.t, part.fitted, FITTED),
-    )
-    left = Curve("difference", part.t, part.measured - part.fitted, LEFT)
-    return axes_figure(fit.robot.axis_names(), torques, [left])
+    measured, fitted = part.measured[:, axes], part.fitted[:, axes]
+    torques = [
+        Curve("measured", part.t, measured, MEASURED),
+        Curve("fitted", part.t, fitted, FITTED),
+    ]
+    return torques, [Curve("difference", part.t, measured - fitted, LEFT)]
 
 
 def terms_section(terms: Terms) -> Section:
@@ -140,9 +149,13 @@ _TERM_VALUES: Columns = {
 }
 
 
-def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
-    """Every parameter: value before, value, deviation, 95 % interval, change."""
+def parameter_rows(fit: Fit, truth: Robot | None = None) -> list[dict[str, Any]]:
+    """Every parameter: meaning, value before, value, deviation, 95 % interval, change.
+
+    `true` is the value of the true machine, None where it is not known.
+    """
     ends = fit.interval(LEVEL)
+    true = {} if truth is None else true_values(fit, truth)
     rows = []
     for k, name in enumerate(fit.names):
         value, before = float(fit.values[k]), float(fit.parametrisation.prior[k])
@@ -150,6 +163,7 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": name,
+                "meaning": meaning(name),
                 "unit": fit.units[k],
                 "before": before,
                 "value": value,
@@ -159,22 +173,45 @@ def parameter_rows(fit: Fit) -> list[dict[str, Any]]:
                 "change": (value - before) / abs(before) if before else None,
                 "before_inside": low <= before <= high,
                 "of": "log" if name in fit.log_names else "robot",
+                "true": true.get(name),
             }
         )
     return rows
 
 
-def parameter_section(fit: Fit) -> Section:
+def true_values(fit: Fit, truth: Robot) -> dict[str, float]:
+    """The fit's parameters of a machine that is known, by name; limbs in common have the mean."""
+    par = parametrise(truth, fit.model, tied=False, com_offset=fit.model == "exact" or None)
+    known = dict(zip(par.names, par.prior.tolist(), strict=True))
+    limbs = {name[:-1] for name in known if name[-1] in "123" and f"{name[:-1]}3" in known}
+    mean = {name: float(np.mean([known[f"{name}{i}"] for i in (1, 2, 3)])) for name in limbs}
+    return {name: value for name, value in (mean | known).items() if name in fit.names}
+
+
+def missed(row: dict[str, Any]) -> bool:
+    """Whether the 95 % interval of a parameter does not hold the true value."""
+    return row["true"] is not None and not row["low"] <= row["true"] <= row["high"]
+
+
+def missed_truth(rows: Sequence[dict[str, Any]]) -> tuple[int, tuple[str, ...]]:
+    """How many parameters have a true value, and the names of those that the intervals miss."""
+    known = [row for row in rows if row["true"] is not None]
+    return len(known), tuple(row["name"] for row in known if missed(row))
+
+
+def parameter_section(fit: Fit, truth: Robot | None = None) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
-    rows = parameter_rows(fit)
+    rows = parameter_rows(fit, truth)
     own = [row for row in rows if row["of"] == "robot"]
-    held = [f"{name}: the data cannot tell it." for name in fit.held]
+    held = [f"{name}: {meaning(name)}." for name in fit.held]
     caption = "Robot file, identified value and its 95 % interval"
+    table = _PARAMETERS if truth is None else _BESIDE_TRUTH
     blocks = [
+        "" if truth is None else _truth_text(own),
         f"<p class=note>{escape(fit.uncertainty.status)}</p>",
-        table_of(own, _PARAMETERS, caption),
+        table_of(own, table, caption),
         figure_html("Change against the robot file", parameter_figure({"fit": own}), _CHANGE),
-        list_html("Held at the robot file's values", held, level=3),
+        list_html("Held at the robot file's values: the data cannot tell them", held, level=3),
     ]
     if fit.log_names:
         of_log = "What belongs to the log, not to the robot, and its 95 % interval"
@@ -189,8 +226,20 @@ def parameter_section(fit: Fit) -> Section:
     return Section("parameters", "Parameters", tuple(blocks), numbers)
 
 
+def _truth_text(rows: Sequence[dict[str, Any]]) -> str:
+    """What the truth of a simulated machine is, and where the fit misses it."""
+    known, wrong = missed_truth(rows)
+    told = (
+        f"The log is that of a simulated machine, whose parameters are known: the column truth. It "
+        f"differs from the robot file on purpose, as a real machine does. The 95 % interval holds "
+        f"the truth in {known - len(wrong)} of {known} parameters"
+    )
+    return paragraphs(f"{told}; it misses {', '.join(wrong)}." if wrong else f"{told}.")
+
+
 _PARAMETERS: Columns = {
     "parameter": lambda row: row["name"],
+    "meaning": lambda row: row["meaning"],
     "robot file": lambda row: f"{row['before']:.4g}",
     "identified": lambda row: f"{row['value']:.4g}",
     "95 % from": lambda row: cell(row["low"], 4),
@@ -199,8 +248,16 @@ _PARAMETERS: Columns = {
     "robot file is": lambda row: "inside" if row["before_inside"] else "outside",
     "unit": lambda row: row["unit"],
 }
+_BESIDE_TRUTH: Columns = {
+    **{name: _PARAMETERS[name] for name in ("parameter", "meaning", "robot file")},
+    "truth": lambda row: cell(row["true"], 4),
+    **{name: _PARAMETERS[name] for name in ("identified", "95 % from", "to")},
+    "truth is": lambda row: "-" if row["true"] is None else MISSED if missed(row) else "inside",
+    "unit": lambda row: row["unit"],
+}
 _OF_LOG: Columns = {
-    name: _PARAMETERS[name] for name in ("parameter", "identified", "95 % from", "to", "unit")
+    name: _PARAMETERS[name]
+    for name in ("parameter", "meaning", "identified", "95 % from", "to", "unit")
 }
 _CHANGE = (
     "Each parameter with its 95 % interval, in which the autocorrelation of the residuals is "

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from deltadyn.files import write_whole
+from deltadyn.units import percent as percent  # for all pages
 
 Columns = Mapping[str, Callable[[Any], str]]  # of a table: the name, and what it shows of an item
+MISSED = "missed"  # a cell that is marked in red
 LONG = 30  # rows of a table that may break between two sheets of paper
 
 
@@ -58,9 +60,12 @@ def write_sections(
     from plotly.offline import get_plotlyjs  # a second of import
 
     items = "".join(f'<li><a href="#{s.key}">{escape(s.title)}</a></li>' for s in sections)
-    contents = f'<nav aria-label="Contents"><strong>Contents</strong><ol>{items}</ol></nav>'
+    contents = (
+        f'<nav id="contents" aria-label="Contents"><strong>Contents</strong><ol>{items}</ol></nav>'
+    )
+    way = ' <a class=screen-only href="#contents">Contents</a>' if len(sections) > 1 else ""
     body = [
-        f"<header><h1>{escape(title)}</h1><p class=note>{escape(subtitle)}</p></header>",
+        f"<header><h1>{escape(title)}</h1><p class=note>{escape(subtitle)}{way}</p></header>",
         *lead,
         f"<div class=layout>{contents}<main>" if len(sections) > 1 else "<div><main>",
         *(section.html for section in sections),
@@ -129,7 +134,12 @@ def figure_html(
     # The tool bar has a margin of its own: it covers neither legend nor curves.
     bar = {"orientation": "v", "bgcolor": "rgba(255, 255, 255, 0)"}
     figure.update_layout(modebar=bar, margin_r=max(figure.layout.margin.r or 0, BAR))
-    config = {"responsive": True, "displaylogo": False, "showTips": False}  # the caption says it
+    config = {
+        "responsive": True,
+        "displaylogo": False,
+        "showTips": False,  # the caption says it
+        "modeBarButtonsToRemove": ["sendChartToCloud"],  # pages send nothing anywhere
+    }
     drawn = figure.to_html(
         full_html=False, include_plotlyjs=False, config=config, div_id=div_id, auto_play=False
     )
@@ -175,13 +185,6 @@ def cells(values: Iterable[float], digits: int = 3) -> list[str]:
     return [cell(value, digits) for value in values]
 
 
-def percent(share: float | None) -> str:
-    """A share in percent with its unit; "-" where there is none."""
-    if share is None or not math.isfinite(share):
-        return "-"
-    return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
-
-
 # Pieces of a page: every text is escaped.
 
 
@@ -193,10 +196,7 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         for place, name in enumerate(columns)
     )
     body = "".join(
-        "<tr>"
-        + "".join(f"<td{' class=n' if is_number(c) else ''}>{escape(c)}</td>" for c in row)
-        + "</tr>"
-        for row in cells
+        "<tr>" + "".join(f"<td{_kind(c)}>{escape(c)}</td>" for c in row) + "</tr>" for row in cells
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -215,8 +215,13 @@ def wide_table(
 
 def table_of(items: Iterable[Any], columns: Columns, caption: str) -> str:
     """A row per item; a column's name goes with what it shows of an item."""
-    rows = [[show(item) for show in columns.values()] for item in items]
+    rows = [[_shown(name, show(item)) for name, show in columns.items()] for item in items]
     return wide_table(list(columns), rows, caption=caption, long=len(rows) > LONG)
+
+
+def _shown(column: str, text: str) -> str:
+    """A cell; units are not broken between two lines."""
+    return text.replace(" ", "\u00a0") if column == "unit" else text
 
 
 def list_html(title: str, texts: Sequence[str], *, level: int = 2) -> str:
@@ -226,19 +231,49 @@ def list_html(title: str, texts: Sequence[str], *, level: int = 2) -> str:
     return f"<h{level}>{escape(title)}</h{level}>{items_html(texts)}"
 
 
-def verdict_html(kind: str, head: str, texts: Sequence[str], notes: Sequence[str] = ()) -> str:
+def verdict_html(kind: str, head: str, sentence: str = "") -> str:
     """The box on top of a page: good, care, bad or unknown by its colour, and in words."""
     mark = {"good": "✓", "care": "!", "bad": "✗", "unknown": "?"}[kind]
-    also = f"<p>Also:</p>{items_html(notes)}" if notes else ""
     return (
         f'<div class="verdict {kind}" id="verdict"><h2><span aria-hidden=true>{mark}</span> '
-        f"{escape(head)}</h2>{items_html(texts)}{also}</div>"
+        f"{escape(head)}</h2>{paragraphs(sentence)}</div>"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """The first screen of a page, which is enough for most readers.
+
+    A verdict (`kind` is good, care, bad or unknown) in a sentence, three numbers with what they
+    are, one figure as `figure_html` gives it, and what to do next.
+    """
+
+    kind: str
+    head: str
+    sentence: str
+    numbers: Sequence[tuple[str, str]]
+    figure: str = ""
+    steps: Sequence[str] = ()
+
+    @property
+    def html(self) -> str:
+        """Box, numbers beside the figure, steps."""
+        told = "".join(
+            f"<div><dt>{escape(what)}</dt><dd>{escape(value)}</dd></div>"
+            for value, what in self.numbers
+        )
+        side = f"<dl class=numbers>{told}</dl>" if told else ""
+        if self.steps:
+            side += f"<div class=next><h3>What to do next</h3>{items_html(self.steps, 'ol')}</div>"
+        return (
+            f"{verdict_html(self.kind, self.head, self.sentence)}"
+            f"<div class=first><div>{side}</div><div>{self.figure}</div></div>"
+        )
 
 
 def items_html(texts: Sequence[str], tag: str = "ul") -> str:
     """Sentences as a list, with numbers where the tag is "ol"; nothing where there are none."""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    items = "".join(f"<li>{inline(text)}</li>" for text in texts)
     return f"<{tag}>{items}</{tag}>" if items else ""
 
 
@@ -249,13 +284,23 @@ def text_section(text: str) -> Section:
 
 def paragraphs(text: str) -> str:
     """Lines of text as paragraphs."""
-    return "".join(f"<p>{escape(line)}</p>" for line in text.splitlines() if line.strip())
+    return "".join(f"<p>{inline(line)}</p>" for line in text.splitlines() if line.strip())
+
+
+def inline(text: str) -> str:
+    """A sentence, escaped; what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def is_number(text: str) -> bool:
     """Whether a cell of a table reads as a number; a version does not."""
     version = text.count(".") > 1 and " " not in text
     return bool(text) and set(text) <= set("+-±0123456789.e% ") and not version
+
+
+def _kind(text: str) -> str:
+    """The class of a cell."""
+    return " class=no" if text == MISSED else " class=n" if is_number(text) else ""
 
 
 def _allis_number(rows: Sequence[Sequence[str]], place: int) -> bool:

@@ -12,6 +12,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.payload.offline import PickLog
 from deltadyn.report.html import (
     Columns,
+    First,
     Section,
     figure_html,
     list_html,
@@ -42,7 +43,33 @@ POINTS = 12_000  # of the estimate and the two sides of its band together
 def pick_page(log: PickLog, path: str | os.PathLike[str]) -> Path:
     """Write the page of a log's picks."""
     about = f"{len(log.t)} samples"
-    return write_sections(path, f"Picks of {log.name}", about, [], [picks_section(log)])
+    title = f"Payload: {log.name}"
+    return write_sections(path, title, about, [_first(log).html], [picks_section(log)])
+
+
+def _first(log: PickLog) -> First:
+    """How many picks, and what they weigh."""
+    figure = figure_html("Payload over time", pick_figure(log, FIRST_HEIGHT), _SHORT)
+    if not log.picks:
+        head = "No pick was found"
+        steps = [
+            "Give the gripper's signal where the log has it (`--holding`): light loads need it."
+        ]
+        return First("unknown", head, f"{log.status}.", [("0", "picks")], figure, steps)
+    mass, std = log.product
+    lost = sum(pick.ended == "lost grip" for pick in log.picks)
+    numbers = [
+        (str(len(log.picks)), "picks" if len(log.picks) != 1 else "pick"),
+        (f"{mass:.3f} kg", "if all were of one product"),
+        (f"± {std:.3f} kg", "one standard deviation of it"),
+    ]
+    kind, head = "good", "All picks were released"
+    if lost:
+        kind, head = "care", f"{lost} of {len(log.picks)} picks were lost"
+    elif any(pick.ended != "release" for pick in log.picks):
+        kind, head = "care", "Not all picks ended with a release"
+    steps = ["The table below has every pick with its deviation."]
+    return First(kind, head, f"{log.status}.", numbers, figure, steps)
 
 
 def picks_section(log: PickLog) -> Section:
@@ -75,6 +102,7 @@ _PICKS: Columns = {
     "latency (ms)": lambda item: f"{1e3 * item[1].latency:.0f}",
     "ended by": lambda item: item[1].ended,
 }
+_SHORT = "The estimate while it ran; the broad line is the mass of all samples of a pick."
 _MASSES = "Mass of all samples of a pick with one standard deviation to both sides."
 _TIME = (
     "The online estimate as it was known at that time with two standard deviations; the broad line "
@@ -83,7 +111,10 @@ _TIME = (
 )
 
 
-def pick_figure(log: PickLog) -> Any:
+FIRST_HEIGHT = 360  # pixels
+
+
+def pick_figure(log: PickLog, height: int = 420) -> Any:
     """Estimate and band over time, every pick's mass, events."""
     std = np.where(np.isfinite(log.std), log.std, 0.0)
     band = np.stack([log.mass, log.mass - 2 * std, log.mass + 2 * std], axis=-1)
@@ -107,7 +138,7 @@ def pick_figure(log: PickLog) -> Any:
     if log.picks:  # the band of a pick's first samples is wide beyond use
         top = VIEW * max(pick.mass + 2 * pick.std for pick in log.picks)
         figure.update_yaxes(range=[-top / 4, top])
-    return finished(figure, 420, x="time (s)", y="payload (kg)")
+    return finished(figure, height, x="time (s)", y="payload (kg)")
 
 
 def _draw_band(figure: Any, t: FloatArray, low: FloatArray, high: FloatArray) -> None:

@@ -270,7 +270,8 @@ def replay_section(robot: Robot, motion: Motion) -> Section:
     seconds = max(window, SHOWN)
     whole = window >= 0.999 * motion.duration
     part = "The whole motion" if whole else f"The liveliest {window:.3g} s of the motion"
-    speed = "in real time" if seconds == window else f"slowed down {seconds / window:.3g} times"
+    slower = seconds / window
+    speed = "in real time" if slower < 1.05 else f"slowed down {slower:.2g} times"
     caption = f"{part}, {len(rows)} pictures, {speed}. Drag to turn the view, scroll to zoom."
     block = figure_html(
         "Replay",

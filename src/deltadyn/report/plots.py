@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 
-MEASURED, FITTED, LEFT = "#111111", "#1f5fa8", "#6b7280"
-COLOURS = ("#1f5fa8", "#c2540a", "#2a7d3f", "#7b3fa0", "#8a5a2b", "#b3246b", "#0f7c86")
+MEASURED, FITTED, FILE, LEFT = "#111111", "#e0570b", "#3f8fd8", "#6b7280"
+COLOURS = ("#2676c9", "#c2540a", "#2a7d3f", "#7b3fa0", "#8a5a2b", "#b3246b", "#0f7c86")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "cross")
 DASHES = ("solid", "dash", "dot", "dashdot")
 POINTS = 5000  # per curve: more than a screen has columns
@@ -203,18 +203,25 @@ def draw_points(
     colours: str | Sequence[str],
     *,
     half: Sequence[float] | FloatArray | None = None,
+    below: FloatArray | None = None,
     name: str = "",
     symbol: str = "circle",
     row: int = 1,
     column: int = 1,
 ) -> None:
-    """Draw points with an interval of `half` to both sides; those with a name are in the legend."""
+    """Draw points with an interval of `half` to both sides; those with a name are in the legend.
+
+    `below` is the lower half where it is another one.
+    """
     import plotly.graph_objects as go
 
+    bars: dict[str, Any] = {"type": "data", "array": half, "color": LEFT}
+    if below is not None:
+        bars |= {"symmetric": False, "arrayminus": below}
     trace = go.Scatter(
         x=x,
         y=y,
-        error_y=None if half is None else {"type": "data", "array": half, "color": LEFT},
+        error_y=None if half is None else bars,
         mode="markers",
         name=name,
         marker={"size": 8, "color": colours, "symbol": symbol},
@@ -441,11 +448,17 @@ def _axis_scale(values: FloatArray, changes: bool) -> tuple[Any, dict[str, Any]]
     if not changes or not sizes.size or most < WIDE * float(np.median(sizes)) or most < 100:
         return (lambda x: x), {"tickformat": ".3~g"}
 
-    def squeeze(x: FloatArray) -> FloatArray:
-        out: FloatArray = np.sign(x) * np.log10(1 + np.abs(x))
-        return out
+    return squeezed, power_ticks(float(squeezed(np.array(most))))
 
-    powers = [10.0**k for k in range(int(np.ceil(np.log10(most))) + 1)]
+
+def squeezed(x: FloatArray) -> FloatArray:
+    """Places on a scale that is straight near 0 and goes by powers of ten beyond 1."""
+    out: FloatArray = np.sign(x) * np.log10(1 + np.abs(x))
+    return out
+
+
+def power_ticks(most: float) -> dict[str, Any]:
+    """Plotly's ticks for places of `squeezed` up to `most`."""
+    powers = [10.0**k for k in range(int(np.ceil(max(most, 0.1))) + 1)]
     marks = np.array([*(-power for power in reversed(powers)), 0.0, *powers])
-    words = [f"{mark:g}" for mark in marks]
-    return squeeze, {"tickvals": squeeze(marks).tolist(), "ticktext": words}
+    return {"tickvals": squeezed(marks).tolist(), "ticktext": [f"{mark:g}" for mark in marks]}

@@ -14,6 +14,7 @@ from deltadyn.dynamics.coupling import CouplingMap
 from deltadyn.motion.limits import Limit
 from deltadyn.report.html import (
     Columns,
+    First,
     Section,
     cell,
     cells,
@@ -30,6 +31,7 @@ from deltadyn.report.plots import (
     DASHES,
     LEFT,
     SCALED,
+    SYMBOLS,
     Curve,
     Map,
     colour,
@@ -57,7 +59,44 @@ def loads_page(found: MotionLoads, path: str | os.PathLike[str]) -> Path:
         _curves_section(found),
         text_section(found.text),
     ]
-    return write_sections(path, f"Loads: {found.robot.name}", about, [], sections)
+    return write_sections(
+        path, f"Loads: {found.robot.name}", about, [_first_of_loads(found).html], sections
+    )
+
+
+NEAREST = 8  # limits on the first screen
+
+
+def _first_of_loads(found: MotionLoads) -> First:
+    """Whether the motion keeps the limits, and by how much."""
+    known = [limit for limit in found.limits.limits if limit.use is not None]
+    over = [limit for limit in known if limit.exceeded]
+    most = max(known, key=lambda limit: limit.use or 0.0, default=None)
+    if most is None:
+        kind, head = "unknown", "The robot file names no limits"
+        sentence = "Nothing shows whether the robot may run this motion."
+    else:
+        kind, head = "good", "Within all limits"
+        if over:
+            kind, head = "bad", "The motion exceeds a limit"
+        axis = f" of axis {most.axis}" if most.axis else ""
+        sentence = f"It takes {percent(most.use)} of the limit on {_words(most)}{axis}."
+    numbers = [
+        ("-" if most is None else percent(most.use), "of a limit at most"),
+        (f"{found.drives.torque_peak[:3].max():.3g} N m", "peak torque of an arm"),
+        (f"{found.drives.torque_rms[:3].max():.3g} N m", "RMS torque of an arm"),
+    ]
+    steps = (
+        ["Slow the motion down, or carry less."]
+        if over
+        else ["Give the robot's limits in its file."]
+        if most is None
+        else ["The motion may run; see Loads over time for bearings, rods and preload."]
+    )
+    nearest = sorted(known, key=lambda limit: -(limit.use or 0.0))[:NEAREST]
+    title = "Limits that the motion uses most"
+    figure = figure_html(title, _bars(nearest), _BARS) if known else ""
+    return First(kind, head, sentence, numbers, figure, steps)
 
 
 def loads_section(found: MotionLoads, source: str, whose: str = "the identified robot") -> Section:
@@ -88,7 +127,7 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
     )
     blocks = (
         paragraphs(sentence),
-        table_of(found.limits.limits, _LIMITS, "Limits"),
+        table_of(found.limits.limits, LIMITS, "Limits"),
         figure_html("Use of the limits", _bars(known), _BARS) if known else "",
         wide_table(of_drives, drives, caption="Drives, at the output side of the gears"),
         wide_table(("arms", "unit", *ARMS), arms, caption="Shoulder bearings"),
@@ -99,11 +138,18 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
 _BARS = "Share of each limit that the motion takes; 100 % is the limit."
 
 
+def limit_words(name: str) -> str:
+    """A limit of the robot file in words."""
+    return {"torque_rms": "RMS torque", "torque_peak": "peak torque"}.get(
+        name, name.replace("_", " ")
+    )
+
+
 def _words(limit: Limit) -> str:
-    return limit.name.replace("_", " ")
+    return limit_words(limit.name)
 
 
-_LIMITS: Columns = {
+LIMITS: Columns = {
     "limit": _words,
     "worst": lambda limit: cell(limit.worst, 4),
     "allowed": lambda limit: cell(limit.allowed, 4),
@@ -190,27 +236,126 @@ def _rods(found: MotionLoads) -> list[Curve]:
 
 
 def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
-    """Heat maps of the limits' use, torque and power by payload and rate, then the table."""
+    """Verdict, then the limits' use, torque and power by payload and rate, then all cases."""
     uses = _grid(found, lambda case: 100 * use_of(case))
     peaks = _grid(found, lambda case: case.loads.drives.torque_peak[:3].max())
     rms = _grid(found, lambda case: case.loads.drives.torque_rms[:3].max())
     power = _grid(found, lambda case: case.loads.drives.power_peak[:3].max())
     words = [[_binding(found.case(mass, rate)) for rate in found.cycles] for mass in found.payloads]
-    figures = (
-        figure_html("Largest share of a limit (%)", _heat(found, uses, words, 100.0), _SHARE),
-        figure_html("Peak torque of the arms (N m)", _heat(found, peaks), _MOST),
-        figure_html("RMS torque of the arms (N m)", _heat(found, rms), _MOST),
-        figure_html("Peak power of an arm (W)", _heat(found, power), _MOST),
+    shown = _tables if len(found.cases) <= FEW else _heats
+    blocks = shown(
+        found,
+        [
+            ("Largest share of a limit", uses, words),
+            ("Peak torque of the arms (N m)", peaks, None),
+            ("RMS torque of the arms (N m)", rms, None),
+            ("Peak power of an arm (W)", power, None),
+        ],
     )
     columns = ("payload kg", "cycles/min", "peak N m", "RMS N m", "power W", "binds", "verdict")
     rows = [_row(item.as_dict()) for item in found.cases]
     sections = [
-        Section("maps", "Payload and rate", figures),
-        Section("table", "Table", (wide_table(columns, rows, long=len(rows) > 30),)),
+        Section("maps", "Payload and rate", blocks),
+        Section("table", "All cases", (wide_table(columns, rows, long=len(rows) > 30),)),
     ]
-    able = f"{int(found.feasible.sum())} of {len(found.cases)} cases are within all limits."
-    title = f"Sizing: {found.robot.name}, {found.what}"
-    return write_sections(path, title, able, [], sections)
+    share = "" if found.share == 1 else f", {percent(found.share)} of the robot's limits"
+    about = f"{found.what}, {len(found.cases)} cases of payload and rate{share}"
+    first = _first_of_table(found)
+    return write_sections(path, f"Sizing: {found.robot.name}", about, [first.html], sections)
+
+
+FEW = 40  # cases: as many numbers are read better in a table than in a map of colours
+
+
+def _first_of_table(found: SizingTable) -> First:
+    count, able = len(found.cases), int(found.feasible.sum())
+    hardest = max(found.cases, key=lambda case: np.nan_to_num(use_of(case), nan=-1.0))
+    where = f"{hardest.payload:g} kg and {hardest.cycles:g} cycles a minute"
+    known = hardest.binding is not None
+    kind = "good" if able == count else "care" if able else "bad"
+    head = (
+        f"All {count} cases are within the limits"
+        if able == count
+        else f"{able} of {count} cases are within the limits"
+        if able
+        else "No case may run"
+    )
+    if hardest.binding is None:
+        kind, sentence = "unknown", "The robot file names no limit that pace and payload decide."
+    else:
+        use = percent(hardest.binding.use)
+        sentence = f"At {where} the robot takes {use} of its limit on {_words(hardest.binding)}."
+    drives = hardest.loads.drives
+    numbers = [
+        (percent(use_of(hardest)) if known else "-", f"of a limit at most, at {where}"),
+        (f"{drives.torque_peak[:3].max():.3g} N m", "peak torque of an arm there"),
+        (f"{drives.torque_rms[:3].max():.3g} N m", "RMS torque of an arm there"),
+    ]
+    return First(kind, head, sentence, numbers, _use_figure(found), _sizing_steps(found, able))
+
+
+def _sizing_steps(found: SizingTable, able: int) -> list[str]:
+    steps = []
+    if able < len(found.cases):
+        steps.append("Run the cases marked ok only; All cases names the limit that is exceeded.")
+    else:
+        steps.append("There is room: `--cycles` and `--payloads` try more.")
+    if found.robot.friction.absent:
+        steps.append("The robot file has no friction: the real torques are higher.")
+    return steps
+
+
+def _use_figure(found: SizingTable) -> str:
+    """Share of the binding limit over the rate, a curve per payload."""
+    uses = _grid(found, lambda case: 100 * use_of(case))
+    order = np.argsort(found.cycles)
+    rates = np.asarray(found.cycles)[order]
+    curves = [
+        Curve(
+            f"{mass:g} kg",
+            rates,
+            np.where(np.isfinite(row), row, np.nan)[order],
+            colour(k),
+            DASHES[k % len(DASHES)],
+            width=2.2,
+        )
+        for k, (mass, row) in enumerate(zip(found.payloads, uses, strict=True))
+    ]
+    figure = time_figure(curves, "largest share of a limit (%)", [100.0])
+    figure.update_traces(mode="lines+markers")
+    for k, trace in enumerate(figure.data):  # payloads that a limit holds alike lie on one another
+        trace.marker.symbol, trace.marker.size = SYMBOLS[k % len(SYMBOLS)], 9
+    figure.update_xaxes(title_text="cycles per minute")
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_layout(height=FIRST_HEIGHT)
+    return figure_html("Use of the limits", figure, "Dotted: 100 %, the limit.")
+
+
+FIRST_HEIGHT = 340  # pixels
+Grids = Sequence[tuple[str, FloatArray, list[list[str]] | None]]
+
+
+def _tables(found: SizingTable, grids: Grids) -> tuple[str, ...]:
+    """A table per quantity: payloads down, rates across."""
+    columns = ("payload (kg)", *(f"{rate:g} cycles/min" for rate in found.cycles))
+    out = []
+    for title, values, words in grids:
+        texts = words or [[f"{value:.4g}" for value in row] for row in values]
+        rows = [(f"{mass:g}", *row) for mass, row in zip(found.payloads, texts, strict=True)]
+        out.append(wide_table(columns, rows, caption=title))
+    return tuple(out)
+
+
+def _heats(found: SizingTable, grids: Grids) -> tuple[str, ...]:
+    """A map of colours per quantity."""
+    return tuple(
+        figure_html(
+            title,
+            _heat(found, values, words, 100.0 if words else None),
+            _SHARE if words else _MOST,
+        )
+        for title, values, words in grids
+    )
 
 
 _SHARE = "Blue is within all limits, red beyond one; the cell names the limit that binds."
@@ -252,17 +397,18 @@ def _heat(
 def _binding(case: SizingCase) -> str:
     if case.binding is None or case.binding.use is None:
         return "no limit known"
-    return f"{case.binding.name}<br>{100 * case.binding.use:.0f} %"
+    return f"{percent(case.binding.use)}, {_words(case.binding)}"
 
 
 def _row(case: dict[str, Any]) -> tuple[str, ...]:
     numbers = (case["payload_kg"], case["cycles_per_minute"])
     peaks = (max(case[key][:3]) for key in ("torque_peak_Nm", "torque_rms_Nm", "power_peak_W"))
-    verdict = "ok" if case["feasible"] else "exceeds " + ", ".join(case["exceeded"])
+    over = ", ".join(map(limit_words, case["exceeded"]))
+    verdict = "ok" if case["feasible"] else f"exceeds {over}"
     return (
         *(f"{x:g}" for x in numbers),
         *(f"{x:.4g}" for x in peaks),
-        case["binding"] or "",
+        limit_words(case["binding"] or ""),
         verdict,
     )
 

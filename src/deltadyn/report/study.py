@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
-from deltadyn.dynamics.models import MODELS
+from deltadyn.dynamics.models import MODELS, model_of
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions
+from deltadyn.identification.shared import Shared
+from deltadyn.identification.verdict import Evidence, Verdict, evidence_of, judge
 from deltadyn.kinematics import forward_kinematics
 from deltadyn.motion.motion import Motion
 from deltadyn.options import merged, parted
@@ -30,7 +32,7 @@ from deltadyn.recording import read_recording
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import extreme_rows
-from deltadyn.report.verdict import Evidence, Verdict, judge
+from deltadyn.report.verdict import with_validation
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
 from deltadyn.validation.evidence import (
@@ -45,7 +47,7 @@ from deltadyn.validation.evidence import (
 )
 from deltadyn.validation.metrics import Metrics, metrics
 from deltadyn.validation.result import Validation, relative_rms
-from deltadyn.validation.validate import validation_of
+from deltadyn.validation.validate import validate, validation_of
 
 # Held-out recordings made ready once, and every model beside them.
 
@@ -99,7 +101,8 @@ class HeldOut:
 
     def ladder(self, identified: Robot) -> tuple[Rung, ...]:
         """The robot file, then the identified robot in every model."""
-        rungs = [self.rung("robot file", "exact model, before the fit", predictor(self.robot))]
+        source = f"{model_of(self.robot)} model, before the fit"
+        rungs = [self.rung("robot file", source, predictor(self.robot))]
         for name, model in MODELS.items():
             rungs.append(self.rung(name, model.source, predictor(identified, name)))
         return tuple(rungs)
@@ -152,7 +155,8 @@ class Study:
     `validation` is the fit on `held_out`, `file_validation` the robot file on the same. `ladder`
     holds every model with the identified robot. `motion` is replayed, and the one of `loads`; that
     of a recording is its longest stretch without a gap, in the band of the fit.
-    `path` (M, 3) in m is that of the platform in the data of the fit.
+    `path` (M, 3) in m is that of the platform in the data of the fit. `truth` is the machine
+    itself, where it is a simulated one.
     """
 
     robot: Robot
@@ -169,39 +173,14 @@ class Study:
     motion_source: str = ""  # which motion it is, in words
     path: FloatArray | None = None
     seed: int = 0
+    truth: Robot | None = None
 
     @property
     def evidence(self) -> Evidence:
         """What the verdict rests on."""
-        fit, known = self.fit, self.fit.identifiability
-        own = Evidence(
-            axes=fit.robot.axis_names(),
-            left=None,
-            rms=None,
-            against_file=None,
-            converged=fit.converged,
-            consistent=fit.consistent,
-            held=fit.held,
-            weak=() if known is None else tuple(n for n in known.weak if n not in fit.held),
-            warnings=fit.warnings,
-        )
+        own = evidence_of(self.fit)
         found = self.validation
-        if found is None:
-            return own
-        size = found.measured.std(axis=0)
-        left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
-        cause = found.diagnosis.of(found.diagnosis.cause or "")
-        white = zip(own.axes, found.diagnosis.whiteness.white, strict=True)
-        return replace(
-            own,
-            left=tuple(left.tolist()),
-            rms=tuple(found.rms.tolist()),
-            against_file=self._against_file(),
-            cause=None if cause is None else cause.name,
-            cause_sentence="" if cause is None else cause.sentence,
-            missing=found.diagnosis.missing,
-            not_white=tuple(name for name, yes in white if not yes),
-        )
+        return own if found is None else with_validation(own, found, self._against_file())
 
     @property
     def verdict(self) -> Verdict:
@@ -235,11 +214,12 @@ def study(
 ) -> Study:
     """Identify by every method, then look at all that a report shows.
 
-    The first method is the one that is judged; the others stand beside it. `payload_log` is cut
-    into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default it
-    is that of the held-out recording. `options`, and the fields of `FitOptions` or of the methods
-    as keywords, are those of `identify`; without `options`, what the data cannot identify is held
-    unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
+    The first method is the one that is judged; the others stand beside it. Logs are prepared and
+    terms looked for once for all methods, in the time of the first that needs it. `payload_log` is
+    cut into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default
+    it is that of the held-out recording. `options`, and the fields of `FitOptions` or of the
+    methods as keywords, are those of `identify`; without `options`, what the data cannot identify
+    is held unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
     """
     common, of_method = parted(FitOptions, keywords)
     asked = merged(FitOptions, options or FitOptions(unidentifiable="hold"), common)
@@ -248,9 +228,10 @@ def study(
     data = [_read(robot, item) for item in _several(logs)]
     apart = tuple(_read(robot, item) for item in _several(held_out))
     results: dict[str, MethodResult] = {}
+    shared = Shared(robot, data)
     for name in names:
         told(f"identify by {name}")
-        fit = partial(identify, robot, data, name, asked, validation=apart or None, **of_method)
+        fit = partial(identify, robot, shared, name, asked, validation=apart or None, **of_method)
         results[name] = _timed(name, fit, required=name == names[0])
     told("validate")
     first = results[names[0]].fit
@@ -270,6 +251,22 @@ def study(
         picks=picks,
         motion=motion,
         seed=asked.seed,
+    )
+
+
+def judged_on(fit: Fit, held_out: Sequence[Recording]) -> Study:
+    """The study of one fit, judged on held-out recordings in the band that these allow."""
+    apart = tuple(held_out)
+    if not apart:
+        return Study(fit.before, fit, seed=fit.options.get("seed", 0))
+    found = validate(fit, apart, name="identified")
+    return Study(
+        robot=fit.before,
+        fit=fit,
+        held_out=apart,
+        validation=found,
+        file_validation=validate(fit.before, apart, band=found.band, name="robot file"),
+        seed=fit.options.get("seed", 0),
     )
 
 

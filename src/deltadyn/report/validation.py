@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from deltadyn.identification.verdict import Evidence, judge
 from deltadyn.report.html import (
+    First,
     Section,
     cell,
     cells,
@@ -21,8 +24,9 @@ from deltadyn.report.html import (
     write_sections,
 )
 from deltadyn.report.plots import (
-    COLOURS,
     DASHES,
+    FILE,
+    FITTED,
     LEFT,
     MEASURED,
     POINTS,
@@ -35,6 +39,7 @@ from deltadyn.report.plots import (
     finished,
     panels,
 )
+from deltadyn.report.verdict import first_screen, verdict_section, with_validation
 from deltadyn.validation.result import Validation
 from deltadyn.validation.validate import Comparison
 
@@ -42,8 +47,57 @@ from deltadyn.validation.validate import Comparison
 def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
     """Torques and residual as in the report of a study, then all numbers."""
     text = text_section(f"{found.text}\n\n{found.segment_table}")
-    sections = [torque_section(found, None), residual_section(found), text]
-    return write_sections(path, f"Validation: {found.model}", _about(found), [], sections)
+    axes = found.robot.axis_names()
+    alone = Evidence(axes, None, None, None, converged=True, consistent=True)
+    evidence = with_validation(alone, found)
+    verdict = judge(evidence)
+    sections = [
+        verdict_section(verdict),
+        torque_section(found, None),
+        residual_section(found),
+        text,
+    ]
+    first = first_screen(verdict, _key_numbers(found, evidence), key_figure(found, None, evidence))
+    title = f"Validation: {found.model}"
+    return write_sections(path, title, _about(found), [first.html], sections)
+
+
+def _key_numbers(found: Validation, evidence: Evidence) -> list[tuple[str, str]]:
+    worst = worst_axis(evidence)
+    axis = evidence.axes[worst]
+    return [
+        (percent(found.relative_rms), "of the torque is left, RMS over all axes"),
+        (f"{found.rms[worst]:.3g} N m", f"RMS is left on axis {axis}, the worst"),
+        (cell(float(found.r_squared[worst]), 4), f"R^2 of axis {axis}"),
+    ]
+
+
+def worst_axis(evidence: Evidence) -> int:
+    """The axis that leaves the largest share, on held-out motion where there is any."""
+    shares = np.array(evidence.own if evidence.left is None else evidence.left)
+    return int(np.nanargmax(shares)) if np.isfinite(shares).any() else 0
+
+
+KEY_HEIGHT = 360  # pixels of the figure on the first screen
+KEY_POINTS = 2500  # per curve there
+
+
+def key_figure(found: Validation, file: Validation | None, evidence: Evidence) -> str:
+    """Measured and predicted torque of the worst axis, for the first screen."""
+    worst = worst_axis(evidence)
+    own = slice(worst, worst + 1)
+    name = evidence.axes[worst]
+    caption = f"Axis {name}, the one with the largest share left; all axes are below."
+    return small_figure(name, *torque_curves(found, file, own), caption)
+
+
+def small_figure(
+    axis: str, torques: Sequence[Curve], residuals: Sequence[Curve], caption: str
+) -> str:
+    """Torque and residual of one axis, for the first screen."""
+    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS)
+    figure.update_layout(height=KEY_HEIGHT)
+    return figure_html("Measured and predicted torque", figure, caption)
 
 
 def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -63,14 +117,42 @@ def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
         Section("torque", "Measured and predicted torque", (curves,)),
         text_section(found.text),
     ]
-    return write_sections(path, "Comparison of models", _about(first), [], sections)
+    lead = [_first_of_models(found).html]
+    return write_sections(path, "Comparison of models", _about(first), lead, sections)
 
 
-def _metric_bars(found: Comparison) -> Any:
-    fields = {"rms": "RMS of the residual (N m)", "fitness": "fitness (kim2022 eq. 41)",
-              "r_squared": "R^2"}  # fmt: skip
+def _first_of_models(found: Comparison) -> First:
+    """Which model is the best, and by how much."""
+    best = found.best
+    others = found.ranking[1:]
+    sure = all(found.beyond_chance[name] for name in others)
+    numbers = [
+        (percent(found.validations[name].relative_rms), f"of the torque is left by {name}")
+        for name in found.ranking[:3]
+    ]
+    steps = [f"Take {best}."] if sure else [f"Take {best}, or record more to tell them apart."]
+    bars = _metric_bars(found, {"rms": "RMS of the residual (N m)"})
+    bars.update_layout(height=KEY_HEIGHT)
+    return First(
+        "good" if sure else "care",
+        f"The best model: {best}",
+        found.verdict,
+        numbers,
+        figure_html("RMS of the residual", bars, "The best model comes first."),
+        steps,
+    )
+
+
+METRICS = {
+    "rms": "RMS of the residual (N m)",
+    "fitness": "fitness (kim2022 eq. 41)",
+    "r_squared": "R^2",
+}
+
+
+def _metric_bars(found: Comparison, fields: Mapping[str, str] = METRICS) -> Any:
     names = found.validations[found.best].robot.axis_names()
-    figure = panels(1, 3, titles=list(fields.values()), across=0.06)
+    figure = panels(1, len(fields), titles=list(fields.values()), across=0.06)
     for k, name in enumerate(found.ranking):
         for column, field in enumerate(fields, 1):
             values = getattr(found.validations[name], field)
@@ -100,9 +182,6 @@ def _zoom(found: Validation) -> str:
         else "All samples are drawn."
     )
     return f"Drag to zoom into a time, double-click to see all; all axes zoom together. {drawn}"
-
-
-IDENTIFIED, FILE = COLOURS[0], COLOURS[1]
 
 
 def torque_section(found: Validation, file: Validation | None) -> Section:
@@ -144,14 +223,21 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
 
 def torque_figure(found: Validation, file: Validation | None, points: int = POINTS) -> Any:
     """Per axis the torques, and the residuals below; one time axis for all."""
-    torques = [_curve(found, "measured", found.measured, MEASURED)]
-    residuals = [_curve(found, f"residual, {found.model}", found.residual, IDENTIFIED)]
+    return axes_figure(found.robot.axis_names(), *torque_curves(found, file), points)
+
+
+def torque_curves(
+    found: Validation, file: Validation | None, axes: slice = slice(None)
+) -> tuple[list[Curve], list[Curve]]:
+    """Torques and residuals of some axes, `file` with the robot file's."""
+    torques = [_curve(found, "measured", found.measured[:, axes], MEASURED)]
+    residuals = [_curve(found, f"residual, {found.model}", found.residual[:, axes], FITTED)]
     if file is not None:
-        torques.append(_curve(found, "robot file", file.torque, FILE, "dot"))
+        torques.append(_curve(found, "robot file", file.torque[:, axes], FILE, "dot"))
         name = "residual, robot file"
-        residuals.append(_curve(found, name, file.residual, FILE, "dot", hidden=True))
-    torques.append(_curve(found, found.model, found.torque, IDENTIFIED))
-    return axes_figure(found.robot.axis_names(), torques, residuals, points)
+        residuals.append(_curve(found, name, file.residual[:, axes], FILE, "dot", hidden=True))
+    torques.append(_curve(found, found.model, found.torque[:, axes], FITTED))
+    return torques, residuals
 
 
 # Section: what the residual on held-out motion looks like, and what it is put down to.

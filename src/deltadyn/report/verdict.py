@@ -1,200 +1,69 @@
-"""The verdict on an identified model: one of four grades by stated rules, with its reasons."""
+"""The verdict of a fit on top of a page, and the section with all of its reasons."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
-from deltadyn.report.html import percent, verdict_html
+import numpy as np
 
-GOOD, CARE, BAD, UNKNOWN = "good", "usable with care", "not to be trusted", "cannot tell"
+from deltadyn.identification.verdict import BAD, CARE, GOOD, UNKNOWN, Evidence, Verdict
+from deltadyn.report.html import First, Section, items_html, list_html
+from deltadyn.validation.result import Validation
 
-SMALL = 0.10  # of the torque's standard deviation on held-out motion: what a good model leaves
-LARGE = 0.30  # the same: beyond it the model is not to be trusted
-WORSE = 1.05  # times the robot file's own error on held-out motion
-FAR_WORSE = 1.5
-CAUSED = 0.05  # of the torque's standard deviation: a residual with a cause that counts
+__all__ = [
+    "BAD",
+    "CARE",
+    "GOOD",
+    "UNKNOWN",
+    "Verdict",
+    "first_screen",
+    "verdict_section",
+    "with_validation",
+]
 
-#: The rules in words, for the page.
-RULES = (
-    f"Not to be trusted: the fit has not converged; or on held-out motion an axis leaves more than "
-    f"{percent(LARGE)} of its torque's standard deviation; or the model is more than "
-    f"{FAR_WORSE:g} times worse there than the robot file.",
-    "Cannot tell: no held-out recording was given, or its torque does not change.",
-    f"Usable with care: an axis leaves more than {percent(SMALL)}; or the model is more than "
-    f"{percent(WORSE - 1)} worse than the robot file; or bodies cannot exist; or parameters were "
-    f"held at the robot file's values; or a residual above {percent(CAUSED)} has a clear cause or "
-    "lacks a term; "
-    "or the fit has warnings.",
-    "Good: none of these.",
-)
-
-#: Why there is no verdict on a fit without held-out data, and what to do.
-UNJUDGED = (
-    "No held-out recording was given, so nothing shows what the model is worth on a motion that it "
-    "has not seen.",
-    "Not judged on other data: validate the fit on another log, or write its report with "
-    "`deltadyn report --validate`.",
-)
+KINDS = {GOOD: "good", CARE: "care", BAD: "bad", UNKNOWN: "unknown"}
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a verdict rests on.
-
-    `left` is RMS of the held-out residual over the measured torque's standard deviation, per axis;
-    None without held-out data, NaN on an axis whose torque does not change. `against_file` is the
-    model's relative RMS over that of the robot file.
-    """
-
-    axes: tuple[str, ...]
-    left: tuple[float, ...] | None
-    rms: tuple[float, ...] | None  # N m, of the held-out residual
-    against_file: float | None
-    converged: bool
-    consistent: bool
-    held: tuple[str, ...] = ()
-    weak: tuple[str, ...] = ()
-    cause: str | None = None
-    cause_sentence: str = ""
-    missing: bool = False  # more than noise is left, and no cause explains it
-    not_white: tuple[str, ...] = ()  # axes
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A grade, the sentences that decided it, and sentences that did not."""
-
-    grade: str
-    reasons: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The grade and its reasons in one line."""
-        return f"{self.grade}: {' '.join(self.reasons)}"
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def html(self) -> str:
-        """The box on top of a page: colour and word both say the grade."""
-        kind = {GOOD: "good", CARE: "care", BAD: "bad", UNKNOWN: "unknown"}[self.grade]
-        return verdict_html(kind, f"Verdict: {self.grade}", self.reasons, self.notes)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON, with the rules."""
-        return {
-            "grade": self.grade,
-            "reasons": list(self.reasons),
-            "notes": list(self.notes),
-            "rules": list(RULES),
-        }
-
-
-def judge(evidence: Evidence) -> Verdict:
-    """The verdict by `RULES`: the worst reason decides, all others of its weight are named."""
-    bad = _fatal(evidence)
-    care = _cautions(evidence)
-    notes = _notes(evidence)
-    worst = _worst(evidence)
-    if bad:
-        return Verdict(BAD, tuple(bad), tuple(care + notes))
-    if evidence.left is None:
-        return Verdict(UNKNOWN, UNJUDGED, tuple(care + notes))
-    if worst is None:
-        why = "The torque of the held-out recording does not change."
-        return Verdict(UNKNOWN, (why,), tuple(care + notes))
-    if care:
-        told = [] if _small(evidence) is not None else [_left_text(evidence, worst)]
-        return Verdict(CARE, tuple(care), tuple(told + notes))
-    return Verdict(GOOD, (_left_text(evidence, worst),), tuple(notes))
-
-
-def _worst(evidence: Evidence) -> int | None:
-    """The axis that leaves the largest share of its torque."""
-    if evidence.left is None:
-        return None
-    known = [k for k, share in enumerate(evidence.left) if math.isfinite(share)]
-    return max(known, key=lambda k: evidence.left[k], default=None)  # type: ignore[index]
-
-
-def _left_text(evidence: Evidence, axis: int) -> str:
-    assert evidence.left is not None
-    assert evidence.rms is not None
-    return (
-        f"On held-out motion the robot's model explains all but {percent(evidence.left[axis])} of "
-        f"the torque on its worst axis, {evidence.axes[axis]} ({evidence.rms[axis]:.3g} N m RMS)."
+def with_validation(
+    own: Evidence, found: Validation, against_file: float | None = None
+) -> Evidence:
+    """The evidence with what a validation shows."""
+    size = found.measured.std(axis=0)
+    left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
+    cause = found.diagnosis.of(found.diagnosis.cause or "")
+    white = zip(own.axes, found.diagnosis.whiteness.white, strict=True)
+    return replace(
+        own,
+        left=tuple(left.tolist()),
+        rms=tuple(found.rms.tolist()),
+        against_file=against_file,
+        cause=None if cause is None else cause.name,
+        cause_sentence="" if cause is None else cause.sentence,
+        missing=found.diagnosis.missing,
+        not_white=tuple(name for name, yes in white if not yes),
     )
 
 
-def _fatal(evidence: Evidence) -> list[str]:
-    found = []
-    if not evidence.converged:
-        found.append("The fit has not converged.")
-    worst = _worst(evidence)
-    if worst is not None and evidence.left is not None and evidence.left[worst] > LARGE:
-        found.append(_left_text(evidence, worst))
-    if evidence.against_file is not None and evidence.against_file > FAR_WORSE:
-        found.append(_file_text(evidence.against_file))
-    return found
+def first_screen(verdict: Verdict, numbers: list[tuple[str, str]], figure: str) -> First:
+    """The first screen of a report: the first reason is the sentence, others are in the section."""
+    sentence, *others = verdict.reasons
+    if others:
+        more = "one more reason" if len(others) == 1 else f"{len(others)} more reasons"
+        sentence += f" ({more} under The verdict.)"
+    return First(
+        kind=KINDS[verdict.grade],
+        head=f"Verdict: {verdict.grade}",
+        sentence=sentence,
+        numbers=numbers,
+        figure=figure,
+        steps=verdict.steps,
+    )
 
 
-def _cautions(evidence: Evidence) -> list[str]:
-    found = []
-    worst = _small(evidence)
-    if worst is not None:
-        found.append(_left_text(evidence, worst))
-    ratio = evidence.against_file
-    if ratio is not None and WORSE < ratio <= FAR_WORSE:
-        found.append(_file_text(ratio))
-    if not evidence.consistent:
-        found.append(
-            "No body has the identified parameters: the torque may serve, masses and inertias may "
-            "not."
-        )
-    if evidence.held:
-        found.append(
-            f"The data cannot tell {', '.join(evidence.held)}: the robot file's "
-            f"value{'s' if len(evidence.held) > 1 else ''} stayed."
-        )
-    left = _worst(evidence)
-    if evidence.cause and left is not None and evidence.left and evidence.left[left] > CAUSED:
-        found.append(f"The residual has a likely cause: {evidence.cause_sentence}")
-    if evidence.missing and left is not None and evidence.left and evidence.left[left] > CAUSED:
-        found.append("A term is missing: more than noise is left, and no cause explains it.")
-    return [*found, *evidence.warnings]
-
-
-def _small(evidence: Evidence) -> int | None:
-    """The worst axis where it leaves more than a good model does, but not too much."""
-    worst = _worst(evidence)
-    if worst is None or evidence.left is None or not SMALL < evidence.left[worst] <= LARGE:
-        return None
-    return worst
-
-
-def _file_text(ratio: float) -> str:
-    return f"On held-out motion the model is {ratio:.2g} times as far off as the robot file itself."
-
-
-def _notes(evidence: Evidence) -> list[str]:
-    found = []
-    ratio = evidence.against_file
-    if ratio is not None and ratio <= WORSE:
-        found.append(
-            f"It leaves {percent(ratio)} of what the robot file leaves on that motion."
-            if ratio < 1 / WORSE
-            else "The robot file alone is as good on this motion."
-        )
-    if evidence.weak:
-        found.append(f"The data tell {', '.join(evidence.weak)} only poorly.")
-    if evidence.not_white:
-        found.append(
-            f"The residual of axis {', '.join(evidence.not_white)} is not white noise: something "
-            "is left that a model could explain."
-        )
-    return found
+def verdict_section(verdict: Verdict) -> Section:
+    """All reasons, and what else deserves a look."""
+    blocks = (
+        f"<p>This model is: <strong>{verdict.grade}</strong>.</p>{items_html(verdict.reasons)}",
+        list_html("Also", verdict.notes, level=3),
+    )
+    return Section("reasons", "The verdict", blocks, verdict.as_dict())

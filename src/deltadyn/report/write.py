@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from deltadyn.identification.fit import Fit
+from deltadyn.identification.verdict import RULES
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.report.excitation import excitation_section
-from deltadyn.report.fit import fit_sections, parameter_rows
+from deltadyn.report.fit import excerpt_curves, fit_sections, parameter_rows
 from deltadyn.report.html import (
     Columns,
     Section,
@@ -28,6 +30,7 @@ from deltadyn.report.html import (
     list_html,
     page_path,
     paragraphs,
+    percent,
     table_of,
     wide_table,
     write_numbers,
@@ -35,11 +38,23 @@ from deltadyn.report.html import (
 )
 from deltadyn.report.picks import picks_section
 from deltadyn.report.picture import replay_section
-from deltadyn.report.plots import COLOURS, draw_bars, finished, panels, parameter_figure
+from deltadyn.report.plots import (
+    COLOURS,
+    draw_bars,
+    finished,
+    panels,
+    parameter_figure,
+)
 from deltadyn.report.sizing import loads_section
-from deltadyn.report.study import MethodResult, Rung, Study
-from deltadyn.report.validation import residual_section, torque_section
-from deltadyn.report.verdict import RULES
+from deltadyn.report.study import MethodResult, Rung, Study, judged_on
+from deltadyn.report.validation import (
+    key_figure,
+    residual_section,
+    small_figure,
+    torque_section,
+    worst_axis,
+)
+from deltadyn.report.verdict import first_screen, verdict_section
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
 
@@ -59,17 +74,61 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
         f"Model {fit.model}, {count} samples ({seconds:.4g} s) in {len(fit.data)} "
         f"recording{'s' if len(fit.data) != 1 else ''}; {apart} samples held out."
     )
+    if study.truth is not None:
+        subtitle += " The machine is a simulated one: its true parameters stand beside the fit's."
     if numbers:
         beside = write_numbers(page, report_record(study, sections))
         subtitle += f" The numbers at full resolution are in {beside.name}."
     title = f"{study.robot.name}: report of the {fit.method} fit"
-    return write_sections(page, title, subtitle, [study.verdict.html], sections)
+    first = first_screen(study.verdict, key_numbers(study), _key_figure(study))
+    return write_sections(page, title, subtitle, [first.html], sections)
+
+
+# The first screen: three numbers and one figure.
+
+
+def key_numbers(study: Study) -> list[tuple[str, str]]:
+    """What is left of the torque, beside what the robot file leaves, and what is known well."""
+    evidence, known = study.evidence, study.fit.identifiability
+    worst = worst_axis(evidence)
+    axis = evidence.axes[worst]
+    found = []
+    if evidence.left is not None and evidence.rms is not None:
+        what = f"of the torque of axis {axis}, the worst, is left on held-out motion"
+        found.append((percent(evidence.left[worst]), f"{what} ({evidence.rms[worst]:.3g} N m RMS)"))
+    else:
+        what = f"of the torque of axis {axis}, the worst, is left in the fit's own data"
+        left = study.fit.residual[worst]
+        found.append((percent(evidence.own[worst]), f"{what} ({left:.3g} N m RMS)"))
+    if evidence.against_file is not None:
+        what = "of what the robot file leaves on held-out motion"
+        found.append((percent(evidence.against_file), what))
+    else:
+        seconds = sum(source.duration for source in study.fit.data)
+        found.append((f"{seconds:.3g} s", "of logs went into the fit"))
+    if known is not None:
+        what = "parameters are known to better than 10 % of their size"
+        found.append((f"{len(known.essential)} of {len(known.names)}", what))
+    else:
+        found.append((str(len(study.fit.names)), "parameters were identified"))
+    return found
+
+
+def _key_figure(study: Study) -> str:
+    """Measured and predicted torque of the worst axis."""
+    if study.validation is not None:
+        return key_figure(study.validation, study.file_validation, study.evidence)
+    if study.fit.excerpt is None:
+        return ""
+    worst = worst_axis(study.evidence)
+    name = study.evidence.axes[worst]
+    caption = f"Axis {name}, the one with the largest share left, in the first recording."
+    return small_figure(name, *excerpt_curves(study.fit, slice(worst, worst + 1)), caption)
 
 
 def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """Write the page of a fit that was not held against other data."""
-    alone = Study(fit.before, fit, seed=fit.options.get("seed", 0))
-    return write_report(alone, path, numbers=False)
+    return write_report(judged_on(fit, ()), path, numbers=False)
 
 
 def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
@@ -80,7 +139,7 @@ def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
         "robot": study.robot.name,
         "verdict": study.verdict.as_dict(),
         "evidence": vars(study.evidence),
-        "fit": study.fit.as_dict(),
+        "fit": replace(study.fit, judged=study.verdict).as_dict(),
         "sections": {section.key: section.numbers for section in sections},
     }
 
@@ -88,11 +147,11 @@ def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
 def report_sections(study: Study) -> list[Section]:
     """Every section that the study fills, in the order of the page."""
     fit, axes = study.fit, study.fit.robot.axis_names()
-    found: list[Section | None] = []
+    found: list[Section | None] = [verdict_section(study.verdict)]
     if study.validation is not None:
         found.append(torque_section(study.validation, study.file_validation))
         found.append(residual_section(study.validation))
-    found += fit_sections(fit)
+    found += fit_sections(fit, study.truth)
     if study.ladder:
         found.append(ladder_section(study.ladder, axes, gains=fit.gains is not None))
     if len(study.methods) > 1:

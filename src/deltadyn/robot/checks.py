@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,29 @@ from deltadyn.errors import RobotError
 ARMS = 3
 
 Triple = tuple[float, float, float]
+
+_found: ContextVar[list[RobotError] | None] = ContextVar("found", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[RobotError]]:
+    """Numbers out of range are gathered here instead of raised, so that a file shows all at once.
+
+    What was made then is not to be used where something was gathered.
+    """
+    errors: list[RobotError] = []
+    token = _found.set(errors)
+    try:
+        yield errors
+    finally:
+        _found.reset(token)
+
+
+def _refuse(error: RobotError) -> None:
+    errors = _found.get()
+    if errors is None:
+        raise error
+    errors.append(error)
 
 
 def number(
@@ -26,10 +51,11 @@ def number(
 ) -> float:
     """`value` as a finite float in [low, high], or (low, high] where `strict`."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise RobotError(path, value, "a number")
+        _refuse(RobotError(path, value, "a number"))
+        return math.nan
     result = float(value)
     if not math.isfinite(result) or result < low or result > high or (strict and result == low):
-        raise RobotError(path, result, _range_text(low, high, strict, unit))
+        _refuse(RobotError(path, result, _range_text(low, high, strict, unit)))
     return result
 
 

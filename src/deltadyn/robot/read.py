@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 
-from deltadyn.errors import RobotError, RobotFileError
+from deltadyn.errors import OldFileWarning, RobotError, RobotFileError
 from deltadyn.robot.bodies import (
     Arm,
     Effector,
@@ -24,8 +24,9 @@ from deltadyn.robot.bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot.checks import ARMS
+from deltadyn.robot.checks import ARMS, collected
 from deltadyn.robot.fields import FORMAT, SECTIONS, TEN, TOP, Field, passive_fields
+from deltadyn.robot.names import meant
 from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
     Controller,
@@ -39,7 +40,9 @@ from deltadyn.robot.settings import (
     Sensors,
     Source,
     Workspace,
+    side_matters,
 )
+from deltadyn.robot.write import robot_text
 from deltadyn.units import KINDS, unit_of
 
 # YAML text as a tree of entries that know their path and line.
@@ -47,6 +50,7 @@ from deltadyn.units import KINDS, unit_of
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {_TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
+WRONG: Final = object()  # the value of an entry whose error is noted already
 _SPECIAL = {".nan": math.nan, ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf}
 
 
@@ -68,11 +72,15 @@ class Entry:
             return {key: entry.shown for key, entry in self.value.items()}
         if isinstance(self.value, list):
             return [entry.shown for entry in self.value]
-        return self.value
+        return "?" if self.value is WRONG else self.value
 
 
-def read_entries(text: str, file: str) -> Entry:
-    """The whole file as one entry.
+class NotedError(Exception):
+    """Something cannot be made, for reasons that are noted already."""
+
+
+def read_entries(text: str, file: str) -> tuple[Entry, list[RobotFileError]]:
+    """The whole file as one entry, and what is wrong with its fields.
 
     The loader in C would be faster, but a file of many brackets overruns its stack.
     """
@@ -80,7 +88,8 @@ def read_entries(text: str, file: str) -> Entry:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
             raise RobotFileError("robot file", None, "a mapping", path=file, problem="is empty")
-        return _Converter(file).entry(node, "", node.start_mark.line + 1)
+        converter = _Converter(file)
+        return converter.entry(node, "", node.start_mark.line + 1), converter.errors
     except yaml.YAMLError as error:
         raise _syntax_error(error, file) from error
     except RecursionError as error:
@@ -95,10 +104,11 @@ class _Converter:
     def __init__(self, file: str) -> None:
         self.file = file
         self.met: set[int] = set()
+        self.errors: list[RobotFileError] = []
 
     def entry(self, node: Any, path: str, line: int) -> Entry:
         if id(node) in self.met:
-            raise self.error(path, line, "is an alias", "values written out, without & and *")
+            return self.wrong(path, line, "is an alias", "values written out, without & and *")
         self.met.add(id(node))
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
             return Entry(path, line, self.mapping(node, path))
@@ -110,26 +120,30 @@ class _Converter:
             return Entry(path, line, items)
         if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
             return Entry(path, line, _scalar(node))
-        raise self.error(path, line, f"has the tag {node.tag!r}", "plain YAML without tags")
+        return self.wrong(path, line, f"has the tag {node.tag!r}", "plain YAML without tags")
 
     def mapping(self, node: Any, path: str) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                raise self.error(path, line, "has a field whose name is not a word", "names")
+                self.wrong(path, line, "has a field whose name is not a word", "names")
+                continue
             key = str(key_node.value)
             full = f"{path}.{key}" if path else key
             if key in entries:
                 problem = f"is given twice, first in line {entries[key].line}"
-                raise self.error(full, line, problem, "every field once")
+                self.wrong(full, line, problem, "every field once")
+                continue
             entries[key] = self.entry(value_node, full, line)
         return entries
 
-    def error(self, path: str, line: int, problem: str, allowed: str) -> RobotFileError:
-        return RobotFileError(
-            path or "robot file", None, allowed, path=self.file, line=line, problem=problem
-        )
+    def wrong(self, path: str, line: int, problem: str, allowed: str) -> Entry:
+        """Note an error; the entry of what it is about."""
+        name = path or "robot file"
+        error = RobotFileError(name, None, allowed, path=self.file, line=line, problem=problem)
+        self.errors.append(error)
+        return Entry(path, line, WRONG)
 
 
 def _scalar(node: Any) -> Any:
@@ -168,36 +182,83 @@ _SUFFIXES = {unit.suffix for units in KINDS.values() for unit in units}
 class Entries:
     """Reads sections; remembers where each value stands and what its source is.
 
-    Paths of sources and places are those of the values in SI: "geometry.base_radius".
+    Paths of sources and places are those of the values in SI: "geometry.base_radius". Errors are
+    noted, so that a file shows all of them; `wrong` are the paths of fields that have one, and of
+    the sections around them.
     """
 
-    def __init__(self, file: str, dof: int) -> None:
+    def __init__(self, file: str, dof: int, errors: Sequence[RobotFileError] = ()) -> None:
         self.file = file
         self.dof = dof
+        self.errors = list(errors)
+        self.wrong: set[str] = set()
         self.sources: dict[str, Source] = {}
         self.places: dict[str, Entry] = {}
 
     def section(self, entry: Entry, path: str, fields: Sequence[Field]) -> dict[str, Any]:
-        """Values of a mapping by field name; a field of shape "section" gives its entry."""
+        """Values of a mapping by field name; a field of shape "section" gives its entry.
+
+        Fields with errors are left out. Where a required one is, nothing can be made of the rest.
+        """
         by_key = {key: field for field in fields for key in field.keys}
         self.places[path] = entry
         values: dict[str, Any] = {}
         for key, item in self.mapping(entry).items():
             field = by_key.get(key)
             if field is None:
-                raise self._unknown(key, item, fields)
+                likely = self.unknown(key, item, path, fields)
+                if likely is None or any(other in entry.value for other in by_key[likely].keys):
+                    continue
+                key, field = likely, by_key[likely]  # read on, to find what else is wrong
             own = f"{path}.{field.name}" if path else field.name
             if field.name in values:
                 other = self.places[own].path.rpartition(".")[2]
-                raise self.error(item, f"is the same as {other}", "one of the two")
-            values[field.name] = self._value(field, key, item, own)
-        for field in fields:
-            if field.required and field.name not in values:
-                raise self.missing(path, field)
+                self.note(self.error(item, f"is the same as {other}", "one of the two"), own)
+                continue
+            try:
+                values[field.name] = self._value(field, key, item, own)
+            except NotedError:
+                self.note(None, own)
+            except RobotFileError as error:
+                self.note(error, own)
+        missing = [field for field in fields if field.required and field.name not in values]
+        for field in missing:
+            own = f"{path}.{field.name}" if path else field.name
+            if own not in self.wrong:
+                self.note(self.missing(path, field), own)
+        if missing and path:
+            raise NotedError
         return values
+
+    def note(self, error: RobotFileError | None, path: str) -> None:
+        """Keep an error about the field of this path; each place is told once."""
+        self.wrong |= {path, path.rpartition(".")[0]}
+        if error is not None:
+            place = (error.quantity, error.line)
+            if place not in [(other.quantity, other.line) for other in self.errors]:
+                self.errors.append(error)
+
+    def attempt(self, make: Callable[[], T], path: str) -> T | None:
+        """What `make` makes, None where its errors had to be noted."""
+        try:
+            return make()
+        except NotedError:
+            self.note(None, path)
+        except RobotFileError as error:
+            self.note(error, path)
+        return None
+
+    def all_errors(self) -> RobotFileError:
+        """All errors as one, in the order of the lines; what is missing has no line and is last."""
+        by_line = sorted(
+            self.errors, key=lambda error: (error.problem == "is missing", error.line or 0)
+        )
+        return RobotFileError.together(by_line)
 
     def mapping(self, entry: Entry) -> dict[str, Entry]:
         """The fields of an entry that must be a mapping."""
+        if entry.value is WRONG:
+            raise NotedError
         if not isinstance(entry.value, dict):
             raise self.error(entry, None, "a mapping of fields")
         return entry.value
@@ -218,13 +279,29 @@ class Entries:
         return self.error(entry, "is missing", f"{allowed}{instead}")
 
     def build(self, make: Callable[[], T], own: str, path: str, arm: int | None = None) -> T:
-        """What `make` makes; a part's complaint about its own field is moved to the file's."""
-        try:
-            return make()
-        except RobotFileError:
-            raise
-        except RobotError as error:
-            raise self.located(error, path + error.quantity.removeprefix(own), arm) from error
+        """What `make` makes; a part's complaints about its own fields are moved to the file's.
+
+        A complaint about several fields together counts only where each is right by itself.
+        """
+        part: T | None = None
+        sound = path not in self.wrong and "geometry" not in self.wrong
+        with collected() as found:
+            try:
+                part = make()
+            except RobotFileError:
+                raise
+            except RobotError as error:
+                if not found and sound:
+                    found.append(error)
+            except (ArithmeticError, ValueError):  # of numbers that are refused anyway
+                if not found:
+                    raise
+        for item in found:
+            place = path + item.quantity.removeprefix(own)
+            self.note(self.located(item, place, arm), place)
+        if found or part is None:
+            raise NotedError
+        return part
 
     def located(self, error: RobotError, path: str, arm: int | None = None) -> RobotFileError:
         """A part's error as the file's: the field as written there, its line and its value."""
@@ -263,6 +340,8 @@ class Entries:
 
     def text(self, entry: Entry) -> str:
         """A text that is not empty."""
+        if entry.value is WRONG:
+            raise NotedError
         if not isinstance(entry.value, str) or not entry.value.strip():
             hint = "" if entry.value in (None, "") else "; put it in quotes"
             raise self.error(entry, None, f"a text{hint}")
@@ -271,6 +350,8 @@ class Entries:
     def number(self, entry: Entry) -> float:
         """A finite number."""
         value = entry.value
+        if value is WRONG:
+            raise NotedError
         if not isinstance(value, float):
             raise self.error(entry, None, "a number")
         if not math.isfinite(value):
@@ -283,6 +364,8 @@ class Entries:
             return item
         item = self._unwrapped(item, path)
         self.places[path] = item
+        if item.value is WRONG:
+            raise NotedError
         if field.shape == "text":
             return self.text(item)
         if field.shape == "flag":
@@ -330,10 +413,24 @@ class Entries:
             return f"a list of {count} numbers, one per arm"
         return f"one number or {count} numbers, one per {field.shape}"
 
-    def _unknown(self, key: str, item: Entry, fields: Sequence[Field]) -> RobotFileError:
+    def unknown(self, key: str, item: Entry, path: str, fields: Sequence[Field]) -> str | None:
+        """Note a key that no field has; the key that was meant, where the section has it.
+
+        The field that was meant does not count as missing.
+        """
+        nearest = meant(key, path, fields)
+        error = self._unknown(key, item, nearest, fields)
+        self.note(error, f"{path}.{key}" if path else key)
+        for field in fields:
+            if key == field.name or (nearest and nearest[0] in field.keys):
+                self.wrong.add(f"{path}.{field.name}" if path else field.name)
+                return field.keys[0] if key == field.name else nearest[0]
+        return None
+
+    def _unknown(
+        self, key: str, item: Entry, nearest: Sequence[str], fields: Sequence[Field]
+    ) -> RobotFileError:
         """The error for a key that no field has: a wrong unit, none, or a wrong name."""
-        known = [name for field in fields for name in field.keys]
-        nearest = difflib.get_close_matches(key, known, n=1)
         starts = [
             field for field in fields if key == field.name or key.startswith(f"{field.name}_")
         ]
@@ -345,7 +442,7 @@ class Entries:
             if rest in _SUFFIXES or (nearest and nearest[0] in field.keys):
                 what = f"the unit {rest!r}, which this field cannot have"
                 return self.error(item, f"has {what}", " or ".join(field.keys))
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        hint = f"; did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
         names = ", ".join(field.label for field in fields)
         return self.error(item, f"is not a known field{hint}", names)
 
@@ -364,70 +461,109 @@ def _split_index(path: str) -> tuple[str, int | None]:
 
 
 Values = dict[str, Any]
+_STAND_IN = 1e3  # m: for a length that is wrong itself, so that no other number seems too large
 _ROUNDING = 1e-12  # relative: an inertia that falls below its bound by less is at the bound
 
 
 def read_robot(text: str, file: str) -> Robot:
     """The robot that the text of a robot file describes; `file` is its name in messages."""
-    root = read_entries(text, file)
-    reader = _Reader(root, file)
-    return reader.robot()
+    root, errors = read_entries(text, file)
+    reader = _Reader(root, file, errors)
+    try:
+        robot = reader.robot()
+        if reader.side_left_out is not None:
+            _accept_old(robot, text, file, reader.side_left_out)
+        return robot
+    except RobotFileError as error:
+        reader.entries.note(error, "")
+    except NotedError:
+        pass
+    raise reader.entries.all_errors()
+
+
+#: The line that 0.1 left out, as `robot_text` writes it.
+_SIDE_LINE = "  rotor_side: output_side"
+
+
+def _accept_old(robot: Robot, text: str, file: str, error: RobotFileError) -> None:
+    """Take a file without `rotor_side` only where deltadyn 0.1 wrote it, and say so.
+
+    0.1 left the line out where it was "output_side", its default, so what its files mean is known.
+    Such a file is what we write for the same robot, but for that line; a file made by hand is not.
+    """
+    lines = robot_text(robot).splitlines()
+    lines.remove(_SIDE_LINE)
+    if lines != text.splitlines():
+        raise error
+    told = f"{file}, line {error.line}: drives has no rotor_side, as deltadyn 0.1 wrote it: "
+    warnings.warn(f"{told}taken as output_side; save it again", OldFileWarning, stacklevel=4)
 
 
 class _Reader:
     """One reading of one file."""
 
-    def __init__(self, root: Entry, file: str) -> None:
-        spindle = isinstance(root.value, dict) and "spindle" in root.value
+    def __init__(self, root: Entry, file: str, errors: Sequence[RobotFileError]) -> None:
+        keys = root.value if isinstance(root.value, dict) else {}
+        spindle = any(key == "spindle" or meant(key, "", TOP) == ("spindle",) for key in keys)
         self.root = root
-        self.entries = Entries(file, 4 if spindle else 3)
-        self._check_format()
-        self.top = self.entries.section(root, "", TOP)
+        self.entries = Entries(file, 4 if spindle else 3, errors)
+        self.top: Values = {}
+        self.parts: Values = {}
+        self.side_left_out: RobotFileError | None = None
 
     def robot(self) -> Robot:
-        geometry = self.part("geometry", Geometry)
-        parts: Values = {
-            "geometry": geometry,
-            "arms": self.limbs("arm", lambda v, path, i: self.arm(v, path, geometry.arm_length[i])),
-            "struts": self.limbs(
-                "strut", lambda v, path, i: self.strut(v, path, geometry.strut_length[i])
-            ),
-            "platform": self.part("platform", Platform),
-            "gravity": self.top.get("gravity", STANDARD_GRAVITY),
-        }
-        simple: dict[str, Callable[..., Any]] = {
-            "effector": Effector,
-            "payload": Payload,
-            "controller": Controller,
-            "gray_box": GrayBox,
-        }
-        for name, make in simple.items():
-            if name in self.top:
-                parts[name] = self.part(name, make)
-        special = {
+        entries = self.entries
+        self._check_format()
+        self.top = entries.section(self.root, "", TOP)
+        readers: dict[str, Callable[[], Any]] = {
+            "geometry": lambda: self.part("geometry", Geometry),
+            "arm": lambda: self.limbs("arm", self.arm, "arm_length"),
+            "strut": lambda: self.limbs("strut", self.strut, "strut_length"),
+            "platform": lambda: self.part("platform", Platform),
             "spindle": self.spindle,
+            "effector": lambda: self.part("effector", Effector),
+            "payload": lambda: self.part("payload", Payload),
             "drives": self.drives,
-            "sensors": self.sensors,
             "friction": self.friction,
             "limits": self.limits,
+            "controller": lambda: self.part("controller", self.controller),
+            "sensors": self.sensors,
+            "gray_box": lambda: self.part("gray_box", GrayBox),
         }
-        for name, read in special.items():
+        for name, read in readers.items():
             if name in self.top:
-                parts[name] = read()
-        self.other_sources()
-        description = self.top.get("description", "")
-        name = self.top["name"]
+                self.parts[name] = entries.attempt(read, name)
+        entries.attempt(self.other_sources, "sources")
+        if entries.errors:
+            if self.side_left_out is not None:
+                entries.note(self.side_left_out, "drives.rotor_side")
+            raise NotedError
+        plural = {"arm": "arms", "strut": "struts"}
         return self.whole(
-            lambda: Robot(name, **parts, sources=self.entries.sources, description=description)
+            lambda: Robot(
+                self.top["name"],
+                **{plural.get(name, name): part for name, part in self.parts.items()},
+                gravity=self.top.get("gravity", STANDARD_GRAVITY),
+                sources=entries.sources,
+                description=self.top.get("description", ""),
+            )
         )
+
+    def controller(self, **values: Any) -> Controller:
+        return Controller(**values).checked(self.entries.dof)
 
     def part(self, name: str, make: Callable[..., T]) -> T:
         """A part whose fields are those of its section."""
         values = self.entries.section(self.top[name], name, SECTIONS[name])
         return self.entries.build(lambda: make(**values), name, name)
 
-    def limbs(self, name: str, make: Callable[[Values, str, int], T]) -> tuple[T, T, T]:
-        """Three arms or struts, from one mapping with values per arm or from three mappings."""
+    def limbs(
+        self, name: str, make: Callable[[Values, str, float], T], length: str
+    ) -> tuple[T | None, ...]:
+        """Three arms or struts, from one mapping with values per arm or from three mappings.
+
+        `length` is the field of the geometry that they need.
+        """
         entries, section = self.entries, self.top[name]
         if isinstance(section.value, list):
             if len(section.value) != ARMS:
@@ -435,7 +571,7 @@ class _Reader:
             entries.places[name] = section
             paths = [f"{name}[{i}]" for i in range(ARMS)]
             values = [
-                entries.section(item, path, SECTIONS[name])
+                entries.attempt(partial(entries.section, item, path, SECTIONS[name]), path)
                 for item, path in zip(section.value, paths, strict=True)
             ]
         else:
@@ -443,10 +579,16 @@ class _Reader:
             paths = [name] * ARMS
             values = [_of_arm(shared, i) for i in range(ARMS)]
 
-        def one(i: int) -> T:
-            return entries.build(lambda: make(values[i], paths[i], i), name, paths[i], arm=i)
+        geometry: Geometry | None = self.parts.get("geometry")
 
-        return one(0), one(1), one(2)
+        def one(i: int, own: Values) -> T:
+            size = _STAND_IN if geometry is None else getattr(geometry, length)[i]
+            return entries.build(lambda: make(own, paths[i], size), name, paths[i], arm=i)
+
+        return tuple(
+            None if own is None else entries.attempt(partial(one, i, own), paths[i])
+            for i, own in enumerate(values)
+        )
 
     def arm(self, values: Values, path: str, length: float) -> Arm:
         self.expand_uniform(values, path, length, ("com", "inertia"), ("axis_inertia",))
@@ -472,8 +614,8 @@ class _Reader:
         if "ten" in values:
             self.exclude(values, path, "ten", "uniform", "com")
             ten = self.ten(values, path)
-            strut = Strut.from_ten(ten, length, count)
-            thin = {name: getattr(strut, name) for name in ("mass", "com_fraction", "inertia")}
+            thick = Strut.from_ten(ten, length, count)
+            thin = {name: getattr(thick, name) for name in ("mass", "com_fraction", "inertia")}
             return Strut(**{**thin, **values}, rods=count, ten=ten)
         self.need("strut", values, path, "mass", "ten")
         names = ("com_fraction", "inertia")
@@ -484,7 +626,9 @@ class _Reader:
             self.entries.stands_for(path, "com", "com_fraction")
         self.need("strut", values, path, "com_fraction", "com_m, uniform: true or ten")
         self.need("strut", values, path, "inertia", "uniform: true or ten")
-        return Strut(**values, rods=count)
+        strut = Strut(**values, rods=count)
+        strut.check("strut", length)
+        return strut
 
     def rod(self, values: Values, path: str) -> Rod:
         if "ten" in values:
@@ -521,14 +665,38 @@ class _Reader:
         values = self.entries.section(self.top["drives"], "drives", SECTIONS["drives"])
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
-        return self.entries.build(lambda: Drives(**values), "drives", "drives")
+        self.require_side(values)
+        dof = self.entries.dof
+        return self.entries.build(lambda: Drives(**values).checked(dof), "drives", "drives")
+
+    def require_side(self, values: Values) -> None:
+        """Where a gear stands beside a rotor inertia, a file must say at which side that is."""
+        ratios, rotors = (
+            value if isinstance(value, list) else [value] * self.entries.dof
+            for value in (values.get("gear_ratio", 1.0), values.get("rotor_inertia", 0.0))
+        )
+        given = "rotor_side" in values or "drives.rotor_side" in self.entries.wrong
+        if given or not side_matters(ratios, rotors):
+            return
+        pairs = zip(ratios, rotors, strict=True)
+        ratio, rotor = next(pair for pair in pairs if pair[0] != 1 and pair[1] != 0)
+        place = self.entries.places["drives.rotor_inertia"]
+        allowed = (
+            f"the line 'rotor_side: motor_side' (then {rotor:.4g} kg m^2 behind 1:{ratio:g} is "
+            f"{ratio**2 * rotor:.4g} kg m^2 at the output) or the line 'rotor_side: output_side' "
+            f"(then it is {rotor:.4g} kg m^2 there)"
+        )
+        entry = Entry("drives.rotor_side", place.line, None)
+        self.side_left_out = self.entries.error(entry, "is missing", allowed)
+        values["rotor_side"] = "output_side"
 
     def sensors(self) -> Sensors:
         values = self.entries.section(self.top["sensors"], "sensors", SECTIONS["sensors"])
         path = "sensors.eccentricity"
         if "eccentricity" in values:
             values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
-        return self.entries.build(lambda: Sensors(**values), "sensors", "sensors")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Sensors(**values).checked(dof), "sensors", "sensors")
 
     def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
         """Waves, each a mapping in a list."""
@@ -545,7 +713,8 @@ class _Reader:
             path = "friction.passive"
             joints = self.entries.section(values["passive"], path, SECTIONS[path])
             values["passive"] = tuple(self.passive(joint, joints[joint]) for joint in joints)
-        return self.entries.build(lambda: Friction(**values), "friction", "friction")
+        dof = self.entries.dof
+        return self.entries.build(lambda: Friction(**values).checked(dof), "friction", "friction")
 
     def passive(self, joint: str, entry: Entry) -> PassiveFriction:
         path = f"friction.passive.{joint}"
@@ -558,7 +727,8 @@ class _Reader:
             path = "limits.workspace"
             fields = self.entries.section(values["workspace"], path, SECTIONS[path])
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        return Limits(**values)
+        dof = self.entries.dof
+        return self.entries.build(lambda: Limits(**values).checked(dof), "limits", "limits")
 
     def other_sources(self) -> None:
         """The section `sources`: sources of what the file does not write as a field."""
@@ -607,6 +777,8 @@ class _Reader:
 
     def need(self, section: str, values: Values, path: str, name: str, instead: str) -> None:
         if name not in values:
+            if f"{path}.{name}" in self.entries.wrong:
+                raise NotedError
             field = next(field for field in SECTIONS[section] if field.name == name)
             raise self.entries.missing(path, field, f", or {instead}" if instead else "")
 
@@ -622,7 +794,12 @@ class _Reader:
         entry = mapping.get("deltadyn")
         if entry is None:
             self.entries.places[""] = self.root
-            raise self.entries.missing("", Field("deltadyn"), f": {FORMAT}, the file's format")
+            field = Field("deltadyn")
+            error = self.entries.missing("", field, f": {FORMAT}, the file's format")
+            self.entries.note(error, field.name)
+            return
+        if any(error.quantity.startswith("deltadyn") for error in self.entries.errors):
+            raise NotedError
         if isinstance(entry.value, bool) or entry.value != FORMAT:
             raise RobotFileError(
                 "deltadyn",

@@ -6,8 +6,11 @@ Per-axis fields take one number for all axes or one number each; `Robot` fills t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from deltadyn.errors import RobotError, UnknownNameError
 from deltadyn.robot.checks import Part, each, number
@@ -90,13 +93,14 @@ def is_ripple(name: str) -> bool:
 class Drives(Part):
     """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
 
+    The side may be left out where both are the same: no rotor inertia, or no gear.
     Elastic gears swing in `simulate`, and wind up along a recording by its torque; inverse and
     forward dynamics are those of rigid gears.
     """
 
     gear_ratio: Any = 1.0
     rotor_inertia: Any = 0.0
-    rotor_side: str = "output_side"
+    rotor_side: str | None = None  # one of ROTOR_SIDES
     ripple: tuple[Ripple, ...] = ()
     stiffness: Any | None = None  # N m/rad, between motor and arm; None: rigid
     damping: Any | None = None  # N m s/rad, beside the stiffness
@@ -110,14 +114,17 @@ class Drives(Part):
             value = getattr(self, name)
             return None if value is None else each(f"drives.{name}", value, dof, **limits)
 
-        if self.rotor_side not in ROTOR_SIDES:
-            raise RobotError("drives.rotor_side", self.rotor_side, " or ".join(ROTOR_SIDES))
+        ratios = each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True)
+        rotors = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2")
+        side = self.rotor_side
+        if side is None and not side_matters(ratios, rotors):
+            side = "output_side"
+        if side not in ROTOR_SIDES:
+            raise RobotError("drives.rotor_side", side, " or ".join(ROTOR_SIDES))
         return Drives(
-            gear_ratio=each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True),
-            rotor_inertia=each(
-                "drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2"
-            ),
-            rotor_side=self.rotor_side,
+            gear_ratio=ratios,
+            rotor_inertia=rotors,
+            rotor_side=side,
             ripple=_checked_waves(tuple(self.ripple), dof, "drives.ripple"),
             stiffness=gear("stiffness", low=0.0, strict=True, unit="N m/rad"),
             damping=gear("damping", low=0.0, unit="N m s/rad"),
@@ -130,6 +137,12 @@ class Drives(Part):
             return tuple(self.rotor_inertia)
         pairs = zip(self.gear_ratio, self.rotor_inertia, strict=True)
         return tuple(ratio**2 * inertia for ratio, inertia in pairs)
+
+
+def side_matters(ratios: Sequence[float], rotors: Sequence[float]) -> bool:
+    """Whether a rotor inertia means another thing at either side of its gear."""
+    pairs = zip(ratios, rotors, strict=True)
+    return any(ratio != 1 and inertia != 0 for ratio, inertia in pairs)
 
 
 @dataclass(frozen=True)
@@ -173,6 +186,13 @@ class Friction(Part):
     motor_load: Any | None = None  # share of the motor's own torque that is lost
     smoothing: float | None = None  # rad/s (m/s in the prismatic joint)
     passive: tuple[PassiveFriction, ...] = ()
+
+    @property
+    def absent(self) -> bool:
+        """Whether no term has a value: a robot without friction, or a file that names none."""
+        terms = [getattr(self, name) for name in set(FRICTION_FIELDS.values())]
+        joints = [value for item in self.passive for value in (item.viscous, item.coulomb)]
+        return not any(np.any(term) for term in (*terms, *joints) if term is not None)
 
     def checked(self, dof: int) -> Friction:
         """The same friction with one value per axis."""

@@ -10,6 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -40,6 +41,7 @@ from deltadyn.robot.settings import (
     Sensors,
     Source,
     Wave,
+    side_matters,
 )
 from deltadyn.units import written
 
@@ -109,7 +111,10 @@ def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[st
     if robot.spindle is not None:
         yield "spindle", writer.spindle(robot.spindle)
     for name, default in _defaults(robot.dof).items():
-        yield name, writer.fields(SECTIONS[name], getattr(robot, name), name, default)
+        part = getattr(robot, name)
+        if name == "drives" and side_matters(part.gear_ratio, part.rotor_inertia):
+            default = replace(default, rotor_side=None)  # the side is always written there
+        yield name, writer.fields(SECTIONS[name], part, name, default)
     yield "sources", writer.other_sources()
 
 

@@ -23,6 +23,10 @@ from deltadyn.motion.limits import LimitReport, check_motion
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 
+NO_FRICTION = (
+    "note: the robot has no friction, so these are the torques and powers of a machine without it"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class DriveLoads:
@@ -141,6 +145,8 @@ class MotionLoads:
                 f"  spindle, largest joint force: {self.spindle_upper:.4g} N at the base, "
                 f"{self.spindle_lower:.4g} N at the platform"
             )
+        if self.robot.friction.absent:
+            lines.append(f"  {NO_FRICTION}")
         return "\n".join([*lines, "", str(self.limits)])
 
     def __str__(self) -> str:
@@ -154,6 +160,7 @@ class MotionLoads:
         return {
             "robot": self.robot.name,
             "payload_kg": self.robot.payload.mass,
+            "friction": not self.robot.friction.absent,
             "model": self.model,
             "duration_s": self.motion.duration,
             "cycles_per_minute": self.cycles_per_minute,

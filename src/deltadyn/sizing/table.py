@@ -21,7 +21,7 @@ from deltadyn.motion.planned import POWERS, stretch
 from deltadyn.motion.scenarios import adept_cycle
 from deltadyn.robot import Robot
 from deltadyn.sizing.fastest import FastMotion, fastest
-from deltadyn.sizing.loads import MotionLoads, carrying, motion_loads
+from deltadyn.sizing.loads import NO_FRICTION, MotionLoads, carrying, motion_loads
 
 #: A cycle of a robot by cycles per minute.
 Cycle = Callable[[Robot, float], Motion]
@@ -124,7 +124,8 @@ class SizingTable:
         ]
         spindle = " of the arms" if self.robot.dof == 4 else ""
         title = f"{self.robot.name}, {self.what}: largest values{spindle}, energies of a cycle"
-        return "\n".join([title, *lines])
+        note = [NO_FRICTION] if self.robot.friction.absent else []
+        return "\n".join([title, *lines, *note])
 
     def __str__(self) -> str:
         return self.text
@@ -135,12 +136,13 @@ class SizingTable:
             "robot": self.robot.name,
             "motion": self.what,
             "share": self.share,
+            "friction": not self.robot.friction.absent,
             "axes": list(self.robot.axis_names()),
             "cases": [item.as_dict() for item in self.cases],
         }
 
     def page(self, path: str | PathLike[str]) -> Path:
-        """Write one HTML file with heat maps and the table, to open without a network."""
+        """Write one HTML file with verdict, figure and tables, to open without a network."""
         return write_page("sizing table", self, path)
 
 

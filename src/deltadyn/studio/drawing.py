@@ -7,6 +7,7 @@ numbers per pose and no new shapes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,6 +208,12 @@ def robot_places(robot: Robot, p: npt.ArrayLike) -> dict[str, Place]:
         offset = np.asarray(robot.payload.offset) - [0.0, 0.0, 3.0 * unit]
         places["payload"] = (pose.platform + _about_z(psi, offset), turned)
     return places
+
+
+def arm_labels(robot: Robot, places: Mapping[str, Place]) -> dict[str, FloatArray]:
+    """Where the numbers of the arms stand, each (3,): above the elbows."""
+    above = np.array([0.0, 0.0, 3.0 * _thickness(robot)])
+    return {f"number {i}": places[f"pin {i}"][0] + above for i in (1, 2, 3)}
 
 
 def home(robot: Robot) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import tempfile
 import threading
 import zipfile
@@ -17,13 +18,18 @@ from deltadyn.exports.export import TARGETS, export
 from deltadyn.identification.methods.registry import METHODS
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Findings
+from deltadyn.recording.conventions import Conventions
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study, study
 from deltadyn.robot import Robot
+from deltadyn.studio.columns import draft_html
+from deltadyn.studio.forms import MARK, Form, Values
 from deltadyn.studio.page import Tab, message_box, paragraph, preformatted, table, verdict_box
+from deltadyn.studio.plots import TORQUE, TimePlot, track_channels
 from deltadyn.studio.robot import file_stem, robot_bytes
 
 if TYPE_CHECKING:
+    from deltadyn.studio.motion import Track
     from deltadyn.studio.server import Window
     from deltadyn.studio.session import Upload
 
@@ -38,6 +44,11 @@ class CheckedLog:
 
     recording: Recording
     findings: Findings
+
+    @property
+    def conventions(self) -> Conventions | None:
+        """How the log counts: signs, offsets, units, sides and order, as its torques tell."""
+        return self.findings.conventions
 
     @property
     def summary(self) -> str:
@@ -220,19 +231,33 @@ class Job:
 
 # The tab.
 
+LITTLE = 50.0  # percent of the torque that a right convention explains at least
 OTHERS = ("base", "l1")  # methods to stand beside the judged one
 
 
 class LogTab(Tab):
-    """Uploads, the identification in its thread, what it found."""
+    """A log in steps: file, columns, conventions, measured against predicted, identification."""
 
     def __init__(self, window: Window, tab: Any) -> None:
         super().__init__(window, tab)
         self._job: Job | None = None
         self._about: CheckedLog | None = None  # the log that the work is about
-        self._make_uploads()
-        self._make_work()
-        self._make_downloads()
+        gui = self._gui
+        with gui.add_folder("1 File"):
+            self._make_uploads()
+        with gui.add_folder("2 Columns"):
+            self._make_columns()
+        with gui.add_folder("3 Conventions"):
+            self._conventions = gui.add_html("")
+            hint = "Into the columns above and the controller's signs and offsets of the robot"
+            self._take = window.button("Take these conventions", self._take_found, hint=hint)
+        with gui.add_folder("4 Measured against predicted"):
+            self._compared = gui.add_html("")
+            self._overlay = TimePlot(window, tree=False)
+        with gui.add_folder("5 Identify"):
+            self._make_work()
+        with gui.add_folder("6 Take away"):
+            self._make_downloads()
 
     def _make_uploads(self) -> None:
         gui = self._gui
@@ -240,12 +265,20 @@ class LogTab(Tab):
         self._payload = gui.add_number(
             "payload (kg)", 0.0, min=0.0, step=0.1, hint="Where the file does not say it"
         )
-        hint = "YAML, for logs with other column names; before the log"
-        upload("Upload a column map", self._columns, hint=hint)
         upload("Upload a log", partial(self._upload, held_out=False), color="blue")
-        hint = "Another motion, to judge the model on"
+        hint = "Another motion, to judge the model on; its columns are read as those of the log"
         upload("Upload a held-out log", partial(self._upload, held_out=True), hint=hint)
         self._logs = gui.add_html("")
+
+    def _make_columns(self) -> None:
+        gui = self._gui
+        self._about_columns = gui.add_html("")
+        self._columns_form = Form(self.window, self._chosen)
+        hint = "YAML, as the button below writes; it comes before the guess"
+        self.window.upload_button("Upload a column map", self._columns, hint=hint, color="gray")
+        button = self.window.button
+        self._guess = button("Take the guess again", self._guess_again, color="gray")
+        self._map = button("Download the column map", self._send_map, color="gray")
 
     def _make_work(self) -> None:
         gui = self._gui
@@ -261,19 +294,18 @@ class LogTab(Tab):
 
     def _make_downloads(self) -> None:
         button = self.window.button
-        with self._gui.add_folder("Take away"):
-            button("Use the identified robot", self._use)
-            button("Download the report", self._report)
-            button("Download its numbers (JSON)", partial(self._report, json=True))
-            button("Download the identified robot", self._robot)
-            button("Download the exports (zip)", self._exports, locked=False)
+        self._of_study = (
+            button("Use the identified robot", self._use),
+            button("Download the report", self._report),
+            button("Download its numbers (JSON)", partial(self._report, json=True)),
+            button("Download the identified robot", self._robot),
+        )
+        button("Download the exports (zip)", self._exports, locked=False)
 
     def refresh(self) -> None:
         """Show the logs and the fit of the session."""
         session = self.window.session
         told = ""
-        if session.columns is not None:
-            told += paragraph(f"column map: {session.columns.shown}")
         for title, log in (("log", session.log), ("held-out log", session.held_out)):
             told += "" if log is None else _log_html(title, log)
         self._logs.content = told or paragraph(
@@ -281,6 +313,58 @@ class LogTab(Tab):
             f"{session.limit / 1e6:g} MB."
         )
         self._result.content = "" if session.study is None else _study_html(session.study)
+        self._show_columns()
+        self._conventions.content = conventions_html(session.log, session.robot.axis_names())
+        self._show_overlay()
+        self._enable()
+
+    def _enable(self) -> None:
+        """Only what can be done now."""
+        session = self.window.session
+        self._start.disabled = self.busy or not self._has_torque
+        found = None if session.log is None else session.log.conventions
+        self._take.disabled = self.busy or found is None or found.as_logged or not found.clear
+        self._map.disabled = session.draft is None
+        self._guess.disabled = session.draft is None or not session.draft.changed
+        for button in self._of_study:
+            button.disabled = session.study is None
+
+    def _show_columns(self) -> None:
+        session = self.window.session
+        told = ""
+        if session.columns is not None:
+            told += paragraph(f"column map: {session.columns.shown}")
+        draft = session.draft
+        if draft is None:
+            self._about_columns.content = told or paragraph("Upload a log to see its columns.")
+            self._columns_form.show("")
+            return
+        told += paragraph(
+            f"{draft.upload.shown} ({draft.guess.reader}): {MARK}marks what was guessed. "
+            "A change is read at once."
+        )
+        told += "".join(message_box("error", text) for _, text in draft.problems)
+        self._about_columns.content = told
+        self._columns_form.show(draft_html(draft, session.robot.dof))
+
+    def _show_overlay(self) -> None:
+        """Measured and predicted torque of the log as it is read now."""
+        session = self.window.session
+        if session.log is None:
+            self._compared.content = paragraph("There is no log that can be read yet.")
+            self._overlay.show([])
+            return
+        axes = session.robot.axis_names()
+        try:
+            track = session.overlay()
+        except DeltadynError as error:
+            self._compared.content = message_box("warning", f"no comparison: {error}")
+            self._overlay.show([])
+            return
+        self._compared.content = overlay_html(track, axes)
+        torques = [each for each in track_channels(track, axes) if each.group == TORQUE]
+        upload = None if session.draft is None else session.draft.upload
+        self._overlay.show(torques, about=upload)
 
     def cancel(self) -> None:
         """Let the work go: the robot it is about, or the window, is gone."""
@@ -288,26 +372,66 @@ class LogTab(Tab):
             self._job.cancel()
 
     def _columns(self, upload: Upload) -> None:
-        self.window.session.columns = upload if upload.content else None
-        self.refresh()
+        self._refuse_busy()
+        session = self.window.session
+        session.columns = upload if upload.content else None
+        if session.draft is None:
+            self.refresh()
+        else:
+            self._read(session.guess_columns, f"the log was read with {upload.shown}")
 
     def _upload(self, upload: Upload, *, held_out: bool) -> None:
         self._refuse_busy()
-        log = self.window.session.upload_log(
-            upload, held_out=held_out, payload=self._payload.value or None
-        )
+
+        def read() -> CheckedLog:
+            payload = self._payload.value or None
+            return self.window.session.upload_log(upload, held_out=held_out, payload=payload)
+
+        self._read(read, f"{upload.shown} was read")
+
+    def _chosen(self, values: Values) -> None:
+        self._refuse_busy()
+        self._read(lambda: self.window.session.choose_columns(values), "the columns were read anew")
+
+    def _guess_again(self, _event: Any) -> None:
+        self._refuse_busy()
+        self._read(self.window.session.guess_columns, "the columns were read as guessed")
+
+    def _take_found(self, _event: Any) -> None:
+        self._refuse_busy()
+        self._read(self.window.session.take_conventions, "the log was read with these conventions")
+        self.window.robot_tab.refresh()
+
+    def _read(self, read: Callable[[], CheckedLog], text: str) -> None:
+        """Read a log, and show what became of it: the log, or the columns that are not clear."""
+        draft = self.window.session.draft
+        try:
+            log = read()
+        except DeltadynError as error:
+            now = self.window.session.draft
+            if now is None or now is draft or not now.problems:
+                raise
+            self.window.say(f"columns are to be chosen in step 2: {error}", "warning")
+            return
+        finally:
+            self.refresh()
+            self.window.motion_tab.refresh()
         if log.findings.ok:
-            self.window.say(f"{upload.shown} was read and checked", "good")
+            self.window.say(f"{text} and checked", "good")
         else:
-            self.window.say(f"{upload.shown} was read; its checks found errors: see below", "error")
-        self.refresh()
-        self.window.motion_tab.refresh()
+            self.window.say(f"{text}; its checks found errors: see below", "error")
+
+    def _send_map(self, _event: Any) -> None:
+        draft = self.window.session.draft
+        if draft is not None:
+            self.window.send("columns.yaml", draft.text().encode())
 
     def _identify(self, _event: Any) -> None:
         self._refuse_busy()
         session = self.window.session
         if session.log is None:
             raise DeltadynError("there is no log yet: upload one first")
+        refuse_other_convention(session.log)
         robot, log = session.robot, session.log.recording
         apart = None if session.held_out is None else session.held_out.recording
         method, others = self._method.value, OTHERS if self._beside.value else ()
@@ -350,13 +474,23 @@ class LogTab(Tab):
             self.window.complain(error)
 
     def _busy(self, busy: bool) -> None:
-        self._start.disabled = busy
+        self._start.disabled = busy or not self._has_torque
         self._cancel.visible = self._bar.visible = busy
         self._bar.value = 0.0
         self._step.content = ""
 
+    @property
+    def _has_torque(self) -> bool:
+        log = self.window.session.log
+        return log is not None and log.recording.has_torque
+
+    @property
+    def busy(self) -> bool:
+        """Whether an identification is under way."""
+        return self._job is not None and self._job.running
+
     def _refuse_busy(self) -> None:
-        if self._job is not None and self._job.running:
+        if self.busy:
             raise BusyError("an identification is under way; wait for it or cancel it")
 
     def _study(self) -> Study:
@@ -391,6 +525,100 @@ class LogTab(Tab):
             self.window.say(text + "; not exported: " + "; ".join(archive.refused), "warning")
         else:
             self.window.say(text, "good")
+
+
+def convention_rows(found: Conventions, axes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Rows axis, sign, offset to set, offset as fitted, torque from the log's axis, its sign."""
+    torque_sign = found.torque_sign or found.sign
+    rows: list[tuple[str, ...]] = []
+    for k, axis in enumerate(axes):
+        fitted = "-"
+        if k < len(found.offset_fit_deg):
+            apart = found.offset_fit_deg[k] - found.common_offset_deg
+            fitted = f"{apart:+.1f} ± {found.offset_deviation_deg[k]:.1f}"
+        rows.append(
+            (
+                axis,
+                f"{found.sign[k]:+d}",
+                f"{found.offset_deg[k]:.4g}",
+                fitted,
+                str(found.torque_order[k]),
+                f"{torque_sign[k]:+d}",
+            )
+        )
+    return rows
+
+
+def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
+    """What was found, how sure it is, and what would decide."""
+    if log is None:
+        return paragraph("They are looked for in a log that can be read.")
+    found = log.conventions
+    if found is None:
+        return message_box("info", "Conventions were not looked for in this log.")
+    kind = "good" if found.as_logged and not found.status else "warning"
+    told = message_box(kind, f"{found.summary()}.")
+    told += paragraph(
+        f"angles in {found.unit} at the {found.side} side; torques in {found.torque_unit} at the "
+        f"{found.torque_side} side"
+    )
+    head = ("axis", "sign", "offset deg", "from the others deg", "torque of", "its sign")
+    told += table(head, convention_rows(found, axes))
+    shared = f"{found.common_offset_deg:+.1f} ± {found.common_deviation_deg:.1f} deg"
+    told += paragraph(f"Offset that all arms share: {shared}. Homing tells it better.")
+    for item in found.alternatives:
+        text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"
+        told += message_box("info", text)
+    return told
+
+
+def refuse_other_convention(log: CheckedLog) -> None:
+    """Refuse to identify from a log that clearly counts otherwise than it was read."""
+    found = log.conventions
+    if found is not None and not found.as_logged and found.clear:
+        raise DeltadynError(
+            f"the log counts otherwise than it was read ({found.summary()}): take the conventions "
+            f"of step 3 first. In the robot file they are\n{found.block}"
+        )
+
+
+def overlay_rows(track: Track, axes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Rows axis, model, RMS torque, RMS of what the model misses (N m), share explained."""
+    rows: list[tuple[str, ...]] = []
+    measured = track.curves["measured"]
+    for name, tau in track.curves.items():
+        if name == "measured":
+            continue
+        missed = measured - tau
+        spread = ((measured - measured.mean(axis=0)) ** 2).mean(axis=0)
+        for k, axis in enumerate(axes):
+            size, left = (math.sqrt(float((x[:, k] ** 2).mean())) for x in (measured, missed))
+            share = 1 - left**2 / spread[k] if spread[k] > 0 else -math.inf
+            told = f"{100 * share:.1f} %" if share > 0 else "nothing"
+            rows.append((axis, name, f"{size:.2f}", f"{left:.2f}", told))
+    return rows
+
+
+def explained(row: Sequence[str]) -> float:
+    """The share in percent at the end of a row."""
+    return 0.0 if row[-1] == "nothing" else float(row[-1].removesuffix("%"))
+
+
+def overlay_html(track: Track, axes: Sequence[str]) -> str:
+    """How well the models explain the log."""
+    if "measured" not in track.curves:
+        text = "The log has no torque: its motion can be played, and nothing can be identified."
+        return message_box("info", text)
+    head = ("axis", "model", "torque N m", "missed N m", "explained")
+    rows = overlay_rows(track, axes)
+    told = table(head, rows, f"RMS, {track.about}")
+    if any(explained(row) < LITTLE for row in rows if row[1] == "robot file"):
+        text = (
+            "The robot file explains little of an axis: its unit, side, sign or order may be "
+            "another one. Take the conventions above, or change a column and look at the curves."
+        )
+        told += message_box("warning", text)
+    return told
 
 
 def _log_html(title: str, log: CheckedLog) -> str:

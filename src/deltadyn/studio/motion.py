@@ -18,10 +18,10 @@ from deltadyn.identification.fit import Fit
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
 from deltadyn.recording.recording import Recording
-from deltadyn.report.plots import extreme_rows
 from deltadyn.report.study import measured_motion
 from deltadyn.robot import Robot
 from deltadyn.studio.page import Tab, message_box, paragraph, table
+from deltadyn.studio.plots import TimePlot, track_channels
 from deltadyn.studio.pose import pose_at
 from deltadyn.studio.robot import torque_along
 from deltadyn.validation.evidence import pieces_of, predictor, prepared_recordings
@@ -40,7 +40,6 @@ SCENARIOS: dict[str, Callable[..., Motion]] = {
     "Y3: stops at the rim": y3,
 }
 UPLOADED, FROM_LOG = "uploaded motion", "log"
-PLOT_POINTS = 900  # of a plot: two per pixel, the extremes of all its curves
 SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 
@@ -68,29 +67,6 @@ class Track:
     def place(self, seconds: float) -> FloatArray:
         """The platform (dof,) at this time after the start."""
         return np.asarray(self.motion.p[self.row(seconds)])
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Curves of one axis for a plot: t (M,) in s from 0, and values (M,) by name."""
-
-    t: FloatArray
-    values: dict[str, FloatArray]
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Lowest and highest value with some room, for the plot's axis."""
-        every = np.concatenate(list(self.values.values()))
-        low, high = float(every.min()), float(every.max())
-        room = 0.05 * (high - low) or 1.0
-        return low - room, high + room
-
-    def cursor(self, seconds: float) -> FloatArray:
-        """A curve (M,) that shows this time as an upright line: a needle from far below `span`."""
-        low, high = self.span
-        line = np.full(len(self.t), low - 50 * (high - low))
-        line[min(int(np.searchsorted(self.t, seconds)), len(self.t) - 1)] = high + 50 * (high - low)
-        return line
 
 
 def scenario_track(robot: Robot, name: str, before: Robot | None = None) -> Track:
@@ -121,6 +97,8 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
     It is the longest stretch without a gap. All curves and the motion are in one band, as in the
     report: the fit's, or the one in which a rigid model explains the torque.
     """
+    if not log.has_torque:
+        return _moved_track(robot, log)
     band: float | Literal["auto"] | None = "auto" if fit is None else fit.band
     (parts,) = prepared_recordings(robot, [log], band, "auto")
     part = max(parts, key=len)
@@ -137,12 +115,13 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
     return Track(FROM_LOG, motion, curves, (), f"torques {limit}")
 
 
-def plot_curves(track: Track, axis: int, points: int = PLOT_POINTS) -> Curves:
-    """The curves of an axis at the same few samples: those where one of them is extreme."""
-    t = np.asarray(track.motion.t - track.motion.t[0])
-    every = np.stack([tau[:, axis] for tau in track.curves.values()], axis=-1)
-    rows = extreme_rows(every, points)
-    return Curves(t[rows], dict(zip(track.curves, every[rows].T, strict=True)))
+def _moved_track(robot: Robot, log: Recording) -> Track:
+    """The motion of a log without torque, with that of the robot file."""
+    still = log.replace(tau=np.zeros_like(log.q))  # the motion is prepared as any other
+    (parts,) = prepared_recordings(robot, [still], None, "auto")
+    motion = measured_motion(robot, max(parts, key=len))
+    curves = {"robot file": torque_along(robot, motion)}
+    return Track(FROM_LOG, motion, curves, (), "the log has no torque")
 
 
 @dataclass
@@ -198,15 +177,6 @@ class Player:
 CHOOSE = "(choose)"
 FRAME = 1 / 25  # s between two poses
 SLOW = 4  # plots and numbers follow every so many frames
-NOW = "#111111"
-COLOURS = {
-    "measured": "#b3bac3",
-    "exact": "#1f5fa8",
-    "robot file": "#1f5fa8",
-    "half-half": "#d2691e",
-    "identified": "#c0392b",
-    "before the changes": "#2c8c6e",
-}
 
 
 class MotionTab(Tab):
@@ -223,13 +193,13 @@ class MotionTab(Tab):
         self._play = window.button("Play", self._toggle, icon=None)
         self._time = gui.add_slider("time (s)", 0.0, 1.0, 0.001, 0.0)
         self._time.on_update(window.guarded(self._seek))
+        self._play.disabled = self._time.disabled = True  # until there is a motion
         self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="0.25")
         self._speed.on_update(window.guarded(self._pace))
-        self._loop = gui.add_checkbox("again and again", True)
+        self._loop = gui.add_checkbox("loop", True)
         self._loop.on_update(window.guarded(self._pace))
+        self._plot = TimePlot(window, seek=self._clicked)
         self._numbers = gui.add_html("")
-        self._plots: list[Any] = []
-        self._curves: list[Curves] = []
         self._player = Player(0.0)
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -237,6 +207,7 @@ class MotionTab(Tab):
     def refresh(self) -> None:
         """Show the session's track, and what can be chosen."""
         session = self.window.session
+        self._play.disabled = self._time.disabled = session.track is None
         self._choice.options = (CHOOSE, *session.motion_names())
         self._choice.value = CHOOSE if session.track is None else session.track.name
         if session.track is None:
@@ -280,8 +251,8 @@ class MotionTab(Tab):
     def _toggle(self, _event: Any) -> None:
         track = self.window.session.track
         if track is None:
-            self.window.say("choose a motion first", "warning")
-        elif self._player.playing:
+            return  # the button is disabled
+        if self._player.playing:
             self.pause()
         else:
             self._player.play()
@@ -299,6 +270,13 @@ class MotionTab(Tab):
         if track is not None:
             self._player.seek(self._time.value)
             self._frame(track, self._time.value, slider=False)
+
+    def _clicked(self, seconds: float) -> None:
+        """A click on a curve: the robot goes there."""
+        track = self.window.session.track
+        if track is not None:
+            self._player.seek(seconds)
+            self._frame(track, min(max(seconds, 0.0), track.duration))
 
     def _run(self) -> None:
         """Frames while the player plays; one window's trouble ends its own playing only."""
@@ -338,8 +316,7 @@ class MotionTab(Tab):
         if slider:
             self._time.value = round(seconds, 3)
         self._numbers.content = self._readout(track, seconds)
-        for plot, curves in zip(self._plots, self._curves, strict=True):
-            plot.data = (curves.t, *curves.values.values(), curves.cursor(seconds))
+        self._plot.move_needle(seconds)
 
     def _readout(self, track: Track, seconds: float) -> str:
         """Angle, rate and torque of the axes and forces of the struts at this time."""
@@ -370,37 +347,12 @@ class MotionTab(Tab):
         self._play.label = "Play"
         self._time.max = round(track.duration, 3)
         self._time.value = 0.0
-        self._clear()
-        robot = self.window.session.robot
-        self._curves = [plot_curves(track, k) for k in range(robot.dof)]
-        for k, (axis, curves) in enumerate(zip(robot.axis_names(), self._curves, strict=True)):
-            self._plots.append(self._plot(axis, curves, self._numbers.order + 0.01 * (k + 1)))
+        session = self.window.session
+        log = session.log.recording if track.name == FROM_LOG and session.log else None
+        axes = session.robot.axis_names()
+        self._plot.show(track_channels(track, axes, log), now=0.0)
         self._numbers.content = self._readout(track, 0.0)
 
-    def _plot(self, axis: str, curves: Curves, order: float) -> Any:
-        lines = {**{name: COLOURS.get(name, "#555555") for name in curves.values}, "now": NOW}
-        series = [
-            {"label": "t (s)"},
-            *(
-                # broad: the model's line lies upon it where the two agree
-                {"label": name, "stroke": ink, "width": 4.0 if name == "measured" else 1.3}
-                for name, ink in lines.items()
-            ),
-        ]
-        with self._tab:
-            return self._gui.add_uplot(
-                (curves.t, *curves.values.values(), curves.cursor(0.0)),
-                tuple(series),
-                title=f"axis {axis}: torque (N m)",
-                scales={"x": {"time": False}, "y": {"range": curves.span}},
-                axes=({"size": 28}, {"size": 44}),
-                legend={"show": True, "live": False},
-                height=190,
-                order=order,
-            )
-
     def _clear(self) -> None:
-        for plot in self._plots:
-            plot.remove()
-        self._plots, self._curves = [], []
+        self._plot.show([])
         self._numbers.content = ""

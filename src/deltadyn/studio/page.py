@@ -12,7 +12,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.report.html import is_number, items_html
 from deltadyn.report.verdict import BAD, CARE, GOOD, Verdict
 from deltadyn.robot import Robot
-from deltadyn.studio.drawing import robot_parts, robot_places
+from deltadyn.studio.drawing import arm_labels, robot_parts, robot_places
 
 if TYPE_CHECKING:
     import viser
@@ -127,6 +127,15 @@ class RobotScene:
                 position=position,
                 wxyz=wxyz,
             )
+        if not self._ghost:
+            for name, place in arm_labels(robot, places).items():
+                self._nodes[name] = self._client.scene.add_label(
+                    f"{self._root}/{name}",
+                    name.split()[-1],
+                    position=place,
+                    font_screen_scale=1.2,
+                    anchor="center-center",
+                )
         self.robot = robot
 
     def move(self, p: FloatArray) -> None:
@@ -134,7 +143,10 @@ class RobotScene:
         if self.robot is None:
             return
         places = robot_places(self.robot, p)
+        labels = {} if self._ghost else arm_labels(self.robot, places)
         with self._client.atomic():
+            for name, place in labels.items():
+                self._nodes[name].position = place
             for name, (position, wxyz) in places.items():
                 node = self._nodes[name]
                 node.position, node.wxyz = position, wxyz
@@ -158,13 +170,20 @@ class RobotScene:
         return self._nodes[name]
 
 
-def look_at_robot(client: viser.ClientHandle, robot: Robot) -> None:
-    """Put the camera where the whole robot is seen."""
+def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, FloatArray]:
+    """Put the camera where the whole robot is seen, farther away in a narrow view.
+
+    Gives the view's width over its height and the place (3,) of the camera.
+    """
     reach = float(np.max(robot.geometry.arm_length) + np.max(robot.geometry.strut_length))
     middle = -0.4 * reach
+    aspect = float(client.camera.aspect)
+    away = reach * max(1.0, 0.75 / max(aspect, 0.3))
+    place = np.array([0.78 * away, -0.62 * away, middle + 0.3 * away])
     client.camera.up_direction = (0.0, 0.0, 1.0)
-    client.camera.position = (0.78 * reach, -0.62 * reach, middle + 0.3 * reach)
+    client.camera.position = place
     client.camera.look_at = (0.0, 0.0, middle)
+    return aspect, place
 
 
 def floor(client: viser.ClientHandle, robot: Robot) -> None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Scaled = Callable[[Any, float, float], Any]  # a body, times its mass, times its length
 
 
+LENGTHS, BODIES, DRIVES = "Lengths", "Masses and centres of mass", "Drives and friction"
+
+
 @dataclass(frozen=True)
 class Entry:
     """A number of the editor: its label with the unit, how to read it and how to set it.
@@ -42,6 +45,8 @@ class Entry:
     scale: float  # shown value = scale * value in SI
     read: Callable[[Robot], tuple[float, ...]]
     write: Callable[[Robot, float], Robot]
+    group: str = BODIES
+    signed: bool = False  # whether it may be negative
 
     def shown(self, robot: Robot) -> float | None:
         """The value as shown; None where the limbs differ."""
@@ -57,14 +62,31 @@ def entries(robot: Robot) -> dict[str, Entry]:
         "arm_length": _length("arm", "arms", _scaled_arm),
         "strut_length": _length("strut", "struts", _scaled_strut),
         "arm_mass": _mass("arm mass", "arms", _scaled_arm),
+        "arm_com": _com("arm COM from the shoulder (mm)", "arms", "com", 1e3),
         "strut_mass": _mass("mass of one rod", "struts", _scaled_strut),
         "platform_mass": _lump("platform mass", "platform"),
         "payload": _lump("payload", "payload"),
     }
+    if all(strut.ten is None for strut in robot.struts):
+        found["strut_com"] = _com("rod COM from the elbow (%)", "struts", "com_fraction", 100.0)
     if robot.spindle is not None:
         found["upper_mass"] = _rod("upper")
         found["lower_mass"] = _rod("lower")
+    for axes, name, key in _drives(robot):
+        side = "motor" if robot.drives.rotor_side == "motor_side" else "output"
+        rotor = f"rotor inertia{name} at the {side} (kg cm²)"
+        found[f"gear_ratio{key}"] = _axes(f"gear ratio{name}", "drives.gear_ratio", axes)
+        found[f"rotor_inertia{key}"] = _axes(rotor, "drives.rotor_inertia", axes, 1e4)
+        viscous, coulomb = f"viscous friction{name} (N m s/rad)", f"Coulomb friction{name} (N m)"
+        found[f"viscous{key}"] = _axes(viscous, "friction.viscous", axes)
+        found[f"coulomb{key}"] = _axes(coulomb, "friction.coulomb", axes)
     return found
+
+
+def _drives(robot: Robot) -> list[tuple[slice, str, str]]:
+    """The axes that have a field together: the arms, and psi."""
+    arms = [(slice(0, 3), "", "")]
+    return arms if robot.dof == 3 else [*arms, (slice(3, 4), " of psi", "_psi")]
 
 
 def edited(robot: Robot, values: Mapping[str, float]) -> Robot:
@@ -138,7 +160,37 @@ def _radius(name: str) -> Entry:
         1e3,
         lambda robot: tuple(getattr(robot.geometry, field)),
         lambda robot, value: robot.replace(geometry=replace(robot.geometry, **{field: value})),
+        LENGTHS,
     )
+
+
+def _com(label: str, bodies: str, name: str, scale: float) -> Entry:
+    """The place of the centre of mass of each arm or rod; its inertia about it stays."""
+
+    def write(robot: Robot, value: float) -> Robot:
+        moved = tuple(replace(body, **{name: value}) for body in getattr(robot, bodies))
+        return robot.replace(**{bodies: moved})
+
+    def read(robot: Robot) -> tuple[float, ...]:
+        return tuple(getattr(body, name) for body in getattr(robot, bodies))
+
+    return Entry(label, scale, read, write, signed=True)
+
+
+def _axes(label: str, path: str, axes: slice, scale: float = 1.0) -> Entry:
+    """A number of drives or friction, the same on these axes."""
+    part, _, name = path.partition(".")
+
+    def read(robot: Robot) -> tuple[float, ...]:
+        return tuple(getattr(getattr(robot, part), name)[axes])
+
+    def write(robot: Robot, value: float) -> Robot:
+        own = getattr(robot, part)
+        values = list(getattr(own, name))
+        values[axes] = [value] * len(values[axes])
+        return robot.replace(**{part: replace(own, **{name: tuple(values)})})
+
+    return Entry(label, scale, read, write, DRIVES)
 
 
 def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
@@ -153,7 +205,10 @@ def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
         geometry = replace(robot.geometry, **{field: value})
         return robot.replace(geometry=geometry, **{bodies: grown})
 
-    return Entry(f"{name} length (mm)", 1e3, lambda robot: getattr(robot.geometry, field), write)
+    def read(robot: Robot) -> tuple[float, ...]:
+        return tuple(getattr(robot.geometry, field))
+
+    return Entry(f"{name} length (mm)", 1e3, read, write, LENGTHS)
 
 
 def _mass(label: str, bodies: str, scaled: Scaled) -> Entry:
@@ -263,7 +318,10 @@ class RobotTab(Tab):
         window.upload_button("Upload a robot file", self._upload, hint=hint)
         self._about = gui.add_html("")
         self._numbers: dict[str, Any] = {}
-        self._folder = gui.add_folder("Numbers")
+        self._labels: list[str] = []
+        self._folders: list[Any] = []
+        self._apply_button = window.button("Apply the changes", self._apply)
+        self._undo_button = window.button("Take back all changes", self._undo, color="gray")
         with gui.add_folder("Compare"):
             self._before = gui.add_checkbox("show the robot before", False)
             self._before.on_update(window.guarded(lambda _: window.set_before(self._before.value)))
@@ -287,25 +345,50 @@ class RobotTab(Tab):
     def _fill(self) -> None:
         """One field per number; the fields are made anew where the robot has others."""
         robot = self.window.session.robot
-        gui = self._gui
         wanted = {
             key: entry for key, entry in entries(robot).items() if entry.shown(robot) is not None
         }
-        if list(wanted) != list(self._numbers):
-            self._folder.remove()
-            with self._tab:
-                self._folder = gui.add_folder("Numbers", order=self._about.order + 0.5)
-            with self._folder:
-                self._numbers = {
-                    key: gui.add_number(
-                        entry.label, _rounded(entry.shown(robot)), min=0.0, step=_step(entry.label)
-                    )
-                    for key, entry in wanted.items()
-                }
-                self.window.button("Apply the changes", self._apply)
-                self.window.button("Take back all changes", self._undo, color="gray")
+        if [entry.label for entry in wanted.values()] != self._labels:
+            self._make(wanted)
         for key, entry in wanted.items():
             self._numbers[key].value = _rounded(entry.shown(robot))
+        changed = robot != self.window.session.reference
+        self._apply_button.disabled = True
+        self._undo_button.disabled = self._before.disabled = not changed
+
+    def _make(self, wanted: Mapping[str, Entry]) -> None:
+        """The fields, in a folder per group; the lengths are open."""
+        gui = self._gui
+        for folder in self._folders:
+            folder.remove()
+        self._folders, self._numbers = [], {}
+        self._labels = [entry.label for entry in wanted.values()]
+        for k, group in enumerate((LENGTHS, BODIES, DRIVES)):
+            order = self._about.order + 0.1 * (k + 1)
+            with self._tab:
+                folder = gui.add_folder(group, order=order, expand_by_default=group == LENGTHS)
+            self._folders.append(folder)
+            with folder:
+                for key, entry in wanted.items():
+                    if entry.group != group:
+                        continue
+                    low = None if entry.signed else 0.0
+                    made = gui.add_number(entry.label, 0.0, min=low, step=_step(entry.label))
+                    made.on_update(self.window.guarded(self._touched))
+                    self._numbers[key] = made
+
+    def _touched(self, _event: Any) -> None:
+        self._apply_button.disabled = not self._values()
+
+    def _values(self) -> dict[str, float]:
+        """The numbers that differ from the robot's; what was not touched stays exact."""
+        robot = self.window.session.robot
+        known = entries(robot)
+        return {
+            key: field.value
+            for key, field in self._numbers.items()
+            if field.value != _rounded(known[key].shown(robot))
+        }
 
     def _comparison(self) -> str:
         session = self.window.session
@@ -314,7 +397,7 @@ class RobotTab(Tab):
             return paragraph("Change a number to compare the robot with itself before.")
         told = table(("number", "before", "now", "change"), rows, "What differs") if rows else ""
         if not rows:
-            told = paragraph("Parameters differ that have no field above, e.g. friction.")
+            told = paragraph("Parameters differ that have no field above, e.g. ripple.")
         if session.track is None:
             return told + paragraph("Choose a motion in the tab Motion to compare torques.")
         try:
@@ -341,13 +424,7 @@ class RobotTab(Tab):
         self.window.robot_changed(new=True)
 
     def _apply(self, _event: Any) -> None:
-        robot = self.window.session.robot
-        known = entries(robot)
-        values = {
-            key: field.value
-            for key, field in self._numbers.items()
-            if field.value != _rounded(known[key].shown(robot))  # what was not touched stays exact
-        }
+        values = self._values()
         if not values:
             self.window.say("no number was changed")
             return
@@ -374,4 +451,4 @@ def _rounded(value: float | None) -> float:
 
 
 def _step(label: str) -> float:
-    return 0.001 if "kg" in label else 0.1
+    return 0.1 if "(mm)" in label or "(%)" in label or "gear" in label else 0.001

@@ -14,10 +14,12 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.forms import PAGE_SCRIPT, run_script
 from deltadyn.studio.log import LogTab
 from deltadyn.studio.motion import MotionTab
 from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
 from deltadyn.studio.pose import OutOfReachError, PoseTab, pose_at
+from deltadyn.studio.project import ProjectTab, open_project
 from deltadyn.studio.robot import RobotTab
 from deltadyn.studio.session import Session, Upload, UploadError, check_size
 from deltadyn.studio.volumes import VolumesTab
@@ -37,11 +39,17 @@ BRAND = (31, 95, 168)
 class Studio:
     """A running studio; `stop` ends it."""
 
-    def __init__(self, robot: Robot, port: int = 8080, max_upload: float = 200.0) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        port: int = 8080,
+        max_upload: float = 200.0,
+        project: str | None = None,
+    ) -> None:
         if not max_upload > 0:
             raise InputError("--max-upload", max_upload, "above 0 MB")
-        Session(robot, max_upload)  # a robot that cannot be shown is refused before a page opens
-        self._robot, self._max_upload = robot, max_upload
+        self._robot, self._max_upload, self._project = robot, max_upload, project
+        self._session()  # what cannot be shown is refused before a page opens
         self._windows: dict[int, Window] = {}
         self._server = _listen(free_port(port))
         # Shadows take most of the time of a frame where there is no graphics card.
@@ -78,14 +86,20 @@ class Studio:
         with _silence():
             self._server.stop()
 
-    def _connect(self, client: viser.ClientHandle) -> None:
+    def _session(self) -> Session:
+        """The session with which a window begins: the robot, or that of the project."""
+        session = Session(self._robot, self._max_upload)
+        if self._project is not None:
+            open_project(session, self._project)
+        return session
 
+    def _connect(self, client: viser.ClientHandle) -> None:
         if not self._own_page(client):
             return
         try:
             _set_title(client)
-            session = Session(self._robot, self._max_upload)
-            window = Window(client, session)
+            session = self._session()
+            window = Window(client, session, self._project or "")
             self._windows[client.client_id] = window
             limit_uploads(client, session.limit, window)
         except Exception as error:  # one window's trouble must not end the others
@@ -202,10 +216,8 @@ def _silence() -> Any:
 
 def _set_title(client: viser.ClientHandle) -> None:
     """The title of the page in the browser's tab; viser has no call for it."""
-    from viser import _messages
-
     source = f"document.title = {TITLE!r}; document.documentElement.lang = 'en';"
-    client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(source=source))
+    run_script(client, source + PAGE_SCRIPT)
 
 
 # One browser window: its session, its 3-D view and its tabs.
@@ -216,8 +228,9 @@ NOTICE_SECONDS = 8.0
 class Window:
     """The page of one client; `close` ends what it started."""
 
-    def __init__(self, client: viser.ClientHandle, session: Session) -> None:
+    def __init__(self, client: viser.ClientHandle, session: Session, project: str = "") -> None:
         self.client, self.session = client, session
+        self.project = project  # the folder that it was opened from
         self.closed = False
         self.scene = RobotScene(client, "/robot")
         self.ghost = RobotScene(client, "/before", ghost=True)
@@ -231,7 +244,9 @@ class Window:
         self.volumes_tab = self._made(tabs, "Volumes", VolumesTab)
         self.motion_tab = self._made(tabs, "Motion", MotionTab)
         self.log_tab = self._made(tabs, "Log", LogTab)
+        self._made(tabs, "Project", ProjectTab)
         self.robot_changed(new=True)
+        client.camera.on_update(self._camera_moved)
 
     def _made(self, tabs: Any, title: str, kind: Callable[[Window, Any], T]) -> T:
         """A new tab."""
@@ -310,15 +325,25 @@ class Window:
         platform = self.scene.node("platform")
         platform.on_drag(self.guarded(self._dragged_platform))
         if new:
-            look_at_robot(self.client, session.robot)
+            self._look()
             floor(self.client, session.robot)
             self.log_tab.cancel()
-            self.log_tab.refresh()
+        self.log_tab.refresh()
         self.robot_tab.refresh()
         self.pose_tab.rebuild()
         self.volumes_tab.robot_changed()
         self.motion_tab.refresh()
         self.pose_changed()
+
+    def _look(self) -> None:
+        self._view = look_at_robot(self.client, self.session.robot)
+
+    def _camera_moved(self, camera: Any) -> None:
+        """Look again where the view has got another shape and the user has not moved in it."""
+        aspect, place = self._view
+        still = np.linalg.norm(camera.position - place) < 1e-3 * np.linalg.norm(place)
+        if still and abs(camera.aspect - aspect) > 0.01 and not self.closed:
+            self._look()
 
     def pose_changed(self, *, grip: bool = True, held: Any = None) -> None:
         """Move the robot to the session's pose and refresh the numbers, not the slider `held`."""

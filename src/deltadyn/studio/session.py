@@ -12,19 +12,22 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.motion.motion import Motion, read_motion
-from deltadyn.recording import read_recording
+from deltadyn.recording import guess_columns, read_recording
+from deltadyn.recording.guess import ColumnGuess
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
+from deltadyn.studio.columns import Draft, draft_of, uses_of
 from deltadyn.studio.drawing import home
+from deltadyn.studio.forms import Values
 from deltadyn.studio.log import CheckedLog, checked
 from deltadyn.studio.motion import (
     FROM_LOG,
@@ -110,30 +113,74 @@ def log_upload(
     *,
     columns: Upload | None = None,
     payload: float | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Recording:
     """The recording of an uploaded log, by the reader of the command line.
 
-    `columns` is an uploaded column map; `payload` (kg) is used where the file does not say it.
+    `columns` is an uploaded column map; `payload` (kg) is used where the file does not say it;
+    `options` are those of `read_recording`.
     """
     stem = Path(upload.shown).stem or "upload"
-
-    def read(path: Path) -> Recording:
-        if columns is None:
-            return read_recording(path, robot, name=stem)
-        own = path.with_name("columns.yaml")
-        own.write_bytes(columns.content)
-        return read_recording(path, robot, name=stem, columns=own)
-
-    if columns is not None:
-        check_size(columns.shown, len(columns.content), MEGABYTE)
-    found = parse_upload(upload, limit, _suffix(upload.shown), read)
+    read = _with_map(columns, lambda path, more: read_recording(path, robot, name=stem, **more))
+    found = parse_upload(
+        upload, limit, known_ending(upload.shown), lambda path: read(path, options)
+    )
     if found.payload is None and payload:
         found = found.replace(payload=payload)
     provenance = dataclasses.replace(found.provenance, file=upload.shown)
     return found.replace(provenance=provenance)
 
 
-def _suffix(name: str) -> str:
+def draft_upload(
+    upload: Upload, robot: Robot, limit: int, *, columns: Upload | None = None
+) -> Draft:
+    """The columns of an uploaded log as they are guessed; the rows are not read."""
+    guessed = _with_map(columns, lambda path, more: guess_columns(path, robot, **more))
+    return _judged(upload, limit, guessed, None, lambda guess: draft_of(upload, guess))
+
+
+def examined(draft: Draft, robot: Robot, limit: int) -> Draft:
+    """The draft with what keeps it from being read as it was chosen."""
+    guessed = _with_map(None, lambda path, more: guess_columns(path, robot, **more))
+    return _judged(draft.upload, limit, guessed, draft.options, lambda _: draft)
+
+
+def _judged(
+    upload: Upload,
+    limit: int,
+    guessed: Callable[[Path, Mapping[str, Any] | None], ColumnGuess],
+    options: Mapping[str, Any] | None,
+    made: Callable[[ColumnGuess], Draft],
+) -> Draft:
+    def read(path: Path) -> Draft:
+        found = guessed(path, options)
+        problems = [
+            (error.quantity, str(error).replace(str(path), upload.shown))
+            for error in found.problems
+        ]
+        return dataclasses.replace(made(found), problems=tuple(problems), whole=uses_of(found))
+
+    return parse_upload(upload, limit, known_ending(upload.shown), read)
+
+
+def _with_map(
+    columns: Upload | None, read: Callable[[Path, Mapping[str, Any]], T]
+) -> Callable[[Path, Mapping[str, Any] | None], T]:
+    """`read` with an uploaded column map beside the file, where no other one is given."""
+    if columns is not None:
+        check_size(columns.shown, len(columns.content), MEGABYTE)
+
+    def reads(path: Path, options: Mapping[str, Any] | None) -> T:
+        if columns is None or options:
+            return read(path, options or {})
+        own = path.with_name("columns.yaml")
+        own.write_bytes(columns.content)
+        return read(path, {"columns": own})
+
+    return reads
+
+
+def known_ending(name: str) -> str:
     """The ending of a log, where it is one that readers look at."""
     known = (".csv", ".txt", ".tsv", ".mat", ".parquet", ".tdms", ".mcap", ".db3", ".bag")
     ending = Path(name).suffix.lower()
@@ -173,8 +220,18 @@ class Session:
         self.log: CheckedLog | None = None
         self.held_out: CheckedLog | None = None
         self.columns: Upload | None = None
+        self.draft: Draft | None = None
+        self.payload: float | None = None  # kg, of a log that does not say it
+        self.held_out_draft: Draft | None = None
+        self.motion_file: Upload | None = None
+        self.reading: dict[str, float] = {}  # options for a log that a column map cannot hold
         self.study: Study | None = None
         self._volumes.clear()
+
+    def take(self, other: Session) -> None:
+        """Become another session; nothing of this one is left."""
+        own = {"lock": self.lock, "limit": self.limit}
+        self.__dict__.update({**other.__dict__, **own})
 
     # robot
 
@@ -188,19 +245,20 @@ class Session:
 
     def edit(self, values: Mapping[str, float]) -> None:
         """Change numbers of the robot; the pose stays where the changed robot reaches it."""
-        self._replace(edited(self.robot, values))
+        self.replace_robot(edited(self.robot, values))
 
     def undo(self) -> None:
         """Take back all changes."""
-        self._replace(self.reference)
+        self.replace_robot(self.reference)
 
     def use_identified(self) -> None:
         """Take the identified robot as the changed one."""
         if self.study is None:
             raise DeltadynError("there is no identified robot yet: identify a log first")
-        self._replace(self.study.fit.robot)
+        self.replace_robot(self.study.fit.robot)
 
-    def _replace(self, robot: Robot) -> None:
+    def replace_robot(self, robot: Robot) -> None:
+        """Take another robot as the changed one; pose and motion stay where it reaches them."""
         try:
             pose = pose_at(robot, self.pose.p)
         except DeltadynError:
@@ -266,18 +324,24 @@ class Session:
         elif name == FROM_LOG:
             if self.log is None:
                 raise InputError("motion", name, "a log that was uploaded first")
-            fit = None if self.study is None else self.study.fit
-            track = log_track(self.robot, self.log.recording, fit)
+            track = self.overlay()
         else:
             track = scenario_track(self.robot, name, self.reference)
         self.track = track
         return track
 
+    def overlay(self) -> Track:
+        """Measured and predicted torque of the log."""
+        if self.log is None:
+            raise InputError("log", None, "one that was uploaded first")
+        fit = None if self.study is None else self.study.fit
+        return log_track(self.robot, self.log.recording, fit)
+
     def upload_motion(self, upload: Upload) -> Track:
         """Take the motion of an uploaded CSV file."""
         motion = motion_upload(upload, self.robot, self.limit)
         track = motion_track(self.robot, UPLOADED, motion, self.reference)
-        self.uploaded, self.track = motion, track
+        self.uploaded, self.track, self.motion_file = motion, track, upload
         return track
 
     def motion_names(self) -> tuple[str, ...]:
@@ -290,16 +354,70 @@ class Session:
     def upload_log(
         self, upload: Upload, *, held_out: bool = False, payload: float | None = None
     ) -> CheckedLog:
-        """Take an uploaded log; an earlier fit is put away, for it belongs to another log."""
-        found = log_upload(upload, self.robot, self.limit, columns=self.columns, payload=payload)
-        refuse_dof(found, self.robot)
-        log = checked(found, self.robot)
+        """Take an uploaded log; an earlier fit is put away, for it belongs to another log.
+
+        A log whose columns are not clear stays as a draft, for which columns can be chosen.
+        """
+        draft = draft_upload(upload, self.robot, self.limit, columns=self.columns)
         if held_out:
-            self.held_out = log
-        else:
-            self.log = log
-        self.study = None
-        return log
+            if self.draft is not None:
+                draft = draft.like(self.draft)
+            self.held_out, self.study = self._read(draft, payload), None
+            self.held_out_draft = draft
+            return self.held_out
+        self.payload = payload
+        return self._take(dataclasses.replace(draft, asked=self.reading))
+
+    def choose_columns(self, values: Values) -> CheckedLog:
+        """Read the log again with the choices of the table."""
+        return self._take(self._draft().chosen(values))
+
+    def guess_columns(self) -> CheckedLog:
+        """Read the log again as it is guessed, by the column map where there is one."""
+        upload = self._draft().upload
+        return self._take(draft_upload(upload, self.robot, self.limit, columns=self.columns))
+
+    def take_conventions(self) -> CheckedLog:
+        """Read the log again with the conventions that were found in it, and the robot by them."""
+        if self.log is None or self.log.conventions is None:
+            raise DeltadynError("no conventions were found: upload a log first")
+        found = self.log.conventions
+        draft = self._draft().mapped(found.columns)
+        before = self.reference, self.robot, self.draft, self.log
+        self.reference, self.robot = found.apply(self.reference), found.apply(self.robot)
+        try:
+            return self._take(draft)
+        except DeltadynError:
+            self.reference, self.robot, self.draft, self.log = before
+            raise
+
+    def _draft(self) -> Draft:
+        if self.draft is None:
+            raise DeltadynError("there is no log yet: upload one first")
+        return self.draft
+
+    def _take(self, draft: Draft) -> CheckedLog:
+        """Make a draft the log; where it cannot be read, there is none, and an error says why."""
+        draft = examined(draft, self.robot, self.limit) if draft.changed else draft
+        self.draft, self.log, self.study = draft, None, None
+        if self.track is not None and self.track.name == FROM_LOG:
+            self.track = None
+        self.log = self._read(draft, self.payload)
+        return self.log
+
+    def _read(self, draft: Draft, payload: float | None) -> CheckedLog:
+        if draft.problems:
+            raise UploadError(draft.problems[0][1])
+        found = log_upload(
+            draft.upload,
+            self.robot,
+            self.limit,
+            columns=self.columns,
+            payload=payload,
+            options=draft.options,
+        )
+        refuse_dof(found, self.robot)
+        return checked(found, self.robot)
 
     def keep(self, found: Study) -> None:
         """Take what an identification found."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +29,7 @@ from deltadyn.kinematics.workspace import (
     ring_faces,
 )
 from deltadyn.robot import Robot
-from deltadyn.studio.drawing import Colour, Shape
+from deltadyn.studio.drawing import Colour, Shape, robot_parts
 from deltadyn.studio.page import Tab, paragraph
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # workspace bends down. For a picture the wall is looked for along rays in all directions instead.
 
 
-AZIMUTHS, LATITUDES = 72, 45  # of the wall
+AZIMUTHS, LATITUDES = 108, 67  # of the wall
 RINGS = 24  # of a slice
 STEPS = 26  # to the farthest radius; a gap thinner than a step is not seen
 
@@ -244,9 +244,19 @@ def _split(
             pieces += [polygon[[0, i, i + 1]][None] for i in range(1, len(polygon) - 1)]
         own = np.concatenate(pieces)
         if len(own):
-            index = np.arange(3 * len(own)).reshape(-1, 3)
-            found.append(Band(own.reshape(-1, 3), index, colours[k], labels[k]))
+            found.append(Band(*_welded(own), colours[k], labels[k]))
     return tuple(found)
+
+
+def _welded(triangles: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Triangles (F, 3, 3) with shared vertices: a viewer smooths the light over these."""
+    corners = triangles.reshape(-1, 3)
+    _, first, index = np.unique(
+        np.round(corners, 7), axis=0, return_index=True, return_inverse=True
+    )
+    faces = index.reshape(-1, 3)
+    solid = (faces != np.roll(faces, 1, axis=1)).all(axis=1)  # a cut may leave slivers
+    return corners[first], faces[solid]
 
 
 def _clipped(polygon: FloatArray, level: float, sign: float) -> FloatArray:
@@ -288,11 +298,17 @@ def _by_rule(robot: Robot, rules: WorkspaceRules, wall: Shape) -> tuple[Band, ..
     return tuple(found)
 
 
+def _below_platform(robot: Robot, band: Band) -> Band:
+    """A slice is drawn at the underside of the platform, which it would cut in two otherwise."""
+    low = np.array([0.0, 0.0, float(robot_parts(robot)["platform"].shape.vertices[:, 2].min())])
+    return replace(band, vertices=band.vertices + 1.1 * low)
+
+
 # The tab.
 
 NONE = "none"
 INSIDE, OUTSIDE = "from inside", "from outside"
-CYLINDER = 0.25  # opacity
+CYLINDER, SHELL = 0.25, 0.6  # opacity
 
 
 class Surfaces:
@@ -360,7 +376,8 @@ class VolumesTab(Tab):
         )
         self._cut = gui.add_checkbox("slice at the platform", True)
         self._limit = gui.add_checkbox("working cylinder", False)
-        again = gui.add_button("Slice here", hint="At the platform's height now")
+        self._again = gui.add_button("Slice here", hint="At the platform's height now")
+        self._again.disabled = True  # until something is drawn
         self._legend = gui.add_html("")
         self._wall_surface = Surfaces(window.client, "/volume/wall")
         self._slice_surface = Surfaces(window.client, "/volume/slice")
@@ -368,7 +385,7 @@ class VolumesTab(Tab):
         draw = window.guarded(self._draw, locked=False)
         for control in (self._kind, self._margin, self._wall, self._cut, self._limit):
             control.on_update(draw)
-        again.on_click(draw)
+        self._again.on_click(draw)
         self._turn = 0  # counts the draws: a draw that was overtaken shows nothing
 
     def robot_changed(self) -> None:
@@ -386,6 +403,8 @@ class VolumesTab(Tab):
             self._turn += 1
             turn = self._turn
             self._show_cylinder()
+            drawn = self._kind.value not in (NONE, "limits")  # limits have no slice
+            self._again.disabled = not (drawn and self._cut.value)
             if self._kind.value == NONE:
                 self._wall_surface.clear()
                 self._slice_surface.clear()
@@ -403,8 +422,12 @@ class VolumesTab(Tab):
                 return
             wall = self._wall.value
             bands = () if wall == NONE else found.wall
-            self._wall_surface.show(bands, side="back" if wall == INSIDE else "front")
-            self._slice_surface.show(found.slice)
+            with self.window.client.atomic():  # all colours in one frame
+                if wall == INSIDE:
+                    self._wall_surface.show(bands, side="back")
+                else:  # the platform is seen through it
+                    self._wall_surface.show(bands, SHELL, "front")
+                self._slice_surface.show([_below_platform(session.robot, x) for x in found.slice])
             text = found.status
             if self._cut.value and found.kind == "limits":
                 text += "; limits have no slice"

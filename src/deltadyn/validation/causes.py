@@ -88,8 +88,8 @@ class Found:
     """What a search found: terms, and the parts of the robot's residual e (M, dof) in N m.
 
     Rows are those of moving axes; e is 0 at the others. `level` (dof,) is the standard deviation of
-    the torque, `noise_known` whether the log tells the noise of its torque, `rows` (dof,) how many
-    rows were used. `rivals` are other sets of causes with their probability.
+    the torque, `long_enough` whether the log can tell that a term is missing, `rows` (dof,) how
+    many rows were used. `rivals` are other sets of causes with their probability.
     """
 
     terms: Terms
@@ -97,7 +97,7 @@ class Found:
     residual: FloatArray
     level: FloatArray
     rivals: tuple[Rival, ...]
-    noise_known: bool
+    long_enough: bool
     rows: FloatArray
 
     @property
@@ -140,7 +140,7 @@ def look_for_causes(model: Predictor, pieces: Sequence[Piece]) -> Found | None:
     simple = None
     if not model.exact:
         simple = np.concatenate([_simplified(model, par, x, *item) for item in stretches])
-    return _Decomposition(choice, x, simple).found(parts, share)
+    return _Decomposition(choice, x, simple).found(share)
 
 
 def _stretches(
@@ -212,12 +212,12 @@ class _Decomposition:
         self.level = np.array([y.std() if len(y) else 0.0 for y in used])
         self.level = np.maximum(self.level, 1e-9 * max(float(choice.level.max()), 1e-300))
 
-    def found(self, parts: Sequence[Prepared], share: float) -> Found:
+    def found(self, share: float) -> Found:
         """The causes, the strongest first."""
         from deltadyn.identification.terms.found import found_terms
-        from deltadyn.identification.terms.intervals import hull, scatter, torque_noise
+        from deltadyn.identification.terms.intervals import hull, scatter
 
-        around = hull(self.choice, parts, share=share)
+        around = hull(self.choice, share=share)
         terms = found_terms(self.choice, around, scatter(self.choice))
         groups = [*self._base_groups(), *self._terms(terms.probabilities)]
         chosen, shares, rivals = self._chosen(groups)
@@ -234,14 +234,13 @@ class _Decomposition:
             torque = np.where(moving, self.simple, 0.0)
             residual = residual + torque
             out.append(Part("model", "model", 1.0, (), torque))
-        noise = np.array([torque_noise(part) for part in parts])
         return Found(
             terms,
             tuple(part for part in out if self._matters(part, residual)),
             residual,
             self.level,
             (*_other_terms(self.choice, terms, chosen), *rivals),
-            bool(np.isfinite(noise).all()),
+            around.structure.told,
             self.rows.counts(),
         )
 

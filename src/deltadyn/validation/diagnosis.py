@@ -175,7 +175,8 @@ class Diagnosis:
             "causes": [item.as_dict() for item in self.causes],
             "rivals": [{"causes": list(t), "probability": plain(p)} for t, p in self.rivals],
             "missing": self.missing,
-            "excess": None if self.terms is None else plain(np.array(self.terms.excess)),
+            "unexplained": None if self.terms is None else plain(np.array(self.terms.unexplained)),
+            "follows": "" if self.terms is None else self.terms.follows,
             "without_delay": None
             if late is None
             else {"delay_s": late.delay, "metrics": late.metrics.as_dict()},
@@ -297,13 +298,14 @@ def _status(found: Found | None) -> str:
         said.append(f"What is wrong, with its probability: {told}.")
     if found.terms.missing:
         said.append(
-            f"A term is missing: what is left has up to {1 + max(found.terms.excess):.1f} times "
-            "the variance of the torque's noise, and nothing that was tried explains it."
+            f"A term is missing: up to {100 * max(found.terms.unexplained):.0f} % of the variance "
+            f"of what is left follows {found.terms.follows}, and nothing that was tried explains "
+            "it."
         )
-    elif not found.parts and found.noise_known:
-        said.append("Nothing is wrong: what is left in motion is the noise of the torque.")
+    elif not found.parts and found.long_enough:
+        said.append("Nothing is wrong: what is left does not follow the motion.")
     elif not found.parts:
-        said.append("Nothing that was tried is wrong; the log does not tell its torque's noise.")
+        said.append("Nothing that was tried is wrong; the log is too short to tell more.")
     return " ".join(said)
 
 

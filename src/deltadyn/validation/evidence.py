@@ -10,7 +10,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.dynamics.models import model_by_name
+from deltadyn.dynamics.models import model_by_name, model_of
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare import gears
@@ -111,9 +111,9 @@ class Predictor:
 
 
 def predictor(model: Model, dynamics: str | None = None, name: str | None = None) -> Predictor:
-    """The predictor of a robot or a fit; `dynamics` chooses the model of a robot, "exact" first."""
+    """The predictor of a robot or a fit; `dynamics` names the model of a robot, else its own."""
     if isinstance(model, Robot):
-        chosen = "exact" if dynamics is None else dynamics
+        chosen = model_of(model) if dynamics is None else dynamics
         model_by_name(chosen)
         label = f"{model.name}, {chosen}" if name is None else name
         torque = _robot_torque(model, chosen)

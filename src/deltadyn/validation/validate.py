@@ -45,12 +45,13 @@ def validate(
 ) -> Validation:
     """How well a model's torque agrees with the measured one, and what is missing in it.
 
-    `model` is a Robot, whose `dynamics` is a model by name ("exact" unless given), or a fit.
-    Both torques are low-passed alike below `band` Hz: "auto" finds the band in which a rigid model
-    can explain the torque, None compares the samples as they are. `rates` "measured" takes the
-    recording's qd and qdd, "kalman" estimates them, "auto" takes the measured ones where both are
-    there. The payload that a recording declares is put on the robot; where it declares none, the
-    robot's own holds. Recordings that a fit was made from are refused unless `training` is True.
+    `model` is a Robot, whose `dynamics` is a model by name (by default "gray-box" where the robot
+    has its parameters, else "exact"), or a fit. Both torques are low-passed alike below `band` Hz:
+    "auto" finds the band in which a rigid model can explain the torque, None compares the samples
+    as they are. `rates` "measured" takes the recording's qd and qdd, "kalman" estimates them,
+    "auto" takes the measured ones where both are there. The payload that a recording declares is
+    put on the robot; where it declares none, the robot's own holds. Recordings that a fit was made
+    from are refused unless `training` is True.
     """
     chosen = predictor(model, dynamics, name)
     given = as_recordings(recordings)
@@ -205,7 +206,7 @@ def compare(
     """Validate any number of models on the same recordings, in the same band.
 
     `models` are robots or fits by name; `dynamics` gives the model by which a robot of that name
-    moves, "exact" unless given. `band`, `rates` and `training` are those of `validate`.
+    moves, else its own as in `validate`. `band`, `rates` and `training` are those of `validate`.
     """
     chosen = _checked(models)
     laws = _laws(chosen, dynamics)

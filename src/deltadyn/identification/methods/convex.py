@@ -145,6 +145,11 @@ SAME_FIT = 1e-9  # of the objective: what the tie-break may cost
 SLACK = 1e-9  # of the residual's norm: room for x in the tie-break
 TIE_ITERATIONS = 60
 MOST_INWARD = 1e-6  # share of the way to the interior that rounding may need
+#: What is proved, and what is not.
+OPTIMUM = (
+    "The optimum of this problem is found and proved; whether the model is true of the robot, "
+    "held-out motion tells."
+)
 PROVED = 1e-6  # of the objective: the largest gap of a proof
 ENOUGH = 1e-8  # of the objective: a gap at which no other attempt is made
 REACH = 10.0  # scales of a variable, or times its value: the proof holds that far from the answer
@@ -434,7 +439,7 @@ class Convex(Solver):
             distance=float(np.sqrt(2 * near.distance(u) / near.count)) if near.count else 0.0,
             certificate=proof,
             iterations=answer.solution.iterations,
-            status=answer.trouble or "The optimum of this model is found and proved.",
+            status=answer.trouble or OPTIMUM,
             converged=not answer.trouble,
             active=() if answer.trouble else _active(task, answer, u),
         )

@@ -45,32 +45,28 @@ class Carried:
 
     `nominal` is the robot file's robot with fields for the terms, `machine` the one whose columns
     are taken. `at` holds the values by which logs are corrected: a fitted parameter of the log is
-    the change beyond them. `priors` are values and deviations of parameters, in weighted rows.
+    the change beyond them. `priors` are values and deviations of parameters, in weighted rows;
+    `limbs` those by which the limbs' parameters differ, where they do.
     """
 
-    choice: Choice
     nominal: Robot
     machine: Robot
     tied: bool | None
     extra: Extra
     priors: Mapping[str, tuple[float, float]]
     at: Mapping[str, float]
+    limbs: Mapping[str, float]
 
     def limb_rows(self, par: Parametrisation) -> FloatArray:
         """Prior rows (m, k + 1): the limbs' parameters differ by a few percent."""
-        if not any(term.name == "limbs" for term in self.choice.chosen) or par.tied:
-            return np.zeros((0, len(par.names) + 1))
         rows = []
-        root = np.sqrt(self.choice.weighing.kappa)
-        base, x = self.choice.par.names, self.choice.z
-        for family in ("m_x", "A", "G"):
-            size = abs(float(x[base.index(family)])) * LIMB_SIZE
-            if size == 0 or f"{family}1" not in par.names:
+        for family, size in self.limbs.items():
+            if par.tied or f"{family}1" not in par.names:
                 continue
             for share in contrasts().T:
                 row = np.zeros(len(par.names) + 1)
                 for arm in range(ARMS):
-                    row[par.names.index(f"{family}{arm + 1}")] = share[arm] * root / size
+                    row[par.names.index(f"{family}{arm + 1}")] = share[arm] / size
                 rows.append(row)
         return np.array(rows).reshape(-1, len(par.names) + 1)
 
@@ -111,11 +107,10 @@ def carry(search: Search, choice: Choice) -> Carried:
         machine = _at_values(nominal, choice)
     machine = changed_geometry(machine, at)
     seen = changed_geometry(choice.robot, at)
-    starts = _starts(search)
     elastic = any(term.name == "elastic" for term in choice.chosen)
 
     def columns(part: Prepared) -> FloatArray:
-        clock = _clock(part, starts)
+        clock = search.clock(part)
         sample = Sample(seen, choice.par, choice.point, part, clock, choice.level)
         found = [column for term in logged for column in term.columns(sample)]
         out = np.zeros((*part.tau.shape, len(found)))
@@ -131,12 +126,24 @@ def carry(search: Search, choice: Choice) -> Carried:
 
     def see(part: Prepared) -> Prepared:
         if elastic:
-            return link_part(geared(choice, seen, part, _clock(part, starts)), part)
+            return link_part(geared(choice, seen, part, search.clock(part)), part)
         return corrected(machine, part, at)
 
     extra = Extra(names, units, columns if names else None, keep, see)
     tied = False if any(term.name == "limbs" for term in choice.chosen) else None
-    return Carried(choice, nominal, machine, tied, extra, priors, at)
+    return Carried(nominal, machine, tied, extra, priors, at, _limb_sizes(choice))
+
+
+def _limb_sizes(choice: Choice) -> dict[str, float]:
+    """By how much the limbs' parameters may differ, in weighted rows; none where they are alike."""
+    if not any(term.name == "limbs" for term in choice.chosen):
+        return {}
+    base, root = choice.par.names, float(np.sqrt(choice.weighing.kappa))
+    sizes = {
+        family: abs(float(choice.z[base.index(family)])) * LIMB_SIZE / root
+        for family in ("m_x", "A", "G")
+    }
+    return {family: size for family, size in sizes.items() if size > 0}
 
 
 def with_fields(robot: Robot, choice: Choice) -> Robot:
@@ -147,7 +154,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
         if term.name in ("offset", "stribeck", "thinning", "load", "motor_load"):
             friction[term.name] = zero
         if term.name in ("stribeck", "thinning"):
-            friction[f"{term.name}_velocity"] = (float(term.setting or 0.0),) * robot.dof
+            friction[f"{term.name}_velocity"] = term.velocities
         if term.name == "load" and term.setting:
             rotor = rotor_inertia(choice, term)
             own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
@@ -193,19 +200,3 @@ def _at_values(robot: Robot, choice: Choice) -> Robot:
 def is_friction(name: str) -> bool:
     """Whether a parameter is that of a drive's friction."""
     return name[-1] in "1234" and name.rstrip("1234") in FRICTION_FIELDS
-
-
-def _starts(search: Search) -> dict[str, list[tuple[float, float, float]]]:
-    """By the name of a log: where parts begin (s), and the machine's clock there with its rate."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
-    for part, clock in zip(search.parts, search.clocks, strict=True):
-        rate = (clock[-1] - clock[0]) / max(float(part.t[-1] - part.t[0]), 1e-9)
-        found.setdefault(part.name, []).append((float(part.t[0]), float(clock[0]), float(rate)))
-    return found
-
-
-def _clock(part: Prepared, starts: dict[str, list[tuple[float, float, float]]]) -> FloatArray:
-    """The machine's clock at the samples of a part."""
-    own = starts.get(part.name) or next(iter(starts.values()))
-    first, clock, rate = max((item for item in own if item[0] <= part.t[0] + 1e-9), default=own[0])
-    return np.clip(clock + rate * (part.t - first), -1.0, 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
+from deltadyn.identification.terms.clock import Clock
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
 from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
@@ -37,6 +38,7 @@ LOUD = 1.5  # times the residual of the fast half
 RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
 MOST_ORDERS = 3
+CLEARLY = 0.5  # nats by which another velocity of an axis must explain more
 APART = 8  # orders between two ripples: joints travel over a part of a turn
 LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
@@ -212,13 +214,14 @@ class Search:
         return out
 
     @cached_property
+    def clock(self) -> Clock:
+        """What friction drifts with."""
+        return Clock.over(self.parts)
+
+    @cached_property
     def clocks(self) -> list[FloatArray]:
-        """The machine's time at every sample, from -1 to 1 over all parts in their order."""
-        seconds, start = [], 0.0
-        for part in self.parts:
-            seconds.append(part.t - part.t[0] + start)
-            start = float(seconds[-1][-1])
-        return [2 * own / max(start, 1e-9) - 1 for own in seconds]
+        """The clock at every sample, from -1 to 1 over all parts."""
+        return [self.clock(part) for part in self.parts]
 
     def samples(self, point: Point) -> list[Sample]:
         """The parts as the model sees them at a point."""
@@ -241,26 +244,37 @@ class Search:
         orders = orders_of(rows.q, rows.left(z), peak_width(rows))
         return Point(z, {}), rest, self.near(dict.fromkeys(orders[:MOST_ORDERS], NEAR))
 
-    def near(self, orders: dict[int, int], found: tuple[tuple[str, float], ...] = ()) -> Near:
+    def near(
+        self,
+        orders: dict[int, int],
+        found: tuple[tuple[str, float], ...] = (),
+        velocities: tuple[tuple[str, tuple[float, ...]], ...] = (),
+    ) -> Near:
         """Orders to try with their widths, those that were asked for among them."""
         asked = [
             int(tail) for name in self.asked if (tail := name.lstrip(LETTERS)) and tail != name
         ]
         apart = {n: w for n, w in orders.items() if all(abs(n - own) > APART for own in asked)}
-        return Near(tuple({**dict.fromkeys(asked, 0), **apart}.items()), found)
+        return Near(tuple({**dict.fromkeys(asked, 0), **apart}.items()), found, velocities)
 
     def look(self, point: Point, rest: FloatArray, near: Near) -> Choice:
         """The best terms, linearised at a point."""
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
         terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
+        if self.clock.span is not None:
+            by_warmth = self.clock.span  # K: the drift's setting
+            terms = [replace(t, setting=by_warmth) if t.name == "drift" else t for t in terms]
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
             stop = start + len(term.parameters)
             asked = term.title in self.asked or term.name in self.asked
             odds = odds_of(settings[term.name, term.family], asked)
-            items.append(Candidate(term.title, term.family, tuple(range(start, stop)), odds))
+            columns = tuple(range(start, stop))
+            items.append(
+                Candidate(term.title, term.family, columns, odds, rival=bool(term.stands_for))
+            )
             start = stop
         kept = [
             point.values.get(p.name, 0.0) if term.corrects else 0.0
@@ -270,8 +284,9 @@ class Search:
         rows = stacked(samples, terms, rest, np.array(kept))
         weighing = weigh(rows, items, self.level)
         models = weighing.evidence(items).models()
-        columns = [c for n in sorted(models[0].candidates) for c in items[n].columns]
-        z, V = weighing.estimate(columns)
+        z, V = weighing.estimate(
+            [c for n in sorted(models[0].candidates) for c in items[n].columns]
+        )
         return Choice(
             self.robot, self.par, point, tuple(terms), tuple(items), tuple(models), weighing,
             rest, self.level, z, V,
@@ -308,17 +323,68 @@ def choose(search: Search) -> Choice:
 def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
-    found = {int(t.setting): 1 for t in choice.chosen if t.name in ("ripple", "eccentricity")
-             and t.setting is not None and t.setting > 1}  # fmt: skip
+    found = wave_orders(choice)
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
         if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
             found[order] = NEAR
-    velocities = tuple(
-        (t.name, t.setting)
-        for t in choice.chosen
-        if t.family in ("shape", "loss") and t.setting is not None
+    shares = tuple(
+        (t.name, t.setting) for t in choice.chosen if t.family == "loss" and t.setting is not None
     )
-    return search.near(found, velocities)
+    velocities = tuple(
+        (choice.terms[n].name, axis_velocities(choice, n))
+        for n in choice.best.candidates
+        if choice.terms[n].velocities
+    )
+    return search.near(found, shares, velocities)
+
+
+def wave_orders(choice: Choice) -> dict[int, int]:
+    """Orders of the waves that were found, with the width in which they are looked for again.
+
+    Over a part of a turn waves of neighbouring orders are alike. Those that lie within `APART` of a
+    stronger one are taken for it: of each kind one order is found there.
+    """
+    size, k = choice.weighing.rows.size, choice.weighing.rows.base
+    strength: dict[int, float] = {}
+    for n in choice.best.candidates:
+        term, columns = choice.terms[n], np.array(choice.items[n].columns)
+        if term.name in ("ripple", "eccentricity") and term.setting and term.setting > 1:
+            own = float(((choice.z[k + columns] / size[columns]) ** 2).sum())
+            order = int(term.setting)
+            strength[order] = max(own, strength.get(order, 0.0))
+    found: dict[int, int] = {}
+    for order in sorted(strength, key=lambda order: -strength[order]):
+        near = [other for other in found if abs(order - other) <= APART]
+        for other in near[:1]:
+            found[other] = max(found[other], NEAR, abs(order - other))
+        if not near:
+            found[order] = 1
+    return found
+
+
+def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:
+    """The velocity (dof,) in rad/s of each drive, among those that were tried for a chosen term.
+
+    An axis moves from the velocity of the term where another explains more by `CLEARLY`.
+    """
+    evidence = choice.weighing.evidence(choice.items)
+    name = choice.terms[chosen].name
+    tried = [n for n, term in enumerate(choice.terms) if term.name == name]
+    others = [c for n in choice.best.candidates - {chosen} for c in choice.items[n].columns]
+    found = [chosen] * len(choice.terms[chosen].velocities)
+    for _ in range(PASSES):
+        for axis in range(len(found)):
+
+            def explained(number: int, axis: int = axis) -> float:
+                own = [number if a == axis else n for a, n in enumerate(found)]
+                return evidence.explained(
+                    [*others, *(choice.items[n].columns[a] for a, n in enumerate(own))]
+                )
+
+            best = max(tried, key=explained)
+            if explained(best) > explained(found[axis]) + CLEARLY:
+                found[axis] = best
+    return tuple(choice.terms[n].velocities[axis] for axis, n in enumerate(found))
 
 
 def peak_width(rows: Rows) -> float:

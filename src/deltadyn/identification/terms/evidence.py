@@ -29,19 +29,22 @@ ODDS = math.log(PRESENT / (1 - PRESENT))
 ASKED = 1e6  # log odds of a term that was asked for: no data speak against it
 KEPT = 6.9  # nats below the best: a thousandth of its probability
 MOST_STEPS = 60  # of one climb
+MOST_RIVALS = 12  # models whose terms are put in their rival forms
 
 
 class Candidate(NamedTuple):
     """A group of columns that come together. Candidates of one family exclude each other.
 
     `odds` are the log odds before the data. A term that comes with several settings, of which one
-    at most is true, shares its probability between them.
+    at most is true, shares its probability between them. A `rival` is a form of a term that no
+    robot can hold: it is never chosen, but sets with it remain.
     """
 
     term: str
     family: str
     columns: tuple[int, ...]
     odds: float
+    rival: bool = False
 
 
 def odds_of(settings: int, asked: bool = False) -> float:
@@ -75,17 +78,20 @@ class Evidence:
 
     def _of(self, chosen: frozenset[int]) -> float:
         places = [c for number in sorted(chosen) for c in self.candidates[number].columns]
-        price = sum(self.candidates[n].odds for n in chosen)
+        return self.explained(places) + sum(self.candidates[n].odds for n in chosen)
+
+    def explained(self, places: Sequence[int]) -> float:
+        """log E of columns by their places, without the odds."""
         if not places:
-            return price
+            return 0.0
         H = self.G[np.ix_(places, places)] / self.kappa
         H[np.diag_indices(len(places))] += 1.0
         L = np.linalg.cholesky(H)
         z = np.linalg.solve(L, self.g[places] / self.kappa)
-        return float(z @ z) / 2 - float(np.log(np.diag(L)).sum()) + price
+        return float(z @ z) / 2 - float(np.log(np.diag(L)).sum())
 
     def models(self) -> list[Model]:
-        """The models that remain, best first."""
+        """The models that remain, best first, and behind them those with rival forms."""
         nothing, full = frozenset[int](), self.full()
         best = max((self._climb(start) for start in (nothing, full)), key=self.of)
         for first in (best, nothing):
@@ -94,7 +100,21 @@ class Evidence:
         best = self._climb(max(self._seen, key=self.of))
         level = self.of(best) - KEPT
         found = [Model(key, value) for key, value in self._seen.items() if value >= level]
-        return sorted(found, key=lambda model: -model.evidence)
+        found.sort(key=lambda model: -model.evidence)
+        return [*found, *self._with_rivals(found[:MOST_RIVALS], level)]
+
+    def _with_rivals(self, models: Sequence[Model], level: float) -> list[Model]:
+        """The models with a rival form in place of one of their terms, as far as they remain."""
+        rivals = [number for number, item in enumerate(self.candidates) if item.rival]
+        sets = [
+            model.candidates - {own} | {number}
+            for model in models
+            for own in model.candidates
+            for number in rivals
+            if self.candidates[own].term == self.candidates[number].term
+        ]
+        found = [Model(key, self.of(key)) for key in dict.fromkeys(sets)]
+        return [model for model in found if model.evidence >= level]
 
     def full(self) -> frozenset[int]:
         """One candidate of every family: the best beside those that were taken before it.
@@ -103,7 +123,8 @@ class Evidence:
         """
         families: dict[str, list[int]] = {}
         for number, item in enumerate(self.candidates):
-            families.setdefault(item.family, []).append(number)
+            if not item.rival:
+                families.setdefault(item.family, []).append(number)
         alone = {family: max(self.of({n}) for n in own) for family, own in families.items()}
         chosen: set[int] = set()
         for family in sorted(families, key=lambda f: -alone[f]):
@@ -123,7 +144,7 @@ class Evidence:
         """One candidate more, fewer, or in place of another."""
         found = [chosen - {n} for n in chosen]
         for number, item in enumerate(self.candidates):
-            if number in chosen:
+            if number in chosen or item.rival:
                 continue
             rivals = {n for n in chosen if self.candidates[n].family == item.family}
             found.append(chosen - rivals | {number})

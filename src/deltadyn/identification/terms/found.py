@@ -12,6 +12,7 @@ from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities
 from deltadyn.identification.terms.intervals import Hull, Scatter, worth
+from deltadyn.identification.terms.structure import KINDS
 
 LIKELY = 0.05  # probability from which on a rival is named
 NAMES = {
@@ -40,9 +41,10 @@ CAUSES = ("homing", "stiffness")
 class FoundTerm:
     """A term: its `title`, its probability, its parameters, and what it is worth.
 
-    `values` holds value, standard deviation and unit by name. `setting` is a velocity (rad/s), an
-    order (per turn) or a rotor's share of A. `worth` is the RMS residual on motion that the fit did
-    not see, without and with the term, in percent of the RMS torque.
+    `values` holds value, standard deviation and unit by name. `setting` is an order (per turn), a
+    rotor's share of A, the range of temperature (K) or the mean of the axes' `velocities` (rad/s).
+    `worth` is the RMS residual on motion that the fit did not see, without and with the term, in
+    percent of the RMS torque.
     """
 
     title: str
@@ -51,6 +53,7 @@ class FoundTerm:
     values: Mapping[str, tuple[float, float, str]]
     setting: float | None
     worth: tuple[float, float]
+    velocities: tuple[float, ...] = ()
 
     @property
     def of(self) -> str:
@@ -67,8 +70,10 @@ class FoundTerm:
         words = NAMES[self.name]
         if self.setting is not None and self.name in ("ripple", "eccentricity"):
             words += f", {self.setting:g} per turn"
-        if self.setting is not None and self.name in ("stribeck", "thinning"):
-            words += f", velocity {self.setting:.2g} rad/s"
+        if self.velocities:
+            words += f", velocities {', '.join(f'{v:.2g}' for v in self.velocities)} rad/s"
+        if self.name == "drift" and self.setting is not None:
+            words += f" with temperature, over {self.setting:.2g} K"
         if self.name == "delay":
             words += f", {1e3 * self.values['delay'][0]:.2f} ms"
         before, after = self.worth
@@ -83,8 +88,9 @@ class Terms:
     """The terms of a fit: those found, the rival sets that remain, and what was considered.
 
     `rivals` are other sets with their probability. `rest` (dof,) in rad/s is the rate below which
-    an axis was left out. `missing` says that the residual exceeds the noise and that no term
-    explains it; `excess` (dof,) by how much, in variances of the noise.
+    an axis was left out. `missing` says that the residual follows the motion and that no term
+    explains it; `unexplained` (dof,) is the share of its variance that does, and `follows` the kind
+    of shape that shows most.
     """
 
     found: tuple[FoundTerm, ...]
@@ -92,10 +98,11 @@ class Terms:
     considered: tuple[str, ...]
     probability: float
     rest: tuple[float, ...]
-    excess: tuple[float, ...]
+    unexplained: tuple[float, ...]
     missing: bool
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
+    note: str = ""  # where they come from, if not from samples
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -106,6 +113,11 @@ class Terms:
     def probabilities(self) -> dict[str, float]:
         """The probability of each term that was found."""
         return {term.title: term.probability for term in self.found}
+
+    @property
+    def follows(self) -> str:
+        """What the residual follows where a term is missing, in words; else nothing."""
+        return KINDS[self.hull.structure.kind] if self.missing else ""
 
     @property
     def text(self) -> str:
@@ -128,11 +140,14 @@ class Terms:
                 "needs a known payload (gains=True)."
             )
         if self.missing:
-            worst = max(self.excess)
             lines.append(
-                f"A term is missing: the residual's variance is up to {1 + worst:.1f} times that "
-                "of the torque's noise, and no term explains it. Intervals are widened for it."
+                f"A term is missing: up to {100 * max(self.unexplained):.0f} % of the residual's "
+                f"variance follows {self.follows}, and no term explains it"
+                + ("; terms that were found may stand in for it" if self.found else "")
+                + ". Intervals are widened for it."
             )
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -147,6 +162,7 @@ class Terms:
                     "of": term.of,
                     "probability": term.probability,
                     "setting": term.setting,
+                    "velocities": list(term.velocities),
                     "parameters": {
                         name: {"value": value, "std": std, "unit": unit}
                         for name, (value, std, unit) in term.values.items()
@@ -159,8 +175,10 @@ class Terms:
             "rivals": [{"terms": list(t), "probability": p} for t, p in self.rivals],
             "considered": list(self.considered),
             "rest_rad_s": list(self.rest),
-            "excess": list(self.excess),
+            "unexplained": list(self.unexplained),
+            "follows": self.follows,
             "missing": self.missing,
+            "note": self.note,
         }
 
 
@@ -191,8 +209,11 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         }
         left = value[term.title]
         percent = (100 * left.without / level, 100 * left.with_it / level)
+        probability = by_title[term.title]
         found.append(
-            FoundTerm(term.title, term.name, by_title[term.title], own, term.setting, percent)
+            FoundTerm(
+                term.title, term.name, probability, own, term.setting, percent, term.velocities
+            )
         )
     assert len(names) == len(choice.z) - k
     best = choice.titles()
@@ -200,10 +221,10 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
     return Terms(
         tuple(found),
         tuple(others[:8]),
-        tuple(dict.fromkeys(term.name for term in choice.terms)),
+        tuple(dict.fromkeys(term.name for term in choice.terms if not term.stands_for)),
         sets[best],
         tuple(choice.rest.tolist()),
-        tuple(hull.excess.tolist()),
+        tuple(hull.structure.share.tolist()),
         hull.missing,
         hull,
         scatter,

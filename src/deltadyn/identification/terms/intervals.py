@@ -4,10 +4,14 @@ One model's deviation leaves out that another set of terms may be true. The inte
 over the models that remain, of x_m +- z sd_m R_m, with R_m the deviation from segments of time over
 that of the model, at least 1. Products of terms that a linear model neglects count by `PRODUCTS`.
 
-Where the residual exceeds the noise of the torque and no term explains it, the error is the same in
-every motion and no resampling sees it. With E = residual variance / noise - 1, n rows and D
-directions granted to what is missing, deviations grow by sqrt(1 + n E / ((1 + E) D kappa)), and the
-words are "a term is missing".
+Where the residual follows the motion and no term explains it (see `structure`), the error is the
+same in every motion and no resampling sees it. With the share e of the residual's variance that
+follows the motion, n rows and D directions granted to what is missing, rows count less by
+
+    1 + n e / (D kappa):
+
+deviations grow by its root, sets of terms that the rows would tell apart remain as rivals, each
+term that was found may stand in for the missing one, and the words are "a term is missing".
 """
 
 from __future__ import annotations
@@ -22,15 +26,14 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification.information import IntArray
 from deltadyn.identification.terms.choose import Choice, Weighing
+from deltadyn.identification.terms.evidence import ASKED, Model
+from deltadyn.identification.terms.structure import Structure, structure_of
 from deltadyn.identification.uncertainty import check_level
-from deltadyn.recording.prepare.data import Prepared
 
 REMAIN = 5.0  # nats below the best
 PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
-ENOUGH = 0.15  # of the noise: a smaller excess is none
-BEYOND = 4.0  # deviations of a variance from few rows: an excess within them is none
-DIRECTIONS = 6.0  # granted to what is missing
-QUIET_FROM, QUIET_TO = 100.0, 400.0  # Hz: torque there is taken for noise
+DIRECTIONS = 2.0  # granted to what is missing
+NAMELESS = "other"  # a term that is no explanation
 FOLDS = 4  # of a single log, where it is left out in parts
 NORMAL = 1.959964  # deviations of a normal 95 % interval
 
@@ -39,20 +42,20 @@ NORMAL = 1.959964  # deviations of a normal 95 % interval
 class Hull:
     """Estimates x (m, k) and deviations (m, k) of the models that remain, the best one first.
 
-    `products` (k,) is added on each side, `factor` is what a missing term widens deviations by,
-    `excess` (dof,) the residual's variance over the noise, less 1.
+    `products` (k,) is added on each side. `structure` is what of the residual follows the motion;
+    where a term is missing, `factor` is what deviations grew by.
     """
 
     names: tuple[str, ...]
     x: FloatArray
     std: FloatArray
     products: FloatArray
-    excess: FloatArray
+    structure: Structure
     factor: float
 
     @property
     def missing(self) -> bool:
-        """Whether a term is missing: the residual exceeds the noise and nothing explains it."""
+        """Whether a term is missing: the residual follows the motion and nothing explains it."""
         return self.factor > 1.0
 
     def offsets(self, level: float = 0.95) -> FloatArray:
@@ -60,7 +63,7 @@ class Hull:
         from scipy.special import ndtri  # takes longer than the rest of the import
 
         z = float(ndtri((1 + check_level(level)) / 2))
-        half, about = z * self.factor * self.std, self.x - self.x[0]
+        half, about = z * self.std, self.x - self.x[0]
         low = (about - half).min(axis=0) - z * self.products
         high = (about + half).max(axis=0) + z * self.products
         return np.stack([low, high], axis=1)
@@ -71,41 +74,71 @@ class Hull:
         return out
 
 
-def hull(
-    choice: Choice,
-    parts: Sequence[Prepared],
-    names: Sequence[str] | None = None,
-    *,
-    share: float = 1.0,
-) -> Hull:
+def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1.0) -> Hull:
     """The hull over a choice's models, of parameters by name; by default of the base parameters.
 
     Names are those of base parameters, of a limb ("A1") or of a term's columns; what a model does
     not have is 0 in it. `share` is that of the log's rows which the choice was made from.
     """
-    weighing = choice.weighing
     wanted = tuple(choice.par.names if names is None else names)
     L = functionals(choice, wanted)
+    structure = unexplained(choice)
+    factor = math.sqrt(discount(choice.weighing, structure))
+    weighing = replace(choice.weighing, kappa=choice.weighing.kappa * factor**2)
     kept = [m for m in choice.models if m.evidence >= choice.best.evidence - REMAIN]
+    if factor > 1.0:
+        kept = [choice.best, *_doubted(choice, weighing)]
     x, std = [], []
     for model in kept:
         columns = choice.columns(model)
         z, V = weighing.estimate(columns)
+        z = choice.z if model is choice.best else z
         own = np.einsum("ij,jk,ik->i", L, V, L)
         seen = np.einsum("ij,jk,ik->i", L, segment_covariance(weighing, z, columns), L)
         x.append(L @ z)
-        std.append(np.sqrt(np.maximum(np.maximum(own, seen), 0.0) * share))
+        std.append(np.sqrt(np.maximum(np.maximum(own, factor**2 * seen), 0.0) * share))
     count = len(choice.best.candidates)
     pairs = math.sqrt(count * (count - 1) / 2)
-    excess = excess_of(choice, parts)
-    counts = weighing.rows.counts()
-    # the variance of n rows, of which kappa count as one, errs by sqrt(2 kappa / n) of itself
-    enough = np.maximum(ENOUGH, BEYOND * np.sqrt(2 * weighing.kappa / np.maximum(counts, 1.0)))
-    E = float(np.mean(np.where(excess > enough, excess, 0.0)))
-    rows = float(counts.sum())
-    factor = math.sqrt(1 + rows * E / ((1 + E) * DIRECTIONS * weighing.kappa))
     products = PRODUCTS * pairs * np.abs(x[0])
-    return Hull(wanted, np.array(x), np.array(std), products, excess, factor)
+    return Hull(wanted, np.array(x), np.array(std), products, structure, factor)
+
+
+def _doubted(choice: Choice, weighing: Weighing) -> list[Model]:
+    """Rivals where a term is missing: any term that was found may stand in for it.
+
+    They are the best set without one of its terms, but for those that were asked for, and sets
+    that rows of less weight leave.
+    """
+    best, evidence = choice.best.candidates, weighing.evidence(choice.items)
+    models = evidence.models()
+    sets = [best - {n} for n in sorted(best) if choice.items[n].odds < ASKED]
+    sets += [m.candidates for m in models if m.evidence >= models[0].evidence - REMAIN]
+    return [Model(own, evidence.of(own)) for own in dict.fromkeys(sets) if own != best]
+
+
+def unexplained(choice: Choice) -> Structure:
+    """What of the residual follows the motion, without what only nameless terms explain.
+
+    With elastic gears the arms' motion is made of the measured torque: the noise of the residual is
+    in the changes of the model's torque, too.
+    """
+    columns = [
+        c
+        for n in sorted(choice.best.candidates)
+        if choice.terms[n].name != NAMELESS
+        for c in choice.items[n].columns
+    ]
+    without = ("change",) if "elastic" in choice.titles() else ()
+    return structure_of(choice.weighing, *choice.weighing.estimate(columns), without)
+
+
+def discount(weighing: Weighing, structure: Structure) -> float:
+    """How many rows count as one where a residual follows the motion, 1 where it does not."""
+    if not structure.shows:
+        return 1.0
+    counts = weighing.rows.counts()
+    explained = float(counts @ structure.share)  # rows' worth of variance
+    return 1 + explained / (DIRECTIONS * weighing.kappa)
 
 
 def functionals(choice: Choice, names: Sequence[str]) -> FloatArray:
@@ -157,38 +190,6 @@ def segment_covariance(weighing: Weighing, z: FloatArray, columns: Sequence[int]
     meat = scores.T @ scores * (count / max(count - 1, 1))
     out = np.zeros((rows.width, rows.width))
     out[np.ix_(on, on)] = bread @ meat @ bread
-    return out
-
-
-def excess_of(choice: Choice, parts: Sequence[Prepared]) -> FloatArray:
-    """Residual variance over the noise of the torque, less 1 (dof,); 0 where noise is unknown."""
-    noise = np.mean([torque_noise(part) for part in parts], axis=0)
-    rows = choice.weighing.rows
-    left = rows.left(choice.z)
-    variance = (left**2).sum(axis=0) / np.maximum(rows.counts() - rows.base / len(noise), 1.0)
-    known = np.isfinite(noise) & (noise > 0)
-    out: FloatArray = np.where(known, variance / np.where(known, noise, 1.0) - 1, 0.0)
-    return out
-
-
-def torque_noise(part: Prepared) -> FloatArray:
-    """Variance (dof,) of the torque's noise in the part's band, from frequencies above the motion.
-
-    The noise is taken as white: its power between 100 and 400 Hz, through the filter of the band.
-    """
-    from scipy.signal import welch  # takes longer than the rest of the import
-
-    dof = part.tau.shape[1]
-    if part.filter is None:
-        return np.full(dof, np.nan)
-    low, high = max(QUIET_FROM, 2 * part.filter.band), min(QUIET_TO, 0.45 * part.rate)
-    even = part.tau if part.grid is None else part.grid(part.tau)
-    size = min(len(even), 512)
-    if low >= 0.8 * high or size < 64:
-        return np.full(dof, np.nan)
-    f, power = welch(even, fs=part.rate, nperseg=size, axis=0)
-    density = power[(f >= low) & (f <= high)].mean(axis=0)
-    out: FloatArray = density * part.rate / 2 * float((part.filter.taps**2).sum())
     return out
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction, stribeck_shape
+from deltadyn.identification.information import wide_torque
 from deltadyn.identification.parametrisation import (
     LIMB_NAMES,
     Parametrisation,
@@ -40,13 +41,14 @@ LOAD_SIZE = 0.05
 LIMB_SIZE = 0.04  # relative
 RATIO_SIZE = 0.02
 DELAY_SIZE = 1e-3  # s
-DRIFT_SIZE = 0.2  # of viscous friction
+DRIFT_SIZE, OWN_DRIFT_SIZE = 0.2, 0.05  # of viscous friction: of all axes, and of one beyond
 RIPPLE_SIZE = 0.03  # of the axis' RMS torque
 ECCENTRIC_SIZE, WAVY_SIZE = 0.8e-3, 0.15e-3  # rad: once per turn, and of higher orders
 LENGTH_SIZE, AZIMUTH_SIZE = 0.4e-3, math.radians(0.17)
 HOMING_SIZE = 5e-3  # rad
 OTHER_SIZE = 0.02  # of the axis' RMS torque
-CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times a velocity that was found before
+CLOSE = (0.87, 0.93, 1.0, 1.07, 1.15)  # times velocities that were found before
+SHARPER = (0.35, 0.5, 0.7, 1.0, 1.4)  # the same for a peak that falls exponentially
 CLOSE_SHARES = (-0.1, -0.05, 0.0, 0.05, 0.1)
 ROTORS = (0.0, 0.2, 0.4, 0.6, 0.8)  # of A: rotor inertia at the output that is tried
 NEAR = 3  # orders beside a peak of the periodogram that are tried
@@ -67,7 +69,7 @@ class Point:
 class Sample:
     """A part of a log seen from a point: what columns are made of.
 
-    `clock` (N,) is the time of the machine from -1 to 1 over all logs, `level` (dof,) the RMS
+    `clock` (N,) is what friction drifts with, from -1 to 1 over all logs, `level` (dof,) the RMS
     torque of the axes in N m.
     """
 
@@ -105,8 +107,7 @@ class Sample:
     @cached_property
     def torque(self) -> FloatArray:
         """f (N, dof), friction included, in N m."""
-        out: FloatArray = self.wide @ self._x
-        return out
+        return wide_torque(self.robot, self.state, self._x, self.par.source)
 
     @cached_property
     def _x(self) -> FloatArray:
@@ -210,15 +211,21 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Near:
-    """Where to look for settings: orders with a width around each, and velocities found before."""
+    """Where to look for settings: orders with a width around each, and what was found before.
+
+    `velocities` are those of the axes, by the name of a term.
+    """
 
     orders: tuple[tuple[int, int], ...] = ()
     found: tuple[tuple[str, float], ...] = ()
+    velocities: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
-    def velocities(self, term: str, grid: Sequence[float]) -> Sequence[float]:
-        """The grid, or close steps about the velocity that was found before."""
-        own = dict(self.found).get(term)
-        return grid if own is None else [own * step for step in CLOSE]
+    def tried(self, term: str, grid: Sequence[float], dof: int) -> list[tuple[float, ...]]:
+        """Velocities of the axes: the grid alike for all, or close to those found before."""
+        own = dict(self.velocities).get(term)
+        if own is None:
+            return [(v,) * dof for v in grid]
+        return [tuple(step * v for v in own) for step in CLOSE]
 
     def shares(self, term: str, grid: Sequence[float]) -> Sequence[float]:
         """The grid, or close steps about the share that was found before."""
@@ -232,7 +239,9 @@ class Near:
 class Term:
     """A term that may be there: its parameters, and their columns at the samples of a part.
 
-    Terms of one `family` exclude each other. `setting` is what the columns were made for.
+    Terms of one `family` exclude each other. `setting` is what the columns were made for; of
+    `velocities` of the axes it is the mean. A term that `stands_for` another is a rival form of it,
+    which no robot can hold.
     """
 
     name: str
@@ -241,10 +250,14 @@ class Term:
     columns: Callable[[Sample], Iterator[Column]]
     setting: float | None = None
     corrects: bool = False  # the log is corrected by its values, see `corrections`
+    velocities: tuple[float, ...] = ()
+    stands_for: str = ""
 
     @property
     def title(self) -> str:
         """The name, with the order of a wave."""
+        if self.stands_for:
+            return self.stands_for
         wave = self.name in ("ripple", "eccentricity") and self.setting is not None
         return f"{self.name}{self.setting:g}" if wave else self.name
 
@@ -295,21 +308,44 @@ def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     friction = of.robot.friction
     if friction.stribeck is not None or friction.thinning is not None:
         return
-    for v in near.velocities("stribeck", STRIBECK):
-        size = STRIBECK_SIZE * of.coulomb
-        yield _drive_term("stribeck", "shape", "Fs", "N m", size, partial(_peak, v), v)
-    for v in near.velocities("thinning", THINNING):
-        size = THINNING_SIZE * of.coulomb
-        yield _drive_term("thinning", "shape", "Ft", "N m", size, partial(_bend, v), v)
+    dof, size = of.robot.dof, STRIBECK_SIZE * of.coulomb
+    for v in near.tried("stribeck", STRIBECK, dof):
+        yield _shaped("stribeck", "Fs", size, _peak, v)
+    found = dict(near.velocities).get("stribeck")
+    for step in SHARPER if found is not None else ():
+        faster = tuple(step * v for v in found or ())
+        yield replace(_shaped("exponential", "Fe", size, _cusp, faster), stands_for="stribeck")
+    for v in near.tried("thinning", THINNING, dof):
+        yield _shaped("thinning", "Ft", THINNING_SIZE * of.coulomb, _bend, v)
 
 
-def _peak(v: float, sample: Sample) -> FloatArray:
+def _shaped(
+    name: str,
+    symbol: str,
+    sizes: FloatArray,
+    shape: Callable[[FloatArray, Sample], FloatArray],
+    velocities: tuple[float, ...],
+) -> Term:
+    """A shape over the rate, with a velocity for each drive."""
+    alike = len(set(velocities)) == 1
+    setting = velocities[0] if alike else sum(velocities) / len(velocities)
+    values = partial(shape, np.array(velocities))
+    made = _drive_term(name, "shape", symbol, "N m", sizes, values, setting)
+    return replace(made, velocities=velocities)
+
+
+def _peak(v: FloatArray, sample: Sample) -> FloatArray:
     """sign(qd) exp(-(qd / v)^2)."""
     out: FloatArray = sample.direction * stribeck_shape(np, sample.state.qd, v)
     return out
 
 
-def _bend(v: float, sample: Sample) -> FloatArray:
+def _cusp(v: FloatArray, sample: Sample) -> FloatArray:
+    """sign(qd) exp(-|qd| / v)."""
+    return sample.direction * np.exp(-np.abs(sample.state.qd) / v)
+
+
+def _bend(v: FloatArray, sample: Sample) -> FloatArray:
     """tanh(qd / v)."""
     return np.tanh(sample.state.qd / v)
 
@@ -383,16 +419,26 @@ def delay(of: Sample) -> Iterator[Term]:
 
 
 def drift(of: Sample) -> Iterator[Term]:
-    """Viscous friction changes with slow time, alike on all axes."""
-    parameters = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
+    """Viscous friction changes with temperature or slow time, nearly alike on all axes."""
+    dof = of.robot.dof
+    common = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
+    own = tuple(
+        Parameter(f"drift{k}.{axis + 1}", "1", OWN_DRIFT_SIZE)
+        for axis in range(dof)
+        for k in (1, 2)
+    )
 
     def columns(sample: Sample) -> Iterator[Column]:
         t = sample.clock
         viscous = sample.per_axis("Fv") * sample.state.qd
-        for legendre in (t, (3 * t**2 - 1) / 2, (5 * t**3 - 3 * t) / 2):
-            yield every(viscous * legendre[:, None])
+        legendre = (t, (3 * t**2 - 1) / 2, (5 * t**3 - 3 * t) / 2)
+        for course in legendre:
+            yield every(viscous * course[:, None])
+        for axis in range(dof):
+            for course in legendre[:2]:
+                yield only(axis, dof, viscous[:, axis] * course)
 
-    yield Term("drift", "drift", parameters, columns)
+    yield Term("drift", "drift", (*common, *own), columns)
 
 
 def ripple(of: Sample, order: int, family: str) -> Term:

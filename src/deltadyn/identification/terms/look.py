@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import UnknownNameError
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.options import FitOptions
@@ -14,6 +16,7 @@ from deltadyn.identification.terms.choose import Choice, Search, choose
 from deltadyn.identification.terms.found import CAUSES, NAMES, Terms, found_terms
 from deltadyn.identification.terms.intervals import hull, scatter
 from deltadyn.recording.prepare import gears
+from deltadyn.robot import Robot
 
 BAND = 40.0  # Hz: beyond, estimated accelerations and gears are not what the model says
 SAMPLES = 80_000  # that are looked at; longer logs are looked at in stretches
@@ -30,13 +33,25 @@ class Looked:
     choice: Choice
     carried: Carried
     share: float
+    _told: dict[tuple[str, ...], Terms] = field(default_factory=dict, repr=False)
 
-    def terms(self, names: Sequence[str]) -> Terms:
-        """The result, with intervals of parameters by name."""
-        parts = self.search.parts
-        return found_terms(
-            self.choice, hull(self.choice, parts, names, share=self.share), scatter(self.choice)
-        )
+    held: ClassVar[dict[str, float]] = {}  # nothing was dropped
+
+    @property
+    def given(self) -> Robot:
+        """The robot as it was given."""
+        return self.search.robot
+
+    def terms(self, names: Sequence[str], values: FloatArray, std: FloatArray) -> Terms:
+        """The result, with intervals of parameters by name; methods of one study share it.
+
+        They are those of the choice, whatever `values` a method fits.
+        """
+        key = tuple(names)
+        if key not in self._told:
+            wide = hull(self.choice, key, share=self.share)
+            self._told[key] = found_terms(self.choice, wide, scatter(self.choice))
+        return self._told[key]
 
 
 def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Looked | None:

@@ -38,7 +38,7 @@ class Axis(NamedTuple):
 class Rows:
     """All rows: k base columns, then m of terms with their prior `size` (m,).
 
-    `segment` (M,) numbers stretches of time, `part` (M,) the parts of the log; `q` and `qd`
+    `segment` (M,) numbers stretches of time, `part` (M,) the parts of the log; `q`, `qd` and `qdd`
     (M, dof) are the motion at the rows, `slowest` the lowest |qd| within the filter's reach.
     """
 
@@ -49,6 +49,7 @@ class Rows:
     part: IntArray
     q: FloatArray
     qd: FloatArray
+    qdd: FloatArray
     slowest: FloatArray
 
     @property
@@ -95,7 +96,7 @@ def stacked(
     dof, base = samples[0].robot.dof, len(samples[0].par.names)
     collected: list[list[FloatArray]] = [[] for _ in range(dof)]
     places: list[list[int]] = [[] for _ in range(dof)]
-    segment, q, qd, slowest, count = [], [], [], [], 0
+    segment, q, qd, qdd, slowest, count = [], [], [], [], [], 0
     payload = payload_direction(samples[0].robot, samples[0].par.source)
     part: list[IntArray] = []
     for number, sample in enumerate(samples):
@@ -113,6 +114,7 @@ def stacked(
         part.append(np.full(len(times), number))
         q.append(at_rows(sample.part, sample.state.q))
         qd.append(at_rows(sample.part, sample.state.qd))
+        qdd.append(at_rows(sample.part, sample.state.qdd))
         slowest.append(at_rows(sample.part, slowest_rates(sample.part, sample.reach)))
     slow = np.concatenate(slowest)
     axes = []
@@ -132,6 +134,7 @@ def stacked(
         np.concatenate(part),
         np.concatenate(q),
         np.concatenate(qd),
+        np.concatenate(qdd),
         slow,
     )
 

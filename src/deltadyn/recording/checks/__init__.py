@@ -47,28 +47,23 @@ def _robot(subject: Subject) -> str | None:
     return None
 
 
-def _angles(subject: Subject) -> str | None:
-    return "" if subject.has("angle unit") else None
+def _torque(subject: Subject) -> str | None:
+    return None if subject.recording.has_torque else "signs and units by torques: there are none"
 
 
-#: Findings after which torques are not compared with the model's: they would only follow.
-_SPOILERS = frozenset(["time unit", "angle unit", "open loop", "encoder wrap", "jump", "rate unit"])
+#: Findings after which the convention is not looked for: it would only follow.
+_SPOILERS = frozenset(["time unit", "encoder wrap", "jump", "rate unit", "angle unit"])
+#: Findings after which angles are not compared with the robot.
+_ANGLES = ("angle unit", "angle sign")
 
 
 def _unspoiled(subject: Subject) -> str | None:
     spoiled = sorted({item.kind for item in subject.found} & _SPOILERS)
-    if spoiled:
-        return f"signs and axes of the torques: correct {', '.join(spoiled)} first"
-    closed = np.isfinite(subject.model).all(axis=1).mean() >= with_robot.CLOSED
-    return None if closed else "signs and axes of the torques: the loop does not close"
+    return f"signs, units and axes: correct {', '.join(spoiled)} first" if spoiled else None
 
 
-def _torques(subject: Subject) -> str | None:
-    kinds = ("swapped axes", "torque sign", "torque unit")
-    wrong = any(
-        item.kind in kinds and (item.channel or "").startswith("tau") for item in subject.found
-    )
-    return "" if wrong or subject.has("angle sign") else None
+def _angles(subject: Subject) -> str | None:
+    return "" if subject.has(*_ANGLES) else None
 
 
 @dataclass(frozen=True)
@@ -89,21 +84,20 @@ CHECKS = (
     Check(signal.check_frozen, (_samples,)),
     Check(signal.check_saturated, (_samples,)),
     Check(signal.check_copied, (_samples,)),
-    Check(with_robot.check_range, (_samples, _unwrapped)),
     Check(with_robot.check_rates, (_samples, _stretch)),
+    Check(with_robot.check_units, (_samples, _unwrapped)),
+    Check(with_robot.check_conventions, (*_WITH_ROBOT, _torque, _unspoiled)),
+    Check(with_robot.check_limits, (_samples, _robot, _angles)),
     Check(with_robot.check_closure, (*_WITH_ROBOT, _angles)),
     Check(with_robot.check_pose, (*_WITH_ROBOT, _angles)),
-    Check(with_robot.check_readings, (*_WITH_ROBOT, _angles)),
-    Check(with_robot.check_torques, (*_WITH_ROBOT, _unspoiled)),
-    Check(with_robot.check_homing, (*_WITH_ROBOT, _unspoiled, _torques)),
 )
 
 
 def check_recording(recording: Recording, robot: Robot | None = None) -> Findings:
     """What is wrong with a recording; with the robot also its units, signs and axes.
 
-    Nothing is changed. Model checks use the exact model with the robot's own parameters, so a
-    missing payload or friction does not disturb them: they look at correlation, not at size.
+    Nothing is changed. The convention is judged by fits of all base parameters and friction, so
+    masses, friction and rotors that the robot file does not know do not disturb it.
     """
     if not isinstance(recording, Recording):
         raise InputError("recording", type(recording).__name__, "a Recording")
@@ -122,7 +116,8 @@ def check_recording(recording: Recording, robot: Robot | None = None) -> Finding
             elif reason and reason not in skipped:
                 skipped.append(reason)
     found = sorted(subject.found, key=lambda item: list(KINDS).index(item.kind))
-    return Findings(recording.name, tuple(found), tuple(skipped))
+    looked = subject.__dict__.get("conventions")
+    return Findings(recording.name, tuple(found), tuple(skipped), looked)
 
 
 # What a fit or a validation refuses.
@@ -139,14 +134,19 @@ FATAL = (
     "open loop",
     "encoder wrap",
     "rate unit",
+    "homing",
+    "convention",
 )
 #: Columns that a reader leaves out of the log of a 4-DOF robot when it is told of a 3-DOF one.
 FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
 CHECKED = 400_000  # samples of a recording that are looked at
 
 
-def refuse_spoiled(robot: Robot, recording: Recording) -> None:
-    """Raise where a recording has another robot's axes, a wrong sign or unit, and so on."""
+def refuse_spoiled(robot: Robot, recording: Recording) -> Findings:
+    """Raise where a recording has another robot's axes, another convention, and so on.
+
+    Gives what was found besides, such as gaps.
+    """
     left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
     if robot.dof == 3 and left_out:
         raise InputError(
@@ -157,11 +157,24 @@ def refuse_spoiled(robot: Robot, recording: Recording) -> None:
             where=repr(recording.name),
         )
     looked_at = recording.rows(0, CHECKED) if len(recording) > CHECKED else recording
-    for finding in check_recording(looked_at, robot):
+    findings = check_recording(looked_at, robot)
+    for finding in findings:
         if finding.severity == "error" and finding.kind in FATAL:
             raise InputError(
                 f"recording {recording.name!r}",
                 finding.kind,
                 f"a recording without this finding. {finding.text} {finding.advice} "
-                "Or pass check=False",
+                f"Or pass check=False{_to_paste(findings)}",
             )
+    return findings
+
+
+def _to_paste(findings: Findings) -> str:
+    """What puts the convention right: the block of the robot file, and the column map."""
+    found = findings.conventions
+    if found is None or not found.changed:
+        return ""
+    text = f". In the robot file:\n{found.block.rstrip()}"
+    if found.columns:
+        text += f"\nIn the column map:\n{found.column_map.rstrip()}"
+    return text

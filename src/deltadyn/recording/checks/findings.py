@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import BoolArray, FloatArray
-from deltadyn.dynamics import inverse_dynamics
-from deltadyn.kinematics import State
-from deltadyn.recording.prepare.band import EvenGrid
+from deltadyn.arrays import BoolArray
+from deltadyn.recording.conventions.find import of_stretch
+from deltadyn.recording.conventions.result import Conventions
 from deltadyn.recording.recording import Recording
+from deltadyn.recording.stretch import Stretch, smooth_stretch
 from deltadyn.robot import Robot
 
 Ranges = tuple[tuple[int, int], ...]
 
 SEVERITIES = ("error", "warning", "info")
 MOST_RANGES = 1000  # kept in a finding; its count tells of all
-GAP = 1.5  # time steps: from here on a sample is missing
 LOWEST_RATE = 100.0  # Hz; the dynamics of a Delta robot reach some tens of hertz
 LEAST_SAMPLES = 200
 LEAST_DURATION = 1.0  # s
@@ -77,7 +75,11 @@ KINDS = {
         "Log the actual value of the drive: a command holds no information on the robot.",
     ),
     "rate unit": ("error", "Name the units of time and rate in the header or in a column map."),
-    "angle unit": ("error", "Name the unit in the header (q1_deg) or in a column map."),
+    "angle unit": (
+        "error",
+        "Name the unit in the header (q1_deg) or in a column map; for angles of the motor "
+        "`side: motor`.",
+    ),
     "open loop": (
         "error",
         "Check unit, sign, offset and order of the angles, and the robot's lengths.",
@@ -109,8 +111,12 @@ KINDS = {
     ),
     "homing": (
         "info",
-        "Check the homing of the axes, or correct the offsets in the controller section of the "
-        "robot file.",
+        "Home the axes, with the arms at known angles; or correct the offsets in the controller "
+        "section of the robot file.",
+    ),
+    "convention": (
+        "warning",
+        "Check unit, side, sign, order and offset of the columns against the machine.",
     ),
 }
 
@@ -145,6 +151,7 @@ class Findings(Sequence[Finding]):
     recording: str
     found: tuple[Finding, ...] = ()
     skipped: tuple[str, ...] = ()
+    conventions: Conventions | None = None  # with a robot, where it was looked for
 
     def __len__(self) -> int:
         return len(self.found)
@@ -164,6 +171,12 @@ class Findings(Sequence[Finding]):
     def kinds(self) -> tuple[str, ...]:
         """The kinds that were found, each once."""
         return tuple(dict.fromkeys(item.kind for item in self.found))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Errors and warnings in words, with the name of the recording."""
+        told = (item for item in self.found if item.severity != "info")
+        return tuple(f"{self.recording}: {item.text} {item.advice}" for item in told)
 
     def of(self, kind: str) -> tuple[Finding, ...]:
         """The findings of one kind."""
@@ -231,14 +244,6 @@ def rows_text(ranges: npt.NDArray[np.intp]) -> str:
 # What is checked: a recording, its robot, and stretches on which models can be evaluated.
 
 
-WINDOW = 0.02  # s over which a cubic is fitted for the rates
-LEAST_POINTS = 7
-EVEN = 0.02  # of a time step: below, the clock is taken as even
-PIECES = 12
-PIECE_ROWS = 4000
-MOST_SAMPLES = 3000
-
-
 @dataclass(eq=False)
 class Subject:
     """A recording with its robot, and what the checks before have found."""
@@ -271,88 +276,8 @@ class Subject:
         return self.stretch
 
     @cached_property
-    def model(self) -> FloatArray:
-        """The model's torque (n, dof) along the stretch; NaN where the loop does not close."""
-        return model_torque(self.machine, self.smooth.q, self.smooth.qd, self.smooth.qdd)
-
-
-@dataclass(frozen=True, eq=False)
-class Stretch:
-    """Samples (n, dof) with rates by local cubics, and the rows they came from."""
-
-    row: npt.NDArray[np.intp]
-    q: FloatArray
-    qd: FloatArray
-    qdd: FloatArray
-    tau: FloatArray
-
-
-def smooth_stretch(recording: Recording) -> Stretch | None:
-    """Up to some thousand samples spread over the recording; None where no piece is long enough.
-
-    Rates are crude but unbiased for motions up to some 20 Hz, and good enough to tell signs, units
-    and axes apart.
-    """
-    step = recording.sample_time
-    if not step > 0:
-        return None
-    points = max(LEAST_POINTS, 2 * round(WINDOW / step / 2) + 1)
-    pieces = [
-        _piece(recording, start, stop, step, points) for start, stop in _chosen(recording, points)
-    ]
-    if not pieces:
-        return None
-    whole = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
-    stride = max(1, len(whole[0]) // MOST_SAMPLES)
-    row, q, qd, qdd, tau = (array[::stride] for array in whole)
-    return Stretch(row.astype(np.intp), q, qd, qdd, tau)
-
-
-def steady_steps(recording: Recording) -> BoolArray:
-    """Which steps of time (N - 1,) are of the usual length: across a gap nothing is compared."""
-    steps = np.diff(recording.t)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((steps > 0) & (steps <= GAP * recording.sample_time))
-
-
-def _chosen(recording: Recording, points: int) -> list[tuple[int, int]]:
-    """Pieces without gaps and missing values, evenly spread over the recording."""
-    good = steady_steps(recording)
-    both = np.concatenate([recording.q, recording.tau], axis=1)
-    finite = np.asarray(np.isfinite(both).all(axis=1))
-    good &= finite[1:] & finite[:-1]
-    breaks = np.flatnonzero(~good) + 1
-    bounds = np.concatenate([[0], breaks, [len(recording)]])
-    least = 4 * points
-    whole = [(int(a), int(b)) for a, b in pairwise(bounds) if b - a >= least]
-    total = sum(b - a for a, b in whole)
-    if total <= PIECES * PIECE_ROWS:
-        return whole
-    cut = [
-        (start, min(start + PIECE_ROWS, b)) for a, b in whole for start in range(a, b, PIECE_ROWS)
-    ]
-    cut = [(a, b) for a, b in cut if b - a >= least]
-    picked = np.unique(np.linspace(0, len(cut) - 1, PIECES).round().astype(int))
-    return [cut[index] for index in picked]
-
-
-def _piece(
-    recording: Recording, start: int, stop: int, step: float, points: int
-) -> tuple[FloatArray, ...]:
-    """Rows, q, qd, qdd and tau of one piece, at even steps."""
-    from scipy.signal import savgol_filter  # takes longer than the rest of the import
-
-    row = np.arange(start, stop, dtype=np.float64)
-    t, q, tau = (array[start:stop] for array in (recording.t, recording.q, recording.tau))
-    if np.ptp(np.diff(t)) > EVEN * step:  # the clock jitters
-        grid = EvenGrid.of(t, step)
-        row, q, tau = np.round(grid(row)), grid(q), grid(tau)
-    rates = [savgol_filter(q, points, 3, deriv=order, delta=step, axis=0) for order in range(3)]
-    inside = slice(points // 2, len(row) - points // 2)
-    return (row[inside], *(x[inside] for x in rates), tau[inside])
-
-
-def model_torque(robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-    """The exact model's torque (n, dof) of the robot; NaN where the loop does not close."""
-    state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
-    return np.asarray(inverse_dynamics(robot, state))
+    def conventions(self) -> Conventions | None:
+        """The recording's convention; None without a robot or where it was not looked for."""
+        if self.robot is None or not self.recording.has_torque:
+            return None
+        return of_stretch(self.robot, self.recording, self.stretch)

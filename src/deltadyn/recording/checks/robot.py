@@ -1,50 +1,28 @@
-"""Checks against the robot: closure of the loop, limits, units, signs, order of axes, homing."""
+"""Checks against the robot: its convention, closure of the loop, limits, rates, pose."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import regressor
-from deltadyn.errors import UnreachableError
-from deltadyn.kinematics import State, forward_kinematics
-from deltadyn.recording.checks.findings import (
-    Finding,
-    Stretch,
-    Subject,
-    finding,
-    model_torque,
-    ranges_where,
-)
-from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.kinematics import forward_kinematics
+from deltadyn.recording.checks.findings import Finding, Subject, finding, ranges_where
+from deltadyn.recording.conventions.result import Conventions
+from deltadyn.recording.recording import channel_name
 from deltadyn.robot import Robot
-
-# Units, signs and order: what the model of the robot says about angles and torques.
-
 
 TURN = 2 * math.pi
 LARGEST_ANGLE = 3.5  # rad; an arm cannot turn further than half a turn
-CLOSED = 0.99  # share of samples at which the loop must close
-BETTER = 0.25  # of correlation, by which another reading must beat the recording's own
-GOOD = 0.8  # correlation of a reading that explains the torques
-OPPOSITE = -0.5
-EXPLAINED = 0.005  # share of the torques left unexplained that is no reason to look further
-PLAINLY = 0.35  # of what is unexplained: another reading must be so much better
-UNIT_FACTOR = 5.0  # a torque that is so many times the model's is in another unit
+GOOD = 0.8  # correlation of a measured rate with the derivative
 ANGLE_SLACK = math.radians(1.0)
+APART = 20.0  # times the other arms' way: one arm alone in another unit
 POSE_ERROR = 0.005  # m
-
-_READINGS = (
-    ("angle unit", math.pi / 180, "degrees that were taken as radians"),
-    ("angle unit", 180 / math.pi, "radians that were taken as degrees"),
-    ("angle sign", -1.0, "angles with the opposite sign"),
-)
 
 
 def check_closure(subject: Subject) -> Iterator[Finding]:
@@ -62,16 +40,121 @@ def check_closure(subject: Subject) -> Iterator[Finding]:
     yield finding("open loop", "q", text, ranges_where(open_rows) * stride, value=share)
 
 
-def check_range(subject: Subject) -> Iterator[Finding]:
-    """Arm angles beyond half a turn are degrees; then the robot's own limits."""
-    recording, robot = subject.recording, subject.robot
-    size = np.abs(recording.q[:, :3])
-    beyond = (size > LARGEST_ANGLE).any(axis=1)
-    if beyond.mean() > 0.01:
-        text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians?"
-        yield finding("angle unit", "q", text, value=math.pi / 180)
-    elif robot is not None:
-        yield from _angle_limits(recording, robot)
+def check_units(subject: Subject) -> Iterator[Finding]:
+    """Arm angles beyond half a turn, where the convention of all arms cannot tell more."""
+    size = np.abs(subject.recording.q[:, :3])
+    beyond = (size > LARGEST_ANGLE).mean(axis=0) > 0.01
+    if subject.robot and subject.stretch and beyond.any() and not beyond.all():
+        way = np.ptp(subject.stretch.q[:, :3], axis=0)  # the convention tells, but of one arm apart
+        beyond &= way > APART * np.max(way[~beyond])
+    told = subject.robot and subject.stretch and subject.recording.has_torque
+    if not beyond.any() or (told and beyond.all()):
+        return
+    gears = () if subject.robot is None else subject.robot.drives.gear_ratio[:3]
+    geared = sorted({gear for gear in gears if gear > 1})
+    motor = f", or angles of the motor before the gear of {geared[-1]:g}" if geared else ""
+    text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians{motor}?"
+    channel = "q"
+    if not beyond.all():
+        axis = int(beyond.argmax())
+        channel, text = channel_name("q", axis), f"{text} Other arms' do not."
+    yield finding("angle unit", channel, text, value=math.pi / 180)
+
+
+# The convention: signs, units, order and homing, found together.
+
+
+HINT = 2.0  # residual as logged over that with offsets, from which small offsets are told, too
+HINTED = 2.0  # deg from the median arm
+SPOILT_ALONE = 0.3  # residual as logged that no right log has, whatever the convention is
+SPOILT = 1.3  # residual as logged over the best: from here on offsets alone are an error
+
+
+def check_conventions(subject: Subject) -> Iterator[Finding]:
+    """Another convention that explains the torques where the log as it stands does not."""
+    found = subject.conventions
+    if found is None or found.residual_before is None or found.residual_after is None:
+        return
+    before, after = 100 * found.residual_before, 100 * found.residual_after
+    tail = f"The base model then leaves {after:.2g} % of the torque, as logged {before:.2g} %."
+    for kind in found.changed:
+        own = _convention(found, kind, tail)
+        yield own if found.clear else replace(own, severity="warning")
+    if not found.decided and (found.changed or found.status):
+        yield _undecided(found, before, after)
+    if found.as_logged and not found.status:
+        yield from _homing_hint(found)
+
+
+def _convention(found: Conventions, kind: str, tail: str) -> Finding:
+    """The finding of one kind of difference."""
+    axes = found.axes
+    assert axes is not None
+    backward = [axis for axis, gain in enumerate(axes.gain) if gain < 0]
+    torques = [axis for axis, sign in enumerate(axes.torque_sign) if sign < 0]
+    if kind == "angle unit":
+        text = f"The angles look like {found.angle_words}. {tail}"
+        return finding(kind, "q", text, value=float(abs(axes.gain[0])))
+    if kind == "angle sign":
+        both = "as the torque does" if torques == backward else "not as the torque does"
+        verb = "counts" if len(backward) == 1 else "count"
+        text = f"{_named('q', backward)} {verb} against our convention, {both}. {tail}"
+        return finding(kind, channel_name("q", backward[0]), text)
+    if kind == "swapped axes":
+        pairs = sorted((place, axis) for axis, place in enumerate(axes.torque_order[:3]))
+        told = ", ".join(f"tau{place + 1} is that of axis {axis + 1}" for place, axis in pairs)
+        return finding(kind, "tau", f"The torques fit in another order ({told}). {tail}")
+    if kind == "torque sign":
+        alone = sorted(axes.torque_order[axis] for axis in torques if axis not in backward)
+        verb = "has" if len(alone) == 1 else "have"
+        text = f"{_named('tau', alone)} {verb} the opposite sign of the model's torque. {tail}"
+        return finding(kind, channel_name("tau", alone[0]), text)
+    if kind == "torque unit":
+        scale = found.torque_scale or 0.0
+        text = f"The torque is {scale:.3g} times the model's: {found.torque_words}"
+        return finding(kind, "tau", text, value=scale)
+    offset = np.asarray(found.axes.offset[:3]) if found.axes else np.zeros(3)
+    axis = int(np.abs(offset).argmax())
+    spoilt = (found.residual_before or 0.0) > SPOILT * (found.residual_after or 0.0)
+    text = f"The arms stand off their angles ({_offsets_text(found)}). {tail}"
+    severity = "error" if spoilt or len(found.changed) > 1 else "warning"
+    value = float(offset[axis])
+    return finding(kind, channel_name("q", axis), text, value=value, severity=severity)
+
+
+def _named(quantity: str, axes: list[int]) -> str:
+    return ", ".join(channel_name(quantity, axis) for axis in axes)
+
+
+def _offsets_text(found: Conventions) -> str:
+    rows = zip(found.offset_fit_deg, found.offset_deviation_deg, strict=True)
+    own = ", ".join(f"q{i + 1} {value:+.3g} +- {sd:.2g}" for i, (value, sd) in enumerate(rows))
+    return f"{own} deg against each other, +- {found.common_deviation_deg:.2g} deg in common"
+
+
+def _undecided(found: Conventions, before: float, after: float) -> Finding:
+    if found.status:
+        text = f"{found.status[0].upper()}{found.status[1:]}: {before:.3g} % is left as logged, "
+        return finding("convention", None, text + f"{after:.3g} % at best.")
+    others = " Or ".join(f"{item['text']}. {item['move']}" for item in found.alternatives)
+    text = (
+        f"As logged {before:.3g} % of the torque is left. Others fit almost as well as the best: "
+    )
+    severity = "error" if before > 100 * SPOILT_ALONE else None
+    return finding("convention", None, text + others, severity=severity)
+
+
+def _homing_hint(found: Conventions) -> Iterator[Finding]:
+    """Small offsets of a log that fits so well with them that they are worth a word."""
+    fitted = np.asarray(found.offset_fit_deg)
+    apart = fitted - np.median(fitted)
+    axis = int(np.abs(apart).argmax())
+    best = found.residual_refined
+    if best is None or abs(apart[axis]) < HINTED or (found.residual_before or 0.0) < HINT * best:
+        return
+    text = f"The arms may stand off their angles ({_offsets_text(found)})."
+    value = math.radians(float(apart[axis]))
+    yield finding("homing", channel_name("q", axis), text, value=value, severity="info")
 
 
 def check_rates(subject: Subject) -> Iterator[Finding]:
@@ -101,39 +184,6 @@ def check_rates(subject: Subject) -> Iterator[Finding]:
     yield finding(kind, channel_name("qd", axis), text, value=factor)
 
 
-def check_readings(subject: Subject) -> Iterator[Finding]:
-    """Other readings of the angles that explain the torques where the recording's does not."""
-    stretch, robot = subject.smooth, subject.machine
-    own = _unexplained(stretch, robot, 1.0)
-    if own < EXPLAINED:
-        return
-    others = [(_unexplained(stretch, robot, item[1]), item) for item in _READINGS]
-    best, (kind, factor, reading) = min(others)
-    if best > PLAINLY * own:
-        return
-    text = (
-        f"The angles look like {reading}: the model then leaves {100 * best:.2g} % of the torques "
-        f"unexplained, and {100 * own:.2g} % as they are."
-    )
-    yield finding(kind, "q", text, value=factor)
-
-
-def check_torques(subject: Subject) -> Iterator[Finding]:
-    """Order, sign and unit of the torques, by correlation with the exact model's."""
-    good = np.isfinite(subject.model).all(axis=1)
-    if good.mean() < CLOSED or good.sum() < 50:
-        return
-    tau, model = subject.smooth.tau[good], subject.model[good]
-    best = _best_order(tau, model)
-    if best.correlation > max(GOOD, best.own + BETTER):
-        told = ", ".join(f"tau{i + 1} is that of axis {j + 1}" for i, j in enumerate(best.order))
-        text = f"The torques fit the angles in another order ({told}): correlation "
-        text += f"{best.correlation:.2f} instead of {best.own:.2f}."
-        yield finding("swapped axes", "tau", text)
-        return
-    yield from _signs_and_units(tau, model, subject.machine)
-
-
 def check_pose(subject: Subject) -> Iterator[Finding]:
     """A measured pose against the forward kinematics of the angles."""
     recording, robot = subject.recording, subject.machine
@@ -158,8 +208,9 @@ def check_pose(subject: Subject) -> Iterator[Finding]:
     yield finding("pose", "p", text, value=error)
 
 
-def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
-    limits = robot.limits
+def check_limits(subject: Subject) -> Iterator[Finding]:
+    """Angles outside the robot's limits."""
+    recording, limits = subject.recording, subject.machine.limits
     if limits.angle_min is None or limits.angle_max is None:
         return
     for axis in range(recording.dof):
@@ -171,77 +222,6 @@ def _angle_limits(recording: Recording, robot: Robot) -> Iterator[Finding]:
             allowed = f"{math.degrees(low):.4g} to {math.degrees(high):.4g} deg"
             text = f"{int(outside.sum())} angles are outside {allowed}"
             yield finding("limits", channel_name("q", axis), text, ranges_where(outside))
-
-
-def _signs_and_units(tau: FloatArray, model: FloatArray, robot: Robot) -> Iterator[Finding]:
-    wrong: list[int] = []
-    factors: list[tuple[int, float]] = []
-    for axis in range(tau.shape[1]):
-        x, y = model[:, axis], tau[:, axis]
-        likeness = _cosine(x, y)
-        if likeness < OPPOSITE and _correlation(x, y) < 0:
-            wrong.append(axis)
-        factor = abs(float(x @ y / (x @ x))) if x.any() else 1.0
-        if axis < 3 and abs(likeness) > GOOD and not 1 / UNIT_FACTOR < factor < UNIT_FACTOR:
-            factors.append((axis, factor))
-    if wrong:
-        axes = ", ".join(channel_name("tau", axis) for axis in wrong)
-        verb = "has" if len(wrong) == 1 else "have"
-        text = f"{axes} {verb} the opposite sign of the model's torque."
-        yield finding("torque sign", channel_name("tau", wrong[0]), text)
-    if factors:
-        yield _torque_unit(factors, robot)
-
-
-def _torque_unit(factors: list[tuple[int, float]], robot: Robot) -> Finding:
-    axis, factor = factors[0]
-    gear = float(robot.drives.gear_ratio[axis])
-    names = {1e3: "mN m", 1e2: "N cm", 1e-3: "kN m"}
-    if gear != 1:
-        names[1 / gear] = f"at the motor side (gear ratio {gear:g})"
-        names[gear] = "multiplied by the gear ratio twice"
-    guess = _nearest(factor, names, slack=1.6)
-    axes = ", ".join(channel_name("tau", item) for item, _ in factors)
-    text = f"{axes}: the torque is {factor:.3g} times the model's"
-    text += f": {guess}?" if guess else "."
-    return finding("torque unit", channel_name("tau", axis), text, value=factor)
-
-
-def _unexplained(stretch: Stretch, robot: Robot, factor: float) -> float:
-    """Share of the arms' squared torques that the model cannot give if angles are `factor` times
-    these, whatever the sign and unit of each torque; 1 where the loop does not close.
-    """
-    scaled = []
-    for array in (stretch.q, stretch.qd, stretch.qdd):
-        copy = array.copy()
-        copy[:, :3] *= factor
-        scaled.append(copy)
-    if np.abs(scaled[0][:, :3]).max() > LARGEST_ANGLE:
-        return 1.0
-    model = model_torque(robot, *scaled)
-    good = np.isfinite(model).all(axis=1)
-    if good.mean() < CLOSED:
-        return 1.0
-    pairs = [(model[good, axis], stretch.tau[good, axis]) for axis in range(3)]
-    return float(np.mean([1 - _cosine(x, y) ** 2 for x, y in pairs]))
-
-
-class _Order(NamedTuple):
-    """The order of the arms with the best correlation, that correlation, and the own order's."""
-
-    order: tuple[int, ...]
-    correlation: float
-    own: float
-
-
-def _best_order(tau: FloatArray, model: FloatArray) -> _Order:
-    """The order in which the torques fit the model's best."""
-    table = np.array(
-        [[abs(_correlation(model[:, j], tau[:, i])) for j in range(3)] for i in range(3)]
-    )
-    scores = {order: float(table[range(3), order].mean()) for order in permutations(range(3))}
-    best = max(scores, key=lambda order: scores[order])
-    return _Order(best, scores[best], scores[0, 1, 2])
 
 
 def _pose_error(robot: Robot, q: FloatArray, p: FloatArray) -> float:
@@ -267,108 +247,6 @@ def _nearest(factor: float, names: dict[float, str], slack: float = 1.15) -> str
     return None
 
 
-def _correlation(x: FloatArray, y: FloatArray) -> float:
-    return _cosine(x - x.mean(), y - y.mean())
-
-
 def _cosine(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale > 0 else 0.0
-
-
-# Homing: offsets of the angles that no parameter of the model can explain.
-
-
-HOMING_SAMPLES = 600
-HOMING_STEPS = 4
-ANGLE_STEP = 1e-3  # rad, of the differences
-LEAST_OFFSET = math.radians(1.0)  # smaller offsets are not told apart from an imperfect model
-LARGEST_OFFSET = math.radians(25.0)
-REMOVED = 0.5  # share of the squared residual that the offsets must remove
-RANK = 1e-5  # singular values below this share of the largest are zero
-NOTICEABLE = 0.01  # residual without offsets, as a share of the torque
-
-
-def check_homing(subject: Subject) -> Iterator[Finding]:
-    """Offsets of the arm angles by Gauss-Newton steps, beside all linear parameters and friction.
-
-    The residual is that of tau = Y(q + offset) parameters + friction; what other masses, inertias
-    or friction would explain is never called an offset.
-    """
-    stretch, robot = subject.smooth, subject.machine
-    stride = max(1, len(stretch.row) // HOMING_SAMPLES)
-    q, qd, qdd, tau = (
-        array[::stride] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
-    )
-    offset = np.zeros(3)
-    before = residual = math.inf
-    for number in range(HOMING_STEPS):
-        shifted = q.copy()
-        shifted[:, :3] += offset
-        fitted = _step(robot, shifted, qd, qdd, tau)
-        if fitted is None:
-            return
-        residual = fitted.residual
-        if number == 0:
-            before = fitted.without
-            if before < NOTICEABLE * math.sqrt(float(np.mean(tau**2))):
-                return
-        offset = offset + fitted.change
-        if not np.abs(offset).max() < LARGEST_OFFSET:
-            return
-    if residual**2 > (1 - REMOVED) * before**2 or np.abs(offset).max() < LEAST_OFFSET:
-        return
-    axis = int(np.abs(offset).argmax())
-    told = ", ".join(f"q{i + 1} {math.degrees(x):+.2f} deg" for i, x in enumerate(offset))
-    text = (
-        f"Offsets of the angles ({told}) would lower the residual torque from {before:.3g} to "
-        f"{residual:.3g} N m whatever the masses and the friction are."
-    )
-    yield finding("homing", channel_name("q", axis), text, value=float(offset[axis]))
-
-
-class _Step(NamedTuple):
-    """RMS of the arms' residual (N m) without and with offsets, and those of a linear step."""
-
-    without: float
-    residual: float
-    change: FloatArray  # (3,) in rad
-
-
-def _step(
-    robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, tau: FloatArray
-) -> _Step | None:
-    """One Gauss-Newton step of the offsets; None where the loop does not close."""
-    try:
-        state = State.from_joints(robot, q, qd, qdd)
-    except UnreachableError:  # another check reports loops that do not close
-        return None
-    Y = np.asarray(regressor(robot, state).Y)  # (n, dof, k)
-    count = len(q)
-    friction = np.zeros((count, robot.dof, 3 * robot.dof))
-    for axis in range(robot.dof):
-        for place, column in enumerate((qd[:, axis], np.sign(qd[:, axis]), np.ones(count))):
-            friction[:, axis, 3 * axis + place] = column
-    slopes = np.empty((count, robot.dof, 3))
-    for axis in range(3):
-        moved = np.zeros(robot.dof)
-        moved[axis] = ANGLE_STEP
-        up, down = (model_torque(robot, q + sign * moved, qd, qdd) for sign in (1, -1))
-        slopes[:, :, axis] = (up - down) / (2 * ANGLE_STEP)
-    if not np.isfinite(slopes).all():
-        return None
-    plain = np.concatenate([Y, friction], axis=2)[:, :3].reshape(3 * count, -1)
-    full = np.concatenate([plain, slopes[:, :3].reshape(3 * count, 3)], axis=1)
-    target = tau[:, :3].reshape(-1)
-    without, _ = _least_squares(plain, target)
-    residual, solution = _least_squares(full, target)
-    return _Step(without, residual, solution[-3:])
-
-
-def _least_squares(a: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
-    """RMS residual and solution."""
-    scale = np.linalg.norm(a, axis=0)
-    scale[scale == 0] = 1.0
-    x = np.linalg.lstsq(a / scale, b, rcond=RANK)[0] / scale
-    rest = b - a @ x
-    return math.sqrt(float(np.mean(rest**2))), x

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.checks.findings import (
-    GAP,
     LEAST_DURATION,
     LEAST_SAMPLES,
     LOWEST_RATE,
@@ -18,9 +17,9 @@ from deltadyn.recording.checks.findings import (
     Subject,
     finding,
     ranges_where,
-    steady_steps,
 )
 from deltadyn.recording.recording import Recording, channel_name
+from deltadyn.recording.stretch import GAP, steady_steps
 from deltadyn.robot import Robot
 
 # The clock: order and spacing of the times, rate and length.
@@ -177,8 +176,7 @@ def check_frozen(subject: Subject) -> Iterator[Finding]:
     recording = subject.recording
     least = max(FROZEN_SAMPLES, _samples(recording, FROZEN_TIME))
     arms = recording.q[:, :3]
-    for name in ("q", "tau"):
-        array = getattr(recording, name)
+    for name, array in _measured(recording):
         for axis in range(3):
             others = np.delete(arms, axis, axis=1) if name == "q" else arms
             runs = equal_runs(array[:, axis], max(least, _usual_run(array[:, axis])))
@@ -194,7 +192,7 @@ def check_saturated(subject: Subject) -> Iterator[Finding]:
     """Torques that stay at the limit of the drive, or whose peaks are cut off."""
     recording, robot = subject.recording, subject.robot
     peaks = None if robot is None else robot.limits.torque_peak
-    for axis in range(recording.dof):
+    for axis in range(recording.dof) if recording.has_torque else ():
         tau = recording.tau[:, axis]
         channel = channel_name("tau", axis)
         if peaks is not None:
@@ -214,9 +212,8 @@ def check_saturated(subject: Subject) -> Iterator[Finding]:
 def check_copied(subject: Subject) -> Iterator[Finding]:
     """Measured channels that are the command, digit by digit."""
     recording = subject.recording
-    for name in ("q", "tau"):
+    for name, measured in _measured(recording):
         command = getattr(recording, f"{name}_command")
-        measured = getattr(recording, name)
         if command is None or not len(measured):
             continue
         same = (command == measured).all(axis=0) & (np.ptp(measured, axis=0) > 0)
@@ -224,6 +221,12 @@ def check_copied(subject: Subject) -> Iterator[Finding]:
             axes = [channel_name(name, int(axis)) for axis in np.flatnonzero(same)]
             text = f"{', '.join(axes)} equal the command in every sample."
             yield finding("same as command", axes[0], text)
+
+
+def _measured(recording: Recording) -> list[tuple[str, FloatArray]]:
+    """Angles, and torques where the recording has them."""
+    channels = recording.channels()
+    return [(name, channels[name]) for name in ("q", "tau") if name in channels]
 
 
 def equal_runs(x: FloatArray, least: int) -> list[tuple[int, int]]:

@@ -125,9 +125,17 @@ def decimated(filter: LowPass | None, x: FloatArray) -> FloatArray:
     out = np.empty((len(flat), kept))
     if kept:
         together = max(1, min(kept, -(-len(filter.taps) // filter.step)))
-        band = _band_matrix(filter, together)
-        for row, result in zip(flat, out, strict=True):
-            _filter_row(filter, band, np.ascontiguousarray(row), result)
+        band, flat = _band_matrix(filter, together), np.ascontiguousarray(flat)
+        # views of all rows at once: making one takes as long as the product of a row
+        windows = sliding_window_view(flat, len(band), axis=1)[:, :: together * filter.step]
+        first = kept // together * together
+        for own, result in zip(windows, out, strict=True):
+            _filter_row(band, own, result[:first])
+        if first < kept:
+            rest = flat[:, first * filter.step :]
+            single = sliding_window_view(rest, len(filter.taps), axis=1)[:, :: filter.step]
+            for own, result in zip(single, out, strict=True):
+                result[first:] = own[: kept - first] @ filter.taps[::-1]
     return out.reshape(*x.shape[:-1], kept)
 
 
@@ -141,19 +149,14 @@ def _band_matrix(filter: LowPass, together: int) -> FloatArray:
     return band
 
 
-def _filter_row(filter: LowPass, band: FloatArray, x: FloatArray, out: FloatArray) -> None:
-    window, together = band.shape
-    whole = len(out) // together
-    windows = sliding_window_view(x, window)[:: together * filter.step]
+def _filter_row(band: FloatArray, windows: FloatArray, out: FloatArray) -> None:
+    """One row: products of its windows with the band."""
+    together = band.shape[1]
+    inner = out.reshape(-1, together)
     several = max(1, SMALL // band.size)
-    inner = out[: whole * together].reshape(whole, together)
-    for start in range(0, whole, several):
-        stop = min(start + several, whole)
+    for start in range(0, len(inner), several):
+        stop = min(start + several, len(inner))
         np.matmul(np.ascontiguousarray(windows[start:stop]), band, out=inner[start:stop])
-    first = whole * together
-    if first < len(out):
-        rest = sliding_window_view(x[first * filter.step :], len(filter.taps))[:: filter.step]
-        out[first:] = rest[: len(out) - first] @ filter.taps[::-1]
 
 
 # The band in which a rigid model explains the torque, found from the data.
@@ -254,4 +257,7 @@ def _shortened(robot: Robot, part: Prepared) -> Prepared:
     cut = State.from_joints(robot, state.q[rows], state.qd[rows], state.qdd[rows])
     t = part.t[rows]
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
-    return replace(part, t=t, state=cut, tau=part.tau[rows], grid=grid, filter=None)
+    warmth = None if part.temperature is None else part.temperature[rows]
+    return replace(
+        part, t=t, state=cut, tau=part.tau[rows], grid=grid, filter=None, temperature=warmth
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +111,8 @@ class Prepared:
 
     `extra` (kg) is the payload beyond the robot's own. `grid` moves uneven samples to even ones,
     `filter` limits the band and thins out; both are applied by `limited`. `rate_noise` (dof,) is
-    the standard deviation of estimated rates, 0 where they were given.
+    the standard deviation of estimated rates, 0 where they were given. `temperature` (N,) is in
+    degrees C, where it was recorded.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Prepared:
     filter: LowPass | None = None
     bandwidth: FloatArray | None = None
     rate_noise: FloatArray | None = None
+    temperature: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -297,8 +300,9 @@ class Cutting:
         state = State.from_joints(robot, q, qd, qdd)
         even = np.abs(np.diff(t) - self.step).max() <= EVEN * self.step
         grid = None if even else EvenGrid.of(t, self.step)
+        warmth = None if recording.temperature is None else recording.temperature[low:high]
         return Prepared(
-            recording.name, t, state, tau, 1 / self.step, self.extra, grid, None, hz, noise
+            recording.name, t, state, tau, 1 / self.step, self.extra, grid, None, hz, noise, warmth
         )
 
 
@@ -402,8 +406,20 @@ def _use_measured(recording: Recording, rates: str) -> bool:
     return there and rates != "kalman"
 
 
+#: Bandwidths by recording and rows: a fit prepares its logs more than once.
+_BANDWIDTHS: WeakKeyDictionary[Recording, dict[tuple[int, int], FloatArray]] = WeakKeyDictionary()
+
+
 def _found_bandwidth(recording: Recording, start: int, stop: int) -> FloatArray:
-    """The smoother's bandwidth per axis from the data, of the middle of a long stretch."""
+    """The smoother's bandwidth per axis from the data, remembered with the recording."""
+    known = _BANDWIDTHS.setdefault(recording, {})
+    if (start, stop) not in known:
+        known[start, stop] = _search_bandwidth(recording, start, stop)
+    return known[start, stop].copy()
+
+
+def _search_bandwidth(recording: Recording, start: int, stop: int) -> FloatArray:
+    """The same, of the middle of a long stretch."""
     spare = max(0, stop - start - BANDWIDTH_ROWS) // 2
     rows = slice(start + spare, stop - spare)
     moving = np.ptp(recording.q[rows], axis=0) > STILL

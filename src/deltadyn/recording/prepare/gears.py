@@ -112,7 +112,10 @@ class Thinned:
 
             t, moved = part.grid.t, CubicSpline(t, moved)(part.grid.t)
             state = State.from_joints(robot, *np.split(moved[:, : 3 * dof], 3, axis=1))
-        fine = replace(part, t=t, state=state, tau=moved[:, 3 * dof :], grid=None, filter=None)
+        fine = replace(
+            part, t=t, state=state, tau=moved[:, 3 * dof :], grid=None, filter=None,
+            temperature=None,
+        )  # fmt: skip
         step = max(1, int(rate / FAST))
         smoother = _smoother(rate, step) if rate > 2 * STOP else None
         slow = fine

@@ -29,12 +29,17 @@ from deltadyn.recording.prepare.data import (
     check_usable,
     check_values,
 )
-from deltadyn.recording.read import CHUNK_ROWS, ReadOptions, iter_recording
+from deltadyn.recording.read import (
+    CHUNK_ROWS,
+    ReadOptions,
+    iter_recording,
+    recording_excerpts,
+)
 from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 
 HEAD = 400_000  # samples that are kept: some minutes
-NEEDED = ("q", "tau", "qd", "qdd")  # channels that a fit reads, beside t
+NEEDED = ("q", "tau", "qd", "qdd", "temperature")  # channels that a fit reads, beside t
 
 FilePath = str | PathLike[str]
 Chunks = Iterable[Recording] | Callable[[], Iterable[Recording]]
@@ -60,6 +65,7 @@ class Streamed:
     ) -> None:
         reading = merged(ReadOptions, options, keywords)
         self.robot = robot
+        self._reading = reading
         self._file: str | None = None
         self._once = False
         self._live: Iterator[Recording] | None = None
@@ -113,6 +119,25 @@ class Streamed:
         yield self._first
         if live is not None:
             yield from live
+
+    def excerpts(self, count: int, rows: int) -> tuple[list[Recording], float] | None:
+        """Some pieces of a text file, spread over it, and their share of it.
+
+        None where the log has to be read from its start: then `parts` says what is wrong with it.
+        """
+        if self._file is None or self._complete or not Path(self._file).is_file():
+            return None
+        given = recording_excerpts(self._file, self.robot, self._reading, count=count, rows=rows)
+        if given is None:
+            return None
+        found = [self._with_channels(item, self.name) for item in given[0]]
+        found = [item.replace(payload=self.payload) for item in found]
+        try:
+            for item in found:
+                check_values(item)
+        except InputError:
+            return None
+        return found, given[1]
 
     def parts(
         self,
@@ -179,15 +204,7 @@ class Streamed:
         self, item: Recording, first: Recording | None, count: int, end: float | None
     ) -> Recording:
         """A piece with the channels of a fit; it must go on where the one before ended."""
-        values: dict[str, Any] = {name: getattr(item, name) for name in NEEDED}
-        piece = Recording(
-            item.t,
-            **values,
-            name=item.name if first is None else first.name,
-            payload=item.payload,
-            robot=item.robot,
-            provenance=item.provenance,
-        ).replace(**self._changes)
+        piece = self._with_channels(item, item.name if first is None else first.name)
         check_axes(self.robot, piece)
         check_values(piece, count, end)
         if first is not None:
@@ -199,6 +216,18 @@ class Streamed:
                 allowed = f"{first.payload}, as before: a recording has one payload"
                 raise InputError("payload", piece.payload, allowed, where=where)
         return piece
+
+    def _with_channels(self, item: Recording, name: str) -> Recording:
+        """A piece with the channels of a fit alone."""
+        values: dict[str, Any] = {channel: getattr(item, channel) for channel in NEEDED}
+        return Recording(
+            item.t,
+            **values,
+            name=name,
+            payload=item.payload,
+            robot=item.robot,
+            provenance=item.provenance,
+        ).replace(**self._changes)
 
 
 def _check_for_chunks(options: ReadOptions, rows: int) -> None:

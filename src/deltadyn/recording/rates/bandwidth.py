@@ -110,8 +110,8 @@ def _above(angle: FloatArray, S: FloatArray, fits: Sequence[FloatArray]) -> Floa
     centres, levels = _bins(angle, S)
     room = np.log(FAR_ABOVE * np.maximum(levels, 1e-300)) - _passed(centres, PASSES)  # (r, m)
     over = [fit @ _cosines(centres, order).T - room for order, fit in enumerate(fits)]
-    most: FloatArray = np.stack(over).max(axis=2)
-    return np.maximum(most, 0.0)
+    most: FloatArray = np.maximum(np.stack(over).max(axis=2), 0.0)
+    return most
 
 
 def _bins(angle: FloatArray, S: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 #: blocks(rows, used): the used columns, at most so many rows at a time, each (len(used), n).
 Blocks = Callable[[int, Sequence[int]], Iterator[FloatArray]]
 
+#: excerpt(start, rows, used): so many rows (len(used), n) from a share of the file on, and what
+#: share of it they take; None where rows in the middle cannot be read by themselves.
+Excerpt = Callable[[float, int, Sequence[int]], tuple[FloatArray, float] | None]
+
 
 @dataclass(frozen=True)
 class Head:
@@ -53,7 +57,7 @@ class Table:
     `labels` may hold name, robot, payload_kg and convention, as deltadyn's own files do. With
     `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
     missing at the end of a column is NaN. `notes` and `checksum` (SHA-256 of the file; None: not
-    taken yet) are complete when all blocks were taken.
+    taken yet) are complete when all blocks were taken. `excerpt` reads some rows in the middle.
     """
 
     path: str
@@ -65,6 +69,7 @@ class Table:
     notes: Callable[[], tuple[str, ...]] = tuple
     checksum: Callable[[], str | None] | None = None
     progress: Callable[[], float] = lambda: 1.0  # share of the file that was read
+    excerpt: Excerpt | None = None
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,9 @@ def unreadable(error: Exception) -> str:
 
 
 #: Modules in the order in which a file is shown to them: CSV takes every text that no other knows.
-READERS = ("tdms", "ros", "parquet", "matlab", "twincat", "csv")
+READERS = ("tdms", "ros", "lerobot", "parquet", "matlab", "twincat", "csv")
 FORMATS = READERS[::-1]
+FOLDERS = ("ros", "lerobot")  # whose files may be in a folder
 
 _START = 600  # bytes; the header of a MATLAB 7.3 file has 512
 _ARCHIVES = ((b"PK\x03\x04", "zip"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"))
@@ -172,12 +178,18 @@ def _head(path: str, options: ReadOptions) -> Head:
 
 def _reader(head: Head, wanted: str | None) -> Reader:
     folder = Path(head.path).is_dir()
-    if folder and not _named("ros").sniff(head):
-        problem = "is a folder, and not that of a ROS 2 bag (no metadata.yaml)"
+    if folder:
+        for reader in map(_named, FOLDERS):
+            if reader.sniff(head):
+                return reader
+        problem = (
+            "is a folder, and not that of a ROS 2 bag (no metadata.yaml) or of a LeRobot dataset "
+            "(no meta/info.json)"
+        )
         raise _failure(head.path, problem)
-    if wanted is not None and not folder:
+    if wanted is not None:
         return _named(wanted)
-    if not folder and not head.start.strip():
+    if not head.start.strip():
         raise _failure(head.path, "is empty")
     return next(reader for reader in map(_named, READERS) if reader.sniff(head))
 
@@ -187,5 +199,5 @@ def _named(name: str) -> Reader:
 
 
 def _failure(path: str, problem: str) -> RecordingFileError:
-    allowed = "a file in CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS format"
+    allowed = "a file in CSV, TwinCAT Scope, MATLAB, Parquet, LeRobot, ROS bag, MCAP or TDMS format"
     return RecordingFileError.of_file(path, problem, allowed)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError
-from deltadyn.recording.columns import QUANTITIES, Column, quietly_recognised
+from deltadyn.recording.columns import Column, is_unit, quietly_recognised, time_unit
 from deltadyn.recording.readers import Head, Reader, Table, regrouped
 from deltadyn.recording.readers.text import (
     COMMENTS,
@@ -22,10 +22,12 @@ from deltadyn.recording.readers.text import (
     parse_plain,
     split_line,
 )
+from deltadyn.recording.words import OTHER_UNITS
 
 SEPARATORS = ("\t", ";", "|", ",", "")  # an empty one means blanks
 SAMPLE = 50  # data lines that are looked at
 _PIECE_LINES = 500  # a block that the fast parser refuses is tried again in pieces
+_OTHER_UNITS = frozenset(OTHER_UNITS.lower().split())
 _LABEL = re.compile(r"(name|robot|payload_kg|convention)\s*:\s*(.*\S)\s*")
 
 
@@ -37,13 +39,17 @@ def open_csv(head: Head) -> Table:
     labels: dict[str, str] = {}
     header: list[tuple[int, str]] = []
     data: list[tuple[int, str]] = []
+    remark: tuple[int, str] | None = None  # the last comment above the rows
     for number, line in enumerate(head.text.split("\n"), 1):
         stripped = line.strip()
         if not stripped:
             continue
         if stripped.startswith(COMMENTS):
             _read_label(stripped, labels)
+            remark = (number, re.sub(r"^(#|%|//)+\s*", "", stripped))
         elif data or _is_data(stripped, separator):
+            if not data and not header and remark is not None:
+                header = _commented(remark, line, separator)
             data.append((number, line))
             if len(data) >= SAMPLE:
                 break
@@ -89,6 +95,11 @@ def text_table(
         yield from regrouped(_parsed(file, parser, first_line), rows)
         found[:] = [*notes, *_skip_notes(parser)]
 
+    def excerpt(start: float, rows: int, used: Sequence[int]) -> tuple[FloatArray, float] | None:
+        lines = file.lines(start, rows)
+        block = None if lines is None else _fast(lines[0], CarefulParser(dialect, used))
+        return None if lines is None or block is None else (block, lines[1])
+
     return Table(
         dialect.path,
         reader,
@@ -99,6 +110,7 @@ def text_table(
         lambda: tuple(found),
         lambda: file.digest,
         lambda: file.share,
+        excerpt,
     )
 
 
@@ -213,8 +225,17 @@ def _header_lines(
     return header[-1][1], None
 
 
+def _commented(remark: tuple[int, str], row: str, separator: str | None) -> list[tuple[int, str]]:
+    """The last comment as the header: a cell for each cell of the first row, some understood."""
+    text = remark[1]
+    chosen = _separator(text, [row]) if separator is None else separator
+    cells = _header_cells(text, chosen)
+    known = any(time_unit(Column(cell)) or quietly_recognised(Column(cell), 0) for cell in cells)
+    return [remark] if known and len(cells) == len(split_line(row, chosen)) else []
+
+
 def _is_unit(text: str) -> bool:
-    return text in ("", "-") or any(item.unit(text) for item in QUANTITIES.values())
+    return text in ("", "-") or is_unit(text) or text.lower() in _OTHER_UNITS
 
 
 def _separator(names: str | None, sample: Sequence[str]) -> str:
@@ -288,8 +309,7 @@ def _stamps(names: Sequence[str], cells: Sequence[str]) -> tuple[int, ...]:
     """Columns named as time whose cells are dates or times of day."""
     found = []
     for index, (name, cell) in enumerate(zip(names, cells, strict=False)):
-        use = None if not name else quietly_recognised(Column(name), index)
-        if use is not None and use.quantity == "t" and nanoseconds(cell) is not None:
+        if name and nanoseconds(cell) is not None and time_unit(Column(name)) is not None:
             found.append(index)
     return tuple(found)
 

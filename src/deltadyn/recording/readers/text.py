@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -89,6 +90,20 @@ class TextFile:
             if decoder is not None:
                 self._recoded(decoder, b"", final=True)
         self.digest = checksum.hexdigest()
+
+    def lines(self, start: float, count: int) -> tuple[bytes, float] | None:
+        """Whole lines from a share of the file on, and what share of it they take.
+
+        None where the bytes of a line depend on those before it: packed files and UTF-16.
+        """
+        if self.packed or self.encoding != "utf-8":
+            return None
+        size = max(Path(self.path).stat().st_size, 1)
+        with Path(self.path).open("rb") as raw:
+            raw.seek(int(start * size))
+            raw.readline()  # the rest of a line
+            text = b"".join(islice(raw, count))
+        return (text, len(text) / size) if text.endswith(b"\n") else None
 
     def _unpacked(self, raw: Any) -> Any:
         return gzip.GzipFile(fileobj=raw) if self.packed else raw

@@ -1,0 +1,111 @@
+"""The observer's filter over whole recordings: r_k = (r_k-1 + K T F_k) / (1 + K T)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.errors import InputError
+from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
+from deltadyn.force.settings import AT_REST, ForceOptions
+from deltadyn.payload.front_end import check_recording_of, even_rows, sampling_rate
+from deltadyn.recording.recording import Recording
+from deltadyn.robot import Robot
+
+SETTLE = 5.0  # over the bandwidth: s after a begin that do not count
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """An even stretch of a recording after the filter, a row per sample that has one.
+
+    `t` (N,) s is the time of the last sample that a row needs. `joint` (N, dof) in N m is
+    J^T force. `moving` (N,) tells where some axis moves.
+    """
+
+    t: FloatArray
+    rows: ForceRows
+    joint: FloatArray
+    moving: BoolArray
+
+
+def gain(options: ForceOptions) -> float:
+    """What a row moves the filtered force by: K T / (1 + K T)."""
+    step = options.bandwidth / options.rate
+    return step / (1 + step)
+
+
+def robot_of(
+    robot: Any, recordings: Sequence[Recording], options: ForceOptions | None
+) -> tuple[Robot, ForceOptions]:
+    """The robot of a fit, and options with the recordings' rate and the fit's delay."""
+    own = getattr(robot, "robot", robot)
+    if not isinstance(own, Robot):
+        raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+    if not recordings:
+        raise InputError("recordings", "none", "at least one")
+    for recording in recordings:
+        check_recording_of(own, recording)
+    rates = {sampling_rate(recording) for recording in recordings}
+    if len(rates) > 1:
+        raise InputError("rates of the recordings", sorted(rates), "one rate, in Hz")
+    chosen = options or ForceOptions(delay=delay_of(robot))
+    return own, replace(chosen, rate=rates.pop())
+
+
+def delay_of(robot: Any) -> float:
+    """The delay in s that a fit found between angle and torque; 0 without one."""
+    terms = getattr(robot, "terms", None)
+    for term in getattr(terms, "found", ()):
+        if term.name == "delay":
+            return float(term.values["delay"][0])
+    return 0.0
+
+
+def filtered_rows(robot: Robot, recording: Recording, options: ForceOptions) -> Iterator[Filtered]:
+    """The stretches of a recording; gaps of more than ten samples begin a new one."""
+    rows = list(even_rows(recording, options.rate))
+    starts = [k for k, row in enumerate(rows) if row.new] + [len(rows)]
+    for low, high in pairwise(starts):
+        if high - low <= WINDOW + 20:
+            continue
+        part = rows[low:high]
+        q = np.array([row.sample.q for row in part])
+        tau = np.array([row.sample.tau for row in part])
+        t = np.array([row.t for row in part])
+        yield filter_stretch(robot, t, q, tau, options)
+
+
+def filter_stretch(
+    robot: Robot, t: FloatArray, q: FloatArray, tau: FloatArray, options: ForceOptions
+) -> Filtered:
+    """The filter over even samples t (n,), q, tau (n, dof), without the rows in which it settles.
+
+    A row stands at the time of the last sample that it needs.
+    """
+    from scipy.signal import lfilter  # takes longer than the rest of the import
+
+    interval = 1 / options.rate
+    late = options.delay * options.rate
+    rows = max(0, len(q) - 3 - max(0, math.ceil(late - 1.5)))  # the last have no torque yet
+    own = torque_at(tau, np.arange(rows, dtype=np.float64) + (1.5 + late))
+    found = force_rows(robot, q[: rows + 3], own, interval)
+    a = gain(options)
+    keep = slice(round(SETTLE / options.bandwidth * options.rate), rows)
+
+    def smooth(x: FloatArray) -> FloatArray:
+        y: FloatArray = lfilter([a], [1.0, a - 1.0], x, axis=0, zi=(1 - a) * x[:1])[0]
+        return y[keep]
+
+    J = found.jacobian[keep]
+    force = smooth(found.force)
+    filtered = ForceRows(force, J, *map(smooth, (found.held, found.drift, found.pull)))
+    rate = np.abs(np.diff(q, axis=0))[1 : rows + 1][keep] / interval
+    joint = np.einsum("nij,ni->nj", J, force)
+    return Filtered(t[len(t) - rows :][keep], filtered, joint, rate.max(axis=1) > AT_REST)

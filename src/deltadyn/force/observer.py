@@ -1,0 +1,123 @@
+"""The force observer: one sample at a time."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.force.contact import Contact, Watch, force_std
+from deltadyn.force.filtering import SETTLE, gain
+from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
+from deltadyn.force.tare import Tare
+from deltadyn.payload.estimator import Intake
+from deltadyn.payload.settings import Pace
+from deltadyn.robot import Robot
+
+
+class ForceObserver:
+    """Force on the platform from angles and torques, with contacts.
+
+    `update(q, tau)` takes a sample. Then `force` (dof,) holds the external force on the platform
+    in N (base frame; on a 4-DOF robot the moment about z in N m behind it), `std` its deviation,
+    `contact` the alarm, which stays until `reset()`. It is no safety function.
+    """
+
+    def __init__(self, robot: Any, tare: Tare) -> None:
+        """`robot` is an identified Robot or a fit, `tare` that of its empty run."""
+        own = getattr(robot, "robot", robot)
+        if not isinstance(own, Robot):
+            raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+        if len(tare.offset) != own.dof:
+            raise InputError("axes of the tare", len(tare.offset), f"{own.dof}, as the robot has")
+        self.robot, self.tare, self.options = own, tare, tare.options
+        self._empty = own
+        late = self.options.delay * self.options.rate
+        self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
+        self._intake = Intake(own, Pace.of(self.options.rate))
+        self._watch = Watch(tare)
+        self._gain = gain(self.options)
+        self._settle = round(SETTLE / self.options.bandwidth * self.options.rate)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget samples, the force and the alarm."""
+        self._intake.reset()
+        self._restart()
+        self._watch.reset()
+
+    def acknowledge(self) -> None:
+        """Forget the alarm and go on with the force."""
+        self._watch.reset()
+
+    def carry(self, mass: float) -> None:
+        """From now on the platform carries this payload (kg): its weight is no force."""
+        self.robot = self._empty.with_payload(mass, self._empty.payload.offset)
+
+    @property
+    def contact(self) -> Contact | None:
+        """The alarm, until it is reset."""
+        return self._watch.contact
+
+    @property
+    def ready(self) -> bool:
+        """Whether the filter has settled."""
+        return self._rows >= self._settle
+
+    def update(
+        self, q: Sequence[float], tau: Sequence[float], *, t: float | None = None
+    ) -> FloatArray:
+        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready."""
+        rows = self._intake.rows(q, None, None, tau, t)
+        if rows is None:
+            self._restart()
+            rows = self._intake.first(q, None, None, tau)
+        for row in rows:
+            self._take(np.asarray(row.q), np.asarray(row.tau))
+        return self.force
+
+    def _restart(self) -> None:
+        dof = self.robot.dof
+        self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
+        self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
+        self._rows = 0
+        self._row: ForceRows | None = None
+        self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
+
+    def _take(self, q: FloatArray, tau: FloatArray) -> None:
+        """The window's oldest four samples make a row; its torque may lie before or behind."""
+        self._q.append(q)
+        self._tau.append(tau)
+        if len(self._q) < WINDOW + self._late:
+            return
+        tau_rows = np.array(self._tau)
+        place = len(tau_rows) - len(self._q) + 1.5 + self.options.delay * self.options.rate
+        own = torque_at(tau_rows, np.array([place]))
+        window = np.array(self._q)[:WINDOW]
+        rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+        row = self._row = rows if self._row is None else self._blended(self._row, rows)
+        self._rows += 1
+        if not self.ready:
+            return
+        std = force_std(self.tare, row)
+        self.force, self.std = row.force[0], std[0]
+        joint = np.einsum("nij,ni->nj", row.jacobian, row.force)
+        self._watch.step(self._intake.t, row, joint, std)
+
+    def _blended(self, old: ForceRows, new: ForceRows) -> ForceRows:
+        """The filter's step; the Jacobian is that of the new row."""
+        force, held, drift, pull = (
+            a + self._gain * (b - a)
+            for a, b in (
+                (old.force, new.force),
+                (old.held, new.held),
+                (old.drift, new.drift),
+                (old.pull, new.pull),
+            )
+        )
+        return ForceRows(force, new.jacobian, held, drift, pull)

@@ -1,0 +1,250 @@
+"""Find the convention of a log: as logged where that fits, else the best of a search.
+
+Base parameters are fitted to few samples under each candidate, and the residual is the judge:
+
+1. As logged. Where this fits well, nothing else is tried.
+2. Units and sides whose range of angles fits between the limits of the joints.
+3. Which torque belongs to which angle, and their signs, by regression.
+4. All directions of the arms, with offsets on a grid of 15 degrees.
+5. The offsets of the best candidates, refined; masses out of all proportion count against one.
+
+As logged stands where its cost is below 1.3 times the best. Offsets: their common part is known
+weakly, their differences well. One is set only where it stands out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.recording.conventions.candidates import (
+    AS_LOGGED,
+    Candidate,
+    Pairing,
+    Reading,
+    pairings,
+    readings_of,
+)
+from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted
+from deltadyn.recording.conventions.fourth import fourth_axis
+from deltadyn.recording.conventions.result import (
+    Alternative,
+    Arms,
+    Conventions,
+    Offsets,
+    TorqueUnit,
+    as_read,
+    conventions_of,
+)
+from deltadyn.recording.conventions.samples import ARMS, SOME, Samples, samples_of
+from deltadyn.recording.conventions.search import BEST, Found, grid_points, refine
+from deltadyn.recording.recording import Recording
+from deltadyn.recording.stretch import Stretch, smooth_stretch
+from deltadyn.robot import Robot
+
+FITS = 0.15  # cost of a log as it stands, below which no other convention is looked for
+ODD = 0.03  # of the cost for masses out of proportion: above, others are looked for all the same
+STANDS = 1.3  # as logged stands below so many times the best cost
+POOR = 0.3  # a best cost above it asks for other orders of the torques
+NOTHING = 0.5  # a best residual above it: no convention explains the torque
+CLEAR = 1.2  # cost of the next candidate over the best: above, the best is decided
+CLOSE = 0.1  # readings whose factors differ by less are one: only a known turn tells them apart
+OUTSTANDING = math.radians(12.0)  # an arm's offset from the median arm that is set
+COMMON = math.radians(20.0)  # a common offset that is set
+HELPS = 1.04  # residual without the offsets over that with them, from which they are set,
+HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes moves offsets, too
+#: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
+#: from the others', and of the offset that all share.
+OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
+DIGITS = 1  # of an offset in degrees
+CORRELATED = 10.0  # rows of a residual for one that is independent
+WORTH = 0.5  # of the best pairing's score: others below are not tried
+
+NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
+
+
+def find_conventions(
+    robot: Robot,
+    log: Recording | npt.ArrayLike,
+    q: npt.ArrayLike | None = None,
+    tau: npt.ArrayLike | None = None,
+) -> Conventions:
+    """The convention of a log: signs, offsets, unit and side of the angles, order of the torques.
+
+    `log` is a recording, or t (N,) in s with q (N, dof) and tau (N, dof) as logged, in any unit.
+    The search runs only where the log as it stands fits badly.
+    """
+    if isinstance(log, Recording):
+        if q is not None or tau is not None:
+            raise InputError("q, tau", "given", "none beside a recording")
+        recording = log
+    else:
+        if q is None or tau is None:
+            raise InputError("q, tau", None, "arrays (N, dof) beside the times t (N,)")
+        recording = Recording(log, q, tau)  # type: ignore[arg-type]
+    if recording.dof != robot.dof:
+        raise InputError(
+            "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"
+        )
+    return of_stretch(robot, recording, smooth_stretch(recording))
+
+
+def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> Conventions:
+    """The convention of a recording by smooth samples of it."""
+    samples = None if stretch is None else samples_of(stretch)
+    if stretch is None or samples is None:
+        return conventions_of(robot, recording, status=NO_SAMPLES)
+    if recording.payload:
+        robot = robot.with_payload(recording.payload)
+    some = samples.thinned(SOME)
+    with np.errstate(all="ignore"):
+        as_it_is = fitted(some, fit_rows(robot, some, AS_LOGGED, np.zeros((1, ARMS))))
+        own = refine(robot, some, AS_LOGGED)
+        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
+            ranked = [own]
+        else:
+            before, stated = as_read(robot, recording)
+            readings = readings_of(robot, samples, before, stated)
+            ranked = _search(robot, samples, some, readings, own)
+        return _judged(robot, recording, stretch, some, _Judged(as_it_is, own, ranked))
+
+
+def _search(
+    robot: Robot, samples: Samples, some: Samples, readings: list[Reading], own: Found
+) -> list[Found]:
+    """Refined candidates, best first."""
+    pairs = pairings(samples)
+    ranked = [own]
+    for pairing in pairs:
+        if pairing.score < WORTH * pairs[0].score:
+            break
+        ranked += _refined(robot, samples, some, readings, pairing)
+        ranked.sort(key=lambda item: item.cost)
+        if ranked[0].cost < POOR:
+            break
+    return _distinct(ranked)
+
+
+def _refined(
+    robot: Robot, samples: Samples, some: Samples, readings: list[Reading], pairing: Pairing
+) -> list[Found]:
+    points = [
+        point for reading in readings for point in grid_points(robot, samples, reading, pairing)
+    ]
+    points.sort(key=lambda point: point.cost)
+    return [refine(robot, some, point.candidate) for point in points[:BEST]]
+
+
+def _distinct(ranked: list[Found]) -> list[Found]:
+    """The best of each discrete candidate, in order."""
+    kept: dict[tuple[object, ...], Found] = {}
+    for item in ranked:
+        kept.setdefault(item.candidate.discrete, item)
+    return list(kept.values())
+
+
+class _Judged(NamedTuple):
+    """The fit as logged, the same with refined offsets, and all candidates, best first."""
+
+    as_it_is: Fitted
+    own: Found
+    ranked: list[Found]
+
+
+def _judged(
+    robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
+) -> Conventions:
+    as_it_is, own, ranked = found
+    stands = as_it_is.cost < STANDS * ranked[0].cost
+    best = own if stands else ranked[0]
+    others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
+    twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
+    rivals = [item for item in others if item not in twins]
+    margin = rivals[0].cost / max(best.cost, 1e-12) if rivals else math.inf
+    if not stands:
+        best = _again(robot, some, best)
+    offsets = _offsets(robot, some, best, as_it_is)
+    chosen = best.candidate.shifted(offsets.set)
+    after = fitted(some, fit_rows(robot, some, chosen, offsets.set[None]))
+    explains = after.residual < NOTHING
+    asked = not stands and bool(twins)
+    return conventions_of(
+        robot,
+        recording,
+        arms=Arms(chosen, offsets),
+        torque=TorqueUnit.of(robot, after.scale),
+        fourth=fourth_axis(robot, stretch, chosen),
+        residual_before=as_it_is.residual,
+        residual_after=after.residual,
+        residual_refined=best.fit.residual,
+        margin=margin,
+        decided=explains and not asked and (margin >= CLEAR or stands),
+        alternatives=tuple(
+            Alternative(item.candidate, item.fit.residual, item in twins)
+            for item in others
+            if not stands and (item in twins or item.cost < CLEAR * best.cost)
+        ),
+        status="" if explains else "no convention explains the torque",
+    )
+
+
+def _same_but_close(one: Candidate, two: Candidate) -> bool:
+    """Whether two candidates differ in readings alone whose factors are almost the same."""
+    same = one.discrete[1:] == two.discrete[1:]
+    return same and abs(math.log(one.reading.factor / two.reading.factor)) < CLOSE
+
+
+def _again(robot: Robot, some: Samples, best: Found) -> Found:
+    """The better of the candidate and of one refined from the offsets that stand out alone.
+
+    The common part is so weak that a step of the grid may end in a valley of its own.
+    """
+    other = refine(robot, some, best.candidate.shifted(_standing_out(some, best)))
+    return min(best, other, key=lambda item: item.cost)
+
+
+def _standing_out(some: Samples, best: Found) -> FloatArray:
+    """The offset (3,) of the arm that stands out from the median one, and a large common one.
+
+    Where several stand out there is no common part to count from: those that are large are taken.
+    """
+    b, moving = np.asarray(best.candidate.offset), some.moving
+    common = float(np.median(b[moving]))
+    out = moving & (np.abs(b - common) > OUTSTANDING)
+    if out.sum() > 1:
+        return np.where(moving & (np.abs(b) > OUTSTANDING), b, 0.0)
+    shared = common if abs(common) > COMMON else 0.0
+    return np.where(out, b - common, 0.0) + np.where(moving, shared, 0.0)
+
+
+def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
+    """The offsets to set, and all of them with their deviations.
+
+    Those that stand out are set. Where the log differs in nothing else they have to help, and where
+    it does not fit without the others, these are set too.
+    """
+    b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
+    common = float(np.median(b[some.moving]))
+    alone = best.candidate.discrete == AS_LOGGED.discrete
+    fits = alone and as_it_is.cost < FITS
+    without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
+    if not fits and without.cost > STANDS * best.fit.cost:
+        wanted = b
+    if alone and as_it_is.residual < (HELPS if fits else HELPS_MUCH) * best.fit.residual:
+        wanted = np.zeros(ARMS)
+    told = np.radians(np.round(np.degrees(wanted), DIGITS))
+    return Offsets(told, b, common, *_deviations(best.covariance))
+
+
+def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:
+    """Deviations of each arm's offset from the mean of all (3,), and of that mean, in rad."""
+    mean = np.full(ARMS, 1 / ARMS)
+    apart = np.eye(ARMS) - mean
+    own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
+    shared = CORRELATED * float(mean @ covariance @ mean)
+    return np.sqrt(own + OWN_DEVIATION**2), math.sqrt(shared + COMMON_DEVIATION**2)

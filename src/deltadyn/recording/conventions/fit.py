@@ -1,0 +1,192 @@
+"""Fit the base parameters under a convention: the residual, and what the parameters are.
+
+Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, on a robot with
+a spindle the spindle's torque as a whole, the passive joints' friction as a whole, and viscous and
+Coulomb friction of each arm. No parameter may be negative: a wrong convention often fits with
+negative masses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.columns import exact_columns, labels_of
+from deltadyn.dynamics.friction import passive_friction
+from deltadyn.kinematics.state import State
+from deltadyn.recording.conventions.candidates import Candidate
+from deltadyn.recording.conventions.samples import ARMS, Samples
+from deltadyn.robot import Robot
+
+SPREAD = 5.0  # of the parameters over the robot's own: what is usual
+SPREAD_COST = 0.03  # per e-fold beyond
+LEAST_RATIO = 1e-3  # of a parameter that came out as 0
+RIDGE = 1e-7
+ROUNDS = 12  # of the active set
+PRIOR = 0.01  # of the torque that a parameter costs which vanishes
+SMALL = 0.4  # of the median ratio: a parameter below is pulled
+
+
+class Fitted(NamedTuple):
+    """RMS residual over RMS torque, the same with the penalty, and parameters over the robot's.
+
+    `ratios` are those of M_P, A and G; `scale` is their median: the unit of the torque.
+    """
+
+    residual: float
+    cost: float
+    ratios: FloatArray
+    scale: float
+
+
+def inertial(
+    robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, *, joints: bool = True
+) -> FloatArray:
+    """Columns (n, 3, k) of M_P, A, G, m_x, the spindle and, by default, the passive joints.
+
+    They are zero where the loop does not close.
+
+    A fourth axis stands still: its sign and unit are not known yet.
+    """
+    if robot.dof > ARMS:
+        q, qd, qdd = (np.pad(array, ((0, 0), (0, robot.dof - ARMS))) for array in (q, qd, qdd))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
+        Y = exact_columns(robot, state, True).Y[:, :ARMS]
+        rubbing = passive_friction(robot, state) if joints and robot.friction.passive else None
+    labels = labels_of(robot, True, None, False)
+    value = dict(zip(labels.names, labels.values.tolist(), strict=True))
+    place = {name: index for index, name in enumerate(labels.names)}
+    G = value["G"] * Y[..., place["G"]]
+    if "G_s" in place:
+        G = G + value["G_s"] * Y[..., place["G_s"]]
+    found = [value["M_P"] * Y[..., place["M_P"]], value["A"] * Y[..., place["A"]], G]
+    found.append(value["M_P"] * Y[..., place["m_x"]])
+    if robot.dof > ARMS:
+        found.append(sum(value[name] * Y[..., place[name]] for name in ("H", "kappa", "mu")))
+    if rubbing is not None:
+        found.append(rubbing[:, :ARMS])
+    columns = np.stack(found, axis=-1)
+    open_loop = ~np.isfinite(columns).all(axis=(1, 2))
+    columns[open_loop] = 0.0
+    return columns
+
+
+def moved(
+    samples: Samples, candidate: Candidate, offsets: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Angles, rates, accelerations (m * n, 3) under a candidate with offsets (m, 3)."""
+    gain = np.asarray(candidate.sign) * candidate.reading.factor
+    m = len(offsets)
+    q = (samples.x * gain + offsets[:, None]).reshape(-1, ARMS)
+    qd, qdd = (np.tile(array * gain, (m, 1)) for array in (samples.xd, samples.xdd))
+    return q, qd, qdd
+
+
+def torques(samples: Samples, candidate: Candidate) -> FloatArray:
+    """The arms' torques (n, 3) under a candidate, in the log's unit."""
+    turn = np.asarray(candidate.sign) * np.asarray(candidate.torque_turn)
+    tau: FloatArray = samples.tau[:, list(candidate.torque_order)] * turn
+    return tau
+
+
+class Rows(NamedTuple):
+    """Residuals (m, 3 n) of fits at m offsets, their parameters (m, p) and the RMS torque."""
+
+    residuals: FloatArray
+    parameters: FloatArray
+    size: float
+
+
+def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: FloatArray) -> Rows:
+    """Fits of all samples at offsets (m, 3) of the arms' angles in rad."""
+    m, n = len(offsets), len(samples)
+    Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, ARMS, -1)
+    k = Y.shape[-1]
+    blocks = np.zeros((m, n, ARMS, k + 2 * ARMS))
+    blocks[..., :k] = Y
+    sign = np.asarray(candidate.sign)
+    for arm in range(ARMS):
+        blocks[:, :, arm, k + arm] = samples.xd[:, arm] * sign[arm]
+        blocks[:, :, arm, k + ARMS + arm] = samples.friction[:, arm] * sign[arm]
+    blocks *= samples.used[:, :, None]
+    X = blocks.reshape(m, n * ARMS, -1)
+    y = (torques(samples, candidate) * samples.used).reshape(-1)
+    size = math.sqrt(float(y @ y) / max(1, int(samples.used.sum())))
+    lengths = np.sqrt(np.einsum("mij,mij->mj", X, X))
+    lengths[lengths == 0] = 1.0
+    X /= lengths[:, None]
+    H = np.swapaxes(X, 1, 2) @ X
+    g = np.swapaxes(X, 1, 2) @ y
+    x = np.stack([_sensible(H[i], g[i], lengths[i], PRIOR * math.sqrt(y @ y)) for i in range(m)])
+    residuals = y - (X @ x[..., None])[..., 0]
+    return Rows(residuals, x / lengths, size)
+
+
+def fitted(samples: Samples, rows: Rows, index: int = 0) -> Fitted:
+    """What one of the fits says."""
+    count = max(1, int(samples.used.sum()))
+    rest = math.sqrt(float(np.sum(rows.residuals[index] ** 2)) / count)
+    residual = rest / rows.size if rows.size > 0 else 1.0
+    ratios = rows.parameters[index, :3].copy()
+    return Fitted(residual, residual + penalty(ratios), ratios, float(np.median(ratios)))
+
+
+def penalty(ratios: FloatArray) -> float:
+    """What a fit pays for parameters (3,) that are out of proportion to the robot's own."""
+    return float(penalties(ratios[None])[0])
+
+
+def penalties(ratios: FloatArray) -> FloatArray:
+    """The same for many fits (m, 3)."""
+    top = np.max(ratios, axis=1)
+    floor = np.maximum(LEAST_RATIO * top, np.finfo(float).tiny)
+    low = np.maximum(np.min(ratios, axis=1), floor)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.log(np.maximum(top, low) / low) - math.log(SPREAD)
+    found: FloatArray = SPREAD_COST * np.maximum(0.0, spread)
+    return found
+
+
+def _sensible(H: FloatArray, g: FloatArray, lengths: FloatArray, weight: float) -> FloatArray:
+    """Parameters >= 0, of which M_P, A and G do not vanish where the samples tell little of them.
+
+    A motion of a few degrees leaves gravity's share open, and 0 would look like a wrong convention.
+    With s the median of the three, those far below it get weight^2 (x_k / s - 1)^2.
+    """
+    x = nonnegative(H, g)
+    ratios = x[:3] / lengths[:3]
+    s = float(np.median(ratios))
+    small = np.flatnonzero(ratios < SMALL * s)
+    if not small.size:
+        return x
+    pull = weight / (s * lengths[small])  # of a scaled column
+    H, g = H.copy(), g.copy()
+    H[small, small] += pull**2
+    g[small] += pull * weight
+    return nonnegative(H, g)
+
+
+def nonnegative(H: FloatArray, g: FloatArray) -> FloatArray:
+    """x >= 0 with the least x'Hx/2 - g'x, by an active set."""
+    p = len(g)
+    free = np.ones(p, dtype=bool)
+    damped = H + RIDGE * np.eye(p)
+    x = np.zeros(p)
+    for _ in range(ROUNDS):
+        x = np.zeros(p)
+        if free.any():
+            x[free] = np.linalg.solve(damped[np.ix_(free, free)], g[free])
+        if (x < 0).any():
+            free &= x > 0
+            continue
+        slope = g - damped @ x
+        slope[free] = 0.0
+        best = int(slope.argmax())
+        if slope[best] <= 1e-9 * max(1.0, float(np.abs(g).max())):
+            break
+        free[best] = True
+    return np.maximum(x, 0.0)

@@ -1,0 +1,584 @@
+"""What was found of a log's convention: numbers, the block for the robot file, the column map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
+from deltadyn.recording.columns import QUANTITIES
+from deltadyn.recording.conventions.candidates import (
+    AS_LOGGED,
+    Candidate,
+    Reading,
+)
+from deltadyn.recording.conventions.fourth import Fourth, axis_factor
+from deltadyn.recording.conventions.samples import ARMS
+from deltadyn.recording.recording import ColumnUse, Recording, channel_name
+from deltadyn.robot import Robot
+from deltadyn.robot.settings import Controller
+
+USUAL = 2.5  # a torque up to so many times the model's is in the model's unit
+FOREIGN = 5.0  # and beyond so many times in another
+NEAR = 1.6  # of a unit's factor, to be called by its name
+NO_FOURTH = Fourth()
+TURNED = 30.0  # degrees that an arm is turned to tell units apart
+
+
+class Offsets(NamedTuple):
+    """Offsets b (3,) of the arms in rad: those to set, all as fitted, their median.
+
+    `own` (3,) is the deviation of an arm's offset from the others', `shared` that of the median.
+    """
+
+    set: FloatArray
+    fitted: FloatArray
+    common: float
+    own: FloatArray
+    shared: float
+
+
+class Arms(NamedTuple):
+    """The candidate that was chosen for the arms, with the offsets to set, and all offsets."""
+
+    candidate: Candidate
+    offsets: Offsets
+
+
+class TorqueUnit(NamedTuple):
+    """Unit and side of the torques; `scale` is the logged torque over the model's.
+
+    `factor` turns them into N m at the output; None where no unit fits, as with currents.
+    """
+
+    unit: str
+    side: str
+    factor: float | None
+    scale: float
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the torque is plainly not in N m at the output."""
+        return self.scale > 0 and not 1 / FOREIGN < self.scale < FOREIGN
+
+    @classmethod
+    def of(cls, robot: Robot, scale: float) -> TorqueUnit:
+        """The unit of torques that are `scale` times the model's."""
+        if not scale > 0 or 1 / USUAL < scale < USUAL:
+            return cls("Nm", "output", 1.0, scale)
+        gear = float(robot.drives.gear_ratio[0])
+        known = [("mNm", "output", 1e-3), ("Ncm", "output", 1e-2), ("kNm", "output", 1e3)]
+        if gear != 1:
+            known += [("Nm", "motor", gear), ("mNm", "motor", 1e-3 * gear)]
+            known += [("Nm", "output, taken as motor", 1 / gear)]
+        unit, side, factor = min(known, key=lambda item: abs(math.log(scale * item[2])))
+        if abs(math.log(scale * factor)) > math.log(NEAR):
+            return cls("unknown", "unknown", None, scale)
+        return cls(unit, side, factor, scale)
+
+    def axis_factor(self, robot: Robot, axis: int) -> float:
+        """From the torque of an axis as read to N m at the output; 1 where it is not foreign."""
+        if not self.foreign or self.factor is None:
+            return 1.0
+        ratio = float(robot.drives.gear_ratio[axis]) / float(robot.drives.gear_ratio[0])
+        if self.side == "output":
+            return self.factor
+        return self.factor * ratio if self.side == "motor" else self.factor / ratio
+
+    def text(self, robot: Robot) -> str:
+        """The unit in words."""
+        if self.factor is None:
+            return "no unit of torque: a current whose torque constant is not known?"
+        names = {"Nm": "N m", "mNm": "mN m", "Ncm": "N cm", "kNm": "kN m"}
+        gear = f" (gear ratio {robot.drives.gear_ratio[0]:g})" if self.side == "motor" else ""
+        return f"{names[self.unit]} at the {self.side} side{gear}?"
+
+
+class Alternative(NamedTuple):
+    """Another candidate that fits almost as well, and its residual.
+
+    A twin differs in a unit alone whose factor is almost the same.
+    """
+
+    candidate: Candidate
+    residual: float
+    twin: bool
+
+
+class Axes(NamedTuple):
+    """How each axis of the robot comes from the log: q = gain x[order] + offset, and its torque."""
+
+    order: tuple[int, ...]
+    gain: FloatArray
+    offset: FloatArray
+    torque_order: tuple[int, ...]
+    torque_sign: FloatArray
+    torque_factor: FloatArray  # to N m at the output
+
+
+@dataclass(frozen=True, eq=False)
+class Conventions:
+    """The convention of a log, as torques and angles tell it.
+
+    `sign` (1 or -1) and `offset_deg` per axis are those of a robot file's `controller:` block,
+    `torque_sign` the signs of the torques where they differ from `sign`, else None. `order` and
+    `torque_order` give the log's axis, from 1, that holds the angle and the torque of each axis.
+    `unit`, `side`, `torque_unit` and `torque_side` are those of the log's own numbers.
+
+    `residual_before` and `residual_after` are RMS residual over RMS torque of the base parameters'
+    fit as logged and under this convention; `margin` is the next candidate's cost over this one's,
+    None where no other was looked at. `decided` is False where others fit almost as well
+    (`alternatives`), or nothing fits.
+    """
+
+    recording: str
+    sign: tuple[int, ...]
+    offset_deg: tuple[float, ...]
+    torque_sign: tuple[int, ...] | None
+    order: tuple[int, ...]
+    torque_order: tuple[int, ...]
+    unit: str
+    side: str
+    angle_factor: float  # from the angles as read to rad of the arms
+    torque_unit: str
+    torque_side: str
+    torque_constant: float | None  # N m/A at the motor, of currents
+    torque_scale: float | None  # logged torque over the model's with the robot file's masses
+    columns: dict[str, dict[str, Any]]
+    residual_before: float | None
+    residual_after: float | None
+    residual_refined: float | None  # with all offsets as fitted
+    margin: float | None
+    decided: bool
+    alternatives: tuple[dict[str, Any], ...]
+    changed: tuple[str, ...]  # kinds of findings: "angle sign", "angle unit", ...
+    offset_fit_deg: tuple[float, ...]  # of the arms' own angles, all as fitted
+    offset_deviation_deg: tuple[float, ...]  # of an arm against the others
+    common_offset_deg: float
+    common_deviation_deg: float
+    unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
+    status: str = ""
+    axes: Axes | None = field(default=None, repr=False)
+    angle_words: str = field(default="", repr=False)
+    torque_words: str = field(default="", repr=False)
+    controller: Controller = field(default_factory=Controller, repr=False)
+
+    @property
+    def as_logged(self) -> bool:
+        """Whether the log stands as it was read."""
+        return not self.changed
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is decided but for units that are almost the same."""
+        return self.decided or (not self.status and all(item["twin"] for item in self.alternatives))
+
+    @property
+    def block(self) -> str:
+        """The robot file's `controller:` block to paste (YAML)."""
+        offsets = ", ".join(f"{value:.9g}" for value in self.offset_deg)
+        signs = ", ".join(str(value) for value in self.sign)
+        return f"controller:\n  sign: [{signs}]\n  offset_deg: [{offsets}]\n"
+
+    @property
+    def column_map(self) -> str:
+        """The column map to paste (YAML); empty where the columns stand as they were read."""
+        lines = []
+        for name, entry in self.columns.items():
+            inside = ", ".join(f"{key}: {_plain(value)}" for key, value in entry.items())
+            lines.append(f"{_key(name)}: {{{inside}}}\n")
+        return "".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it for JSON."""
+        names = (
+            *("sign", "offset_deg", "torque_sign", "order", "torque_order", "unit", "side"),
+            *(
+                "angle_factor",
+                "torque_unit",
+                "torque_side",
+                "torque_scale",
+                "columns",
+                "residual_before",
+            ),
+            *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
+            *("offset_fit_deg", "offset_deviation_deg", "common_offset_deg"),
+            *("common_deviation_deg", "status"),
+        )
+        found = {name: getattr(self, name) for name in names}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+        } | {"block": self.block}
+
+    def of_any_size(self) -> Conventions:
+        """The same for torques whose size is not known, as of currents: no unit is told."""
+        kept = tuple(kind for kind in self.changed if kind != "torque unit")
+        axes = self.axes
+        if axes is not None:
+            axes = axes._replace(torque_factor=np.ones_like(axes.torque_factor))
+        return replace(self, changed=kept, axes=axes)
+
+    @overload
+    def apply(self, what: Robot) -> Robot: ...
+    @overload
+    def apply(self, what: Recording) -> Recording: ...
+    def apply(self, what: Robot | Recording) -> Robot | Recording:
+        """A robot with this `controller:` block, or the log under this convention.
+
+        A robot reads the log's file again, with `columns` as the column map; a log that was read
+        is put right at once.
+        """
+        if isinstance(what, Robot):
+            return what.replace(controller=self.controller)
+        if not isinstance(what, Recording):
+            raise InputError("what", type(what).__name__, "a Robot or a Recording")
+        if self.axes is None or self.as_logged:
+            return what
+        return _applied(what, self.axes, ", ".join(self.changed))
+
+    def __str__(self) -> str:
+        lines = [f"{self.recording}: {self.summary()}"]
+        if self.changed:
+            lines += ["", self.block.rstrip()]
+            if self.columns:
+                lines += ["", "columns (column map):", self.column_map.rstrip()]
+        for item in self.alternatives:
+            lines.append(f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}")
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        """One sentence."""
+        if self.residual_before is None or self.residual_after is None:
+            return f"conventions not found: {self.status}"
+        before, after = 100 * self.residual_before, 100 * self.residual_after
+        if self.as_logged:
+            tail = f"; {self.status}" if self.status else ""
+            return f"as logged, {before:.3g} % of the torque is left{tail}"
+        told = ", ".join(self.changed)
+        sure = "" if self.decided else "; not decided"
+        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
+
+
+def conventions_of(
+    robot: Robot,
+    recording: Recording,
+    *,
+    arms: Arms | None = None,
+    torque: TorqueUnit | None = None,
+    fourth: Fourth = NO_FOURTH,
+    residual_before: float | None = None,
+    residual_after: float | None = None,
+    residual_refined: float | None = None,
+    margin: float | None = None,
+    decided: bool = False,
+    alternatives: tuple[Alternative, ...] = (),
+    status: str = "",
+) -> Conventions:
+    """The result in the terms of the robot file and of the log's columns."""
+    still = np.zeros(ARMS)
+    candidate, offsets = arms or Arms(AS_LOGGED, Offsets(still, still, 0.0, still, 0.0))
+    torque = torque or TorqueUnit("Nm", "output", 1.0, math.nan)
+    axes = _axes(robot, candidate, fourth, torque)
+    controller, torque_sign = _controller(robot, axes)
+    changed = _changed(robot, candidate, offsets, torque, fourth)
+    angle = _of_numbers(robot, recording, candidate.reading)
+    units = _torque_of_numbers(recording, torque)
+    sign = tuple(int(value) for value in controller.sign)
+    return Conventions(
+        recording=recording.name,
+        sign=sign,
+        offset_deg=tuple(round(math.degrees(value), 9) for value in controller.offset),
+        torque_sign=None if torque_sign == sign else torque_sign,
+        order=tuple(axis + 1 for axis in axes.order),
+        torque_order=tuple(axis + 1 for axis in axes.torque_order),
+        unit=angle[0],
+        side=angle[1],
+        angle_factor=candidate.reading.factor,
+        torque_unit=units[0],
+        torque_side=units[1],
+        torque_constant=_constant(robot, recording, torque),
+        torque_scale=None if math.isnan(torque.scale) else torque.scale,
+        columns=_columns(robot, recording, axes, candidate.reading, torque, torque_sign, sign)
+        if set(changed) - {"homing", "angle sign"} or torque_sign != sign
+        else {},
+        residual_before=residual_before,
+        residual_after=residual_after,
+        residual_refined=residual_refined,
+        margin=None if margin is None or math.isinf(margin) else margin,
+        decided=decided,
+        alternatives=tuple(
+            _told(robot, recording, item, candidate, fourth) for item in alternatives
+        ),
+        changed=changed,
+        offset_fit_deg=tuple(math.degrees(value) for value in offsets.fitted),
+        offset_deviation_deg=tuple(math.degrees(value) for value in offsets.own),
+        common_offset_deg=math.degrees(offsets.common),
+        common_deviation_deg=math.degrees(offsets.shared),
+        unseen=_unseen(robot, recording, fourth),
+        status=status,
+        axes=axes,
+        angle_words=candidate.reading.words,
+        torque_words=torque.text(robot),
+        controller=controller,
+    )
+
+
+def _changed(
+    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
+) -> tuple[str, ...]:
+    """The kinds of findings by which a candidate differs from the log as it was read."""
+    kinds = {
+        "angle unit": candidate.reading.factor != 1,
+        "angle sign": candidate.sign != AS_LOGGED.sign or fourth.sign < 0,
+        "swapped axes": candidate.torque_order != AS_LOGGED.torque_order,
+        "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
+        "torque unit": torque.foreign,
+        "homing": bool(np.any(offsets.set)),
+    }
+    return tuple(kind for kind, there in kinds.items() if there)
+
+
+def _unseen(robot: Robot, recording: Recording, fourth: Fourth) -> tuple[str, ...]:
+    """What angles and torques cannot show, with the move that does."""
+    found = []
+    if robot.equal_limbs and recording.p is None:
+        found.append(
+            "which arm an axis is, and the direction of numbering: lower one arm at a time and see "
+            "which angle changes"
+        )
+    if robot.dof > ARMS and not fourth.seen:
+        found.append(
+            "the direction of axis 4: turn it by hand, seen from above against the clock; psi grows"
+        )
+    return tuple(found)
+
+
+def torque_alone(candidate: Candidate) -> list[int]:
+    """The arms whose torque is reversed and whose angle is not."""
+    pairs = zip(candidate.sign, candidate.torque_turn, strict=True)
+    return [arm for arm, (sign, turn) in enumerate(pairs) if sign > 0 > turn]
+
+
+def _axes(
+    robot: Robot, candidate: Candidate, fourth: Fourth, torque: TorqueUnit | None = None
+) -> Axes:
+    more = robot.dof - ARMS
+    factors = [axis_factor(robot, candidate.reading, axis) for axis in range(robot.dof)]
+    sign = np.array([*candidate.sign, *[fourth.sign] * more], dtype=float)
+    turn = np.array([*candidate.torque_turn, *[fourth.turn] * more], dtype=float)
+    rest = tuple(range(ARMS, robot.dof))
+    return Axes(
+        tuple(range(robot.dof)),
+        sign * factors,
+        np.array([*candidate.offset, *[0.0] * more]),
+        (*candidate.torque_order, *rest),
+        sign * turn,
+        np.array(
+            [1.0 if torque is None else torque.axis_factor(robot, k) for k in range(robot.dof)]
+        ),
+    )
+
+
+def _controller(robot: Robot, axes: Axes) -> tuple[Controller, tuple[int, ...]]:
+    """The controller's convention, and the sign of each torque in it.
+
+    The log was read with the robot's own block, x = s0 (X - o0) for the controller's angle X. With
+    q = s x + b follow X = s0 s q + o0 - s0 s b, and for torques s0 of the column they come from.
+    """
+    own = np.asarray(robot.controller.sign)
+    zero = np.asarray(robot.controller.offset)
+    order, torques = list(axes.order), list(axes.torque_order)
+    s = np.sign(axes.gain)
+    sign = own[order] * s
+    offset = zero[order] - sign * axes.offset
+    turned = own[torques] * axes.torque_sign
+    controller = Controller(tuple(sign.tolist()), tuple((offset + 0.0).tolist()))
+    return controller, tuple(int(value) for value in turned)
+
+
+# The log's own numbers: what its columns are called, and the units that they have.
+
+
+def _uses(recording: Recording, quantity: str) -> dict[int, ColumnUse]:
+    """The file's columns of a quantity by their axis; none for arrays."""
+    return {
+        use.axis: use
+        for use in recording.provenance.columns
+        if use.quantity == quantity and use.axis is not None
+    }
+
+
+def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
+    """How the log's angles were read, with the factor from its numbers to rad.
+
+    And whether the file states the unit.
+    """
+    use = _uses(recording, "q").get(0)
+    unit = None if use is None else QUANTITIES["q"].unit(use.unit)
+    if use is None or unit is None:
+        return AS_LOGGED.reading, False
+    side = use.side or "output"
+    gear = float(robot.drives.gear_ratio[0]) if side == "motor" else 1.0
+    words = {"rad": "radians", "deg": "degrees"}.get(use.unit, use.unit)
+    words += f" of the motors (gear ratio {gear:g})" if side == "motor" else ""
+    return Reading(use.unit, side, unit.factor / unit.divisor / gear, words), not use.assumed
+
+
+def _of_numbers(robot: Robot, recording: Recording, reading: Reading) -> tuple[str, str]:
+    """Unit and side of the log's own angles under a reading."""
+    before, _ = as_read(robot, recording)
+    if reading.factor == 1:
+        return before.unit, before.side
+    return reading.unit, reading.side
+
+
+def _torque_of_numbers(recording: Recording, torque: TorqueUnit) -> tuple[str, str]:
+    """Unit and side of the log's own torques."""
+    use = _uses(recording, "tau").get(0)
+    if use is None and _uses(recording, "current"):
+        return "A", "motor"
+    stored = ("Nm", "output") if use is None else (use.unit, use.side or "output")
+    if torque.foreign and (stored == ("Nm", "output") or torque.factor is None):
+        return torque.unit, torque.side
+    return stored
+
+
+def _constant(robot: Robot, recording: Recording, torque: TorqueUnit) -> float | None:
+    """The torque constant (N m/A at the motor) of logged currents, by the robot file's masses."""
+    use = None if _uses(recording, "tau") else _uses(recording, "current").get(0)
+    if use is None or not use.torque_constant or not torque.scale > 0:
+        return None
+    return use.torque_constant / torque.scale
+
+
+def _columns(
+    robot: Robot,
+    recording: Recording,
+    axes: Axes,
+    reading: Reading,
+    torque: TorqueUnit,
+    torque_sign: tuple[int, ...],
+    sign: tuple[int, ...],
+) -> dict[str, dict[str, Any]]:
+    """Entries of a column map for the angles and torques."""
+    found: dict[str, dict[str, Any]] = {}
+    angles, (before, _) = _uses(recording, "q"), as_read(robot, recording)
+    unit, side = _of_numbers(robot, recording, reading)
+    for axis, place in enumerate(axes.order):
+        use = angles.get(place)
+        entry: dict[str, Any] = {"quantity": "q", "axis": axis + 1, "unit": unit, "side": side}
+        scale = 1.0 if use is None else use.scale
+        if reading.factor != 1 and (unit, side) == (before.unit, before.side):
+            scale *= axis_factor(robot, reading, axis)
+        entry |= {} if scale == 1 else {"scale": scale}
+        found[use.name if use else channel_name("q", place)] = _with_sign(entry, use, 1)
+    torques = _uses(recording, "tau")
+    currents = {} if torques else _uses(recording, "current")
+    for axis, place in enumerate(axes.torque_order):
+        use = torques.get(place) or currents.get(place)
+        against = torque_sign[axis] * sign[axis]
+        entry = {"quantity": "current" if currents else "tau", "axis": axis + 1}
+        if currents:
+            entry["unit"] = "A" if use is None else use.unit
+            if use is not None and use.torque_constant is not None:
+                entry["torque_constant"] = use.torque_constant
+        else:
+            entry |= _torque_entry(torque, use, axes.torque_factor[axis])
+        found[use.name if use else channel_name("tau", place)] = _with_sign(entry, use, against)
+    return found
+
+
+def _torque_entry(torque: TorqueUnit, use: ColumnUse | None, factor: float) -> dict[str, Any]:
+    unit, side = ("Nm", "output") if use is None else (use.unit, use.side or "output")
+    scale = 1.0 if use is None else use.scale
+    if torque.foreign and torque.factor is not None:
+        if (unit, side) == ("Nm", "output") and torque.side in ("output", "motor"):
+            unit, side = torque.unit, torque.side
+        else:
+            scale *= factor
+    entry: dict[str, Any] = {"unit": unit, "side": side}
+    return entry | ({} if scale == 1 else {"scale": scale})
+
+
+def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> dict[str, Any]:
+    sign = int(against * (1.0 if use is None else use.sign))
+    if use is not None and use.offset:
+        entry = entry | {"offset": use.offset}
+    return entry | ({"sign": -1} if sign < 0 else {})
+
+
+def _told(
+    robot: Robot, recording: Recording, item: Alternative, chosen: Candidate, fourth: Fourth
+) -> dict[str, Any]:
+    """An alternative for JSON, with the small move that tells it from the one chosen."""
+    axes = _axes(robot, item.candidate, fourth)
+    controller, torque_sign = _controller(robot, axes)
+    unit, side = _of_numbers(robot, recording, item.candidate.reading)
+    sign = tuple(int(value) for value in controller.sign)
+    text = f"angles in {unit} at the {side} side, sign {list(sign)}"
+    if item.candidate.torque_order != AS_LOGGED.torque_order:
+        text += f", torques of axes {[k + 1 for k in item.candidate.torque_order]}"
+    return {
+        "sign": list(sign),
+        "offset_deg": [round(math.degrees(value), 3) for value in controller.offset],
+        "torque_sign": list(torque_sign),
+        "torque_order": [axis + 1 for axis in axes.torque_order],
+        "unit": unit,
+        "side": side,
+        "residual": item.residual,
+        "twin": item.twin,
+        "text": text,
+        "move": deciding_move(item.candidate, chosen),
+    }
+
+
+def deciding_move(one: Candidate, two: Candidate) -> str:
+    """The small move of the machine that tells two candidates apart, in words."""
+    if one.reading.factor != two.reading.factor:
+        ways = sorted(math.radians(TURNED) / abs(c.reading.factor) for c in (one, two))
+        return (
+            f"Turn arm 1 by {TURNED:g} degrees, measured at the arm: the log then changes by "
+            f"{ways[0]:.4g} or by {ways[1]:.4g}."
+        )
+    arms = [i + 1 for i in range(ARMS) if one.sign[i] != two.sign[i]]
+    if arms:
+        return (
+            f"Lower arm {arms[0]} by a few degrees: in our convention its angle grows; see whether "
+            "the logged one grows or falls."
+        )
+    return "Push one arm by hand while the drives hold: the torque that answers is that of the arm."
+
+
+def _applied(recording: Recording, axes: Axes, what: str) -> Recording:
+    """The recording with its angles and torques put right."""
+    order, torques = list(axes.order), list(axes.torque_order)
+    changes: dict[str, Any] = {}
+    for name in ("q", "q_command", "qd", "qdd"):
+        value = getattr(recording, name)
+        if value is not None:
+            offset = axes.offset if name in ("q", "q_command") else 0.0
+            changes[name] = value[:, order] * axes.gain + offset
+    for name in ("tau", "tau_command"):
+        value = getattr(recording, name)
+        if value is not None:
+            changes[name] = value[:, torques] * (axes.torque_sign * axes.torque_factor)
+    if recording.current is not None:
+        changes["current"] = recording.current[:, torques]
+    provenance = recording.provenance.with_repair(f"convention put right: {what}")
+    return replace(recording, provenance=provenance, **changes)
+
+
+def _plain(value: object) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _key(name: str) -> str:
+    """A name as a YAML key; quoted where it is more than a word."""
+    if name.replace("_", "").isalnum() and name.isascii() and not name[0].isdigit():
+        return name
+    return "'" + name.replace("'", "''") + "'"

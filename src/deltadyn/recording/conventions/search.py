@@ -1,0 +1,232 @@
+"""Search for the convention: a grid of directions and offsets, then refined offsets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.parameters import exact_parameters
+from deltadyn.recording.conventions.candidates import (
+    SLACK,
+    Candidate,
+    Pairing,
+    Reading,
+    directions,
+    limits_of,
+)
+from deltadyn.recording.conventions.fit import (
+    RIDGE,
+    Fitted,
+    Rows,
+    fit_rows,
+    fitted,
+    inertial,
+    moved,
+    penalties,
+)
+from deltadyn.recording.conventions.samples import ARMS, FEW, Samples
+from deltadyn.robot import Robot
+
+GRID = math.radians(15.0)
+MOST_PLACES = 7  # of an arm's offset on the grid
+BEST = 6  # candidates that are refined
+STEP = 1e-3  # rad, of the differences
+STEPS = 8  # of Gauss-Newton
+FARTHEST = math.radians(15.0)  # that an offset moves in a step
+ENOUGH = math.radians(0.05)  # a smaller step is the last
+PIECE = 60_000  # samples of the grid at a time
+
+
+class Found(NamedTuple):
+    """A refined candidate, its fit, and its offsets' covariance (3, 3) by noise alone (rad^2)."""
+
+    candidate: Candidate
+    fit: Fitted
+    covariance: FloatArray
+
+    @property
+    def cost(self) -> float:
+        """The cost by which candidates are compared."""
+        return self.fit.cost * self.candidate.reading.doubt
+
+
+class Point(NamedTuple):
+    """A candidate of the grid and its cost."""
+
+    cost: float
+    candidate: Candidate
+
+
+def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairing) -> list[Point]:
+    """The best offsets of every direction, on a grid of 15 degrees inside the joints' limits."""
+    few = samples.thinned(FEW)
+    y = (few.tau[:, list(pairing.order)] * np.asarray(pairing.turn) * few.used).reshape(-1)
+    common = _Common.of(_common_columns(robot, few, reading.factor), y)
+    found = []
+    for sign in directions():
+        candidate = Candidate(reading, sign, pairing.order, pairing.turn)
+        offsets = _offsets(robot, samples, candidate)
+        parts = [offsets[part] for part in _parts(len(offsets), len(few))]
+        costs = np.concatenate([_costs(robot, few, candidate, part, common) for part in parts])
+        best = int(costs.argmin())
+        found.append(Point(float(costs[best]), candidate.shifted(offsets[best])))
+    return found
+
+
+class _Common(NamedTuple):
+    """Columns (3 n, 7) that no direction and no offset changes, as Q R, and the torque y (3 n,).
+
+    They are A and friction, with rows times the direction s: s tau = s Y x + A f xdd + Fv xd + ...
+    Projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
+    the torque to explain.
+    """
+
+    Q: FloatArray
+    R: FloatArray
+    y: FloatArray
+    rest: FloatArray
+    size: float  # of y
+
+    @classmethod
+    def of(cls, columns: FloatArray, y: FloatArray) -> _Common:
+        """The factors of these columns; an axis that rests leaves its own zero."""
+        Q, R = np.linalg.qr(columns)
+        R[np.diag_indices_from(R)] += np.where(np.abs(np.diag(R)) < 1e-12, 1.0, 0.0)
+        return cls(Q, R, y, y - Q @ (Q.T @ y), math.sqrt(float(y @ y)) or 1.0)
+
+
+def _parts(count: int, samples: int) -> Iterable[slice]:
+    step = max(1, PIECE // samples)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
+def _common_columns(robot: Robot, few: Samples, factor: float) -> FloatArray:
+    """A in the robot's own value, then viscous and Coulomb friction of each arm, (3 n, 7)."""
+    n = len(few)
+    columns = np.zeros((n, ARMS, 1 + 2 * ARMS))
+    columns[:, :, 0] = few.xdd * (factor * exact_parameters(robot).A[0])
+    for arm in range(ARMS):
+        columns[:, arm, 1 + arm] = few.xd[:, arm]
+        columns[:, arm, 1 + ARMS + arm] = few.friction[:, arm]
+    columns *= few.used[:, :, None]
+    return columns.reshape(n * ARMS, -1)
+
+
+def _offsets(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray:
+    """Offsets (m, 3) of a grid for which the arms stay inside their limits."""
+    places = []
+    for low, high in zip(*offset_bounds(robot, samples, candidate), strict=True):
+        if high <= low:
+            places.append(np.array([(low + high) / 2]))
+            continue
+        step = GRID * max(1.0, (high - low) / GRID / MOST_PLACES)
+        own = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
+        places.append(own if own.size else np.array([(low + high) / 2]))
+    return np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, ARMS)
+
+
+def offset_bounds(
+    robot: Robot, samples: Samples, candidate: Candidate
+) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest offsets (3,) for which the arms stay inside their limits, with slack."""
+    low, high = limits_of(robot)
+    gain = np.asarray(candidate.sign) * candidate.reading.factor
+    ends = np.sort(np.stack([samples.low * gain, samples.high * gain]), axis=0)
+    return low - SLACK - ends[0], high + SLACK - ends[1]
+
+
+def _costs(
+    robot: Robot,
+    few: Samples,
+    candidate: Candidate,
+    offsets: FloatArray,
+    common: _Common,
+) -> FloatArray:
+    """Costs (m,) of offsets (m, 3): residual, negative parameters, spread."""
+    Q, R, y, rest, size = common
+    m, n = len(offsets), len(few)
+    whole = inertial(robot, *moved(few, candidate, offsets), joints=False)
+    own = np.delete(whole.reshape(m, n, ARMS, -1), 1, axis=-1)  # A is among the common columns
+    own *= (few.used * np.asarray(candidate.sign))[:, :, None]
+    Y = own.reshape(m, n * ARMS, -1)
+    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, 7)
+    H = np.swapaxes(Y, 1, 2) @ Y - inside @ np.swapaxes(inside, 1, 2)
+    g = np.swapaxes(Y, 1, 2) @ rest
+    length = np.sqrt(np.maximum(np.einsum("mii->mi", np.swapaxes(Y, 1, 2) @ Y), 1e-300))
+    H /= length[:, :, None] * length[:, None]
+    g /= length
+    x = _nonnegative(H, g)
+    left = float(rest @ rest) - 2 * np.sum(x * g, axis=1) + np.einsum("mi,mij,mj->m", x, H, x)
+    residual = np.sqrt(np.maximum(left, 0.0)) / size
+    x = x / length
+    shared = np.linalg.solve(R, (Q.T @ y - np.einsum("mkc,mk->mc", inside, x)).T).T
+    # what negative inertia and friction would give, as a share of the torque
+    lost = np.minimum(shared, 0.0) * np.sqrt(np.sum((Q @ R) ** 2, axis=0))
+    negative = np.sqrt(np.sum(lost**2, axis=1)) / size
+    ratios = np.stack([x[:, 0], np.maximum(shared[:, 0], 0.0), x[:, 1]], axis=1)
+    return np.asarray(residual + negative + penalties(ratios))
+
+
+def _nonnegative(H: FloatArray, g: FloatArray) -> FloatArray:
+    """Solutions (m, k) of H x = g without those that come out negative."""
+    k = g.shape[1]
+    unit = np.eye(k)
+    free = np.ones_like(g, dtype=bool)
+    x = g
+    for _ in range(k):
+        both = free[:, :, None] & free[:, None]
+        own = np.where(both, H, 0.0) + (RIDGE + ~free[:, :, None]) * unit
+        x = np.linalg.solve(own, (g * free)[..., None])[..., 0]
+        bad = free & (x < 0)
+        if not bad.any():
+            break
+        free &= ~bad
+    return np.maximum(x, 0.0)
+
+
+def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
+    """The offsets of the least residual, by variable projection.
+
+    r(b) is the residual of the best parameters at the offsets b; Gauss-Newton steps with damping
+    use its differences.
+    """
+    low, high = offset_bounds(robot, samples, candidate)
+    middle = (low + high) / 2
+    low, high = np.minimum(low, middle), np.maximum(high, middle)
+    b = np.asarray(candidate.offset)
+    low, high = np.minimum(low, b), np.maximum(high, b)
+    damping = 1e-3
+    tries = np.vstack([b, b + STEP * np.eye(ARMS)])
+    rows = fit_rows(robot, samples, candidate, tries)
+    for _ in range(STEPS):
+        r = rows.residuals[0]
+        J = (rows.residuals[1:] - r).T / STEP
+        H = J.T @ J
+        nearer = False
+        for _ in range(4):
+            step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), J.T @ r)
+            step *= min(1.0, FARTHEST / max(float(np.abs(step).max()), 1e-12))
+            trial = np.clip(b + step, low, high)
+            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + STEP * np.eye(3)]))
+            if float(new.residuals[0] @ new.residuals[0]) < float(r @ r):
+                nearer = bool(np.abs(trial - b).max() > ENOUGH)
+                b, rows, damping = trial, new, damping / 5
+                break
+            damping = max(damping, 1e-4) * 10
+        if not nearer:
+            break
+    return Found(candidate.shifted(b), fitted(samples, rows), _covariance(samples, rows))
+
+
+def _covariance(samples: Samples, rows: Rows) -> FloatArray:
+    """Covariance (3, 3) of the offsets in rad^2, from the residual's differences."""
+    r = rows.residuals[0]
+    J = (rows.residuals[1:] - r).T / STEP
+    count = max(1, int(samples.used.sum()) - 12)
+    H = J.T @ J
+    ridge = 1e-9 * (np.trace(H) + 1e-300)
+    return np.asarray(np.linalg.inv(H + ridge * np.eye(ARMS)) * (float(r @ r) / count))

@@ -1,0 +1,86 @@
+"""Force on the platform and contacts of a log: its page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deltadyn.force.offline import ForceLog
+from deltadyn.report.html import (
+    Columns,
+    Section,
+    figure_html,
+    paragraphs,
+    table_of,
+    write_sections,
+)
+from deltadyn.report.plots import COLOURS, Curve, draw, draw_points, extreme_rows, finished, panels
+
+POINTS = 12_000
+AXES = ("x", "y", "z")
+
+
+def force_page(log: ForceLog, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a log's contacts."""
+    about = f"{len(log.t)} samples"
+    title = f"Force in {log.recording.name}"
+    return write_sections(path, title, about, [], [force_section(log)])
+
+
+def force_section(log: ForceLog) -> Section:
+    """Verdict, contacts, force over time, and the statistic beside its limit."""
+    count, hours = len(log.contacts), float(log.t[-1] - log.t[0]) / 3600
+    rate = log.tare.options.false_alarms
+    words = "no contact" if not count else "1 contact" if count == 1 else f"{count} contacts"
+    expected = f"{rate * hours:.2g} false alarms are expected in {3600 * hours:.0f} s"
+    blocks = [paragraphs(f"{words.capitalize()} in this log; {expected} of motion.")]
+    if log.contacts:
+        blocks.append(table_of(list(log.contacts), _CONTACTS, "Contacts"))
+    blocks += [
+        figure_html("Force on the platform", force_figure(log), _FORCE),
+        figure_html("Statistic", _statistic(log), _STATISTIC),
+    ]
+    return Section("force", "External force", tuple(blocks), log.as_dict())
+
+
+_CONTACTS: Columns = {
+    "time (s)": lambda item: f"{item.time:.3f}",
+    "kind": lambda item: item.kind,
+    "where": lambda item: item.where,
+    "force (N)": lambda item: ", ".join(f"{x:.0f}" for x in item.force[:3]),
+    "std (N)": lambda item: ", ".join(f"{x:.0f}" for x in item.std[:3]),
+}
+_FORCE = (
+    "External force in the base frame; marks are alarms. A load that hangs on the platform pulls "
+    "down."
+)
+_STATISTIC = (
+    "The largest residual torque of an axis in deviations of the empty run, less what friction may "
+    "have changed by. An alarm begins at the line."
+)
+
+
+def force_figure(log: ForceLog) -> Any:
+    """Force over time with its alarms."""
+    rows = extreme_rows(log.force[:, :3], POINTS)
+    figure = panels()
+    for k, axis in enumerate(AXES):
+        curve = Curve(f"F_{axis}", log.t[rows], log.force[rows, k], COLOURS[k])
+        draw(figure, curve, points=len(rows))
+    if log.contacts:
+        when = [item.time for item in log.contacts]
+        size = [float(np.linalg.norm(item.force[:3])) for item in log.contacts]
+        draw_points(figure, when, size, COLOURS[3], name="alarm, |F|", symbol="x")
+    return finished(figure, 380, x="time (s)", y="force (N)")
+
+
+def _statistic(log: ForceLog) -> Any:
+    rows = extreme_rows(log.statistic[:, None], POINTS)
+    figure = panels()
+    draw(figure, Curve("z", log.t[rows], log.statistic[rows], COLOURS[0]), points=len(rows))
+    ends = np.array([log.t[0], log.t[-1]])
+    draw(figure, Curve("limit", ends, np.full(2, log.limit), COLOURS[1]), points=2)
+    return finished(figure, 260, x="time (s)", y="z")
