@@ -25,7 +25,7 @@ from deltadyn.identification.terms.corrections import (
     torque_ratio,
     waves,
 )
-from deltadyn.identification.terms.elastic import REACH, link_part
+from deltadyn.identification.terms.elastic import GearedPoint, link_part
 from deltadyn.identification.terms.gears import elastic_drives, geared
 from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
@@ -121,7 +121,7 @@ def carry(search: Search, choice: Choice) -> Carried:
         return out
 
     def keep(part: Prepared) -> BoolArray:
-        reach = REACH if elastic else None
+        reach = choice.point.reach if isinstance(choice.point, GearedPoint) else None
         return np.asarray(at_rows(part, slowest_rates(part, reach)) >= choice.rest)
 
     def see(part: Prepared) -> Prepared:

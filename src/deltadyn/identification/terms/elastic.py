@@ -53,7 +53,7 @@ ROTOR_SIZE = 0.3  # of A, where the robot's file gives none
 KNOWN_ROTOR_SIZE = 0.05  # of the file's
 RELAXATION_SIZE = 2e-4  # s
 STIFFNESS_SIZE = 0.3  # of a known compliance
-REACH = 0.015  # s before and after an instant at rest that are left out
+REACH = 0.015  # s before and after an instant at rest that are left out at least
 LOAD_SIDE = ("limbs", "geometry")  # terms of the bodies behind the gears
 
 Slopes = tuple[FloatArray, FloatArray, FloatArray]
@@ -108,9 +108,13 @@ def _body_columns(robot: Robot, source: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class GearedPoint(Point):
-    """A point with the terms that its values belong to."""
+    """A point with the terms that its values belong to.
+
+    `reach` are the seconds before and after an instant at rest whose rows are left out.
+    """
 
     terms: tuple[Term, ...] = ()
+    reach: float = REACH
 
     def rotor(self, robot: Robot) -> FloatArray:
         """Rotor inertia (dof,) at the output; the value `rotor` is beyond that of the file."""
@@ -143,8 +147,8 @@ class Geared(Sample):
 
     @property
     def reach(self) -> float:
-        """Seconds beside an instant at rest; motors that pass rest do so at a known torque."""
-        return REACH
+        """Seconds beside an instant at rest that are left out."""
+        return self.point.reach
 
     @cached_property
     def c(self) -> float:

@@ -21,6 +21,7 @@ from deltadyn.identification.terms.corrections import (
 )
 from deltadyn.identification.terms.elastic import (
     BAND,
+    REACH,
     Geared,
     GearedPoint,
     Slopes,
@@ -41,7 +42,14 @@ from deltadyn.identification.terms.library import (
     limbs,
     ripple,
 )
-from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
+from deltadyn.identification.terms.rows import (
+    FARTHEST,
+    LEAST_NOISE,
+    Rows,
+    at_rows,
+    slowest_rates,
+    stacked,
+)
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Drives
@@ -58,6 +66,7 @@ SHARP = 2.5  # times the smoothing of the direction, from which on its shape doe
 CORRECTIONS = ("delay", "ratio", "eccentricity", *GEOMETRY)  # what a log is corrected by
 NEARLY_STIFF = 1e-12  # rad/(N m): columns of the compliance are then those of the model's torque
 CLEAR = 10.0  # nats by which wind-up must explain more than rigid gears
+ENOUGH = 0.55  # of the rows, which must be left beyond the filter's reach from rest
 SHORTEST = 0.5  # s of a part that is looked at
 FREQUENCIES = 200  # of the band at which noise is looked at
 NO_NOISE = 1e-3  # of it that is left at least
@@ -67,10 +76,12 @@ NO_NOISE = 1e-3  # of it that is left at least
 class GearSearch(Search):
     """A search among samples whose gears may be elastic, on thinned parts.
 
-    `bends` are K, C and M of the parts' bodies; without them every point has its own.
+    `bends` are K, C and M of the parts' bodies; without them every point has its own. `reach` are
+    the seconds before and after an instant at rest that are left out.
     """
 
     bends: tuple[Slopes, ...] | None = None
+    reach: float = REACH
     _kept: dict[tuple[tuple[str, float], ...], list[ThinnedColumns]] = field(default_factory=dict)
 
     def samples(self, point: Point) -> list[Sample]:
@@ -80,6 +91,7 @@ class GearSearch(Search):
     def geared(self, point: Point) -> list[Geared]:
         """The same; a point without terms has rigid gears."""
         own = point if isinstance(point, GearedPoint) else GearedPoint(point.x, point.values)
+        own = replace(own, reach=self.reach)
         machine = changed_geometry(self.robot, point.values)
         bends = self.bends or (None,) * len(self.parts)
         return [
@@ -120,6 +132,19 @@ class GearSearch(Search):
         for name in ("level", "clocks", "thin_clocks"):
             found.__dict__[name] = getattr(self, name)
         return found
+
+    def beside_rest(self, point: Point, rest: FloatArray) -> GearSearch:
+        """The search without rows that the filter mixes with rest, where enough others are left.
+
+        Motors that stick, if only for some ms, turn back at a torque that no direction tells. It
+        winds up the gears, and seems to be a rotor, a compliance or a Stribeck peak.
+        """
+        parts = [sample.part for sample in self.geared(point)]
+        close, far = (
+            sum(float((at_rows(part, slowest_rates(part, reach)) >= rest).sum()) for part in parts)
+            for reach in (self.reach, FARTHEST)
+        )
+        return self if far < ENOUGH * close else replace(self, reach=FARTHEST)
 
     def rows(self, point: Point, terms: Sequence[Term], rest: FloatArray) -> Rows:
         """Rows with the columns of some terms."""
@@ -213,14 +238,15 @@ def _found(look: GearSearch, rigid: Choice) -> Choice | None:
     k = rigid.weighing.rows.base
     first, rest, near = look.first()
     rest = np.maximum(rest, SHARP * (look.robot.friction.smoothing or 0.0))
-    look = look.bent(first)
+    look = look.beside_rest(first, rest).bent(first)
     if not _hinted(look, rigid, first, rest, near):
         return None
     point = _settled(look, rigid, first, rest, near)
     look = look.bent(point)
     found: Choice | None = None
     for _ in range(ROUNDS):
-        before, found = found, look.look(point, rest, near)
+        at = replace(point, reach=look.reach)
+        before, found = found, look.look(at, rest, near)
         if not any(term.name == "elastic" for term in found.chosen):
             return None
         point = GearedPoint(found.z[:k], found.values, found.chosen)
