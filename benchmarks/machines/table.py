@@ -112,7 +112,7 @@ def band(group: Group) -> str:
 def alarms(group: Group) -> str:
     """How often a term is said to be missing, of machines on which something is left to see."""
     own = [t for t in group.good if t.missing is not None and not absorbed(group, t)]
-    return percent(trial.missing for trial in own)
+    return percent(bool(trial.missing) for trial in own)
 
 
 def absorbed(group: Group, trial: Trial) -> bool:
