@@ -172,8 +172,8 @@ def _shapes(
     FF, FX, Fe = [], [], []
     XX, Xe = np.zeros((width, width)), np.zeros((count, width))
     for i, (axis, sigma) in enumerate(zip(rows.axes, weighing.sigma, strict=True)):
-        own = shapes_of(rows, f, i)
-        F = np.column_stack([shape[axis.used] for some in own.values() for shape in some])
+        by_kind = shapes_of(rows, f, i)
+        F = np.column_stack([shape[axis.used] for some in by_kind.values() for shape in some])
         F /= np.maximum(np.linalg.norm(F, axis=0), 1e-300)
         X, e = axis.X[axis.used] / sigma, (axis.y - f[:, i])[axis.used] / sigma
         both = np.zeros((F.shape[1], width))
@@ -183,7 +183,7 @@ def _shapes(
         FF.append(F.T @ F)
         FX.append(both)
         Fe.append(_summed(F * e[:, None], chunk[axis.used], count))
-        kinds += [kind for kind, some in own.items() for _ in some]
+        kinds += [kind for kind, some in by_kind.items() for _ in some]
     axis_of = np.repeat(np.arange(len(FF)), [len(own) for own in FF])
     G, C = np.zeros((len(axis_of), len(axis_of))), np.concatenate(FX)
     for i, square in enumerate(FF):
