@@ -42,7 +42,7 @@ def _first(log: ForceLog) -> First:
     )
     largest = float(np.linalg.norm(log.force[:, :3], axis=1).max())
     numbers = [
-        (str(count), f"alarms, at {rate:g} false ones allowed per hour of motion"),
+        (str(count), f"alarms; {rate:g} false per hour of motion is allowed"),
         (f"{largest:.0f} N", "largest force on the platform"),
         (f"{float(np.median(log.std[:, :3])):.1f} N", "median standard deviation of a component"),
     ]
