@@ -65,6 +65,7 @@ DIGITS = 1  # of an offset in degrees
 CORRELATED = 10.0  # rows of a residual for one that is independent
 WORTH = 0.5  # of the best pairing's score: others below are not tried
 
+NO_TORQUE = "the log has no torque"
 NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
 
 
@@ -96,6 +97,8 @@ def find_conventions(
 
 def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> Conventions:
     """The convention of a recording by smooth samples of it."""
+    if not recording.has_torque:
+        return conventions_of(robot, recording, status=NO_TORQUE)
     samples = None if stretch is None else samples_of(stretch)
     if stretch is None or samples is None:
         return conventions_of(robot, recording, status=NO_SAMPLES)
