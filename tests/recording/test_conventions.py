@@ -437,6 +437,7 @@ def test_logs_that_tell_little() -> None:
         assert found.as_logged
         assert "no stretch of regular, finite samples" in str(found)
         assert found.apply(log) is log
+    assert "the log has no torque" in str(find_conventions(robot, Recording(rec.t, rec.q)))
     assert find_conventions(robot, one_arm(rec)).as_logged
     assert find_conventions(robot, rec.replace(tau=0 * rec.tau)).as_logged
 

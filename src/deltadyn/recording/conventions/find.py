@@ -65,6 +65,7 @@ DIGITS = 1  # of an offset in degrees
 CORRELATED = 10.0  # rows of a residual for one that is independent
 WORTH = 0.5  # of the best pairing's score: others below are not tried
 
+NO_TORQUE = "the log has no torque"
 NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
 
 
@@ -96,6 +97,8 @@ def find_conventions(
 
 def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> Conventions:
     """The convention of a recording by smooth samples of it."""
+    if not recording.has_torque:
+        return conventions_of(robot, recording, status=NO_TORQUE)
     samples = None if stretch is None else samples_of(stretch)
     if stretch is None or samples is None:
         return conventions_of(robot, recording, status=NO_SAMPLES)
@@ -225,8 +228,8 @@ def _standing_out(some: Samples, best: Found) -> FloatArray:
 def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
     """The offsets to set, and all of them with their deviations.
 
-    Those that stand out are set. Where the log differs in nothing else they have to help, and where
-    it does not fit without the others, these are set too.
+    Those that stand out are set, and where the log does not fit without the others, these too. They
+    have to help, and much where the log does not fit well with them.
     """
     b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
     common = float(np.median(b[some.moving]))
@@ -235,8 +238,11 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
     without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
     if not fits and without.cost > STANDS * best.fit.cost:
         wanted = b
-    if alone and as_it_is.residual < (HELPS if fits else HELPS_MUCH) * best.fit.residual:
-        wanted = np.zeros(ARMS)
+    none = np.zeros(ARMS)
+    zero = as_it_is if alone else fitted(some, fit_rows(robot, some, best.candidate, none[None]))
+    helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
+    if zero.residual < helps * best.fit.residual:
+        wanted = none
     told = np.radians(np.round(np.degrees(wanted), DIGITS))
     return Offsets(told, b, common, *_deviations(best.covariance))
 
