@@ -220,7 +220,7 @@ def timed_search(refused: Collection[str]) -> Iterator[dict[str, float]]:
         found["seconds"] = time.process_time() - start
         return looked
 
-    with patch.object(import_module("deltadyn.identification.identify"), "look", timed):
+    with patch.object(import_module("deltadyn.identification.shared"), "look", timed):
         yield found
 
 
