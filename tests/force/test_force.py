@@ -167,7 +167,7 @@ def test_the_command_writes_a_page_and_says_what_touched(
     assert answer.exit_code == 1, answer.output
     assert "contact platform" in " ".join(answer.output.split())
     text = page.read_text("utf-8")
-    assert "1 contact in this log" in text
+    assert "1 contact</h2>" in text
     assert "Force on the platform" in text
     answer = CliRunner().invoke(main, [*call, "--json"])
     (found,) = json.loads(answer.output)["logs"]

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from deltadyn.force.contact import PICK
 from deltadyn.force.offline import ForceLog
 from deltadyn.report.html import (
     Columns,
+    First,
     Section,
     figure_html,
-    paragraphs,
     table_of,
     write_sections,
 )
@@ -21,28 +22,48 @@ from deltadyn.report.plots import COLOURS, Curve, draw, draw_points, extreme_row
 
 POINTS = 12_000
 AXES = ("x", "y", "z")
+ENOUGH = 120.0  # s of an empty run
 
 
 def force_page(log: ForceLog, path: str | os.PathLike[str]) -> Path:
     """Write the page of a log's contacts."""
     about = f"{len(log.t)} samples"
     title = f"Force in {log.recording.name}"
-    return write_sections(path, title, about, [], [force_section(log)])
+    return write_sections(path, title, about, [_first(log).html], [force_section(log)])
+
+
+def _first(log: ForceLog) -> First:
+    """Whether something touched the robot, the largest force, and what to do next."""
+    count, seconds = len(log.contacts), float(log.t[-1] - log.t[0])
+    words = "No contact" if not count else "1 contact" if count == 1 else f"{count} contacts"
+    rate = log.tare.options.false_alarms
+    sentence = (
+        f"{rate * seconds / 3600:.2g} false alarms are expected in {seconds:.0f} s of motion."
+    )
+    largest = float(np.linalg.norm(log.force[:, :3], axis=1).max())
+    numbers = [
+        (str(count), f"alarms; {rate:g} false per hour of motion is allowed"),
+        (f"{largest:.0f} N", "largest force on the platform"),
+        (f"{float(np.median(log.std[:, :3])):.1f} N", "median standard deviation of a component"),
+    ]
+    steps = []
+    if any(item.kind == PICK for item in log.contacts):
+        steps.append("Weigh picks with `deltadyn payload`.")
+    if log.tare.seconds < ENOUGH:
+        steps.append(
+            f"Record a longer empty run: {log.tare.seconds:.0f} s of motion set the limit, "
+            f"{ENOUGH:.0f} s are better."
+        )
+    figure = figure_html("Force on the platform", force_figure(log), _FORCE)
+    return First("care" if count else "good", words, sentence, numbers, figure, steps)
 
 
 def force_section(log: ForceLog) -> Section:
-    """Verdict, contacts, force over time, and the statistic beside its limit."""
-    count, hours = len(log.contacts), float(log.t[-1] - log.t[0]) / 3600
-    rate = log.tare.options.false_alarms
-    words = "no contact" if not count else "1 contact" if count == 1 else f"{count} contacts"
-    expected = f"{rate * hours:.2g} false alarms are expected in {3600 * hours:.0f} s"
-    blocks = [paragraphs(f"{words.capitalize()} in this log; {expected} of motion.")]
+    """Contacts, and the statistic beside its limit."""
+    blocks = []
     if log.contacts:
         blocks.append(table_of(list(log.contacts), _CONTACTS, "Contacts"))
-    blocks += [
-        figure_html("Force on the platform", force_figure(log), _FORCE),
-        figure_html("Statistic", _statistic(log), _STATISTIC),
-    ]
+    blocks.append(figure_html("Statistic", _statistic(log), _STATISTIC))
     return Section("force", "External force", tuple(blocks), log.as_dict())
 
 
