@@ -187,9 +187,9 @@ class Loaded:
     def _excerpts(
         self, recording: Recording | Streamed, count: int, length: int
     ) -> tuple[list[Prepared], int] | None:
-        """Parts of `length` samples from pieces of a file, and the samples of the whole file.
+        """Parts of `length` samples from pieces of a long log, and the samples of the whole log.
 
-        None where pieces cannot be read by themselves, or are cut by gaps.
+        None where there are no such pieces, or gaps cut them.
         """
         if not isinstance(recording, Streamed):
             return None

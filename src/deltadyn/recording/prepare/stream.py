@@ -121,10 +121,32 @@ class Streamed:
             yield from live
 
     def excerpts(self, count: int, rows: int) -> tuple[list[Recording], float] | None:
-        """Some pieces of a text file, spread over it, and their share of it.
+        """At most `count` pieces of `rows` samples, spread over the log, and their share of it.
 
-        None where the log has to be read from its start: then `parts` says what is wrong with it.
+        Of a text file nothing else is read; other logs are read once. None where a log can be read
+        only once, or comes in shorter chunks.
         """
+        own = self._text_excerpts(count, rows)
+        if own is not None or self._complete or self._once:
+            return own
+        kept: list[Recording] = []
+        step, total = 1, 0
+        for number, piece in enumerate(self.pieces()):
+            if not number and len(piece) < rows:
+                return None
+            total += len(piece)
+            if number % step == 0 and len(piece) >= rows:
+                first = (len(piece) - rows) // 2
+                # indices copy the rows: a slice would keep the whole piece in memory
+                kept.append(piece.take(np.arange(first, first + rows), "an excerpt"))
+                if len(kept) > 2 * count:
+                    kept, step = kept[::2], 2 * step
+        places = np.unique(np.linspace(0, len(kept) - 1, count).round().astype(int))
+        found = [kept[place] for place in places.tolist()]
+        return found, sum(map(len, found)) / total
+
+    def _text_excerpts(self, count: int, rows: int) -> tuple[list[Recording], float] | None:
+        """Those of a text file; None where it has to be read from its start."""
         if self._file is None or self._complete or not Path(self._file).is_file():
             return None
         given = recording_excerpts(self._file, self.robot, self._reading, count=count, rows=rows)
