@@ -110,7 +110,7 @@ def test_a_log_without_torque(robot: dd.Robot, clean: Recording, tmp_path: Path)
     assert not log.has_torque
     assert (log.told, log.untold) == (None, "it has no torques")
     assert log.explained == (None, None)
-    assert found.next[-1] == "Log torques or currents too: angles cannot be fitted without."
+    assert found.next[-1] == "Log torques or currents too, which a fit needs: not in angles."
     assert "Angles" in found.page(tmp_path / "check.html").read_text("utf-8")
     with zipfile.ZipFile(write_bundle(found, tmp_path / "b.zip")) as packed:
         assert "tau" not in packed.read("log-1.csv").decode("utf-8")
