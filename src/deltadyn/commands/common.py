@@ -208,6 +208,41 @@ def written(*files: object) -> str:
     return f"written: {', '.join(map(str, files))}{how}"
 
 
+def checked_log(robot: Robot, path: str, options: ReadOptions, check: bool) -> Recording:
+    """A log of a robot; one that counts otherwise, or is spoiled, is refused where asked."""
+    from deltadyn.recording.checks import refuse_spoiled
+
+    (recording,) = read_logs(robot, [path], None, options)
+    if check:
+        refuse_spoiled(robot, recording)
+    return recording
+
+
+def show_logs(
+    robot: Robot,
+    logs: Sequence[str],
+    find: Callable[[str], Any],
+    out: str | None,
+    as_json: bool,
+) -> list[dict[str, Any]]:
+    """Print what is found in each log, and write a page of each to `out`; the records."""
+    records, texts = [], []
+    for number, path in enumerate(logs, start=1):
+        found, page = find(path), None
+        if out is not None:
+            place = Path(out)
+            if len(logs) > 1:
+                place = place.with_name(f"{place.stem}-{number}{place.suffix}")
+            page = str(found.page(place))
+        records.append({"log": path, **found.as_dict(), "page": page})
+        texts.append(str(found) + (f"\n{written(page)}" if page else ""))
+    if as_json:
+        echo_json({"robot": robot.name, "logs": records})
+    else:
+        click.echo("\n\n".join(texts))
+    return records
+
+
 def robot_of(name: str) -> Robot:
     """The robot of a catalogue name or a file; "." is the one of the project in this folder."""
     from deltadyn.robot.file import load_robot

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
-    echo_json,
+    checked_log,
     guarded,
     log_options,
-    read_logs,
+    no_check_option,
     reading_options,
     robot_argument,
     robot_of,
-    written,
+    show_logs,
 )
 from deltadyn.errors import InputError
+
+if TYPE_CHECKING:
+    from deltadyn.force import ForceLog
 
 
 @click.command(
@@ -41,6 +44,7 @@ from deltadyn.errors import InputError
     help="By which the torque is logged after its angle, as `identify` finds it.",
 )
 @log_options
+@no_check_option
 @click.option("--out", default=None, help="HTML page with figure and table to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @guarded
@@ -53,6 +57,7 @@ def force(
     delay_ms: float,
     columns: str | None,
     read: tuple[str, ...],
+    no_check: bool,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -67,22 +72,11 @@ def force(
     robot = robot_of(name)
     options = reading_options(columns, read)
     chosen = ForceOptions(bandwidth=bandwidth, false_alarms=false_alarms, delay=delay_ms / 1e3)
-    tare = Tare.of(robot, read_logs(robot, [empty], None, options), chosen)
-    records, texts = [], []
-    for number, path in enumerate(logs, start=1):
-        (recording,) = read_logs(robot, [path], None, options)
-        found = find_contacts(robot, recording, tare)
-        page = None
-        if out is not None:
-            place = Path(out)
-            if len(logs) > 1:  # a page for each log
-                place = place.with_name(f"{place.stem}-{number}{place.suffix}")
-            page = str(found.page(place))
-        records.append({"log": path, **found.as_dict(), "page": page})
-        texts.append(str(found) + (f"\n{written(page)}" if page else ""))
-    if as_json:
-        echo_json({"robot": robot.name, "logs": records})
-    else:
-        click.echo("\n\n".join(texts))
+    tare = Tare.of(robot, checked_log(robot, empty, options, not no_check), chosen)
+
+    def find(path: str) -> ForceLog:
+        return find_contacts(robot, checked_log(robot, path, options, not no_check), tare)
+
+    records = show_logs(robot, logs, find, out, as_json)
     if any(record["contacts"] for record in records):
         sys.exit(ANSWER_NO)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
-    echo_json,
+    checked_log,
     guarded,
     log_options,
     no_check_option,
-    read_logs,
     reading_options,
     robot_argument,
     robot_of,
-    written,
+    show_logs,
 )
 from deltadyn.errors import InputError
 
@@ -29,8 +27,9 @@ if TYPE_CHECKING:
 
     from deltadyn.payload.live import LiveEstimator, Update
     from deltadyn.payload.noise import NoiseModel
+    from deltadyn.payload.offline import PickLog
     from deltadyn.payload.streams import MqttStream, OpcuaStream
-    from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.recording import ReadOptions
     from deltadyn.robot import Robot
 
 MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and so on
@@ -128,17 +127,7 @@ def _noise(
     """The noise of an empty log."""
     from deltadyn.payload.noise import NoiseModel
 
-    return NoiseModel.of(robot, _log(robot, empty, options, check), rate=rate)
-
-
-def _log(robot: Robot, path: str, options: ReadOptions, check: bool) -> Recording:
-    """One log, refused where its convention is another one."""
-    from deltadyn.recording.checks import refuse_spoiled
-
-    (recording,) = read_logs(robot, [path], None, options)
-    if check:
-        refuse_spoiled(robot, recording)
-    return recording
+    return NoiseModel.of(robot, checked_log(robot, empty, options, check), rate=rate)
 
 
 def _show_logs(
@@ -156,23 +145,12 @@ def _show_logs(
     from deltadyn.payload.offline import find_picks
     from deltadyn.recording.signal import read_switch
 
-    records, texts = [], []
-    for number, path in enumerate(logs, start=1):
-        recording = _log(robot, path, options, check)
+    def find(path: str) -> PickLog:
+        recording = checked_log(robot, path, options, check)
         held = None if holding is None else read_switch(path, holding, recording, options).tolist()
-        found = find_picks(robot, recording, noise=noise, rate=rate, holding=held)
-        page = None
-        if out is not None:
-            place = Path(out)
-            if len(logs) > 1:  # a page for each log
-                place = place.with_name(f"{place.stem}-{number}{place.suffix}")
-            page = str(found.page(place))
-        records.append({"log": path, **found.as_dict(), "page": page})
-        texts.append(str(found) + (f"\n{written(page)}" if page else ""))
-    if as_json:
-        echo_json({"robot": robot.name, "logs": records})
-    else:
-        click.echo("\n\n".join(texts))
+        return find_picks(robot, recording, noise=noise, rate=rate, holding=held)
+
+    records = show_logs(robot, logs, find, out, as_json)
     if not any(record["picks"] for record in records):
         sys.exit(ANSWER_NO)
 
