@@ -12,13 +12,14 @@ KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs docs-pictures chromium clang mosquitto clean distclean
+.PHONY: help demo test lint bench nightly docs docs-pictures chromium clang mosquitto clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
 	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
+	@echo "make nightly        run the long campaigns, results in build/nightly"
 	@echo "make docs           build the documentation, in docs/_build/html"
 	@echo "make docs-pictures  draw the pictures of the documentation"
 	@echo "make clean          remove outputs and caches"
@@ -51,6 +52,14 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.payload
 	$(BIN)/python -m benchmarks.live
 	$(BIN)/python -m benchmarks.simulation
+
+# Hours on two cores: random machines and foreign logs in numbers that rates can be read from.
+nightly: $(STAMPS)/test
+	mkdir -p build/nightly
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --workers 2 --json build/nightly/machines.jsonl --table build/nightly/machines.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --dof 4 --workers 2 --json build/nightly/machines-4.jsonl --table build/nightly/machines-4.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.foreign --cases 200 --out build/nightly/foreign.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.force --seeds 0-4 --hours 8 --json build/nightly/force.json
 
 docs: $(STAMPS)/docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
