@@ -53,13 +53,14 @@ both = compare({"data sheet": robot, "identified": fit}, held_out)
 print(both.verdict)
 
 figure, axes = plt.subplots(2, sharex=True, figsize=(7.2, 4.8), height_ratios=[2, 1])
-part = val.t < val.t[0] + 1.5
-axes[0].plot(val.t[part], val.measured[part, 0], color="black", lw=2, label="measured")
+one = both["identified"]
+part = one.t < one.t[0] + 1.5
+axes[0].plot(one.t[part], one.measured[part, 0], color="black", lw=2, label="measured")
 for name, color in (("data sheet", "tab:orange"), ("identified", "tab:blue")):
     one = both[name]
     axes[0].plot(one.t[part], one.torque[part, 0], color=color, lw=1.2, label=name)
     axes[1].plot(one.t[part], one.residual[part, 0], color=color, lw=1.2)
-axes[0].set(ylabel="torque (N m)", title=f"Drive 1 on held-out motion, below {val.band:.0f} Hz")
+axes[0].set(ylabel="torque (N m)", title=f"Drive 1 on held-out motion, below {one.band:.0f} Hz")
 axes[0].legend(ncols=3, fontsize="small")
 axes[1].set(xlabel="time (s)", ylabel="residual (N m)")
 plt.show()

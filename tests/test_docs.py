@@ -47,6 +47,7 @@ FRAGMENTS = {
     'iter_recording("long.csv"': "a log too long for a test",
     "run_benchmark()": "a minute of racing; tests/bench has its parts",
     "robot_numbers(robot": "inner names; tests/simulation has it",
+    "find_contacts(robot, log, empty)": "needs two minutes of an empty run; tests/force has one",
 }
 
 

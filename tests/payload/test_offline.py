@@ -49,7 +49,7 @@ def test_the_page_has_figure_and_table(log: PickLog, tmp_path: Path) -> None:
     assert "Payload over time" in text
     assert "<td>lost grip</td>" in text
     assert "Mass of every pick" in text
-    assert text.count("Plotly.newPlot(") == 2
+    assert text.count("Plotly.newPlot(") == 3
 
 
 def test_a_load_that_is_still_held_is_filed(noise: NoiseModel) -> None:
