@@ -120,9 +120,13 @@ def test_a_file_is_fitted_as_its_recording(
     path = tmp_path / f"log.{ending}"
     log.replace(payload=0.5).save(path)
     want = identify(robot, read_recording(path, robot), "base", band=40.0)
+    plain = identify(robot, read_recording(path, robot), "base", band=40.0, terms="file")
     short = Streamed(robot, path, rows=700)
     assert (short.whole is not None) == (head > len(log))
     for given in (path, str(path), [path], short):
+        same = identify(robot, given, "base", band=40.0, terms="file")
+        np.testing.assert_allclose(same.values, plain.values, rtol=1e-9)
+        np.testing.assert_allclose(same.std, plain.std, rtol=1e-6)
         fit = identify(robot, given, "base", band=40.0)
         # Terms' columns are differences over small steps: 1e-13 of the sample rate shows here.
         assert np.all(np.abs(fit.values - want.values) < 1e-3 * want.std)
