@@ -69,19 +69,19 @@ class Bench:
             first, seconds = first + 1, seconds + PIECE
         return {rate: number / seconds * 3600 for rate, number in count.items()}
 
-    def pushes(self, size: float, first: int, axis: int | None = None) -> dict[str, Any]:
+    def pushes(self, size: float, first: int, *, arms: bool = False) -> dict[str, Any]:
         """Pushes of one size in random directions, on the platform or on an arm."""
         n = 60_000
         starts = np.arange(1000, n - APART, APART)
         ramp = size * np.clip(np.arange(PUSH) / 20, 0, 1)
         force, pull = np.zeros((n, 3)), np.zeros((n, self.machine.dof))
         for k, start in enumerate(starts):
-            if axis is None:
+            if not arms:
                 way = self.rng.normal(size=3)
                 force[start : start + PUSH] = ramp[:, None] * way / np.linalg.norm(way)
             else:
                 pull[start : start + PUSH, k % 3] = ramp * self.rng.choice([-1, 1])
-        touch = Touch(force=force) if axis is None else Touch(pull=pull)
+        touch = Touch(pull=pull) if arms else Touch(force=force)
         log = self.look(n / 1e3, touch, first)
         began = log.recording.t[0]
         found: dict[str, Any] = {"pushes": len(starts)}
@@ -95,7 +95,7 @@ class Bench:
         found["kinds"] = _counted(
             f"{c.kind}, {'arm' if 'arm' in c.where else c.where}" for c in hits
         )
-        if axis is None:
+        if not arms:
             true = np.array([np.interp(log.t, log.recording.t, force[:, k]) for k in range(3)]).T
             held = np.array([_held(log.t - began - s / 1e3) for s in starts]).any(axis=0)
             error = log.force[held] - true[held]
@@ -197,7 +197,7 @@ def measure(robot: dd.Robot, cause: str, seed: int, hours: float) -> dict[str, A
         "alarms per hour": bench.alarms(hours, first=20),
         "alarms per hour, warm": bench.warmed().alarms(hours, first=20),
         "pushes": {f"{size:g} N": bench.pushes(size, first=3) for size in PUSHES},
-        "arms, 12 N m": bench.pushes(12.0, first=4, axis=0),
+        "arms, 12 N m": bench.pushes(12.0, first=4, arms=True),
         "walls": walls,
         "picks": bench.picks(first=5),
     }

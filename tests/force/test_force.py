@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.machines import Machine, Touch, compiler, make_machine
-from tests.machines.plant import Array
+from tests.machines.plant import Array, copied
 
 import deltadyn as dd
 from deltadyn.cli import main
@@ -85,6 +86,29 @@ def test_no_alarm_without_a_force_nor_after_the_friction_has_dropped(
     empty = machine.run_touched(20.0, Touch(), first=4).recording
     assert not find_contacts(fit, empty, tare).contacts
     assert str(find_contacts(fit, empty, tare)).startswith("no contact in")
+    drives = [copied(drive) for drive in machine.drives]
+    for drive in drives:
+        drive.viscous, drive.coulomb = 0.75 * drive.viscous, 0.9 * drive.coulomb
+    warm = replace(machine, drives=tuple(drives)).run_touched(20.0, Touch(), first=4).recording
+    assert np.abs(warm.tau - empty.tau).max() > 0.1  # N m: it is another machine
+    assert not find_contacts(fit, warm, tare).contacts
+
+
+def test_four_axes_give_a_force_and_a_moment() -> None:
+    machine = make_machine(dd.load_robot("example-delta-4"), "none", 1.0, seed=2)
+    fit = dd.identify(machine.robot, machine.record(2, 4.0), terms="file")
+    tare = Tare.of(fit, machine.run_touched(20.0, Touch(), first=1).recording)
+    pull = np.zeros((4000, 4))
+    pull[2500:3000, 3] = 3.0  # N m on the spindle
+    touch = Touch(force=pushed(machine, (0.0, 40.0, 0.0), at=1000), pull=pull)
+    run = machine.run_touched(4.0, touch, first=2)
+    log = find_contacts(fit, run.recording, tare)
+    t = log.t - run.recording.t[0]
+    held = (t > 1.15) & (t < 1.29)
+    np.testing.assert_allclose(np.median(log.force[held], axis=0), [0, 40, 0, 0], atol=6.0)
+    turned = (t > 2.65) & (t < 2.99)
+    assert np.median(log.force[turned, 3]) == pytest.approx(3.0, abs=0.5)
+    assert log.contacts[0].where == "platform"
 
 
 def test_one_sample_at_a_time_gives_the_same(machine: Machine, fit: Fit, tare: Tare) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt
-from tests.machines import CAUSES, Machine, Run, compiler, make_machine, plant
+from tests.machines import CAUSES, Machine, Run, Touch, compiler, make_machine, plant
 from tests.machines.machines import TICK, bodies_of, true_parameters
 from tests.machines.plant import Array
 from tests.reference import engines
@@ -335,3 +335,45 @@ def test_limbs_that_differ_are_given_one_by_one() -> None:
         assert machine.truth[name] == pytest.approx(np.mean(machine.limbs[name]))
     truth, _ = true_parameters(machine.bodies, list(machine.drives))
     assert truth == machine.truth
+
+
+@pytest.mark.parametrize("name", [THREE, FOUR])
+def test_what_touches_the_machine_acts_on_it(name: str) -> None:
+    """Torque through the gears = inverse dynamics - J^T F - pull, with the mass that is carried."""
+    robot = dd.load_robot(name)
+    machine = make_machine(robot, "none", 1.0, seed=4)
+    n, rng = 600, np.random.default_rng(5)
+    force, pull = rng.normal(0, 20, (n, 3)), rng.normal(0, 2, (n, machine.dof))
+    run = machine.run_touched(0.6, Touch(force=force, pull=pull, carried=np.full(n, 1.5)))
+    loaded = plant.copied(machine.bodies)
+    loaded.payload_mass += 1.5
+    q, qd, qdd = run.truth.q, run.truth.qd, run.truth.qdd
+    step = 1e-6
+    columns = [
+        (
+            plant.inverse(loaded, q + step * e, qd, qdd).platform
+            - plant.inverse(loaded, q - step * e, qd, qdd).platform
+        )
+        / (2 * step)
+        for e in np.eye(machine.dof)
+    ]
+    J = np.stack(columns, axis=2)  # (n, 3, dof)
+    wanted = plant.inverse(loaded, q, qd, qdd).torque - np.einsum("nij,ni->nj", J, force) - pull
+    np.testing.assert_allclose(run.truth.gear, wanted, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_a_wall_pushes_back_as_a_spring() -> None:
+    machine = make_machine(dd.load_robot(THREE), "none", 1.0, seed=4)
+    middle = machine.room.middle
+    at = tuple((middle - [0, 0, 0.002]).tolist())
+
+    def path(t: Array) -> Array:
+        return middle - np.outer(np.clip(t, 0, 1) * 0.05, [0, 0, 1.0])
+
+    wall = Touch(wall_at=at, wall_normal=(0.0, 0.0, 1.0), wall_stiffness=2e4)
+    run = machine.run_touched(0.5, wall, path=path)
+    free = machine.run_touched(0.5, Touch(), path=path)
+    assert free.truth.platform[-1, 2] < at[2] - 0.015
+    assert run.truth.platform[-1, 2] > free.truth.platform[-1, 2] + 0.003
+    same = run.truth.platform[:, 2] > at[2] + 1e-4  # before it is met
+    np.testing.assert_allclose(run.truth.gear[same], free.truth.gear[same])

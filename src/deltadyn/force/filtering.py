@@ -69,7 +69,12 @@ def delay_of(robot: Any) -> float:
 
 
 def filtered_rows(robot: Robot, recording: Recording, options: ForceOptions) -> Iterator[Filtered]:
-    """The stretches of a recording; gaps of more than ten samples begin a new one."""
+    """The stretches of a recording; gaps of more than ten samples begin a new one.
+
+    A payload that the recording names is part of the model, not a force.
+    """
+    if recording.payload:
+        robot = robot.with_payload(recording.payload, robot.payload.offset)
     rows = list(even_rows(recording, options.rate))
     starts = [k for k, row in enumerate(rows) if row.new] + [len(rows)]
     for low, high in pairwise(starts):

@@ -87,8 +87,6 @@ def find_contacts(
     """
     own = tare if isinstance(tare, Tare) else Tare.of(robot, tare)
     model, _ = robot_of(robot, [recording], own.options)
-    if recording.payload:
-        model = model.with_payload(recording.payload, model.payload.offset)
     parts = list(filtered_rows(model, recording, own.options))
     contacts: list[Contact] = []
     for part in parts:

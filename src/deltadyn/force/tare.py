@@ -48,7 +48,10 @@ class Tare:
         recordings: Recording | Sequence[Recording],
         options: ForceOptions | None = None,
     ) -> Tare:
-        """The tare of a robot (or a fit) by recordings without contact and without payload."""
+        """The tare of a robot (or a fit) by recordings without contact.
+
+        A payload is part of the model where the recording names it.
+        """
         several = [recordings] if isinstance(recordings, Recording) else list(recordings)
         own, chosen = robot_of(robot, several, options)
         parts = [part for item in several for part in filtered_rows(own, item, chosen)]
