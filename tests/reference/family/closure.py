@@ -62,6 +62,7 @@ class Closed(NamedTuple):
     gamma: Array  # (N, n, dof)
     J: Array  # (N, dof, dof)
     pinv: Array  # (N, n, rows) of the loops' Jacobian
+    idle: Array  # (N, rows, k), loop forces that balance among themselves
     mobility: Array  # (N,)
     margin: Array  # (N,), smallest singular value that is not zero
 
@@ -96,7 +97,7 @@ def close(engine: Engine, start: Array) -> Closed:
     gamma = null @ np.linalg.inv(null[:, driven])
     pinv = vt[:, :r].transpose(0, 2, 1) @ (u[:, :, :r] / size[:, None, :r]).transpose(0, 2, 1)
     pose = frames.jacobian[:, tree.closing.index(tree.pose)][:, list(tree.pose_rows)]
-    return Closed(y, frames, gamma, pose @ gamma, pinv, mobility, size[:, r - 1])
+    return Closed(y, frames, gamma, pose @ gamma, pinv, u[:, :, r:], mobility, size[:, r - 1])
 
 
 class States(NamedTuple):
@@ -116,6 +117,7 @@ class States(NamedTuple):
     c: Array
     g: Array
     J: Array
+    tips: Array  # (N, limbs, 3), force of the platform on the rods of a strut together
     mobility: Array  # (N,), found from the loops
     turning: Array  # (N,), largest turn, rate of turn per qd of what must not turn
 
@@ -146,7 +148,14 @@ def solve_states(
     back = gamma.transpose(0, 2, 1)
     g = _times(back, engine.inverse_dynamics(y, zero, zero))
     moving = engine.inverse_dynamics(y, yd, zero)
-    tau = _times(back, engine.inverse_dynamics(y, yd, _times(gamma, qdd) + drift))
+    needed = engine.inverse_dynamics(y, yd, _times(gamma, qdd) + drift)
+    tau = _times(back, needed)
+    needed[:, driven] -= tau
+    at_tips = _at_tips(tree)
+    loads = _times(closed.pinv.transpose(0, 2, 1), needed)
+    tips = np.einsum("lcr,nr->nlc", at_tips, loads)
+    if np.any(np.abs(np.einsum("lcr,nrk->nlck", at_tips, closed.idle)) > NO_MOTION):
+        raise RuntimeError("redundant loops leave the forces of the struts open")
     upright = [tree.closing.index(name) for name in tree.upright]
     turn = np.abs(frames.rotation[:, upright] - np.eye(3)).max(axis=(1, 2, 3))
     spin = np.abs(frames.jacobian[:, upright, 3:] @ gamma[:, None]).max(axis=(1, 2, 3))
@@ -162,9 +171,22 @@ def solve_states(
         c=_times(back, moving + _times(mass, drift)) - g,
         g=g,
         J=closed.J,
+        tips=tips,
         mobility=closed.mobility,
         turning=np.maximum(turn, spin),
     )
+
+
+def _at_tips(tree: Tree) -> Array:
+    """Sums (limbs, 3, rows) of the loops' forces on the tips of each strut's rods."""
+    rows = sum(len(meet.along) for meet in tree.meets) + len(tree.normals) + len(tree.ratios)
+    sums, row = np.zeros((len(tree.member.limbs), 3, rows)), 0
+    for meet in tree.meets:
+        if meet.first.startswith("rod "):
+            limb = int(meet.first.removeprefix("rod ")[0])
+            sums[limb, :, row : row + len(meet.along)] = meet.along.T
+        row += len(meet.along)
+    return sums
 
 
 def _pose(frames: Frames, pose: int, rows: list[int], psi: Array | None) -> Array:

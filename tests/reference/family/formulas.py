@@ -70,6 +70,7 @@ class Model:
     Y: Array  # (N, dof, k)
     F: Array  # (N, dof), force that the struts and axes carry
     multipliers: Array  # (N, dof)
+    tips: Array  # (N, limbs, 3), force of the platform on each strut
     tau: Array  # (N, dof)
 
     @property
@@ -218,6 +219,10 @@ def evaluate(member: Member, x: Array, xd: Array, xdd: Array) -> Model:
         Y.append((to_axes @ own_force[..., None])[..., 0])
         F += part.value * own_force
     multipliers = np.einsum("nji,nj->ni", inverse_S, F)
+    # forces at a strut's end: its own inertia and weight there, and the length that is kept
+    Edd = E1 * qdd[:, :L, None] + E2 * qd[:, :L, None] ** 2
+    m_x, m_c = (np.array([getattr(share, name) for share in m])[:, None] for name in ("x", "c"))
+    tips = m_c * add + m_x * Edd + g * (m_c + m_x) * Z_HAT - multipliers[:, :L, None] * s
     return Model(
         q,
         qd,
@@ -235,6 +240,7 @@ def evaluate(member: Member, x: Array, xd: Array, xdd: Array) -> Model:
         np.stack(Y, axis=2),
         F,
         multipliers,
+        tips,
         tau + D * multipliers,
     )
 

@@ -14,7 +14,11 @@ import pytest
 from tests.reference.engines.spec import Array, EngineBody
 
 from . import KINDS, Arm, Articulated, Gear, Member, Rail, States, random_member, states
+from .assemblies import articulated_assemblies, bar_volume
+from .closure import close, solve_states
 from .formulas import Model, articulated_multipliers, evaluate, rank, tied
+from .mujoco_tree import mujoco_tree
+from .tree import Joint, Link, Ratio, build_tree, starting_points
 
 STATES = int(os.environ.get("DELTADYN_FAMILY_STATES", "60"))
 # Relative, per axis. Both sides solve the same loops in double precision; a screw of 3 mm/rad
@@ -64,6 +68,13 @@ def test_torque_and_terms(model: Model, reference: States) -> None:
     assert worst(model.g, reference.g) < AGREEMENT
     c = np.einsum("nij,nj->ni", model.C, reference.qd)
     assert worst(c, reference.c) < AGREEMENT
+
+
+def test_forces_of_the_platform_on_the_struts(model: Model, reference: States) -> None:
+    tips = model.tips
+    if reference.x.shape[1] == 2:  # rods in a plane: the closed tree knows no force across it
+        tips = tips * np.array([1.0, 0.0, 1.0])
+    assert np.max(np.abs(tips - reference.tips)) < AGREEMENT * np.max(np.abs(reference.tips))
 
 
 def test_regressor(model: Model, reference: States) -> None:
@@ -201,3 +212,69 @@ def test_other_branches(kind: str) -> None:
     model = evaluate(turned, found.x, found.xd, found.xdd)
     assert worst(model.tau, found.tau) < AGREEMENT
     assert worst(model.M, found.M) < AGREEMENT
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("par4")])
+def test_assemblies_of_articulated_platforms(kind: str) -> None:
+    """The drawn pose is the lowest assembly on home's side of det S = 0.
+
+    The lowest of all is another one in some states.
+    """
+    drawn = random_member(kind, 1)
+    found = states(drawn, 40, 5)
+    sides = []
+    for q, x in zip(found.q, found.x, strict=True):
+        poses = articulated_assemblies(drawn, q)
+        side = np.sign(bar_volume(drawn, q, x))
+        sides.append(side)
+        same = [pose for pose in poses if np.sign(bar_volume(drawn, q, pose)) == side]
+        # squared twice: the roots of the polynomial keep half of the digits in bad cases
+        np.testing.assert_allclose(same[0], x, atol=1e-6)
+        assert len(poses) <= 8
+    assert len(set(sides)) == 1
+
+
+def test_bars_across_are_singular_at_home() -> None:
+    """At home the struts mirror in the bisector's plane: N12, N34 and n' lie in it."""
+    drawn = random_member("par4 k=2", 1, equal=True)
+    platform = drawn.platform
+    assert isinstance(platform, Articulated)
+    x = np.array([[0.0, 0.0, -0.75, 0.0]])
+    outward = np.array([1.0, 1.0, -1.0, -1.0])[:, None] * platform.length / 2
+    for turn, singular in ((0.0, False), (np.pi / 2, True)):
+        phi0 = _bisector(drawn) + turn
+        n = np.array([np.cos(phi0), np.sin(phi0), 0.0])
+        b = platform.attachments - outward * n  # the same home for both
+        bars = replace(platform, phi0=phi0, tool_fraction=0.5, attachments=b)
+        turned = replace(drawn, platform=bars)
+        model = evaluate(turned, x, np.zeros((1, 4)), np.zeros((1, 4)))
+        scaled = model.S / np.linalg.norm(model.S, axis=2, keepdims=True)
+        assert bool(abs(np.linalg.det(scaled)[0]) < 1e-12) is singular
+
+
+def _bisector(member: Member) -> float:
+    first, second = (limb.shoulder for limb in member.limbs[:2] if isinstance(limb, Arm))
+    middle = first + second
+    return float(np.arctan2(middle[1], middle[0]))
+
+
+def test_a_rotor_on_a_screw_counts_with_the_square_of_its_ratio() -> None:
+    """A rotor that spins in the base is J (2 pi i / lead)^2 at the carriage."""
+    drawn = random_member("linear any rails", 0)
+    spin, lead, ratio = 2e-5, 0.02, 1.5
+    rate = 2 * np.pi * ratio / lead
+    bare = replace(drawn.limbs[0], rotor=0.0)
+    tree = build_tree(replace(drawn, limbs=(bare, *drawn.limbs[1:])))
+    wheel = EngineBody(0.3, np.zeros(3), spin * np.diag([1.0, 0.5, 0.5]))
+    rotor = Link("rotor", "", np.zeros(3), (Joint("rotor", False, np.eye(3)[0]),), (wheel,))
+    gear = Ratio({"rotor": 1.0, "q0": -rate})
+    tree = replace(tree, links=(*tree.links, rotor), ratios=(*tree.ratios, gear))
+    carriage = replace(drawn.limbs[0], rotor=spin * rate**2)
+    lumped = replace(drawn, limbs=(carriage, *drawn.limbs[1:]))
+    found = states(lumped, 10, 3)
+    engine = mujoco_tree(tree)
+    start = starting_points(tree, found.x, found.q)
+    start[:, -1] = rate * found.q[:, 0]
+    spinning = solve_states(engine, close(engine, start), found.xd, found.xdd)
+    assert worst(spinning.tau, found.tau) < AGREEMENT
+    assert worst(evaluate(lumped, found.x, found.xd, found.xdd).tau, found.tau) < AGREEMENT
