@@ -31,6 +31,7 @@ KINDS = (
     "linear vertical",
     "linear any rails",
     "linear horizontal",
+    "linear parallel",
     "planar rotary",
     "planar linear",
     "planar beam",
@@ -151,29 +152,37 @@ def _arms(draw: _Draw, limbs: int) -> tuple[tuple[Arm, ...], tuple[Strut, ...]]:
 
 def _rails(draw: _Draw, limbs: int) -> tuple[tuple[Rail, ...], tuple[Strut, ...]]:
     rails, struts = [], []
-    for e_r in draw.radial(limbs):
+    for i, e_r in enumerate(draw.radial(limbs)):
         l2 = draw.of_limb("strut", 0.4, 0.7, 0.05)
         point, along = 0.55 * l2 * e_r, Z_HAT
         pair = 0.08 * np.cross(Z_HAT, e_r)
         if "horizontal" in draw.kind:
             point, along = draw.of_limb("inner", 0.0, 0.1) * e_r, e_r
+        elif "parallel" in draw.kind:
+            # two level rails beside the platform and one above, all along x
+            along = np.array([1.0, 0.0, 0.0])
+            beside = np.array([(0.0, 0.6, 0.0), (0.0, -0.6, 0.0), (0.0, 0.0, 0.4)][i])
+            point = l2 * beside + (0.0 if draw.equal else draw.rng.uniform(-0.02, 0.02, 3))
+            pair = 0.08 * (Z_HAT if i < 2 else np.array([0.0, 1.0, 0.0]))
         elif "vertical" not in draw.kind:
             along = draw.rotation(0.6) @ Z_HAT
             along = along if along[2] > 0 else -along
             point = point + draw.rng.uniform(-0.05, 0.05, 3)
             pair = draw.rotation(0.3) @ pair
-        rails.append(_rail(draw, point, along))
+        branch = -1 if "parallel" in draw.kind and i == 2 else 1
+        rails.append(_rail(draw, point, along, branch))
         struts.append(Strut(l2, draw.rod(l2, 0.05, 0.2, "rod"), 2, pair))
     return tuple(rails), tuple(struts)
 
 
-def _rail(draw: _Draw, point: Array, along: Array) -> Rail:
+def _rail(draw: _Draw, point: Array, along: Array, branch: int = 1) -> Rail:
     return Rail(
         point,
         along,
         draw.of_limb("carriage", 0.3, 1.0, 0.3),
         draw.of_limb("counterweight", 0.1, 0.5, 0.3),
         draw.of_limb("rotor", 0.2, 1.0, 0.3),
+        branch,
     )
 
 

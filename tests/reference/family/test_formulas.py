@@ -121,6 +121,7 @@ RANKS = {  # tied, per limb
     "linear vertical": (4, 10),
     "linear any rails": (4, 10),
     "linear horizontal": (3, 7),
+    "linear parallel": (3, 7),
     "planar rotary": (5, 9),
     "planar linear": (4, 7),
     "planar beam": (3, 4),
@@ -145,6 +146,15 @@ def test_ranks(kind: str) -> None:
         model = evaluate(drawn, found.x, found.xd, found.xdd)
         _, together = tied(model.names, model.Y)
         assert (rank(together), rank(model.Y)) == RANKS[kind]
+
+
+def test_a_beam_with_unequal_struts_tells_its_carriages_apart() -> None:
+    beam = random_member("planar beam", 0)
+    longer = replace(beam.struts[1], length=1.1 * beam.struts[0].length)
+    unequal = replace(beam, struts=(beam.struts[0], longer))
+    for drawn, expected in ((beam, 4), (unequal, 5)):
+        found = states(drawn, RANK_STATES, 3)
+        assert rank(evaluate(drawn, found.x, found.xd, found.xdd).Y) == expected
 
 
 def _heavier(body: EngineBody) -> EngineBody:

@@ -209,14 +209,18 @@ def _rod(build: _Build, name: str, parent: str, at: Array, strut: Strut, zero: A
 
 
 def _rod_zero(member: Member, i: int) -> Array:
-    """Direction of a rod whose coordinates are zero: along the arm, or down from a carriage."""
+    """Direction of a rod whose coordinates are zero: along the arm, or down from a carriage.
+
+    Below a carriage whose pair stands upright it is level.
+    """
     limb, strut = member.limbs[i], member.struts[i]
     if isinstance(limb, Arm):
         return limb.e1
     if len(member.limbs) == 2:
         return -Z_HAT
     line = strut.pair / np.linalg.norm(strut.pair)
-    down = -Z_HAT + (line @ Z_HAT) * line
+    aim = -Z_HAT if abs(line[2]) < 0.9 else X_HAT
+    down = aim - (line @ aim) * line
     zero: Array = down / np.linalg.norm(down)
     return zero
 
