@@ -110,7 +110,7 @@ def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[st
         shoulder_height=0.0, shoulder_tangential=0.0, axis_yaw=0.0, axis_roll=0.0
     )
     yield "geometry", writer.fields(SECTIONS["geometry"], robot.geometry, "geometry", standard)
-    yield "arm", writer.arms(robot.arms)
+    yield "arm", writer.arms(robot.arms)  # type: ignore[arg-type]
     yield "strut", writer.struts(robot.struts, robot.geometry.strut_length)
     yield "platform", writer.fields(SECTIONS["platform"], robot.platform, "platform")
     if robot.spindle is not None:
