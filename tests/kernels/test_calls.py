@@ -18,7 +18,7 @@ from tests.kernels.robots import wide_robot
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.backends.generated.table import KERNELS
-from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
+from deltadyn.backends.layout import COUNT, KINEMATIC, KINEMATIC, PLACES
 from deltadyn.dynamics import exact_parameters, packed_parameters
 from deltadyn.errors import InputError
 from deltadyn.robot.settings import Friction
@@ -137,7 +137,11 @@ def test_the_extension_refuses_what_it_cannot_read() -> None:
         ((1000, False, *good), ValueError, "run"),
         (("x", False, *good), TypeError, "int"),
         ((k, False, par, row, row), ValueError, "inverse_kinematics takes 3 arrays, not 2"),
-        ((k, False, par[:5], row, row, row), ValueError, r"parameters: \(n,\) with n from 19"),
+        (
+            (k, False, par[:5], row, row, row),
+            ValueError,
+            rf"parameters: \(n,\) with n from {KINEMATIC}",
+        ),
         ((k, False, np.zeros(COUNT + 1), row, row, row), ValueError, "parameters"),
         ((k, False, par, row, row, row.astype(int)), TypeError, "array 2 holds no doubles"),
         ((k, False, par, row[:, :2], row, row), ValueError, r"array 0 is not \(3,\) or \(N, 3\)"),

@@ -344,7 +344,7 @@ def _readme(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -
 def middle(robot: Robot) -> list[float]:
     """A point (dof,) in the middle of the robot's reach, in m and rad."""
     g = robot.geometry
-    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    depth = 0.5 * (g.size + min(g.strut_length))
     return [0.0, 0.0, -round(depth, 3), 0.0][: robot.dof]
 
 
