@@ -377,7 +377,7 @@ def bounding_box(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 
 def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | None:
-    """Lowest and highest z of the longest stretch of the axis inside, below the arms' base plane."""
+    """Lowest and highest z of the longest stretch of the axis inside; of arms below the base."""
     lowest, highest = (float(corner[2]) for corner in bounding_box(robot))
     top = highest if robot.linear else 0.0
     z = np.linspace(lowest, top, AXIS_SAMPLES)
