@@ -1,8 +1,9 @@
-"""Batches from an OPC UA server: one node whose value is a packed batch, with reconnection.
+"""Batches from an MQTT broker or an OPC UA server, with reconnection.
 
-One ByteString node, and not one node per quantity: values of different nodes arrive at different
-times, and a subscription cannot follow single samples at 2 kHz. A value is a whole batch, the
-server's queue keeps those between two publications, and the number in it tells what is missing.
+A server has one ByteString node for them, and not one node per quantity: values of different nodes
+arrive at different times, and a subscription cannot follow single samples at 2 kHz. A value is a
+whole batch, the server's queue keeps those between two publications, and the number in it tells
+what is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from deltadyn.errors import InputError, extra_module
-from deltadyn.payload.live import Backoff, Connection, persistent
+from deltadyn.streams.live import Backoff, Connection, persistent
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -69,16 +70,22 @@ class MqttAddress:
 
 
 class MqttStream:
-    """Messages of a topic; `publish` sends to `<topic>/payload`.
+    """Messages of a topic; `publish` sends to `<topic>/<results>`.
 
     The subscription has quality of service 1, so the sender's choice between 0 and 1 holds. What
     is published while the connection is down is lost and shows as a gap: late samples are of no
     use to a live estimate.
     """
 
-    def __init__(self, address: str | MqttAddress, *, backoff: Backoff | None = None) -> None:
+    def __init__(
+        self,
+        address: str | MqttAddress,
+        *,
+        results: str | None = "payload",
+        backoff: Backoff | None = None,
+    ) -> None:
         self.address = MqttAddress.parse(address) if isinstance(address, str) else address
-        self.backoff = backoff or Backoff()
+        self.results, self.backoff = results, backoff or Backoff()
         self._library = extra_module("aiomqtt", "a stream over MQTT", "mqtt")
         self._client: aiomqtt.Client | None = None
         self.unpublished = 0
@@ -88,11 +95,11 @@ class MqttStream:
         return persistent(self._session, (self._library.MqttError, OSError), self.backoff)
 
     async def publish(self, text: str) -> bool:
-        """Send a text to `<topic>/payload`; False, and counted, where the broker is away."""
+        """Send a text to `<topic>/<results>`; False, and counted, where the broker is away."""
         try:
             if self._client is None:
                 raise self._library.MqttError("not connected")
-            await self._client.publish(f"{self.address.topic}/payload", text, qos=0)
+            await self._client.publish(f"{self.address.topic}/{self.results}", text, qos=0)
         except (self._library.MqttError, OSError):
             self.unpublished += 1
             return False
