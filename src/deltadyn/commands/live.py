@@ -64,14 +64,28 @@ def refuse_mixed(
         raise InputError("--seconds", seconds, "above 0")
 
 
-def stream_of(url: str, node: str | None, results: str | None) -> MqttStream | OpcuaStream:
-    """The stream of an address; `results` is the topic for updates below that of the batches."""
+def stream_of(
+    url: str,
+    node: str | None,
+    results: str | None,
+    *,
+    resets: str | None = None,
+    reset_node: str | None = None,
+) -> MqttStream | OpcuaStream:
+    """The stream of an address.
+
+    `results` and `resets` are the topics for updates and for resets, below that of the batches;
+    `reset_node` is the node for resets.
+    """
     if url.startswith(("mqtt://", "mqtts://")):
         from deltadyn.streams.transports import MqttStream
 
         if node is not None:
             raise InputError("--node", node, "left out with MQTT, whose address has the topic")
-        return MqttStream(url, results=results)
+        if reset_node is not None:
+            allowed = f"left out with MQTT, where TOPIC/{resets} resets"
+            raise InputError("--reset-node", reset_node, allowed)
+        return MqttStream(url, results=results, resets=resets)
     if url.startswith("opc.tcp://"):
         from deltadyn.streams.transports import OpcuaStream
 
@@ -79,7 +93,7 @@ def stream_of(url: str, node: str | None, results: str | None) -> MqttStream | O
             raise InputError("--publish", True, "left out with OPC UA")
         if node is None:
             raise InputError("--node", None, "the node with the batches, as ns=2;s=Robot.Batches")
-        return OpcuaStream(url, node)
+        return OpcuaStream(url, node, reset=reset_node)
     allowed = "mqtt://host[:port]/topic, mqtts://... or opc.tcp://host:port[/path]"
     raise InputError("--live", url.rpartition("@")[2], allowed)
 

@@ -11,6 +11,7 @@ import click
 from deltadyn.commands.common import (
     ANSWER_NO,
     checked_log,
+    convention_option,
     guarded,
     log_options,
     no_check_option,
@@ -43,12 +44,7 @@ if TYPE_CHECKING:
     help="Column of the logs that tells when the gripper holds something, e.g. 0 and 1.",
 )
 @click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
-@click.option(
-    "--convention",
-    type=click.Choice(["controller", "deltadyn"]),
-    default=None,
-    help="Whose angles and torques the data hold; default: the controller's.",
-)
+@convention_option
 @log_options
 @no_check_option
 @click.option("--out", default=None, help="HTML page with figure and table to write (logs).")

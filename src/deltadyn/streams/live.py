@@ -1,8 +1,8 @@
 """A model of a robot behind a stream: batches in, its updates out; no message ends it.
 
-Nothing here knows a transport. A stream gives items: messages (bytes or text) and `Connection`s;
-`LiveModel.take` turns each into updates. What comes twice, late, damaged or not at all is counted
-and said.
+Nothing here knows a transport. A stream gives items: messages (bytes or text), `Connection`s and
+`Reset`s; `LiveModel.take` turns each into updates. What comes twice, late, damaged or not at all is
+counted and said.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ class Connection:
     up: bool
     detail: str
     attempt: int = 0  # to connect since the last message
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Somebody asks to forget an alarm."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,10 @@ class LiveModel(ABC, Generic[U]):
     def _restart(self, reason: str) -> None:
         """Forget the samples."""
 
+    def _reset(self) -> list[U]:
+        """Forget an alarm; for models that have one."""
+        return []
+
     def _forget(self) -> None:
         """Begin a new clock."""
         self._end: float | None = None  # time of the last sample used
@@ -157,9 +166,14 @@ class LiveModel(ABC, Generic[U]):
         self._due: float | None = None
 
     def take(self, item: object) -> list[U | Notice]:
-        """The updates of a message or a change of the connection; never raises for its content."""
+        """The updates of a message, a reset or a change of the connection.
+
+        It never raises for the content of a message.
+        """
         if isinstance(item, Connection):
             return [self._connection(item)]
+        if isinstance(item, Reset):
+            return [*self._reset()]
         self.counts.messages += 1
         try:
             batch = unpack(item)
@@ -239,13 +253,14 @@ class LiveModel(ABC, Generic[U]):
         columns = [_listed(values, len(batch)) for values in self._own(batch)]
         out: list[U | Notice] = []
         refused, first = 0, ""
+        early = 0.5 / self.rate  # sums of times are rounded: a reading is not a sample late
         for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
             try:
                 out += self._sample(t, q, qd, qdd, tau, holding)
             except (InputError, ArithmeticError) as error:
                 refused, first = refused + 1, first or str(error)
                 continue
-            if self.every is not None and (self._due is None or t >= self._due):
+            if self.every is not None and (self._due is None or t >= self._due - early):
                 if self._due is not None:
                     out.append(self._reading(t))
                 self._due = t + self.every
