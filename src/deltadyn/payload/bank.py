@@ -210,6 +210,14 @@ class Bank:
         self.loaded = False
         return found
 
+    def drop(self) -> None:
+        """The load is none from the next row on, and was none: for loads that are only assumed."""
+        best = self.table[0]
+        _forget_load(best)
+        best[CARRIES], best[AGE], best[COUNT] = 0.0, LONG, 0.0
+        self._only(best.copy())
+        self.announced, self.loaded, self.mass, self.variance = 0, False, 0.0, 0.0
+
     def _only(self, hypothesis: FloatArray) -> None:
         self.table[0], self.count = hypothesis, 1
         self.table[0, WEIGHT] = 0.0
