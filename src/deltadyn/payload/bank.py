@@ -176,7 +176,7 @@ class Bank:
         if changes:
             self._empty_filters()
             self._prune()
-            self._decide()
+            self._decide(n.release_odds if holding is None else n.pick_odds)
             self._file()
         self._believe()
 
@@ -357,7 +357,7 @@ class Bank:
         self.count = len(kept)
         self.table[: self.count] = kept
 
-    def _decide(self) -> None:
+    def _decide(self, release_odds: float) -> None:
         """Announce a pick or an end that is clear enough."""
         n, own = self.numbers, self.table[: self.count]
         weight, carries = own[:, WEIGHT], own[:, CARRIES] > 0
@@ -374,7 +374,7 @@ class Bank:
         mine = own[:, COUNT] == self.announced
         gone = mine & ~carries
         odds = _total(weight, gone) - _total(weight, mine & carries)
-        if odds <= n.release_odds:
+        if odds <= release_odds:
             return
         best = _best(weight, gone)
         moved = own[:, IN_MOTION] > 0
@@ -408,14 +408,20 @@ class Bank:
             self.begun, self.ended, self.mass, self.variance = begun, ended, mass, variance
 
     def _believe(self) -> None:
+        """Mass and variance over all hypotheses that carry something."""
         if not self.loaded:
             if self.event == NOTHING:
                 self.mass = self.variance = 0.0
             return
         own = self.table[: self.count]
-        best = _best(own[:, WEIGHT], own[:, CARRIES] > 0)
-        if best >= 0:
-            self.mass, self.variance = float(own[best, MASS]), float(own[best, VARIANCE])
+        own = own[own[:, CARRIES] > 0]
+        if not len(own):
+            return
+        chance = np.exp(own[:, WEIGHT] - own[:, WEIGHT].max())
+        chance /= chance.sum()
+        self.mass = float(chance @ own[:, MASS])
+        spread = own[:, VARIANCE] + np.square(own[:, MASS] - self.mass)
+        self.variance = float(chance @ spread)
 
 
 def _forget_load(one: FloatArray) -> None:

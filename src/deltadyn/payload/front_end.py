@@ -609,6 +609,15 @@ def sampling_rate(recording: Recording) -> float:
     return float(f"{1 / step:.3g}")
 
 
+def delay_of(robot: Any) -> float:
+    """The delay in s that a fit found between angle and torque; 0 without one."""
+    terms = getattr(robot, "terms", None)
+    for term in getattr(terms, "found", ()):
+        if term.name == "delay":
+            return float(term.values["delay"][0])
+    return 0.0
+
+
 def check_recording_of(robot: Robot, recording: object) -> None:
     """A recording of a robot with as many axes, with times that run forward and finite values."""
     if not isinstance(recording, Recording):
