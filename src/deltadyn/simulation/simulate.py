@@ -23,6 +23,7 @@ from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import Controller, PDFeedforward, PDLaw
+from deltadyn.simulation.controllers.gains import Feedback, warn_of_gains
 from deltadyn.simulation.controllers.state import GravityLaw
 from deltadyn.simulation.drive.drive import Drive, read_log
 from deltadyn.simulation.drive.reference import Task, make_task
@@ -200,7 +201,11 @@ def simulate(
     forces = wrenches(robot, external_force, task.now.t)
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
     start = start_on(machine, task.now, tuple(forces[0].tolist()))
-    law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
+    chosen_law: Controller = PDFeedforward(robot) if controller is None else controller
+    if isinstance(chosen_law, Feedback):
+        chosen_law = chosen_law.for_drive(rate, chosen)
+    law = chosen_law.prepare(task)
+    warn_of_gains(machine, chosen_law, task.now.q, rate)
     drive = Drive(machine, task, law, start.tau, int(seed))
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
