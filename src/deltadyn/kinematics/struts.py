@@ -46,6 +46,8 @@ from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import Vector, cross, dot, inverse_of_rows, times
 from deltadyn.tracing import on_jax
 
+TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
+
 
 @dataclass(frozen=True, eq=False)
 class LimbGeometry:
@@ -394,6 +396,27 @@ class Skeleton:
     spindle_end: FloatArray | None
 
 
+def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest joint centres (3, 3) of carriages on their rails, on the true radii (m).
+
+    A rail without limits reaches TRAVEL struts to both sides of q = 0.
+    """
+    frames, limits = robot.geometry.frames, robot.limits
+    starts = np.array([frame.shoulder for frame in frames]) + attachments_of(robot)
+    along = np.array([frame.z for frame in frames])
+    far = TRAVEL * np.asarray(robot.geometry.strut_length)
+    low = -far if limits.angle_min is None else np.asarray(limits.angle_min[:3])
+    high = far if limits.angle_max is None else np.asarray(limits.angle_max[:3])
+    return starts + along * low[:, None], starts + along * high[:, None]
+
+
+def attachments_of(robot: Robot) -> FloatArray:
+    """The platform's joints from its point (3, 3), which the shrunk base has taken off (m)."""
+    g = robot.geometry
+    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
+    return outward * np.asarray(g.platform_radius)[:, None]
+
+
 def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
     frames = robot.geometry.frames
@@ -407,8 +430,7 @@ def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skele
     coordinates = inverse_kinematics(robot, point, elbows=elbows)[:3]
     g, three = robot.geometry, limbs(robot)
     _, pins = arm_axes(robot)
-    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
-    attached = outward * np.asarray(g.platform_radius)[:, None]  # taken off the shrunk base
+    attached = attachments_of(robot)
     shoulders = np.array([frame.shoulder for frame in g.frames]) + attached
     pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(three)]
     at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(three)]) + attached
