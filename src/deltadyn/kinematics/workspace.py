@@ -93,6 +93,7 @@ def _kept(
     robot: Robot, rules: WorkspaceRules, p: tuple[Component, ...]
 ) -> tuple[BoolArray | None, ...]:
     """One mask per rule, in the order of `RULES`; None where it bounds nothing."""
+    robot.needs_three_limbs("the workspace")
     three, modes = limbs(robot), elbow_signs(rules.elbows)
     c, s = arm_directions(np, three, p, modes)
     first, second, third = (limb.strut(c[i], s[i], p) for i, limb in enumerate(three))

@@ -17,13 +17,15 @@ from typing import Any, Protocol
 
 import yaml
 
-from deltadyn.errors import RobotFileError
+from deltadyn.errors import RobotError, RobotFileError
 from deltadyn.files import replacing
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
+    HelicalPlatform,
     Payload,
     Platform,
     RailGeometry,
@@ -67,11 +69,11 @@ class RobotParts(Protocol):
     @property
     def geometry(self) -> Geometry | RailGeometry: ...
     @property
-    def arms(self) -> tuple[Arm, Arm, Arm] | tuple[Carriage, Carriage, Carriage]: ...
+    def arms(self) -> tuple[Arm, ...] | tuple[Carriage, ...]: ...
     @property
-    def struts(self) -> tuple[Strut, Strut, Strut]: ...
+    def struts(self) -> tuple[Strut, ...]: ...
     @property
-    def platform(self) -> Platform: ...
+    def platform(self) -> Platform | ArticulatedPlatform | HelicalPlatform: ...
     @property
     def spindle(self) -> Spindle | None: ...
     @property
@@ -106,6 +108,8 @@ def robot_text(robot: RobotParts) -> str:
 
 def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[str]]]:
     """Every section with its lines; one that says nothing has none."""
+    if robot.geometry.legs != 3:
+        raise RobotError("robot", robot.name, "three limbs, in a robot file")
     standard = SimpleNamespace(
         shoulder_height=0.0, shoulder_tangential=0.0, axis_yaw=0.0, axis_roll=0.0
     )
@@ -205,7 +209,7 @@ class _Writer:
             )
         return self.fields(SECTIONS["arm"], _together(arms), "arm", implied)
 
-    def struts(self, struts: tuple[Strut, Strut, Strut], lengths: tuple[float, ...]) -> list[str]:
+    def struts(self, struts: tuple[Strut, ...], lengths: tuple[float, ...]) -> list[str]:
         """One mapping, or three where rods of any shape differ or sources name single struts."""
         equal = len(set(zip(struts, lengths, strict=True))) == 1
         thin = all(strut.ten is None for strut in struts)
