@@ -1,6 +1,7 @@
 """Payload estimation: time of one update, and how well masses are known on the virtual bench.
 
 Run: OMP_NUM_THREADS=1 python -m benchmarks.payload [--cycles N] [--empty N] [--preset P] [--json]
+     OMP_NUM_THREADS=1 python -m benchmarks.payload --machines none,load,all --seeds 0-3
 
 The time is that of `PayloadEstimator.update` from Python for angles and torque alone, with rates,
 in the momentum form and on the 4-DOF robot, beside the arrays of the package for one sample (torque
@@ -9,7 +10,8 @@ and of all are given. There is no peer.
 
 With `--cycles` the robot is identified on an excitation, its noise taken from an empty run, and N
 picks at 60 to 120 a minute with 0.1 to 4 kg are judged against the Cramér-Rao bound of the bench's
-residual. `--empty` counts the false events of so many empty cycles, simulated in full.
+residual. `--empty` counts the false events of so many empty cycles, simulated in full. With
+`--machines` both estimators weigh on machines of an independent plant, see payload_machines.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
+from benchmarks import payload_machines
 from benchmarks.machine import best, machine_name
+from benchmarks.machines.__main__ import seeds_of
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.identify import identify
 from deltadyn.payload import (
@@ -370,8 +374,24 @@ def main() -> None:
     parser.add_argument("--empty", type=int, default=0, help="empty cycles on the bench")
     parser.add_argument("--preset", default="industrial", help="industrial or lab")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file too")
+    parser.add_argument("--estimator", default="bank", help="bank or least-squares")
+    parser.add_argument("--machines", metavar="CAUSES", help="such as none,load,all; no bench then")
+    parser.add_argument("--seeds", default="0", help="of the machines, such as 0-3")
+    parser.add_argument("--moves", default="0.25,0.35,0.6", help="s of a way on the machines")
+    parser.add_argument("--robot", default="sipro-d3-1200", help="of the machines")
     arguments = parser.parse_args()
     print(f"machine: {machine_name()}")
+    if arguments.machines:
+        found = payload_machines.main(
+            arguments.machines.split(","),
+            seeds_of(arguments.seeds),
+            [float(x) for x in arguments.moves.split(",")],
+            arguments.empty,
+            arguments.estimator.split(","),
+            arguments.robot,
+        )
+        _write(arguments.json, {"machine": machine_name(), "rows": found})
+        return
     rows = timing_rows()
     print(f"{'one update, us':<28}{'mean':>8}{'model':>8}{'median':>8}{'NumPy':>9}{'x':>7}")
     for row in rows:
@@ -382,8 +402,12 @@ def main() -> None:
     result: dict[str, Any] = {"machine": machine_name(), "update_us": rows}
     if arguments.cycles:
         result["bench"] = bench_rows(arguments.preset, arguments.cycles, arguments.empty)
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
+    _write(arguments.json, result)
+
+
+def _write(path: str | None, result: dict[str, Any]) -> None:
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=2)
 
 
