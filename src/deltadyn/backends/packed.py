@@ -8,10 +8,11 @@ from dataclasses import fields
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
+from deltadyn.backends.layout import AXES, COUNT, KINDS, KINEMATIC, PLACES
 from deltadyn.backends.limbs import packed_limbs
 from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import ripple_name
@@ -58,6 +59,7 @@ def packed_parameters(
         _fill(par, "ripple_cos", wave.cos, k * AXES)
         _fill(par, "ripple_sin", wave.sin, k * AXES)
     par[PLACES["beyond"]] = float(not robot.plain_drives)
+    par[PLACES["actuation"]] = KINDS.index(actuation(robot))
     par.flags.writeable = False
     return par
 

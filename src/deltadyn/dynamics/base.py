@@ -18,6 +18,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import WorkspaceRules, bounding_box, in_workspace
 from deltadyn.robot import Robot
@@ -151,7 +152,7 @@ def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
     g = robot.geometry
     for i in range(3):
         limb = "" if tied else str(i + 1)
-        l1, l2, rods = g.arm_length[i], g.strut_length[i], robot.struts[i].rods
+        l1, l2, rods = levers(robot)[i], g.strut_length[i], robot.struts[i].rods
         arm, strut = f"arm{limb}", f"strut{limb}"
         half = rods / (2 * l2**2)  # each of I_yy and I_zz is half of the transverse inertia
         for inertia in (f"{strut}.Iyy", f"{strut}.Izz"):
@@ -165,12 +166,17 @@ def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
         yield f"m_x{limb}", f"{strut}.mcx", rods / l2
         yield f"A{limb}", f"{strut}.m", rods * l1**2
         yield f"A{limb}", f"{strut}.mcx", -2 * rods * l1**2 / l2
-        yield f"A{limb}", f"{arm}.Iyy", 1.0
         yield f"A{limb}", f"rotor{limb}", 1.0
-        yield f"G{limb}", f"{arm}.mcx", 1.0
+        if robot.linear:
+            for base in ("A", "G"):
+                yield f"{base}{limb}", f"carriage{limb}.m", 1.0
+                yield f"{base}{limb}", f"counterweight{limb}.m", 1.0 if base == "A" else -1.0
+        else:
+            yield f"A{limb}", f"{arm}.Iyy", 1.0
+            yield f"G{limb}", f"{arm}.mcx", 1.0
+            yield f"G_s{limb}", f"{arm}.mcz", 1.0
         yield f"G{limb}", f"{strut}.m", rods * l1
         yield f"G{limb}", f"{strut}.mcx", -rods * l1 / l2
-        yield f"G_s{limb}", f"{arm}.mcz", 1.0
     yield "M_P", "platform.m", 1.0
     if robot.spindle is not None:
         yield from _SPINDLE_ENTRIES

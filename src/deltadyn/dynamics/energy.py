@@ -28,7 +28,7 @@ from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Spindle
+from deltadyn.robot.bodies import Arm, Carriage, Spindle
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -145,24 +145,33 @@ def _parts(robot: Robot, state: State) -> _Parts:
 
 def _limb(robot: Robot, state: State, limbs: LimbGeometry, i: int) -> _Parts:
     """Arm, elbow mass, rotor and strut pair of one limb."""
-    arm, strut, g = robot.arms[i], robot.struts[i], robot.geometry
-    l1, l2, f = g.arm_length[i], g.strut_length[i], strut.com_fraction
+    strut, l2 = robot.struts[i], robot.geometry.strut_length[i]
+    f = strut.com_fraction
     qd, qdd = state.qd[:, i, None], state.qdd[:, i, None]
     pd, pdd = state.pd[:, :3], state.pdd[:, :3]
     e1, e2 = limbs.e1[:, i], limbs.e2[:, i]
     Ed, Edd = e1 * qd, e1 * qdd + e2 * qd**2
     elbow_z = state.p[:, 2] - limbs.s[:, i, 2]
+    height = (1 - f) * elbow_z + f * state.p[:, 2]
+    pair: _Parts = [
+        _Turn(robot.drives.output_inertia[i], qd, qdd),
+        _Point(strut.rods * strut.mass, height, (1 - f) * Ed + f * pd, (1 - f) * Edd + f * pdd),
+        _Turn(strut.rods * strut.inertia, (pd - Ed) / l2, (pdd - Edd) / l2),
+    ]
+    arm: Arm | Carriage = robot.arms[i]
+    if isinstance(arm, Carriage):
+        pair.append(_Point(arm.mass, elbow_z, Ed, Edd))
+        return [*pair, _Point(arm.counterweight, -elbow_z, -Ed, -Edd)]
+    l1 = robot.rotary.arm_length[i]
     # the elbow lies at -e2 from the shoulder; along and above the arm the units are -e2/l1, -e1/l1
     by_angle = (arm.com * e1 - arm.com_offset * e2) / l1
     by_angle2 = (arm.com * e2 + arm.com_offset * e1) / l1
     com_z = -(arm.com * e2[:, 2] + arm.com_offset * e1[:, 2]) / l1
-    height = (1 - f) * elbow_z + f * state.p[:, 2]
     return [
+        *pair,
         _Point(arm.mass, com_z, by_angle * qd, by_angle * qdd + by_angle2 * qd**2),
         _Point(arm.elbow_mass, elbow_z, Ed, Edd),
-        _Turn(arm.inertia + robot.drives.output_inertia[i], qd, qdd),
-        _Point(strut.rods * strut.mass, height, (1 - f) * Ed + f * pd, (1 - f) * Edd + f * pdd),
-        _Turn(strut.rods * strut.inertia, (pd - Ed) / l2, (pdd - Edd) / l2),
+        _Turn(arm.inertia, qd, qdd),
     ]
 
 

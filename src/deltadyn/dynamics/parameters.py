@@ -3,6 +3,8 @@
 With Ie the strut pair's transverse inertia about the elbow and rho = m f l2:
 M_P = platform + payload + effector + lower rod + sum Ie/l2^2, m_x = rho/l2 - Ie/l2^2,
 A = arm + rotor + l1^2 (m - 2 rho/l2 + Ie/l2^2), G = (m c)_arm + l1 (m - rho/l2).
+A carriage has A = carriage + counterweight + rotor + m - 2 rho/l2 + Ie/l2^2 and
+G = carriage - counterweight + m - rho/l2, both in kg.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 
 from deltadyn.kinematics.limbs import Limb, limbs
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Arm, Carriage
 from deltadyn.robot.robot import remembered
 
 Three = tuple[Any, Any, Any]
@@ -52,8 +55,8 @@ class ExactParameters:
     gravity: Any
     M_P: Any  # kg
     m_x: Three  # kg
-    A: Three  # kg m^2
-    G: Three  # kg m
+    A: Three  # kg m^2; kg on rails
+    G: Three  # kg m; kg on rails
     G_s: Three  # kg m, the arm's COM above its line
     spindle: SpindleParameters | None
 
@@ -71,15 +74,22 @@ def exact_parameters(robot: Robot) -> ExactParameters:
     arm_inertia: list[float] = []
     gravity_moment: list[float] = []
     offset_moment: list[float] = []
-    for i, (arm, strut) in enumerate(zip(robot.arms, struts, strict=True)):
-        l1 = robot.geometry.arm_length[i]
-        at_elbow = arm.elbow_mass + strut.m_e
+    three = limbs(robot)
+    for i, strut in enumerate(struts):
+        arm: Arm | Carriage = robot.arms[i]
         rotor = robot.drives.output_inertia[i]
+        if isinstance(arm, Carriage):
+            arm_inertia.append(arm.mass + arm.counterweight + strut.m_e + rotor)
+            gravity_moment.append(arm.mass - arm.counterweight + strut.m_e + strut.m_x)
+            offset_moment.append(0.0)
+            continue
+        l1 = three[i].lever
+        at_elbow = arm.elbow_mass + strut.m_e
         arm_inertia.append(arm.axis_inertia + at_elbow * l1**2 + rotor)
         gravity_moment.append(arm.mass * arm.com + (at_elbow + strut.m_x) * l1)
         offset_moment.append(arm.mass * arm.com_offset)
     return ExactParameters(
-        limbs=limbs(robot),
+        limbs=three,
         gravity=robot.gravity,
         M_P=carried_mass(robot) + sum(strut.m_c for strut in struts),
         m_x=(struts[0].m_x, struts[1].m_x, struts[2].m_x),

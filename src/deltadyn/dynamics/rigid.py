@@ -165,7 +165,7 @@ def _axes(robot: Robot, i: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _arm(robot: Robot, state: State, i: int) -> BodyMotion:
     """The arm turns about its shoulder: x along the arm, y along the joint axis."""
-    arm, l1 = robot.arms[i], robot.geometry.arm_length[i]
+    arm, l1 = robot.rotary_arms[i], robot.rotary.arm_length[i]
     e_r, t, up = _axes(robot, i)
     c, s = state.cos_q[:, i, None], state.sin_q[:, i, None]
     R = np.stack([c * e_r - s * up, np.broadcast_to(t, (len(state), 3)), s * e_r + c * up], axis=-1)

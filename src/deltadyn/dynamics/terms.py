@@ -70,8 +70,9 @@ def term_components(
             terms.C[i][j] = par.M_P * dot(J[i], Jd[j]) + dot(X[i], Jd[j]) + dot(J[i], Xd[j])
     lift = par.gravity * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
     for i in range(3):
-        weight = par.gravity * (par.G[i] * cos_q[i] + par.G_s[i] * sin_q[i])
-        terms.g[i] = J[i][2] * lift - weight
+        limb, g = par.limbs[i], par.gravity
+        own = limb.gravity(cos_q[i], sin_q[i], g * par.G[i], g * par.G_s[i])
+        terms.g[i] = J[i][2] * lift + own
     if par.spindle is not None:
         cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])
         rod = telescope(xp, par.spindle.pivot_z, p)

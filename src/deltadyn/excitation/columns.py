@@ -28,6 +28,7 @@ from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import joint_columns, pose_with_rods
 from deltadyn.kinematics.limbs import Limb, limbs
+from deltadyn.kinematics.struts import arm_axes
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PassiveFriction
 from deltadyn.small import normals_of_rows
@@ -72,7 +73,7 @@ class Pose:
     qdd: Field
     d: Field
     rod: Vector  # strut vectors s_i in base axes, each component (3, D, N)
-    local: Vector  # the same in the limbs' axes: radial, tangential, z
+    sideways: Field  # their parts along the joints' pins
     normal: tuple[Field, ...]  # s_j x s_k of the other two limbs
     determinant: Field  # (D, N), of the strut vectors
     J: Vector  # J[k][i] = d p_k / d q_i
@@ -80,8 +81,10 @@ class Pose:
 
 def limb_arrays(robot: Robot) -> Limb:
     """The constants of the three limbs as arrays (3, 1, 1), so that one call serves all."""
-    fields = zip(*limbs(robot), strict=True)
-    return Limb(*(np.array(values)[:, None, None] for values in fields))
+    three: Any = limbs(robot)
+    columns = zip(*three, strict=True)
+    limb: Limb = type(three[0])(*(np.array(values)[:, None, None] for values in columns))
+    return limb
 
 
 def pose_of(robot: Robot, x: Field) -> Pose:
@@ -100,8 +103,9 @@ def pose_of(robot: Robot, x: Field) -> Pose:
     normal = tuple(xp.stack([own[k] for own in normals]) for k in range(3))
     scale = rod.d / determinant
     J = (normal[0] * scale, normal[1] * scale, normal[2] * scale)
-    local = (rod.radial, rod.tangential, rod.z)
-    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, local, normal, determinant, J)
+    _, pins = arm_axes(robot)
+    sideways = sum(base[k] * pins[:, k, None, None] for k in range(3))
+    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, sideways, normal, determinant, J)
 
 
 def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = True) -> Field:

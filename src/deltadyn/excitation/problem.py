@@ -21,6 +21,7 @@ from deltadyn.arrays import BoolArray, FloatArray, contract, namespace
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.excitation.columns import Field, Pose, exact_regressor, pose_of
 from deltadyn.excitation.criteria import IntArray, criterion_by_name
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import assembly_sign
 from deltadyn.motion.fourier import FourierSeries, fourier_basis
@@ -69,7 +70,7 @@ def limit_rows(robot: Robot, pose: Pose, tau: Field, rules: Rules) -> list[Row]:
 def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     """Limits that the pose alone decides."""
     limits, geometry, p = robot.limits, robot.geometry, pose.p
-    l1, l2 = _column(geometry.arm_length), _column(geometry.strut_length)
+    l1, l2 = _column(levers(robot)), _column(geometry.strut_length)
     least = math.sin(rules.singularity_margin)
     xp = namespace(p)
     length = xp.sqrt(pose.normal[0] ** 2 + pose.normal[1] ** 2 + pose.normal[2] ** 2)
@@ -85,7 +86,7 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     rows += _range_rows("angle", joint_angles(pose), limits.angle_min, limits.angle_max)
     ball = limits.ball_joint_angle
     if ball is not None and ball < math.pi / 2:
-        rows.append(Row("ball_joint_angle", (pose.local[1] / (l2 * math.sin(ball))) ** 2))
+        rows.append(Row("ball_joint_angle", (pose.sideways / (l2 * math.sin(ball))) ** 2))
     spindle = robot.spindle
     if spindle is not None and spindle.stroke is not None:
         l = xp.sqrt(p[0] ** 2 + p[1] ** 2 + (p[2] - spindle.pivot_z) ** 2)[None]
@@ -430,7 +431,7 @@ def smoothed(robot: Robot) -> Robot:
     if limits.rate is not None:
         rate = float(np.mean(limits.rate[:3]))
     elif limits.platform_speed is not None:
-        rate = limits.platform_speed / float(np.mean(robot.geometry.arm_length))
+        rate = limits.platform_speed / robot.geometry.size
     else:
         rate = 5.0  # rad/s: a fast Delta robot
     return robot.with_friction(smoothing=rate / 60)

@@ -1,15 +1,16 @@
 """Target `c`: one .c and one .h in C99, without allocation, global variables or libc but math.h.
 
 The straight-line functions of the model are those of the compiled kernels, as they are; templates
-in `templates/c` hold the checks, the public functions and the payload estimator around them. The
-robot's numbers, and those of its payload estimator, are constants.
+in `templates/c` hold the checks, the public functions, the payload estimator and the force observer
+around them. The robot's numbers, and those of estimator and observer, are constants.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
@@ -28,6 +29,9 @@ from deltadyn.exports.common import (
     refuse_eccentricity,
     template,
 )
+from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
+from deltadyn.force import Tare
+from deltadyn.force.numbers import ForceNumbers
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import SHARP
 from deltadyn.robot import Robot
@@ -45,7 +49,7 @@ class Precision:
     The limits keep squares and quotients of accepted numbers inside the type, so that nothing
     overflows: `largest` input in its unit, `tiny` relative denominator, `information` (1/kg^2) that
     counts as none, `residual` (N m, N m/kg) and `weight` beyond which a robot is not at work.
-    Sums of the load are halved above `full`.
+    Sums of the load are halved above `full`. A self-test agrees to `agreement` of its forces.
     """
 
     real: str
@@ -56,6 +60,7 @@ class Precision:
     residual: float
     weight: float
     full: float
+    agreement: float
 
     def literal(self, value: float) -> str:
         """A number of this type."""
@@ -67,8 +72,8 @@ class Precision:
 
 
 PRECISIONS = {
-    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30),
-    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8),
+    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30, 1e-6),
+    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8, 0.01),
 }
 
 
@@ -146,6 +151,11 @@ SCALARS = (
     "limit rest_speed pardon small reach"
 )
 COUNTS = "warm_up settle windows memory slack confirm mixed calm left same patience"
+FORCE_SCALARS = (
+    "reach rate share over_rest load gain limit alone alone_deviations pick_deviations pick_share"
+)
+FORCE_COUNTS = "patience angles torques place settle look"
+FORCE_ARRAYS = "held viscous dry offset sigma"
 NAMES = {"over_smoothing": "over_direction", "windows": "window_count"}
 
 
@@ -190,8 +200,80 @@ def _whole(numbers: PayloadNumbers, precision: Precision) -> str:
     for name in COUNTS.split():
         value = getattr(numbers, name)
         values[NAMES.get(name, name).upper()] = len(value) if name == "windows" else value
+    return _enumeration(values)
+
+
+def observer_numbers(force: ForceExport, precision: Precision) -> str:
+    """All numbers of the force observer, and the tables of its self-test."""
+    own = force.numbers
+    whole = {name: getattr(own, name) for name in FORCE_COUNTS.split()}
+    scalars = {name: getattr(own, name) for name in FORCE_SCALARS.split()}
+    scalars["large"] = precision.residual
+    return "\n".join(
+        [
+            _enumeration({f"FORCE_{name.upper()}": value for name, value in whole.items()}),
+            *(_scalar(f"FORCE_{k.upper()}", value, precision) for k, value in scalars.items()),
+            *(
+                _array(f"FORCE_{name.upper()}[DOF]", getattr(own, name), precision)
+                for name in FORCE_ARRAYS.split()
+            ),
+            _table("FORCE_COVARIANCE[DOF][DOF]", own.covariance, precision),
+            *_test_tables(force.test, precision),
+        ]
+    )
+
+
+def _test_tables(test: SelfTest, precision: Precision) -> list[str]:
+    """The motion of the self-test and what is to be seen on it."""
+    checks = test.checks
+    whole = {
+        "TEST_DEGREE": DEGREE,
+        "TEST_SAMPLES": test.samples,
+        "TEST_PARTS": len(test.begins),
+        "TEST_CHECKS": len(checks),
+    }
+    rows = {
+        "TEST_BEGINS[TEST_PARTS]": test.begins,
+        "TEST_AT[TEST_CHECKS]": [check.sample for check in checks],
+        "TEST_CONTACT[TEST_CHECKS]": [check.contact for check in checks],
+        "TEST_ARM[TEST_CHECKS]": [check.arm for check in checks],
+    }
+    tables = {
+        "TEST_ANGLE[DOF][TEST_DEGREE + 1]": test.angles.tolist(),
+        "TEST_TORQUE[TEST_PARTS][DOF][TEST_DEGREE + 1]": test.torques.tolist(),
+        "TEST_FORCE[TEST_CHECKS][DOF]": [check.force.tolist() for check in checks],
+        "TEST_STD[TEST_CHECKS][DOF]": [check.std.tolist() for check in checks],
+    }
+    return [
+        "/* Self-test: polynomials of angles and torques, and what is to be seen on them. */",
+        _enumeration(whole),
+        _scalar("TEST_TOLERANCE", precision.agreement * test.scale, precision),
+        *(
+            f"static const int {head} = {{ {', '.join(map(str, values))} }};"
+            for head, values in rows.items()
+        ),
+        *(_table(head, values, precision) for head, values in tables.items()),
+    ]
+
+
+def _enumeration(values: Mapping[str, int]) -> str:
     rows = ",\n".join(f"    {name} = {value}" for name, value in values.items())
     return "enum {\n" + rows + "\n};"
+
+
+def _table(head: str, values: Iterable[Any], precision: Precision) -> str:
+    """An array of arrays."""
+
+    def text(value: Any, indent: str) -> str:
+        if isinstance(value, int | float):
+            return precision.literal(value)
+        inner = [text(item, indent + "    ") for item in value]
+        if isinstance(value[0], int | float):
+            lines = [", ".join(inner[k : k + PER_LINE]) for k in range(0, len(inner), PER_LINE)]
+            return "{ " + f",\n{indent}  ".join(lines) + " }"
+        return "{\n" + ",\n".join(f"{indent}    {item}" for item in inner) + f"\n{indent}}}"
+
+    return f"static const real {head} = {text(list(values), '')};"
 
 
 def _scalar(name: str, value: float, precision: Precision) -> str:
@@ -238,6 +320,7 @@ class Options:
     precision: str = "double"  # or "float"
     estimator: PayloadEstimator | None = None  # whose numbers are taken, and whose rate
     rate: float = 2000.0  # Hz, of `PayloadEstimator(robot, rate=rate)` where none is given
+    tare: Tare | None = None  # of the force observer, which is written only with one
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
@@ -246,19 +329,27 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
     numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
+    force = force_export(robot, chosen.tare)
     name = f"{identifier(robot)}_delta"
-    words = _words(robot, kind, numbers, name)
-    source = "\n".join(template("c", part) for part in PARTS)
+    words = _words(robot, kind, numbers, name) | _force_words(kind, force)
+    parts = PARTS if force is None else (*PARTS, "force.c")
+    source = "\n".join(template("c", part) for part in parts)
     constants = robot_numbers(robot, kind) + "\n" + estimator_numbers(numbers, kind)
     rubbing = template("c", "passive.c" if robot.friction.passive else "no_passive.c")
     source = source.replace("@passive@", rubbing)
     source = source.replace("@numbers@", constants).replace("@kernels@", kernels(robot.dof))
+    header = template("c", "delta.h").replace(
+        "@force@", "" if force is None else template("c", "force.h")
+    )
+    if force is not None:
+        source = source.replace("@force_numbers@", observer_numbers(force, kind))
+    what = "payload estimator" if force is None else "payload estimator and force observer"
     texts = {
-        f"{name}.h": ("kinematics, dynamics and payload estimator, C99", template("c", "delta.h")),
+        f"{name}.h": (f"kinematics, dynamics and {what}, C99", header),
         f"{name}.c": (f"what {name}.h declares", source),
         "example.c": (f"an example of a program that uses {name}.c", template("c", "example.c")),
     }
-    out = {"README-c.md": _readme(robot, kind, numbers, name)}
+    out = {"README-c.md": _readme(robot, kind, numbers, name, force)}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
         out[file] = f"{head}\n{_with_words(text, words)}"
@@ -302,11 +393,32 @@ def _words(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) ->
     return words
 
 
+def _force_words(kind: Precision, force: ForceExport | None) -> dict[str, str]:
+    """What stands for the @words@ of the observer's templates."""
+    if force is None:
+        return {}
+    own, test = force.numbers, force.test
+    return {
+        "force_rate": kind.literal(own.rate),
+        "force_limit": kind.literal(own.limit),
+        "force_angles": str(own.angles),
+        "force_torques": str(own.torques),
+        "force_samples": str(test.samples),
+        "force_checks": str(len(test.checks)),
+    }
+
+
 def _with_words(text: str, words: dict[str, str]) -> str:
     return re.sub(r"@(\w+)@", lambda match: words[match.group(1)], text)
 
 
-def _readme(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -> str:
+def _readme(
+    robot: Robot,
+    kind: Precision,
+    numbers: PayloadNumbers,
+    name: str,
+    force: ForceExport | None,
+) -> str:
     own, dof = identifier(robot), robot.dof
     words = {
         "name": robot.name,
@@ -337,14 +449,46 @@ def _readme(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -
         "events": "searched" if numbers.events else "not searched: all samples are one load",
         "passive": " and that of passive joints" if robot.friction.passive else "",
         "single": SINGLE if kind.real == "float" else "",
+        "observer": "" if force is None else " and force observer",
     }
+    if force is not None:
+        words |= _observer_words(force, kind)
+    words["force"] = "" if force is None else filled("c", "README-force.md", words)
+    words["calls"] = "" if force is None else FORCE_CALLS.format(id=own)
     return filled("c", "README.md", words)
+
+
+FORCE_CALLS = """\
+| `{id}_force_init`, `{id}_force_update`, `{id}_force_acknowledge` | samples | force, contact |
+| `{id}_force_self_test` | | 0, or the check point that fails |
+"""
+
+
+def _observer_words(force: ForceExport, kind: Precision) -> dict[str, object]:
+    """What stands for the $words of the observer's section."""
+    own, test = force.numbers, force.test
+    behind = own.angles - 2.5
+    return {
+        "force_rate": f"{own.rate:g}",
+        "force_state": observer_bytes(own, kind),
+        "force_samples": test.samples,
+        "force_checks": len(test.checks),
+        "force_tolerance": f"{kind.agreement * test.scale:.2g}",
+        "force_gain": f"{own.gain:.4g}",
+        "force_settle": f"{1e3 * own.settle / own.rate:.0f}",
+        "force_behind": f"{1e3 * behind / own.rate:.2g}",
+        "force_limit": f"{own.limit:.2f}",
+        "force_sigma": ", ".join(f"{x:.3g}" for x in own.sigma),
+        "force_offset": ", ".join(f"{x:.3g}" for x in own.offset),
+        "force_look": f"{1e3 * own.look / own.rate:.0f}",
+        "force_reach": f"{own.reach:g}",
+    }
 
 
 def middle(robot: Robot) -> list[float]:
     """A point (dof,) in the middle of the robot's reach, in m and rad."""
     g = robot.geometry
-    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    depth = 0.5 * (g.size + min(g.strut_length))
     return [0.0, 0.0, -round(depth, 3), 0.0][: robot.dof]
 
 
@@ -355,6 +499,13 @@ def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
     reals = 3 + 4 * n * (numbers.stages + 1) + n * numbers.stages + width
     reals += width * numbers.narrow_stages + 4 * n + 4 + 3 * numbers.memory
     return size * reals + 4 * (10 + 2 + 6 + 2) + 2 * 8
+
+
+def observer_bytes(numbers: ForceNumbers, precision: Precision) -> int:
+    """Size of the observer's state, but for padding, as `state_bytes` has it."""
+    n, size = numbers.dof, 8 if precision.real == "double" else 4
+    reals = 3 + n * (numbers.angles + numbers.torques) + 4 * n + 3 + 1 + 3 * n + 1 + 3
+    return size * reals + 4 * (8 + 3) + 8
 
 
 def _axes(robot: Robot) -> str:

@@ -44,7 +44,7 @@ def working_height(robot: Robot) -> float:
     g, space = robot.geometry, robot.limits.workspace
     if space is not None:
         return round((space.z_min + space.z_max) / 2, 3)
-    return round(-float(g.strut_length[0] + g.arm_length[0]) * 0.6, 3)
+    return round(-float(g.strut_length[0] + g.size) * 0.6, 3)
 
 
 def checked_step(timestep: object, least: float, most: float, allowed: str) -> float:

@@ -150,7 +150,7 @@ def parametrise(
     if model == "rigid":
         return _rigid(robot, wide, tied)
     if com_offset is None:
-        com_offset = any(arm.com_offset != 0 for arm in robot.arms)
+        com_offset = not robot.linear and any(arm.com_offset != 0 for arm in robot.rotary_arms)
     build = _Builder(wide)
     if model == "exact":
         _exact(build, tied, com_offset)

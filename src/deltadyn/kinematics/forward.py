@@ -16,11 +16,11 @@ from deltadyn.arrays import (
     map_chunks,
     restore,
 )
-from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
+from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.limbs import limbs, platform_point
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
@@ -52,12 +52,12 @@ def forward_kinematics(
         return points
     angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
     side, p = platform_side(platform), angles.copy()
-    if kernels_available():
+    if packed.compiled(robot):
         par = packed.packed_limbs(robot, side=side)
-        run_kernel("forward_kinematics", par, [angles[:, :3]], [p[:, :3]])
+        name = limb_kernel(robot, "forward_kinematics")
+        run_kernel(name, par, [angles[:, :3]], [p[:, :3]])
     else:
-        c, s = np.cos(angles[:, :3]), np.sin(angles[:, :3])
-        p[:, :3] = platform_points(robot, c, s, side)
+        p[:, :3] = platform_points(robot, *joint_pairs(robot, angles), side)
     missing = np.asarray(np.isnan(p).any(axis=1))
     if unreachable == "raise" and missing.any():
         raise_if_open(angles, missing)
@@ -69,11 +69,18 @@ def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
     """p (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
         p, par, arms = q.copy(), packed.packed_limbs(robot), q[:3]
-        if q.size != robot.dof or run_row("forward_kinematics", par, False, arms, p[:3]):
+        name = limb_kernel(robot, "forward_kinematics")
+        if q.size != robot.dof or run_row(name, par, False, arms, p[:3]):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
     return p if q.size == 3 or math.isfinite(p[3]) else None
+
+
+def joint_pairs(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """cos and sin (N, 3) of arm angles q (N, >= 3), or what stands for them on rails."""
+    pairs = limbs(robot)[0].pair(np, q[:, :3])  # all limbs count alike
+    return np.array(pairs[0]), np.array(pairs[1])
 
 
 def platform_points(robot: Robot, c: FloatArray, s: FloatArray, side: int) -> FloatArray:

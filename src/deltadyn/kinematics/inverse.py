@@ -18,12 +18,12 @@ from deltadyn.arrays import (
     map_chunks,
     restore,
 )
-from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics import limbs as closed_forms
+from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
@@ -60,7 +60,7 @@ def inverse_kinematics(
     if unreachable == "raise":
         raise_if_unreachable(points, c)
     q = points.copy()
-    q[:, :3] = np.arctan2(s, c)
+    q[:, :3] = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
     q[np.isnan(c).any(axis=1)] = np.nan
     return restore(q, single)
 
@@ -71,11 +71,13 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
         c, s, dof = np.empty(3), np.empty(3), robot.dof
         point = p[:3] if dof == 4 else p
         par = packed.packed_limbs(robot)
-        if p.size != dof or run_row("inverse_kinematics", par, False, point, c, s):
+        if p.size != dof or run_row(
+            limb_kernel(robot, "inverse_kinematics"), par, False, point, c, s
+        ):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
-    q: FloatArray = np.arctan2(s, c)
+    q: FloatArray = c if robot.linear else np.arctan2(s, c)
     if dof == 3:
         return q
     return np.append(q, p[3]) if math.isfinite(p[3]) else None
@@ -94,9 +96,10 @@ def arm_directions(
 ) -> tuple[FloatArray, FloatArray]:
     """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
     modes = elbow_signs(elbows)
-    if kernels_available():
+    if packed.compiled(robot):
         c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
-        run_kernel("inverse_kinematics", packed.packed_limbs(robot, modes), [points[:, :3]], [c, s])
+        name, par = limb_kernel(robot, "inverse_kinematics"), packed.packed_limbs(robot, modes)
+        run_kernel(name, par, [points[:, :3]], [c, s])
         return c, s
     three = limbs(robot)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
-from deltadyn.kinematics.actuation import Limb, Strut, limbs
+from deltadyn.kinematics.actuation import Limb, Strut, Three, limbs
 from deltadyn.kinematics.platform import attachments, platform_point, strut_inverse
 from deltadyn.small import Inverse, Vector, dot, times
 
@@ -22,16 +22,16 @@ __all__ = [
     "Strut",
     "arm_directions",
     "arm_map",
+    "coordinates_of",
     "jacobian_columns",
     "joint_rates",
     "limbs",
+    "pairs_of",
     "platform_point",
     "platform_rates",
     "pose_of",
     "rods_of",
 ]
-
-Three = tuple[Limb, Limb, Limb]
 
 
 class Rods(NamedTuple):
@@ -80,6 +80,17 @@ def arm_directions(
     pairs = [limb.position(xp, at[i], elbows[i]) for i, limb in enumerate(three)]
     c, s = zip(*pairs, strict=True)
     return c, s
+
+
+def pairs_of(xp: Any, three: Three, q: Vector) -> tuple[Vector, Vector]:
+    """The pairs (c, s) of joint coordinates, with which the closed forms work."""
+    c, s = zip(*(limb.pair(xp, q[i]) for i, limb in enumerate(three)), strict=True)
+    return c, s
+
+
+def coordinates_of(xp: Any, three: Three, c: Vector, s: Vector) -> Vector:
+    """The joint coordinates of pairs, rad or m."""
+    return tuple(limb.coordinate(xp, c[i], s[i]) for i, limb in enumerate(three))
 
 
 def joint_rates(
@@ -134,7 +145,7 @@ def arm_map(three: Three, c: Vector, s: Vector, qd: Vector, p: Vector, pd: Vecto
 
 def pose_of(xp: Any, three: Three, q: Vector, qd: Vector) -> Pose:
     """The pose of joint angles and rates, in closed form."""
-    c, s = tuple(xp.cos(q[i]) for i in range(3)), tuple(xp.sin(q[i]) for i in range(3))
+    c, s = pairs_of(xp, three, q)
     p = (*platform_point(xp, three, c, s), *q[3:])
     rods = rods_of(three, c, s, p)
     pd, pdd = platform_rates(three, rods, c, s, qd, (0.0,) * len(qd))

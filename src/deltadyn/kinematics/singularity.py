@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, Component, FloatArray, Unreachable, restore
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.limbs import Limb, Strut
 from deltadyn.kinematics.state import State
@@ -82,7 +83,7 @@ def singularity(
         raise InputError("tolerance", tolerance, "at least 0 rad")
     geometry, _, single = limb_geometry(robot, p, elbows, unreachable)
     g = robot.geometry
-    sine = geometry.d / (np.asarray(g.arm_length) * np.asarray(g.strut_length))
+    sine = geometry.d / (np.asarray(levers(robot)) * np.asarray(g.strut_length))
     arm_angle = np.arcsin(np.clip(np.abs(sine), 0.0, 1.0))  # rounding can pass 1 by 1e-16
     unit = geometry.s / np.asarray(g.strut_length)[:, None]  # (N, 3, 3)
     determinant, strut_angle = _strut_angle(unit)

@@ -62,13 +62,13 @@ class LimbGeometry:
     @classmethod
     def of(cls, robot: Robot, p: FloatArray, c: FloatArray, s: FloatArray) -> LimbGeometry:
         """The limbs at platform points p (N, >= 3) with arms at cos, sin = c, s (N, 3)."""
-        g = robot.geometry
-        ca, sa = np.cos(g.azimuth), np.sin(g.azimuth)
-        l1, r = np.asarray(g.arm_length), np.asarray(g.shrunk_radius)
-        reach = r + l1 * c
-        elbow = np.stack([reach * ca, reach * sa, -l1 * s], axis=-1)
-        e1 = np.stack([-l1 * s * ca, -l1 * s * sa, -l1 * c], axis=-1)
-        e2 = np.stack([-l1 * c * ca, -l1 * c * sa, l1 * s], axis=-1)
+        elbow, e1, e2 = np.empty((3, *np.shape(c), 3))
+        for i, limb in enumerate(limbs(robot)):
+            pair = c[:, i], s[:, i]
+            parts = (limb.elbow(*pair), limb.slope(*pair), limb.slope_rate(*pair, 1.0))
+            for array, values in zip((elbow, e1, e2), parts, strict=True):
+                for k, value in enumerate(values):
+                    array[:, i, k] = value
         rod = p[:, None, :3] - elbow
         return cls(rod, e1, e2, contract("nik,nik->ni", rod, e1))
 
@@ -272,7 +272,8 @@ def limb_geometry(
             raise_if_unreachable(points, c)
         missing = np.isnan(c).any(axis=1)
         c[missing], s[missing] = np.nan, np.nan
-    return LimbGeometry.of(robot, points, c, s), np.arctan2(s, c), single
+    theta = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
+    return LimbGeometry.of(robot, points, c, s), theta, single
 
 
 # Rates of the joints without a drive [gnad2024] eqs. 6-7.
@@ -309,15 +310,15 @@ def _limb_slope(xp: Any, joint: str, limb: Limb, i: int, rod: Vector, e1: Vector
 
     |s| does not change, so nothing else is needed. The elbow's angle is beta - q.
     """
-    radial = rod[0] * limb.ca + rod[1] * limb.sa
-    square = radial * radial + rod[2] * rod[2]
+    e_r, t, up = limb.axes()
+    radial, high = dot(rod, e_r), dot(rod, up)
+    square = radial * radial + high * high
     by_p: Vector
     if joint.endswith("swing"):
-        scale = rod[2] / square
-        by_p = (scale * limb.ca, scale * limb.sa, -radial / square)
+        along, down = high / square, radial / square
+        by_p = tuple(along * e_r[k] - down * up[k] for k in range(3))
     else:
-        scale = 1 / xp.sqrt(square)
-        by_p = (-scale * limb.sa, scale * limb.ca, 0.0)
+        by_p = times(t, 1 / xp.sqrt(square))
     own = -dot(by_p, e1) - (1.0 if joint == "elbow_swing" else 0.0)
     return JointSlope(by_p, own, i)
 
@@ -395,21 +396,23 @@ class Skeleton:
 
 def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
-    azimuth = np.asarray(robot.geometry.azimuth)
-    radial = np.stack([np.cos(azimuth), np.sin(azimuth), np.zeros(3)], axis=-1)
-    return radial, np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
+    frames = robot.geometry.frames
+    radial, up = (np.array([getattr(frame, name) for frame in frames]) for name in "xz")
+    return radial, np.cross(up, radial)
 
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
     (point,), _ = as_samples(p, robot.dof, "p")
-    theta = inverse_kinematics(robot, point, elbows=elbows)[:3]
-    g = robot.geometry
-    radial, pins = arm_axes(robot)
-    shoulders = radial * np.asarray(g.base_radius)[:, None]
-    arms = radial * np.cos(theta)[:, None] - np.array([0.0, 0.0, 1.0]) * np.sin(theta)[:, None]
-    at_elbow = shoulders + arms * np.asarray(g.arm_length)[:, None]
-    joints = point[:3] + radial * np.asarray(g.platform_radius)[:, None]
+    coordinates = inverse_kinematics(robot, point, elbows=elbows)[:3]
+    g, three = robot.geometry, limbs(robot)
+    _, pins = arm_axes(robot)
+    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
+    attached = outward * np.asarray(g.platform_radius)[:, None]  # taken off the shrunk base
+    shoulders = np.array([frame.shoulder for frame in g.frames]) + attached
+    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(three)]
+    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(three)]) + attached
+    joints = point[:3] + attached
     pivot = end = None
     if robot.spindle is not None:
         pivot = np.array([0.0, 0.0, robot.spindle.upper_joint_z])

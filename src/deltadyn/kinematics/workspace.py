@@ -12,11 +12,12 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, Component, FloatArray, as_samples, chunks, columns, contract
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows, elbow_signs
-from deltadyn.kinematics.limbs import arm_directions, limbs
+from deltadyn.kinematics.limbs import arm_directions, coordinates_of, limbs
 from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.singularity import strut_planes, unit_struts
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Workspace
+from deltadyn.small import dot
 
 # The rules that bound a workspace, and which of them a point breaks.
 
@@ -87,6 +88,12 @@ def assembly_sign(robot: Robot) -> float:
     return -math.copysign(1.0, math.sin(b - a) + math.sin(c - b) + math.sin(a - c))
 
 
+def arm_pins(robot: Robot) -> tuple[tuple[float, ...], ...]:
+    """Unit vectors along the pins of the struts' joints, one per limb: z x x of its frame."""
+    frames = robot.geometry.frames
+    return tuple(tuple(np.cross(frame.z, frame.x).tolist()) for frame in frames)
+
+
 def _kept(
     robot: Robot, rules: WorkspaceRules, p: tuple[Component, ...]
 ) -> tuple[BoolArray | None, ...]:
@@ -99,7 +106,7 @@ def _kept(
     angles = ball_joints = stroke = singularity = None
     low, high = robot.limits.angle_min, robot.limits.angle_max
     if rules.angles and (low is not None or high is not None):
-        theta = [np.arctan2(s[i], c[i]) for i in range(3)]
+        theta = coordinates_of(np, three, c, s)
         angles = loop.copy()
         for i in range(3):
             angles &= theta[i] >= (-np.inf if low is None else low[i])
@@ -107,8 +114,9 @@ def _kept(
     limit = robot.limits.ball_joint_angle
     if rules.ball_joints and limit is not None and limit < math.pi / 2:
         ball_joints = loop.copy()
-        for limb, rod in zip(three, rods, strict=True):
-            ball_joints &= np.abs(rod.tangential) <= limb.l2 * math.sin(limit)
+        for limb, rod, pin in zip(three, rods, arm_pins(robot), strict=True):
+            sideways = dot(limb.in_base(rod), pin)
+            ball_joints &= np.abs(sideways) <= limb.l2 * math.sin(limit)
     if rules.stroke and robot.spindle is not None and robot.spindle.stroke is not None:
         l = telescope(np, robot.spindle.pivot_z, p).l
         shortest, longest = robot.spindle.stroke
@@ -120,13 +128,14 @@ def _kept(
         widest = np.maximum(np.maximum(squares[0], squares[1]), squares[2])
         singularity = (own > 0) & (own * own >= least * least * widest)
         for limb, rod in zip(three, rods, strict=True):
-            singularity &= np.abs(rod.d) >= least * limb.l1 * limb.l2
+            singularity &= np.abs(rod.d) >= least * limb.lever * limb.l2
     return loop, angles, ball_joints, stroke, singularity
 
 
 MARCH_STEPS = 96  # from the axis to the farthest radius; a gap thinner than a step is not seen
 BISECTIONS = 30  # of one step: 2e-11 m on a robot of a metre
 AXIS_SAMPLES = 512
+TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
 SINGULARITY_MARGIN = 0.2  # rad, of the cylinder that is taken where a robot names none
 
 IntArray = npt.NDArray[np.int64]
@@ -346,16 +355,32 @@ def cylinder_inside(
 
 
 def bounding_box(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest x, y, z (m) of what is within l1 + l2 of all three shrunk shoulders."""
+    """Lowest and highest x, y, z (m) of what is within reach of all three shrunk shoulders.
+
+    An arm reaches l1 + l2 from its shoulder; a carriage l2 from its way along the rail, which ends
+    at the limits of its travel, or after TRAVEL struts where the robot names none.
+    """
     g = robot.geometry
-    r, reach = np.asarray(g.shrunk_radius), np.add(g.arm_length, g.strut_length)
-    shoulders = np.stack([r * np.cos(g.azimuth), r * np.sin(g.azimuth), np.zeros(3)], axis=-1)
-    return (shoulders - reach[:, None]).max(axis=0), (shoulders + reach[:, None]).min(axis=0)
+    starts = np.array([frame.shoulder for frame in g.frames])
+    reach = np.asarray(g.strut_length)[:, None]
+    if not robot.linear:
+        reach = reach + np.asarray(robot.rotary.arm_length)[:, None]
+        return (starts - reach).max(axis=0), (starts + reach).min(axis=0)
+    along = np.array([frame.z for frame in g.frames])
+    ends = [
+        starts
+        + along * (np.asarray(limit)[:3, None] if limit is not None else sign * TRAVEL * reach)
+        for limit, sign in ((robot.limits.angle_min, -1), (robot.limits.angle_max, 1))
+    ]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    return (low - reach).max(axis=0), (high + reach).min(axis=0)
 
 
 def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | None:
-    """Lowest and highest z of the longest stretch of the axis inside, below the base plane."""
-    z = np.linspace(bounding_box(robot)[0][2], 0.0, AXIS_SAMPLES)
+    """Lowest and highest z of the longest stretch of the axis inside; of arms below the base."""
+    lowest, highest = (float(corner[2]) for corner in bounding_box(robot))
+    top = highest if robot.linear else 0.0
+    z = np.linspace(lowest, top, AXIS_SAMPLES)
     points = np.zeros((AXIS_SAMPLES, 3))
     points[:, 2] = z
     inside = ~broken_rules(robot, points, rules).any(axis=1)
@@ -368,7 +393,7 @@ def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | Non
     step = float(z[1] - z[0])
     outward = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
     reach = _bisect(robot, rules, points[[first, last]], outward, np.zeros(2), np.full(2, step))
-    low, high = float(z[first] - reach[0]), float(min(z[last] + reach[1], 0.0))
+    low, high = float(z[first] - reach[0]), float(min(z[last] + reach[1], top))
     return (low, high) if low < high else None
 
 

@@ -14,9 +14,10 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.singularity import strut_planes
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import LimbGeometry, LocalStruts
+from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, arm_axes
 from deltadyn.motion.arguments import check_share, is_real
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -321,13 +322,20 @@ def limb_reach(robot: Robot, p: FloatArray) -> Reach:
 
     With D the shoulder's distance in the arm's plane and w the tangential coordinate, the elbow's
     circle is hypot(D - l1, w) to hypot(D + l1, w) away; the strut must be as long as one of these.
+    A rail must not be farther away than the strut is long.
     """
     g = robot.geometry
-    ca, sa, l1 = np.cos(g.azimuth), np.sin(g.azimuth), np.asarray(g.arm_length)
-    x, y, z = (p[:, k, None] for k in range(3))
-    w = y * ca - x * sa
-    D = np.hypot(x * ca + y * sa - np.asarray(g.shrunk_radius), z)
-    nearest, farthest, own = np.hypot(D - l1, w), np.hypot(D + l1, w), np.asarray(g.strut_length)
+    frames, own = g.frames, np.asarray(g.strut_length)
+    away = p[:, None, :3] - np.array([frame.shoulder for frame in frames])
+    if robot.linear:
+        along = np.array([frame.z for frame in frames])
+        across = away - contract("nik,ik->ni", away, along)[..., None] * along
+        needed = np.linalg.norm(across, axis=-1)
+        return Reach(needed / own, np.ones_like(needed, dtype=bool), needed, own - needed)
+    pins, l1 = arm_axes(robot)[1], np.asarray(robot.rotary.arm_length)
+    w = contract("nik,ik->ni", away, pins)
+    D = np.linalg.norm(away - w[..., None] * pins, axis=-1)
+    nearest, farthest = np.hypot(D - l1, w), np.hypot(D + l1, w)
     far = nearest / own >= own / farthest
     return Reach(
         np.where(far, nearest / own, own / farthest),
@@ -385,7 +393,7 @@ def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: fl
     """The smallest angle of a strut to a singular pose; 0 where the motion passes one."""
     g = robot.geometry
     length = np.asarray(g.strut_length)
-    sine = geometry.d / (np.asarray(g.arm_length) * length)  # (N, 3)
+    sine = geometry.d / (np.asarray(levers(robot)) * length)  # (N, 3)
     unit = geometry.s / length[:, None]
     triples = tuple(tuple(unit[:, i, k] for k in range(3)) for i in range(3))
     determinant, squares = strut_planes(triples)

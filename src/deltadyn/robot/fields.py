@@ -103,6 +103,10 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("strut_length", "length", "arm", required=True),
         Field("azimuth", "angle", "triple"),
         Field("rod_spacing", "length"),
+        Field("shoulder_height", "length", "arm"),
+        Field("shoulder_tangential", "length", "arm"),
+        Field("axis_yaw", "angle", "arm"),
+        Field("axis_roll", "angle", "arm"),
     ),
     "arm": (
         Field("mass", "mass", "arm", required=True),

@@ -11,8 +11,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy.typing as npt
 
-from deltadyn.errors import RobotError
-from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
+from deltadyn.errors import InputError, RobotError
+from deltadyn.robot.bodies import (
+    Arm,
+    Carriage,
+    Effector,
+    Geometry,
+    Payload,
+    Platform,
+    RailGeometry,
+    Spindle,
+    Strut,
+)
 from deltadyn.robot.checks import ARMS, each, number, three
 from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
@@ -57,11 +67,14 @@ def remembered(
 
 @dataclass(frozen=True)
 class Robot:
-    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle."""
+    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle.
+
+    Its limbs are moved by arms, or by carriages on rails where the geometry is one of rails.
+    """
 
     name: str
-    geometry: Geometry
-    arms: tuple[Arm, Arm, Arm]
+    geometry: Geometry | RailGeometry
+    arms: tuple[Arm, Arm, Arm] | tuple[Carriage, Carriage, Carriage]
     struts: tuple[Strut, Strut, Strut]
     platform: Platform
     spindle: Spindle | None = None
@@ -85,13 +98,13 @@ class Robot:
         for path, source in self.sources.items():
             if not isinstance(path, str) or not isinstance(source, Source):
                 raise RobotError(f"sources[{path!r}]", source, "a Source under the path of a field")
-        arms = (self.arms,) * ARMS if isinstance(self.arms, Arm) else self.arms
+        arms = (self.arms,) * ARMS if isinstance(self.arms, Arm | Carriage) else self.arms
         struts = (self.struts,) * ARMS if isinstance(self.struts, Strut) else self.struts
         values: dict[str, Any] = {
             "arms": three(arms, "arms"),
             "struts": three(struts, "struts"),
             "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
-            "drives": self.drives.checked(self.dof),
+            "drives": self.drives.checked(self.dof, self.linear),
             "friction": self.friction.checked(self.dof),
             "limits": self.limits.checked(self.dof),
             "controller": self.controller.checked(self.dof),
@@ -100,6 +113,11 @@ class Robot:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        wanted = Carriage if self.linear else Arm
+        for i, arm in enumerate(self.arms):
+            if not isinstance(arm, wanted):
+                allowed = "a Carriage on rails" if self.linear else "an Arm"
+                raise RobotError(f"arms[{i}]", arm, f"{allowed}, as the geometry has it")
         for i, strut in enumerate(self.struts):
             path = "strut" if self.equal_limbs else f"struts[{i}]"
             strut.check(path, self.geometry.strut_length[i])
@@ -121,11 +139,44 @@ class Robot:
         """Degrees of freedom: 3, or 4 with a spindle."""
         return 3 if self.spindle is None else 4
 
+    @property
+    def linear(self) -> bool:
+        """Whether carriages on rails move the limbs: their axes count in m and N."""
+        return self.geometry.linear
+
+    @property
+    def rotary(self) -> Geometry:
+        """The geometry of arms; refuses a robot on rails, for what is about arms alone."""
+        if not isinstance(self.geometry, Geometry):
+            raise InputError("robot", self.name, "a robot with rotary arms: this one has rails")
+        return self.geometry
+
+    @property
+    def standard(self) -> Geometry:
+        """The geometry of arms that stand as a Delta robot's do; refuses any other robot.
+
+        What knows shoulders by their radius and azimuth alone asks for it.
+        """
+        if not self.rotary.standard:
+            allowed = "a robot without shoulder_height, shoulder_tangential, axis_yaw, axis_roll"
+            raise InputError("robot", self.name, allowed)
+        return self.rotary
+
+    @property
+    def rotary_arms(self) -> tuple[Arm, Arm, Arm]:
+        """The arms; refuses a robot on rails."""
+        first, second, third = self.arms
+        for arm in (first, second, third):
+            if not isinstance(arm, Arm):
+                raise InputError("robot", self.name, "a robot with rotary arms: this one has rails")
+        return first, second, third  # type: ignore[return-value]
+
     @cached_property
     def equal_limbs(self) -> bool:
         """Whether the three limbs have the same bodies, lengths and rotors."""
         g = self.geometry
-        lengths = (g.base_radius, g.platform_radius, g.arm_length, g.strut_length)
+        lengths = [g.base_radius, g.platform_radius, g.strut_length]
+        lengths += [g.rail_pitch] if isinstance(g, RailGeometry) else [g.arm_length]
         rotors = self.drives.output_inertia[:ARMS]
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)

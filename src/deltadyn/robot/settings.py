@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from deltadyn.errors import RobotError, UnknownNameError
-from deltadyn.robot.checks import Part, each, number
+from deltadyn.robot.checks import ARMS, Part, each, number
 
 W = TypeVar("W", bound="Wave")
 
@@ -93,7 +93,9 @@ def is_ripple(name: str) -> bool:
 class Drives(Part):
     """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
 
-    The side may be left out where both are the same: no rotor inertia, or no gear.
+    The side may be left out where both are the same: no rotor inertia, or no gear. Behind the gear
+    of a carriage a screw of this `lead` or a pulley of this `pulley_radius` turns into travel; the
+    rotor's inertia at the output side is a mass then, in kg.
     Elastic gears swing in `simulate`, and wind up along a recording by its torque; inverse and
     forward dynamics are those of rigid gears.
     """
@@ -104,9 +106,21 @@ class Drives(Part):
     ripple: tuple[Ripple, ...] = ()
     stiffness: Any | None = None  # N m/rad, between motor and arm; None: rigid
     damping: Any | None = None  # N m s/rad, beside the stiffness
+    lead: Any | None = None  # m of travel per turn of a screw, per arm
+    pulley_radius: Any | None = None  # m, per arm
 
-    def checked(self, dof: int) -> Drives:
-        """The same drives with one value per axis."""
+    def checked(self, dof: int, linear: bool = False) -> Drives:
+        """The same drives with one value per axis; `linear` where the arms are carriages."""
+        if self.lead is not None and self.pulley_radius is not None:
+            raise RobotError("drives.pulley_radius", self.pulley_radius, "none beside drives.lead")
+        travel: dict[str, Any] = {}
+        for name in ("lead", "pulley_radius"):
+            value = getattr(self, name)
+            if value is not None and not linear:
+                raise RobotError(f"drives.{name}", value, "only where carriages slide on rails")
+            if value is not None:
+                positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
+                travel[name] = each(f"drives.{name}", value, ARMS, **positive)
         if self.damping is not None and self.stiffness is None:
             raise RobotError("drives.stiffness", None, "given where drives.damping is")
 
@@ -117,10 +131,14 @@ class Drives(Part):
         ratios = each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True)
         rotors = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2")
         side = self.rotor_side
-        if side is None and not side_matters(ratios, rotors):
+        if side is None and not side_matters(ratios, rotors, linear):
             side = "output_side"
         if side not in ROTOR_SIDES:
             raise RobotError("drives.rotor_side", side, " or ".join(ROTOR_SIDES))
+        if linear and side == "motor_side" and any(rotors[:ARMS]) and not travel:
+            raise RobotError(
+                "drives.lead", None, "given, or drives.pulley_radius, where a rotor has inertia"
+            )
         return Drives(
             gear_ratio=ratios,
             rotor_inertia=rotors,
@@ -128,19 +146,30 @@ class Drives(Part):
             ripple=_checked_waves(tuple(self.ripple), dof, "drives.ripple"),
             stiffness=gear("stiffness", low=0.0, strict=True, unit="N m/rad"),
             damping=gear("damping", low=0.0, unit="N m s/rad"),
+            **travel,
         )
 
     @property
+    def motor_turns(self) -> tuple[float, ...]:
+        """Angle of the motor per unit of its axis: the gear ratio, over m of travel per rad."""
+        turns = list(self.gear_ratio)
+        for i in range(ARMS if self.lead or self.pulley_radius else 0):
+            turns[i] /= self.lead[i] / (2 * math.pi) if self.lead else self.pulley_radius[i]  # type: ignore[index]
+        return tuple(turns)
+
+    @property
     def output_inertia(self) -> tuple[float, ...]:
-        """Rotor inertia seen at the output side of the gear, per axis (kg m^2)."""
+        """Rotor inertia seen at the output side, per axis (kg m^2; kg for a carriage)."""
         if self.rotor_side == "output_side":
             return tuple(self.rotor_inertia)
-        pairs = zip(self.gear_ratio, self.rotor_inertia, strict=True)
+        pairs = zip(self.motor_turns, self.rotor_inertia, strict=True)
         return tuple(ratio**2 * inertia for ratio, inertia in pairs)
 
 
-def side_matters(ratios: Sequence[float], rotors: Sequence[float]) -> bool:
-    """Whether a rotor inertia means another thing at either side of its gear."""
+def side_matters(ratios: Sequence[float], rotors: Sequence[float], linear: bool = False) -> bool:
+    """Whether a rotor inertia means another thing at either side of its gear or screw."""
+    if linear and any(rotors[:ARMS]):
+        return True
     pairs = zip(ratios, rotors, strict=True)
     return any(ratio != 1 and inertia != 0 for ratio, inertia in pairs)
 

@@ -21,10 +21,12 @@ from deltadyn.errors import RobotFileError
 from deltadyn.files import replacing
 from deltadyn.robot.bodies import (
     Arm,
+    Carriage,
     Effector,
     Geometry,
     Payload,
     Platform,
+    RailGeometry,
     Rod,
     Spindle,
     Strut,
@@ -63,9 +65,9 @@ class RobotParts(Protocol):
     @property
     def dof(self) -> int: ...
     @property
-    def geometry(self) -> Geometry: ...
+    def geometry(self) -> Geometry | RailGeometry: ...
     @property
-    def arms(self) -> tuple[Arm, Arm, Arm]: ...
+    def arms(self) -> tuple[Arm, Arm, Arm] | tuple[Carriage, Carriage, Carriage]: ...
     @property
     def struts(self) -> tuple[Strut, Strut, Strut]: ...
     @property
@@ -104,8 +106,11 @@ def robot_text(robot: RobotParts) -> str:
 
 def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[str]]]:
     """Every section with its lines; one that says nothing has none."""
-    yield "geometry", writer.fields(SECTIONS["geometry"], robot.geometry, "geometry")
-    yield "arm", writer.arms(robot.arms)
+    standard = SimpleNamespace(
+        shoulder_height=0.0, shoulder_tangential=0.0, axis_yaw=0.0, axis_roll=0.0
+    )
+    yield "geometry", writer.fields(SECTIONS["geometry"], robot.geometry, "geometry", standard)
+    yield "arm", writer.arms(robot.arms)  # type: ignore[arg-type]
     yield "strut", writer.struts(robot.struts, robot.geometry.strut_length)
     yield "platform", writer.fields(SECTIONS["platform"], robot.platform, "platform")
     if robot.spindle is not None:

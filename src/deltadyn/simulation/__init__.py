@@ -14,6 +14,7 @@ from deltadyn.simulation.controllers.feedforward import (
     PDFeedforward,
     TorqueLaw,
 )
+from deltadyn.simulation.controllers.gains import LoopCheck, check_gains
 from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.compiled import robot_numbers
@@ -33,6 +34,7 @@ __all__ = [
     "Controller",
     "EnergyBooks",
     "Law",
+    "LoopCheck",
     "PDFeedforward",
     "PDGravity",
     "PayloadEstimate",
@@ -43,6 +45,7 @@ __all__ = [
     "Task",
     "TorqueLaw",
     "Truth",
+    "check_gains",
     "pick_errors",
     "robot_numbers",
     "rollout",

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import plant_module
 from deltadyn.backends.plant_layout import PLACES, STATE_PLACES
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import Controller, PDFeedforward, PDLaw
+from deltadyn.simulation.controllers.gains import Feedback, warn_of_gains
 from deltadyn.simulation.controllers.state import GravityLaw
 from deltadyn.simulation.drive.drive import Drive, read_log
 from deltadyn.simulation.drive.reference import Task, make_task
@@ -198,7 +201,11 @@ def simulate(
     forces = wrenches(robot, external_force, task.now.t)
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
     start = start_on(machine, task.now, tuple(forces[0].tolist()))
-    law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
+    chosen_law: Controller = PDFeedforward(robot) if controller is None else controller
+    if isinstance(chosen_law, Feedback):
+        chosen_law = chosen_law.for_drive(rate, chosen)
+    law = chosen_law.prepare(task)
+    warn_of_gains(machine, chosen_law, task.now.q, rate)
     drive = Drive(machine, task, law, start.tau, int(seed))
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
@@ -215,7 +222,7 @@ def simulate(
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
     """The plant of that name, with ticks of dt seconds."""
     if name == "ideal":
-        module = plant_module()
+        module = plant_module() if actuation(machine.robot) == ROTARY else None
         if module is None:
             return IdealPlant(machine, start, dt)
         return CompiledPlant(machine, start, dt, module)
@@ -282,11 +289,11 @@ def _notes(machine: Machine, task: Task) -> tuple[str, ...]:
 
 def _until(motion: Motion, count: int) -> Motion:
     """The first samples of a motion."""
-    single, cut = motion.single, {"t": motion.t[:count]}
+    cut: dict[str, Any] = {"t": motion.t[:count]}
     for item in fields(State):
-        if item.name != "single":
-            cut[item.name] = getattr(motion, item.name)[:count]
-    return Motion(single=single, **cut)
+        value = getattr(motion, item.name)
+        cut[item.name] = value if item.name in ("single", "linear") else value[:count]
+    return Motion(**cut)
 
 
 def _check_call(robot: object, motion: object, controller: object, seed: object) -> None:

@@ -169,7 +169,7 @@ def robot_parts(robot: Robot) -> dict[str, Part]:
         "effector": Part(_effector(unit), EFFECTOR),
     }
     for i in range(3):
-        arm, strut = robot.geometry.arm_length[i], robot.geometry.strut_length[i]
+        arm, strut = robot.rotary.arm_length[i], robot.geometry.strut_length[i]
         parts[f"arm {i + 1}"] = Part(box(arm, 1.6 * unit, 2.4 * unit, 0.55), ARM)
         pin = bar(spacing, 0.45 * unit).moved([0, 0, -spacing / 2])
         parts[f"pin {i + 1}"] = Part(pin, MOTOR)
@@ -226,7 +226,7 @@ def home(robot: Robot) -> FloatArray:
 
 def thickness(robot: Robot) -> float:
     """The size of details (m): a share of the arm."""
-    return 0.045 * float(np.mean(robot.geometry.arm_length))
+    return 0.045 * robot.geometry.size
 
 
 def _turn(direction: npt.ArrayLike, side: npt.ArrayLike) -> FloatArray:

@@ -401,7 +401,7 @@ class Window:
             return
         if self._grip is not None:
             self._grip.remove()
-        reach = float(np.mean(session.robot.geometry.arm_length))
+        reach = session.robot.geometry.size
         self._grip = self.client.scene.add_transform_controls(
             "/grip",
             scale=0.4 * reach,

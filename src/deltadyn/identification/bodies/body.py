@@ -387,7 +387,7 @@ def body_of(
     limb = int(name[-1]) - 1 if name[-1] in "123" else 0
     mass = known[f"{name}.m"] if known[f"{name}.m"] > 0 else MASSLESS
     if kind == "arm":
-        arm = _arm(name, robot.geometry.arm_length[limb], mass, index, hull)
+        arm = _arm(name, robot.rotary.arm_length[limb], mass, index, hull)
         return _not_too_heavy(arm, known, index, hull)
     if kind == "strut":
         strut = strut_body(name, family, robot.geometry.strut_length[limb], mass, index, hull)

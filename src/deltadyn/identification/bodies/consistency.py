@@ -15,6 +15,7 @@ from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
 from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, tied_names
 from deltadyn.identification.bodies.body import Body, Hull
+from deltadyn.kinematics.actuation import levers
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import is_ripple
 
@@ -71,7 +72,7 @@ def _needed(robot: Robot, values: Mapping[str, float]) -> tuple[float, str]:
         m_x, A = (values.get(stem if tied else f"{stem}{i + 1}") for stem in ("m_x", "A"))
         if m_x is None or A is None:
             raise InputError("base parameters", list(values), "m_x and A, tied or of every arm")
-        total += _ratio(m_x**2 * robot.geometry.arm_length[i] ** 2, A)
+        total += _ratio(m_x**2 * levers(robot)[i] ** 2, A)
     terms.append("3 m_x^2 l1^2 / A" if tied else "sum of m_x^2 l1^2 / A")
     if "kappa" in values and "H" in values:
         total += _ratio(values["kappa"] ** 2, values["H"])

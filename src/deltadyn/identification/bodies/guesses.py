@@ -101,7 +101,7 @@ def _guess(
     limb = int(body[-1]) - 1 if body[-1] in "123" else 0
     outer, inner = tubes[kind]
     if kind == "arm":
-        tube = hollow_cylinder(robot.geometry.arm_length[limb], outer, inner, dense[kind])
+        tube = hollow_cylinder(robot.rotary.arm_length[limb], outer, inner, dense[kind])
         return _along_x(tube)
     if kind == "strut":
         length = robot.geometry.strut_length[limb]

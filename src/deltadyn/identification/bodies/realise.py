@@ -139,11 +139,11 @@ def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
 def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool) -> Robot:
     changes: dict[str, Any] = {}
     g = robot.geometry
-    arms, struts = list(robot.arms), list(robot.struts)
+    arms, struts = list(robot.rotary_arms), list(robot.struts)
     for i in range(3):
         arm, strut = ("arm", "strut") if tied else (f"arm{i + 1}", f"strut{i + 1}")
         if arm in changed:
-            arms[i] = _arm(arm, _ten(new, arm), arms[i].elbow_mass, g.arm_length[i])
+            arms[i] = _arm(arm, _ten(new, arm), arms[i].elbow_mass, robot.rotary.arm_length[i])
         if strut in changed:
             struts[i] = _strut(strut, _ten(new, strut), g.strut_length[i], struts[i].rods)
     if tuple(arms) != robot.arms:

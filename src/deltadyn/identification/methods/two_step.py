@@ -152,7 +152,7 @@ def parameter(robot: Robot, name: str) -> float:
     if body == "platform":
         return robot.platform.mass
     if body == "arm":
-        return robot.arms[index or 0].mass
+        return robot.rotary_arms[index or 0].mass
     if body == "strut":
         return robot.struts[index or 0].mass
     if body == "rotor":
@@ -185,7 +185,7 @@ def _with_one(robot: Robot, name: str, value: float) -> Robot:
     if body == "platform":
         return robot.replace(platform=replace(robot.platform, mass=value))
     if body == "arm":
-        arms = [_arm(x, value) if i in chosen else x for i, x in enumerate(robot.arms)]
+        arms = [_arm(x, value) if i in chosen else x for i, x in enumerate(robot.rotary_arms)]
         return robot.replace(arms=tuple(arms))
     if body == "strut":
         struts = [_shaped(x, value) if i in chosen else x for i, x in enumerate(robot.struts)]

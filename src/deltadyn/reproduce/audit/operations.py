@@ -227,7 +227,8 @@ def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[A
 
 def _simplified(robot: Robot, c: Any, s: Any, qdd: Any, p: Any, pdd: Any) -> list[Any]:
     """2 A lambda = M (pdd + g z) by Cramer's rule, tau = I thetadd + v - 2 K lambda."""
-    three, arm, strut = limbs(robot), robot.arms[0], robot.struts[0]
+    three: Any = limbs(robot)
+    arm, strut = robot.rotary_arms[0], robot.struts[0]
     m2, g = strut.rods * strut.mass, robot.gravity
     M = robot.platform.mass + 1.5 * m2
     columns, k = [], []

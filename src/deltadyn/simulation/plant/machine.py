@@ -51,7 +51,7 @@ def build_machine(robot: Robot, preset: Preset) -> Machine:
     reference = (inertia + rotor) * REFERENCE_ACCELERATION
     changes: dict[str, Any] = {"friction": _friction(robot, preset, reference)}
     if preset.arm_scale != (1.0, 1.0, 1.0):
-        changes["arms"] = tuple(map(_scaled_arm, robot.arms, preset.arm_scale))
+        changes["arms"] = tuple(map(_scaled_arm, robot.rotary_arms, preset.arm_scale))
     if preset.strut_scale != (1.0, 1.0, 1.0):
         changes["struts"] = tuple(map(_scaled_strut, robot.struts, preset.strut_scale))
     real = robot.replace(**changes)

@@ -101,7 +101,7 @@ def platform_masses(robot: Robot) -> tuple[float, float]:
 
 
 def _limb(robot: Robot, i: int, rotor: float) -> str:
-    g, arm, strut = robot.geometry, robot.arms[i], robot.struts[i]
+    g, arm, strut = robot.standard, robot.rotary_arms[i], robot.struts[i]
     azimuth, l1, l2 = g.azimuth[i], g.arm_length[i], g.strut_length[i]
     shoulder = (g.base_radius[i] * math.cos(azimuth), g.base_radius[i] * math.sin(azimuth), 0.0)
     turn = (math.cos(azimuth / 2), 0.0, 0.0, math.sin(azimuth / 2))

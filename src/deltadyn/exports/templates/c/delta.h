@@ -116,7 +116,7 @@ void @id@_payload_init(@id@_payload *state);
  */
 int @id@_payload_update(@id@_payload *state, const @id@_real *q, const @id@_real *qd,
     const @id@_real *qdd, const @id@_real *tau, int holding, @id@_payload_result *result);
-
+@force@
 #ifdef __cplusplus
 }
 #endif

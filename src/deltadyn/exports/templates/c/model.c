@@ -362,9 +362,10 @@ static void from_drives(const real *x, const real *direction, real *tau)
 }
 
 @passive@
-static int torque_of_motion(const real *x, real payload, real *tau)
+/* Torque of a motion as the drives count it, own signs. */
+static int own_torque_of_motion(const real *x, real payload, real *own)
 {
-    real par[PAR_COUNT], own[DOF], direction[DOF];
+    real par[PAR_COUNT], direction[DOF];
     int status = numbers_with(payload, par);
     if (status != @ID@_OK)
         return status;
@@ -376,7 +377,13 @@ static int torque_of_motion(const real *x, real payload, real *tau)
         return status;
     add_friction(x, direction, own);
     to_drives(x, direction, own);
-    status = check_result(own, DOF);
+    return check_result(own, DOF);
+}
+
+static int torque_of_motion(const real *x, real payload, real *tau)
+{
+    real own[DOF];
+    const int status = own_torque_of_motion(x, payload, own);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         tau[i] = SIGN[i] * own[i];
     return status;
