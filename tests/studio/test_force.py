@@ -12,7 +12,8 @@ from tests.studio.cases import PUSH, PUSHED, ROBOT, touched, touched_bytes
 
 import deltadyn as dd
 from deltadyn.force import ForceLog, find_contacts
-from deltadyn.studio.force import FREE, PAYLOAD, TOUCHED, ForceTrack, contact_rows
+from deltadyn.studio.drawing import PAYLOAD
+from deltadyn.studio.force import FREE, TOUCHED, ForceTrack, contact_rows
 from deltadyn.studio.motion import FROM_LOG, Track, log_track
 from deltadyn.studio.plots import time_figure, track_channels
 from deltadyn.studio.project import open_project, save_project
