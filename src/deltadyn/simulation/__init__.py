@@ -22,6 +22,7 @@ from deltadyn.simulation.presets import PRESETS, Preset
 from deltadyn.simulation.rollout import BatchRun, Rollout, rollout, simulate_batch
 from deltadyn.simulation.run import EnergyBooks, Run, Truth
 from deltadyn.simulation.simulate import PLANTS, simulate
+from deltadyn.simulation.touch import Touch, Wall
 
 __all__ = [
     "PD",
@@ -44,7 +45,9 @@ __all__ = [
     "Run",
     "Task",
     "TorqueLaw",
+    "Touch",
     "Truth",
+    "Wall",
     "check_gains",
     "pick_errors",
     "robot_numbers",
