@@ -7,6 +7,7 @@ from deltadyn.simulation.controllers.adaptive import (
     PickError,
     pick_errors,
 )
+from deltadyn.simulation.controllers.contact import ContactStop, ForceEstimate, HandGuiding
 from deltadyn.simulation.controllers.feedforward import (
     PD,
     Controller,
@@ -32,8 +33,11 @@ __all__ = [
     "AugmentedPD",
     "BatchRun",
     "ComputedTorque",
+    "ContactStop",
     "Controller",
     "EnergyBooks",
+    "ForceEstimate",
+    "HandGuiding",
     "Law",
     "LoopCheck",
     "PDFeedforward",
