@@ -106,7 +106,7 @@ def follow(
             force = touched(touch, robot, times[k], body.arms, dt)
             forces[k] = force
         try:
-            _check_distance(reference[k], body.q_motor)
+            _check_distance(reference[k], body.q_motor, drive.half_turn)
             torques = drive.tick(k, body.q_motor)
             if k < last:
                 samples.append(body.advance(torques.start, torques.end, force))
@@ -163,12 +163,17 @@ def _follow_compiled(
     return Story(parts, commands[:done], TROUBLES.get(trouble), saturated)
 
 
-def _check_distance(reference: list[float], q: Floats) -> None:
-    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
+def _check_distance(reference: list[float], q: Floats, half_turn: float) -> None:
+    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far.
+
+    A carriage is stopped where it is as far off as the elbow of an arm of the robot's size.
+    """
     for axis, angle in enumerate(reference):
-        if not abs(q[axis] - angle) < math.pi:
+        if not abs(q[axis] - angle) < half_turn:
+            limb = "arm" if half_turn == math.pi else "carriage"
+            away = "half a turn" if half_turn == math.pi else f"{half_turn:.2g} m"
             raise PlantStoppedError(
-                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
+                f"{limb} {axis + 1} is {away} away from its reference, the controller has lost it"
             )
 
 
