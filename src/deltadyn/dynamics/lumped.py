@@ -192,7 +192,7 @@ def euler_lagrange_torque(robot: Robot, state: State, external: FloatArray) -> F
     """[kim2022] eqs. 1-2 with the arm's inertia about the motor axis, gravity along -z."""
     par = half_half_parameters(robot, uniform_arm=False)
     tau = _by_multipliers(robot, par, state, external)
-    tau[:, :3] -= par.gravity * np.asarray(par.G_s) * state.sin_q
+    tau[:, :3] -= par.gravity * np.asarray(par.G_s) * state.sin_q * _upright(robot)
     return tau
 
 
@@ -204,7 +204,7 @@ def virtual_work_torque(robot: Robot, state: State, external: FloatArray) -> Flo
     tau = state.qdd.copy()
     tau[:, :3] = np.asarray(par.A) * state.qdd[:, :3]
     tau[:, :3] += contract("nki,nk->ni", geometry.jacobian, force)
-    tau[:, :3] -= par.gravity * np.asarray(par.G) * state.cos_q
+    tau[:, :3] -= par.gravity * np.asarray(par.G) * state.cos_q * _upright(robot)
     return _axis_4(par, state, external, tau)
 
 
@@ -225,7 +225,7 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
     """
     push = _push(robot, state)  # (N, dof), torque per kg at the platform
     g, l1 = robot.gravity, np.asarray(robot.rotary.arm_length)
-    qdd, c = state.qdd[:, :3], state.cos_q
+    qdd, c = state.qdd[:, :3], state.cos_q * _upright(robot)
     at_elbow = l1**2 * qdd - g * l1 * c
     blocks: list[tuple[str, str, FloatArray, FloatArray]] = []
     if uniform_arm:
@@ -238,7 +238,7 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
         blocks.append(("arm.I", "kg m^2", qdd, inertia))
         blocks.append(("arm.mc", "kg m", -g * c, moment))
         if np.any(offset != 0):
-            blocks.append(("arm.mcz", "kg m", -g * state.sin_q, offset))
+            blocks.append(("arm.mcz", "kg m", -g * state.sin_q * _upright(robot), offset))
     elbow = np.array([arm.elbow_mass for arm in robot.rotary_arms])
     if np.any(elbow != 0):
         blocks.append(("elbow.m", "kg", at_elbow, elbow))
@@ -263,7 +263,7 @@ def gray_box_columns(robot: Robot, state: State, tied: bool) -> Columns:
     Y = np.zeros((count, dof, 4))
     Y[:, :, 0] = _push(robot, state)
     Y[:, :3, 1] = (np.asarray(par.A) - rotor) * state.qdd[:, :3]
-    Y[:, :3, 2] = -par.gravity * np.asarray(par.G) * state.cos_q
+    Y[:, :3, 2] = -par.gravity * np.asarray(par.G) * state.cos_q * _upright(robot)
     largest = float(rotor.max())
     Y[:, :3, 3] = state.qdd[:, :3] * (rotor / largest if largest > 0 else 1.0)
     names, units = ("M_P", "rho1", "rho2", "rotor"), ("kg", "1", "1", "kg m^2")
@@ -276,7 +276,7 @@ def virtual_work_columns(robot: Robot, state: State, tied: bool) -> Columns:
     par = virtual_work_parameters(robot)
     Y = np.zeros((len(state), robot.dof, 5))
     Y[:, :, 0] = _push(robot, state)
-    Y[:, :3, 1] = -state.cos_q
+    Y[:, :3, 1] = -state.cos_q * _upright(robot)
     Y[:, :3, 2:] = state.qdd[:, :3, None] * np.eye(3)
     names, units = ("m_P", "T_g", "I1", "I2", "I3"), ("kg", "N m", *("kg m^2",) * 3)
     values = np.array([par.M_P, par.gravity * par.G[0], *par.A])
@@ -320,9 +320,14 @@ def _by_multipliers(
     k = -geometry.d
     tau = state.qdd.copy()
     tau[:, :3] = np.asarray(par.A) * state.qdd[:, :3]
-    tau[:, :3] -= par.gravity * np.asarray(par.G) * state.cos_q
+    tau[:, :3] -= par.gravity * np.asarray(par.G) * state.cos_q * _upright(robot)
     tau[:, :3] -= k * twice_lambda
     return _axis_4(par, state, external, tau)
+
+
+def _upright(robot: Robot) -> FloatArray:
+    """Shares (3,) of gravity in the planes in which the arms turn: cos(roll) of their axes."""
+    return np.array([frame.z[2] for frame in robot.geometry.frames])
 
 
 def _platform_force(par: ExactParameters, state: State, external: FloatArray) -> FloatArray:

@@ -158,9 +158,10 @@ def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def _axes(robot: Robot, i: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Radial, tangential and vertical direction of limb i."""
-    c, s = np.cos(robot.geometry.azimuth[i]), np.sin(robot.geometry.azimuth[i])
-    return np.array([c, s, 0.0]), np.array([-s, c, 0.0]), np.array([0.0, 0.0, 1.0])
+    """Axes of limb i: the arm's direction at 0, the joints' pins, and up."""
+    frame = robot.geometry.frames[i]
+    e_r, up = np.array(frame.x), np.array(frame.z)
+    return e_r, np.cross(up, e_r), up
 
 
 def _arm(robot: Robot, state: State, i: int) -> BodyMotion:

@@ -170,7 +170,7 @@ class StrutAngles:
 
     swing: FloatArray
     sway: FloatArray
-    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are stretched in line
+    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are in line; beta on rails
     ball_joint: FloatArray
     margin: FloatArray
 
@@ -202,14 +202,15 @@ class LocalStruts:
     z: FloatArray
     e_r: FloatArray
     t: FloatArray
+    up: FloatArray
 
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
         e_r, t = arm_axes(robot)
-        radial = contract("nik,ik->ni", geometry.s, e_r)
-        tangential = contract("nik,ik->ni", geometry.s, t)
-        return cls(radial, tangential, geometry.s[:, :, 2], e_r, t)
+        up = np.array([frame.z for frame in robot.geometry.frames])
+        radial, tangential, z = (contract("nik,ik->ni", geometry.s, axis) for axis in (e_r, t, up))
+        return cls(radial, tangential, z, e_r, t, up)
 
 
 def strut_angles(
@@ -228,7 +229,7 @@ def strut_angles(
     local = LocalStruts.of(robot, geometry)
     swing = np.arctan2(-local.z, local.radial)
     sway = np.arctan2(local.tangential, np.hypot(local.radial, local.z))
-    turn = swing - theta
+    turn = swing if robot.linear else swing - theta  # a carriage does not turn
     elbow = -np.remainder(np.pi - turn, 2 * np.pi) + np.pi  # in (-pi, pi]
     tilt = np.abs(sway)
     limit = robot.limits.ball_joint_angle
