@@ -27,9 +27,15 @@ from deltadyn.robot.robot import remembered
 
 STEPS = 24  # from home to the joints
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
+FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
 HEIGHTS = 401  # tried on the axis for the home pose
-TURNS = (0.4, -0.4, 0.8, -0.8)  # rad of the bars, where the straight way from home fails
+#: Other places to start, where the straight way from home fails: x, y in the robot's own size, and
+#: rad of the bars.
+STARTS = (
+    *((0.0, 0.0, turn) for turn in (0.4, -0.4, 0.8, -0.8, 2.0, -2.0)),
+    *((x, y, 0.0) for x in (-0.5, 0.5) for y in (-0.5, 0.5)),
+)
 
 
 @remembered
@@ -70,11 +76,12 @@ def followed_pose(robot: Robot, q: FloatArray, hint: FloatArray | None = None) -
         return _followed(robot, q, np.array(np.broadcast_to(hint, q.shape)))
     home = home_pose(robot)
     x = _followed(robot, q, np.array(np.broadcast_to(home, q.shape)))
-    for turn in TURNS:  # a way from home with the tool turned may pass where the straight one fails
+    size = robot.geometry.size
+    for aside, ahead, turn in STARTS:
         lost = np.isnan(x[:, 0])
         if not lost.any():
             break
-        start = home + np.array([0.0, 0.0, 0.0, turn * _tool_turns(robot)])
+        start = home + np.array([aside * size, ahead * size, 0.0, turn * _tool_turns(robot)])
         x[lost] = _followed(robot, q[lost], np.array(np.broadcast_to(start, (lost.sum(), 4))))
     return x
 
@@ -86,7 +93,7 @@ def _followed(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
         c, s = arm_directions(np, legs, columns(x))
         start = np.stack(coordinates_of(np, legs, c, s), axis=-1)
         side = np.sign(_rods(legs, start, x).inverse.determinant)
-        way = q - start
+        way, turned = q - start, x[:, 3].copy()
         if not robot.linear:
             way = np.remainder(way + np.pi, 2 * np.pi) - np.pi
         for k in range(1, STEPS + 1):
@@ -98,7 +105,8 @@ def _followed(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
         rods = _rods(legs, q, x)
         left = np.max(np.abs(_open(legs, rods)), axis=0)
         closed = left <= CLOSED * max(robot.geometry.strut_length) ** 2
-        x[~(closed & (np.sign(rods.inverse.determinant) == side))] = np.nan
+        near = np.abs(x[:, 3] - turned) <= FARTHEST * abs(_tool_turns(robot))
+        x[~(closed & near & (np.sign(rods.inverse.determinant) == side))] = np.nan
     return x
 
 

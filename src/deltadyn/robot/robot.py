@@ -113,7 +113,7 @@ class Robot:
             "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
             "drives": self.drives.checked(self.dof, self.legs if self.linear else 0),
             "friction": self.friction.checked(self.dof),
-            "limits": self.limits.checked(self.dof, self.linear),
+            "limits": self.limits.checked(self.dof, self.legs if self.linear else 0),
             "controller": self.controller.checked(self.dof),
             "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),

@@ -300,7 +300,7 @@ class Limits(Part):
     payload: float | None = None  # kg
     cycles: float | None = None  # 1/min
 
-    def checked(self, dof: int, linear: bool = False) -> Limits:
+    def checked(self, dof: int, linear: int = 0) -> Limits:
         """The same limits with one value per axis; `linear` where the arms are carriages."""
         changed: dict[str, Any] = {}
         for name in ("angle_min", "angle_max"):
@@ -328,7 +328,7 @@ class Limits(Part):
         if low is not None and high is not None:
             for axis, (a, b) in enumerate(zip(low, high, strict=True)):
                 if a >= b:
-                    slides = linear and axis < ARMS
+                    slides = axis < linear
                     below = f"position_min, {a:g} m" if slides else f"angle_min, {a:g} rad"
                     raise RobotError(f"limits.angle_max[{axis}]", b, f"above {below}")
         return Limits(workspace=self.workspace, **changed)
