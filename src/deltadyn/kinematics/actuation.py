@@ -516,8 +516,6 @@ ACTUATIONS: dict[str, Any] = {
     "rail": Rail,
 }
 
-Three = tuple[Limb, Limb, Limb]
-
 
 @remembered
 def actuation(robot: Robot) -> str:
@@ -549,17 +547,14 @@ def limb_kernel(robot: Robot, name: str) -> str:
     return kernel_name(name, actuation(robot))
 
 
-@remembered
-def limbs(robot: Robot) -> Three:
-    """The actuations of the three limbs."""
-    first, second, third = (_limb(robot, actuation(robot), i) for i in range(3))
-    return first, second, third
+def actuated(robot: Robot) -> list[Limb]:
+    """The actuations of the limbs, one after the other."""
+    return [_limb(robot, actuation(robot), i) for i in range(robot.legs)]
 
 
-def levers(robot: Robot) -> tuple[float, float, float]:
+def levers(robot: Robot) -> tuple[float, ...]:
     """|E'| of the limbs: the arms' lengths in m, 1 on rails."""
-    first, second, third = (float(limb.lever) for limb in limbs(robot))
-    return first, second, third
+    return (1.0,) * robot.legs if robot.linear else tuple(robot.rotary.arm_length)
 
 
 def _limb(robot: Robot, kind: str, i: int) -> Limb:
