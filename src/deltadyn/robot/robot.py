@@ -122,7 +122,7 @@ class Robot:
         for i, strut in enumerate(self.struts):
             path = "strut" if self.equal_limbs else f"struts[{i}]"
             strut.check(path, self.geometry.strut_length[i])
-        self._check_spindle_friction()
+        self._check_passive_friction()
         object.__setattr__(self, "_memory", {})  # what `remembered` functions found
 
     def __hash__(self) -> int:
@@ -144,6 +144,15 @@ class Robot:
     def linear(self) -> bool:
         """Whether carriages on rails move the limbs: their axes count in m and N."""
         return self.geometry.linear
+
+    @cached_property
+    def radian(self) -> tuple[float, ...]:
+        """What stands for a rad on each axis (dof,), where a number is meant for arms and psi.
+
+        1, or on rails `geometry.size` in m: the way of an elbow at the end of such an arm.
+        """
+        own = self.geometry.size if self.linear else 1.0
+        return (own,) * ARMS + (1.0,) * (self.dof - ARMS)
 
     @property
     def rotary(self) -> Geometry:
@@ -226,12 +235,15 @@ class Robot:
         """Write the robot file; `load_robot` gives back an equal robot."""
         save_robot(self, path)
 
-    def _check_spindle_friction(self) -> None:
+    def _check_passive_friction(self) -> None:
         for item in self.friction.passive:
-            if self.spindle is None and item.joint in SPINDLE_JOINTS:
-                raise RobotError(
-                    f"friction.passive.{item.joint}", item.joint, "only on a robot with a spindle"
-                )
+            path, allowed = f"friction.passive.{item.joint}", None
+            if self.linear:
+                allowed = "none on rails: friction of passive joints is modelled beside arms only"
+            elif self.spindle is None and item.joint in SPINDLE_JOINTS:
+                allowed = "only on a robot with a spindle"
+            if allowed is not None:
+                raise RobotError(path, item.joint, allowed)
 
     def axis_names(self) -> tuple[str, ...]:
         """Short names of the drives for tables and messages."""
