@@ -44,6 +44,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, dot
 from deltadyn.tracing import on_jax
+from deltadyn.units import on_axis
 
 LIMB_UNITS = {"m_x": "kg", "A": "kg m^2", "G": "kg m", "G_s": "kg m"}
 
@@ -154,7 +155,7 @@ def inertial_values(
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
         own = getattr(par, name)
         names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [LIMB_UNITS[name]] * (1 if tied else 3)
+        units += [on_axis(LIMB_UNITS[name], not par.limbs[0].turns)] * (1 if tied else 3)
         values += [float(value) for value in (own[:1] if tied else own)]
     if par.spindle is not None:
         names += SPINDLE_NAMES
