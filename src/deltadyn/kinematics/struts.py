@@ -202,14 +202,15 @@ class LocalStruts:
     z: FloatArray
     e_r: FloatArray
     t: FloatArray
+    up: FloatArray
 
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
         e_r, t = arm_axes(robot)
         up = np.array([frame.z for frame in robot.geometry.frames])
-        radial, tangential, z = (contract("nik,ik->ni", geometry.s, axes) for axes in (e_r, t, up))
-        return cls(radial, tangential, z, e_r, t)
+        radial, tangential, z = (contract("nik,ik->ni", geometry.s, axis) for axis in (e_r, t, up))
+        return cls(radial, tangential, z, e_r, t, up)
 
 
 def strut_angles(

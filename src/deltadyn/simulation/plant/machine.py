@@ -221,9 +221,15 @@ class Plant(Protocol):
     wrench (dof,) on the platform is constant.
     """
 
+    machine: Machine
+
     @property
     def q_motor(self) -> Floats:
         """The angles that the encoders see (dof,), in rad."""
+
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms, each (dof,), in rad and rad/s."""
 
     def sample(self, torque: Floats, wrench: Floats) -> Sample:
         """The state now, under this torque."""

@@ -61,6 +61,12 @@ class MujocoPlant:
         """The angles that the encoders see."""
         return tuple(self.data.qpos[self.motor].tolist())
 
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms."""
+        q, qd = self.data.qpos[self.axes], self.data.qvel[self.axes]
+        return tuple(q.tolist()), tuple(qd.tolist())
+
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload. The coordinates are the same."""
         before = self.data
