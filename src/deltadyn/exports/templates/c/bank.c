@@ -258,7 +258,8 @@ static void measure_one(hypothesis *h, const measure *own)
         const real e = own->r[i] - (theta[0] * z[0] + theta[1] * z[1] + theta[2] * z[2]);
         const real s = w * c - h->share * own->c_last[i] - (U[0] * z[0] + U[1] * z[1] + U[2] * z[2]);
         const real v = e - s * h->mass, more = rough * c;
-        const real Sm = own->S[i] + more * more, over = (real)1.0 / Sm;
+        const int plain = more == (real)0.0;
+        const real Sm = own->S[i] + more * more, over = plain ? own->over_S[i] : (real)1.0 / Sm;
         const real most = Sm + s * s * h->variance;
         real kept = v;
         if (v * v > HUBER * HUBER * most) { /* it counts as HUBER deviations */
@@ -269,12 +270,17 @@ static void measure_one(hypothesis *h, const measure *own)
         J += s * s * over;
         b += s * kept * over;
         fit += kept * kept * over;
-        volume *= Sm * own->over_S[i];
-        const real gain = own->S[i] * over, step = gain * (e - v + kept), slope = gain * s;
+        volume *= plain ? (real)1.0 : Sm * own->over_S[i];
+        const real gain = plain ? (real)1.0 : own->S[i] * over, step = gain * (e - v + kept), slope = gain * s;
         for (int k = 0; k < 3; k++) {
             theta[k] += own->K[i][k] * step;
             U[k] += own->K[i][k] * slope;
         }
+    }
+    if (!(h->variance > (real)0.0) && h->mass == (real)0.0) { /* empty: no load to weigh */
+        h->weight -= (real)0.5 * fit + HUBER * far;
+        h->share = w;
+        return;
     }
     const real grown = (real)1.0 + h->variance * J, over = (real)1.0 / grown;
     h->weight -= (real)0.5 * (fit - h->variance * b * b * over + @log@(grown * volume)) + HUBER * far;
@@ -297,43 +303,54 @@ static void empty_windows(payload_state *e)
     }
 }
 
+/* Leave so many of the marked ones, the heaviest; of equals the first stay. */
+static void leave_best(const real *weight, int count, int left, signed char *stay)
+{
+    for (; left > KEEP; left--) {
+        int worst = -1;
+        real least = (real)0.0;
+        for (int k = 0; k < count; k++)
+            if (stay[k] && (worst < 0 || weight[k] <= least)) {
+                worst = k;
+                least = weight[k];
+            }
+        stay[worst] = 0;
+    }
+}
+
 /* Loads that are surely none go; the best stay, and the best without a new pick. */
 static void prune(payload_state *e)
 {
     signed char stay[BANK_SIZE];
-    int left = 0;
+    real weight[BANK_SIZE], top = NEVER;
+    int left = 0, guard = -1, best = 0;
     for (int k = 0; k < e->alive; k++) {
         const hypothesis *h = at(e, k);
         const real room = LIGHTEST - h->mass;
         const int none = h->carries && room > (real)0.0
             && (real)9.0 * h->variance < room * room;
+        weight[k] = h->weight;
         stay[k] = (signed char)!none;
         left += !none;
+        if (weight[k] > weight[best])
+            best = k;
+        if (!none && h->count <= e->picks_open && (guard < 0 || weight[k] > weight[guard]))
+            guard = k;
     }
     if (left == 0) { /* the load is none, so the robot is empty */
-        const int best = heaviest(e);
         let_go(at(e, best), 0);
         stay[best] = 1;
         left = 1;
     }
     if (left > KEEP) {
-        int guard = -1;
-        for (int k = 0; k < e->alive; k++)
-            if (stay[k] && at(e, k)->count <= e->picks_open
-                && (guard < 0 || at(e, k)->weight > at(e, guard)->weight))
-                guard = k;
-        for (; left > KEEP; left--) { /* of equals the last one goes */
-            int worst = -1;
-            for (int k = 0; k < e->alive; k++)
-                if (stay[k] == 1 && (worst < 0 || at(e, k)->weight <= at(e, worst)->weight))
-                    worst = k;
-            stay[worst] = 0;
-        }
+        leave_best(weight, e->alive, left, stay);
         if (guard >= 0)
             stay[guard] = 1;
     }
+    for (int k = 0; k < e->alive; k++)
+        if (stay[k] && weight[k] > top)
+            top = weight[k];
     keep_marked(e, stay);
-    const real top = at(e, heaviest(e))->weight;
     for (int k = 0; k < e->alive; k++) {
         hypothesis *h = at(e, k);
         h->weight -= top;
@@ -758,7 +775,7 @@ static int model_row(const real *filtered, real *out)
         return status;
     real through[DOF];
     for (int i = 0; i < DOF; i++) {
-        turn[i] = turn_of(qd[i] * OVER_DIRECTION);
+        turn[i] = i < ARMS ? turn_of(qd[i] * OVER_DIRECTION) : (real)0.0;
         through[i] = own[i] - EMPTY[PAR_ROTOR + i] * qdd[i];
     }
     add_friction(LOSSLESS, x, turn, own);
@@ -786,16 +803,23 @@ static int model_row(const real *filtered, real *out)
 /* Angles, rates, accelerations, torques of the window; the oldest sample is at e->place. */
 static void filter(const payload_state *e, real *out)
 {
-    for (int i = 0; i < 4 * DOF; i++)
-        out[i] = (real)0.0;
-    for (int k = 0, place = e->place; k < LENGTH; k++, place = place + 1 < LENGTH ? place + 1 : 0) {
-        const real *x = e->window[place], *own = KERNEL[k];
-        for (int i = 0; i < DOF; i++) {
-            out[i] += own[0] * x[i];
-            out[DOF + i] += own[1] * x[i];
-            out[2 * DOF + i] += own[2] * x[i];
-            out[3 * DOF + i] += own[3] * x[DOF + i];
+    for (int i = 0; i < DOF; i++) {
+        real angle = (real)0.0, rate = (real)0.0, bend = (real)0.0, torque = (real)0.0;
+        const real(*own)[4] = KERNEL;
+        for (int half = 0; half < 2; half++) {
+            const int end = half ? e->place : LENGTH;
+            for (int place = half ? 0 : e->place; place < end; place++, own++) {
+                const real x = e->window[place][i];
+                angle += (*own)[0] * x;
+                rate += (*own)[1] * x;
+                bend += (*own)[2] * x;
+                torque += (*own)[3] * e->window[place][DOF + i];
+            }
         }
+        out[i] = angle;
+        out[DOF + i] = rate;
+        out[2 * DOF + i] = bend;
+        out[3 * DOF + i] = torque;
     }
 }
 
