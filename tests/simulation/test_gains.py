@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,25 @@ def test_default_gains_are_calm_at_any_rate(name: str, known: bool) -> None:
     for rate in RATES:
         rest = swinging(robot, PDFeedforward(model), preset="industrial", rate=rate)
         assert rest < 0.02, rate
+
+
+@pytest.mark.parametrize("damping", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("preset", ["lab", "industrial"])
+def test_an_identified_gear_makes_no_loop_limp_or_wild(preset: str, damping: float) -> None:
+    """Its damping is hardly identified: with 0 to 3 times the true one gains stay in a band."""
+    machine = build_machine(ROBOT, PRESETS[preset])
+    assert machine.stiffness is not None
+    assert machine.damping is not None
+    drives = replace(
+        machine.robot.drives,
+        stiffness=float(machine.stiffness[0]),
+        damping=damping * float(machine.damping[0]),
+    )
+    robot = machine.robot.replace(drives=drives.checked(3))
+    for rate in (1000.0, 2000.0):
+        known = PD(machine.robot).for_drive(rate, preset).damping[0]
+        assert 0.4 * known < PD(robot).for_drive(rate, preset).damping[0] < 1.1 * known
+        assert check_gains(ROBOT, PD(robot), rate, preset).calm
 
 
 def test_gains_of_20_hz_swing_at_1_khz_and_say_so() -> None:

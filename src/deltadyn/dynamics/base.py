@@ -17,6 +17,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.regressor import Regressor, regressor
+from deltadyn.dynamics.rigid import has_counterweight
 from deltadyn.errors import InputError
 from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.state import State
@@ -31,6 +32,8 @@ from deltadyn.robot import Robot
 #     M_P = platform + payload + effector + lower rod + sum Ie/l2^2,      m_x = rho/l2 - Ie/l2^2
 #     A   = arm about its axis + rotor + l1^2 (m - 2 rho/l2 + Ie/l2^2)
 #     G   = (m c)_arm + l1 (m - rho/l2),      H = both rods of the spindle about their own joints
+#
+# On rails l1 = 1; the arm's part is carriage + counterweight in A, carriage - counterweight in G.
 
 
 class Group(NamedTuple):
@@ -60,6 +63,16 @@ _LIMB = {
         "gravity moment of the arm, with the strut's share at the elbow",
     ),
     "G_s": Group("arm.mass arm.com_offset", "gravity moment of the arm's COM off its line"),
+}
+_RAIL = _LIMB | {
+    "A": Group(
+        "carriage.mass + carriage.counterweight + rotor + m - 2 rho/l2 + Ie/l2^2",
+        "mass that moves along the rail: carriage, counterweight, rotor, the strut's share",
+    ),
+    "G": Group(
+        "carriage.mass - carriage.counterweight + m - rho/l2",
+        "mass that weighs along the rail: carriage less counterweight, the strut's share",
+    ),
 }
 _SPINDLE = {
     "H": Group(
@@ -92,9 +105,10 @@ def exact_group(robot: Robot, name: str, tied: bool) -> Group:
         )
     if name in _SPINDLE:
         return _SPINDLE[name]
-    if name in _LIMB:
-        return _LIMB[name]
-    group = _LIMB[name[:-1]]
+    limb = _RAIL if robot.linear else _LIMB
+    if name in limb:
+        return limb[name]
+    group = limb[name[:-1]]
     return Group(group.expression, f"{group.meaning}; limb {name[-1]}")
 
 
@@ -170,7 +184,8 @@ def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
         if robot.linear:
             for base in ("A", "G"):
                 yield f"{base}{limb}", f"carriage{limb}.m", 1.0
-                yield f"{base}{limb}", f"counterweight{limb}.m", 1.0 if base == "A" else -1.0
+                if has_counterweight(robot):
+                    yield f"{base}{limb}", f"counterweight{limb}.m", 1.0 if base == "A" else -1.0
         else:
             yield f"A{limb}", f"{arm}.Iyy", 1.0
             yield f"G{limb}", f"{arm}.mcx", 1.0

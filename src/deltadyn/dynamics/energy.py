@@ -166,7 +166,8 @@ def _limb(robot: Robot, state: State, limbs: LimbGeometry, i: int) -> _Parts:
     # the elbow lies at -e2 from the shoulder; along and above the arm the units are -e2/l1, -e1/l1
     by_angle = (arm.com * e1 - arm.com_offset * e2) / l1
     by_angle2 = (arm.com * e2 + arm.com_offset * e1) / l1
-    com_z = -(arm.com * e2[:, 2] + arm.com_offset * e1[:, 2]) / l1
+    shoulder_z = robot.rotary.shoulder_height[i]
+    com_z = shoulder_z - (arm.com * e2[:, 2] + arm.com_offset * e1[:, 2]) / l1
     return [
         *pair,
         _Point(arm.mass, com_z, by_angle * qd, by_angle * qdd + by_angle2 * qd**2),

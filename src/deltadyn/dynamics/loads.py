@@ -135,8 +135,7 @@ def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFric
     """
     local = LocalStruts.of(robot, limbs)
     flat = local.radial**2 + local.z**2
-    swing = local.z[..., None] * local.e_r
-    swing[..., 2] -= local.radial
+    swing = local.z[..., None] * local.e_r - local.radial[..., None] * local.up
     swing /= flat[..., None]
     lean = local.tangential / (flat + local.tangential**2)
     sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]

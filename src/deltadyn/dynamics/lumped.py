@@ -127,7 +127,7 @@ def pair_masses(robot: Robot) -> FloatArray:
 def half_half_parameters(robot: Robot, uniform_arm: bool = True) -> ExactParameters:
     """Half of each strut pair at each end (m_x = 0); arms as uniform rods, or as they are."""
     par, half = exact_parameters(robot), pair_masses(robot) / 2
-    l1, rotor = np.asarray(robot.rotary.arm_length), robot.drives.output_inertia
+    l1, rotor = np.asarray(robot.standard.arm_length), robot.drives.output_inertia
     A, G, G_s = [], [], []
     for i, arm in enumerate(robot.rotary_arms):
         inertia, moment, offset = arm.axis_inertia, arm.mass * arm.com, arm.mass * arm.com_offset
@@ -224,7 +224,7 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
     With a uniform arm its mass stands for its inertia; else moment and axis inertia are columns.
     """
     push = _push(robot, state)  # (N, dof), torque per kg at the platform
-    g, l1 = robot.gravity, np.asarray(robot.rotary.arm_length)
+    g, l1 = robot.gravity, np.asarray(robot.standard.arm_length)
     qdd, c = state.qdd[:, :3], state.cos_q
     at_elbow = l1**2 * qdd - g * l1 * c
     blocks: list[tuple[str, str, FloatArray, FloatArray]] = []

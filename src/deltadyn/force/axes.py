@@ -8,7 +8,7 @@ follows them while the axis moves and nothing touches it:
 
 Behind them the residual e = r - Z x is compared with
 
-    z = (|e| - held rest - 2 sqrt(Z P Z^T)) / sqrt(n^2 + (n_rest rest)^2)
+    z = (|e| - held rest) / s,    s^2 = n^2 + (n_rest rest)^2 + Z P Z^T
 
 `held` is what an axis at rest carries by its friction, P the covariance of the states.
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.force.rows import STATES, ForceRows
-from deltadyn.force.settings import ALLOWED, CHANGE, GATE, WALK, ForceOptions
+from deltadyn.force.settings import CHANGE, GATE, WALK, ForceOptions
 from deltadyn.robot import Robot
 
 MOVES, RESTS = 0.2, 0.5  # of `rest`: below it an axis moves, above it rests
@@ -90,19 +90,19 @@ class Axes:
 class Judged:
     """Residuals of rows behind the slow states, each (N, dof) in N m.
 
-    `allowed` is what the states may still be off by, `held` what friction may carry at rest,
-    `noise` the deviation of the rest.
+    `held` is what friction may carry at rest, `noise` the deviation of the rest, `std` that with
+    what the states may be off by.
     """
 
     residual: FloatArray
-    allowed: FloatArray
     held: FloatArray
     noise: FloatArray
+    std: FloatArray
 
     @property
     def parts(self) -> tuple[FloatArray, ...]:
         """All fields in order."""
-        return self.residual, self.allowed, self.held, self.noise
+        return self.residual, self.held, self.noise, self.std
 
     def at(self, rows: slice) -> Judged:
         """Some of the rows."""
@@ -110,8 +110,8 @@ class Judged:
 
     @property
     def z(self) -> FloatArray:
-        """What is beyond the allowed, in deviations (N, dof)."""
-        found: FloatArray = (np.abs(self.residual) - self.allowed - self.held) / self.noise
+        """What is beyond the held, in deviations (N, dof)."""
+        found: FloatArray = (np.abs(self.residual) - self.held) / self.std
         return found
 
 
@@ -139,7 +139,7 @@ class SlowStates:
                 spread + (unsure * np.einsum("nji,nj->ni", rows.jacobian[:, :3], rows.pull)) ** 2
             )
         noise = np.sqrt(axes.noise**2 + (axes.rest_noise * rows.rest) ** 2)
-        return Judged(residual, ALLOWED * np.sqrt(spread), axes.held * rows.rest, noise)
+        return Judged(residual, axes.held * rows.rest, noise, np.sqrt(noise**2 + spread))
 
     def follow(self, rows: ForceRows, unsure: float = 0.0) -> Judged:
         """Judge rows in order, and step the states after every so many of them."""

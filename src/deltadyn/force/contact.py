@@ -10,7 +10,6 @@ from deltadyn.arrays import FloatArray
 from deltadyn.force.axes import Judged
 from deltadyn.force.rows import ForceRows
 from deltadyn.force.settings import (
-    ALLOWED,
     ALONE,
     ALONE_DEVIATIONS,
     LOOK,
@@ -57,13 +56,12 @@ class Force:
     def of(cls, rows: ForceRows, judged: Judged) -> Force:
         """F = J^-T e, var F = J^-T S J^-1 + (|J^-T| held)^2 / 3.
 
-        S is diagonal: noise, what the states may be off by, and a share of the residual for the
-        scale of torques. What friction holds at rest lies anywhere between -held and held, and
+        S is diagonal: the deviation of each axis, and a share of the residual for the scale of
+        torques. What friction holds at rest lies anywhere between -held and held, and
         axes that come to rest together often hold alike.
         """
         across = np.linalg.inv(np.swapaxes(rows.jacobian, -1, -2))
-        states, scale = judged.allowed / ALLOWED, SCALE * judged.residual
-        S = judged.noise**2 + states**2 + scale**2
+        S = judged.std**2 + (SCALE * judged.residual) ** 2
         held = (np.abs(across) @ judged.held[..., None])[..., 0]
         force = (across @ judged.residual[..., None])[..., 0]
         return cls(force, np.sqrt((across**2 @ S[..., None])[..., 0] + held**2 / 3))
@@ -129,6 +127,6 @@ def _where(judged: Judged) -> str:
     """One arm where the residual of all other axes is small, else the platform."""
     size = np.abs(judged.residual[0])
     first = int(np.argmax(judged.z[0]))
-    free = judged.allowed[0] + judged.held[0] + ALONE_DEVIATIONS * judged.noise[0]
+    free = judged.held[0] + ALONE_DEVIATIONS * judged.std[0]
     others = np.delete(size <= np.maximum(free, ALONE * size[first]), first)
     return f"arm {first + 1}" if first < 3 and others.all() else "platform"

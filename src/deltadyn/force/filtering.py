@@ -1,4 +1,4 @@
-"""The observer's filter over whole recordings: y_k = (y_k-1 + K T x_k) / (1 + K T)."""
+"""The observer's filter over recordings: two stages y_k = (y_k-1 + 2 K T x_k) / (1 + 2 K T)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
-from deltadyn.force.settings import ForceOptions
+from deltadyn.force.settings import STAGES, ForceOptions
 from deltadyn.payload.front_end import check_recording_of, delay_of, even_rows, sampling_rate
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -100,8 +100,9 @@ def filter_stretch(
     keep = slice(settle(options), rows)
 
     def smooth(x: FloatArray) -> FloatArray:
-        y: FloatArray = lfilter([a], [1.0, a - 1.0], x, axis=0, zi=(1 - a) * x[:1])[0]
-        return y[keep]
+        for _ in range(STAGES):
+            x = lfilter([a], [1.0, a - 1.0], x, axis=0, zi=(1 - a) * x[:1])[0]
+        return x[keep]
 
     return Filtered(t[len(t) - rows :][keep], ForceRows(*map(smooth, found.parts)))
 

@@ -15,6 +15,7 @@ from deltadyn.force.axes import SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import settle
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
+from deltadyn.force.settings import STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.payload.estimator import Intake
 from deltadyn.payload.settings import Pace
@@ -100,7 +101,7 @@ class ForceObserver:
         self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
         self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
         self._rows = 0
-        self._row: ForceRows | None = None
+        self._stages: list[ForceRows] = []
         self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
 
     def _take(self, q: FloatArray, tau: FloatArray) -> None:
@@ -119,11 +120,13 @@ class ForceObserver:
             self._restart()
             allowed = "angles at which the loop closes"
             raise InputError("q", window[-1].tolist(), allowed) from None
-        row = self._row = rows if self._row is None else self._row.towards(rows, self._gain)
+        self._stages = [rows] * STAGES if not self._stages else self._stages
+        for k, stage in enumerate(self._stages):
+            rows = self._stages[k] = stage.towards(rows, self._gain)
         self._rows += 1
         if not self.ready:
             return
-        judged = self._states.follow(row, self._unsure)
-        seen = Force.of(row, judged)
+        judged = self._states.follow(rows, self._unsure)
+        seen = Force.of(rows, judged)
         self.force, self.std = seen.force[0], seen.std[0]
-        self._watch.step(self._intake.t, row, judged, seen)
+        self._watch.step(self._intake.t, rows, judged, seen)

@@ -12,9 +12,10 @@ that the model does not know (its friction, an offset, the scale of its torque):
 
 g is what the reported torque grows by per N m of load: 1, but for the gear's losses.
 
-Every part of a row passes the same filter of first order, so this holds behind it too. That is the
-generalised-momentum observer: p_k - p_k-1 over T is the same difference of rates, and no
-acceleration needs a filter of its own.
+Every part of a row passes the same filter of two equal stages, so this holds behind it too. That is
+the generalised-momentum observer: p_k - p_k-1 over T is the same difference of rates, and no
+acceleration needs a filter of its own. Behind one stage the noise of an angle e stays M K e / T at
+any rate of samples; behind two it falls with K T.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ForceRows:
         return ForceRows(*(x[rows] for x in self.parts))
 
     def towards(self, new: ForceRows, gain: float) -> ForceRows:
-        """The filter's step."""
+        """The step of a stage of the filter."""
         pairs = zip(self.parts, new.parts, strict=True)
         return ForceRows(*(a + gain * (b - a) for a, b in pairs))
 

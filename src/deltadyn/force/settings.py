@@ -11,12 +11,12 @@ from deltadyn.errors import InputError
 # motion: shares of the viscous friction, the Coulomb friction (twice) and the torque.
 CHANGE = (0.25, 0.10, 0.10, 0.02)  # oil and motors that warm up
 WALK = (0.010, 0.003, 0.010, 0.001)  # per square root of a second
-ALLOWED = 2.0  # deviations of the states that are no sign of a contact
 GATE = 3.0  # z above which the states learn nothing: it may be a contact
 REVERSAL = 0.05  # rad/s: an axis slower than this may be held by its friction
 SMOOTH = 0.02  # rad/s over which Coulomb friction turns its sign
 
 SCALE = 0.03  # of a force: torque constants, losses of the gears
+STAGES = 2  # of the filter, each with 2 K: together as late as one with K, see docs/force.md
 ALONE = 0.12  # of the largest: other axes below it, and the push is on one arm
 ALONE_DEVIATIONS = 3.0
 LOOK = 0.06  # s after the alarm in which a pick is told from a contact
@@ -45,8 +45,8 @@ class ForceOptions:
 
     @property
     def gain(self) -> float:
-        """What a row moves the filtered ones by: K T / (1 + K T)."""
-        step = self.bandwidth / self.rate
+        """What a row moves a stage of the filter by: 2 K T / (1 + 2 K T)."""
+        step = STAGES * self.bandwidth / self.rate
         return step / (1 + step)
 
     @property

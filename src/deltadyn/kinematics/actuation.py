@@ -38,6 +38,8 @@ class Strut(NamedTuple):
 class Limb(Protocol):
     """One limb: its actuation with the length of its strut."""
 
+    turns: bool  # whether what holds the strut turns with the coordinate
+
     @property
     def l2(self) -> Any: ...
 
@@ -98,6 +100,8 @@ class _Turning:
 
     __slots__ = ()
 
+    turns = True
+
     @staticmethod
     def pair(xp: Any, q: Component) -> tuple[Component, Component]:
         return xp.cos(q), xp.sin(q)
@@ -115,6 +119,8 @@ class _Sliding:
     """The coordinate of a carriage: its place q, with a zero beside it."""
 
     __slots__ = ()
+
+    turns = False
 
     def axes(self) -> tuple[Vector, Vector, Vector]:
         """Its numbers do not hold the joints' pins: a rail has no angles of its own."""

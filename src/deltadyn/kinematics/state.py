@@ -219,8 +219,8 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
         xd, xdd = nothing if xd is None else xd, nothing if xdd is None else xdd
         if run_row(kernel(robot, name), par, False, x, xd, xdd, row):
             return None
-    except (AttributeError, TypeError, ValueError, InputError):
-        return None
+    except (AttributeError, KeyError, TypeError, ValueError, InputError):
+        return None  # KeyError: no kernel of such limbs with a spindle
     state = object.__new__(State)
     own = state.__dict__
     own["_source"], own["single"], own["linear"] = StateRow(row, dof), True, robot.linear

@@ -170,7 +170,7 @@ class StrutAngles:
 
     swing: FloatArray
     sway: FloatArray
-    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are stretched in line
+    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are in line; beta on rails
     ball_joint: FloatArray
     margin: FloatArray
 
@@ -202,14 +202,15 @@ class LocalStruts:
     z: FloatArray
     e_r: FloatArray
     t: FloatArray
+    up: FloatArray
 
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
         e_r, t = arm_axes(robot)
-        radial = contract("nik,ik->ni", geometry.s, e_r)
-        tangential = contract("nik,ik->ni", geometry.s, t)
-        return cls(radial, tangential, geometry.s[:, :, 2], e_r, t)
+        up = np.array([frame.z for frame in robot.geometry.frames])
+        radial, tangential, z = (contract("nik,ik->ni", geometry.s, axis) for axis in (e_r, t, up))
+        return cls(radial, tangential, z, e_r, t, up)
 
 
 def strut_angles(
@@ -228,7 +229,7 @@ def strut_angles(
     local = LocalStruts.of(robot, geometry)
     swing = np.arctan2(-local.z, local.radial)
     sway = np.arctan2(local.tangential, np.hypot(local.radial, local.z))
-    turn = swing - theta
+    turn = swing if robot.linear else swing - theta  # a carriage does not turn
     elbow = -np.remainder(np.pi - turn, 2 * np.pi) + np.pi  # in (-pi, pi]
     tilt = np.abs(sway)
     limit = robot.limits.ball_joint_angle
@@ -298,19 +299,35 @@ def joint_slopes(
     p: Vector,
     rods: Sequence[Vector],
     e1: Sequence[Vector],
+    axes: Sequence[tuple[Vector, Vector, Vector]] | None = None,
 ) -> list[JointSlope]:
-    """The slopes of a joint's rates: one per limb, or one of the spindle."""
+    """The slopes of a joint's rates: one per limb, or one of the spindle.
+
+    `axes` are the limbs' own where their numbers do not hold them.
+    """
     if joint in SPINDLE_JOINTS:
         return [_spindle_slope(xp, joint, pivot_z, p)]
-    return [_limb_slope(xp, joint, limb, i, rods[i], e1[i]) for i, limb in enumerate(three)]
+    own = [limb.axes() for limb in three] if axes is None else axes
+    return [
+        _limb_slope(xp, joint, limb.turns, own[i], i, rods[i], e1[i])
+        for i, limb in enumerate(three)
+    ]
 
 
-def _limb_slope(xp: Any, joint: str, limb: Limb, i: int, rod: Vector, e1: Vector) -> JointSlope:
+def _limb_slope(
+    xp: Any,
+    joint: str,
+    turns: bool,
+    axes: tuple[Vector, Vector, Vector],
+    i: int,
+    rod: Vector,
+    e1: Vector,
+) -> JointSlope:
     """Swing betad = (s_z e_r - s_r z).sd / (s_r^2 + s_z^2), sway gammad = t.sd / sqrt(...).
 
-    |s| does not change, so nothing else is needed. The elbow's angle is beta - q.
+    |s| does not change, so nothing else is needed. The elbow's angle is beta - q, on rails beta.
     """
-    e_r, t, up = limb.axes()
+    e_r, t, up = axes
     radial, high = dot(rod, e_r), dot(rod, up)
     square = radial * radial + high * high
     by_p: Vector
@@ -319,7 +336,7 @@ def _limb_slope(xp: Any, joint: str, limb: Limb, i: int, rod: Vector, e1: Vector
         by_p = tuple(along * e_r[k] - down * up[k] for k in range(3))
     else:
         by_p = times(t, 1 / xp.sqrt(square))
-    own = -dot(by_p, e1) - (1.0 if joint == "elbow_swing" else 0.0)
+    own = -dot(by_p, e1) - (1.0 if turns and joint == "elbow_swing" else 0.0)
     return JointSlope(by_p, own, i)
 
 
@@ -356,11 +373,13 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
         raise UnknownNameError("joint", joint, PASSIVE_JOINTS)
     pivot_z = spindle_of(robot).pivot_z if joint in SPINDLE_JOINTS else 0.0
     three, c, s, p = limbs(robot), columns(state.cos_q), columns(state.sin_q), columns(state.p)
+    frames, pins = robot.geometry.frames, arm_axes(robot)[1].tolist()
     with np.errstate(divide="ignore", invalid="ignore"):
         rods = rods_of(three, c, s, p)
         e1 = [limb.slope(c[i], s[i]) for i, limb in enumerate(three)]
         J = jacobian_columns(rods)
-        slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1)
+        own = [(frame.x, pin, frame.z) for frame, pin in zip(frames, pins, strict=True)]
+        slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1, own)
         B = np.zeros((len(state), len(slopes), robot.dof))
         for row, slope in enumerate(slopes):
             for j in range(3):

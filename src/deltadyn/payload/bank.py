@@ -394,7 +394,7 @@ class Bank:
         if not best[DONE] or best[ENDED] < self.numbers.lag:
             return
         seen = self.announced > 0
-        if seen and self.loaded and best[COUNT] == self.announced:
+        if seen and self.loaded and not best[CARRIES] and best[COUNT] == self.announced:
             return  # its end is not announced yet
         mass, variance = float(best[DONE_MASS]), float(best[DONE_VARIANCE])
         begun, ended = int(best[BEGUN]), int(best[ENDED])

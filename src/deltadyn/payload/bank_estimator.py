@@ -37,6 +37,8 @@ class BankEstimator(PayloadEstimator):
     little, when later rows settle them.
     """
 
+    name = "bank"
+
     def _build(self, delay: float) -> None:
         if self.grid.form != "acceleration":
             allowed = "'acceleration' for the estimator 'bank', or estimator='least-squares'"

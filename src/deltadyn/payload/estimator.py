@@ -40,6 +40,8 @@ class PayloadEstimator:
     `picks` are the finished ones. The robot's own payload mass is not used, its offset is.
     """
 
+    name: str  # of the estimator
+    widens = True  # the deviation of a pick whose end was not seen
     loaded: bool
     status: str
 
@@ -66,7 +68,7 @@ class PayloadEstimator:
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-        chosen = EstimatorOptions.of(options, **fields)
+        chosen = replace(EstimatorOptions.of(options, **fields), estimator=self.name)
         self.robot, self.noise = own, noise_for(own, noise, chosen)
         self.options = chosen
         self.numbers: EstimatorNumbers = numbers_of(own, self.noise, chosen)
@@ -91,7 +93,11 @@ class PayloadEstimator:
         """
         chosen = EstimatorOptions.of(options, **fields)
         own = options.rate if rate is None and options is not None else rate
-        noise = NoiseModel.of(fit, recording, form=chosen.form, rate=own)
+        if cls is not PayloadEstimator:
+            chosen = replace(chosen, estimator=cls.name)
+        noise = NoiseModel.of(
+            fit, recording, form=chosen.form, rate=own, estimator=chosen.estimator
+        )
         return cls(fit, replace(chosen, rate=noise.grid.rate), noise=noise)
 
     def reset(self, reason: str = "new") -> None:
@@ -187,7 +193,7 @@ class PayloadEstimator:
 
     def _file(self, pick: Pick) -> None:
         """Keep a finished pick, with what must be said about it."""
-        self.picks.append(pick.judged(self.options.longest))
+        self.picks.append(pick.judged(self.options.longest, widen=self.widens))
         self.picked += 1
         if len(self.picks) > KEPT:
             del self.picks[0]

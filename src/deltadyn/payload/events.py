@@ -55,16 +55,16 @@ class Pick:
         """From the estimated begin to its detection, in s."""
         return self.detected - self.start
 
-    def judged(self, longest: float) -> Pick:
+    def judged(self, longest: float, *, widen: bool = True) -> Pick:
         """The pick with its note: an end that was not seen, a time that is implausibly long (s).
 
         A pick that ends by the next one may hide an empty way, over which its mass was averaged:
-        its deviation is widened.
+        with `widen` its deviation grows.
         """
         notes, std = [self.note] if self.note else [], self.std
         if self.ended == PICK and UNSEEN_END not in notes:
             notes.append(UNSEEN_END)
-            std = math.hypot(std, AVERAGED * self.mass)
+            std = math.hypot(std, AVERAGED * self.mass) if widen else std
         if self.end - self.start > longest and not any(LONG_PICK in note for note in notes):
             notes.append(f"{LONG_PICK} {longest:.3g} s")
         return replace(self, std=std, note=", ".join(notes))

@@ -19,6 +19,9 @@ APART = 4  # samples per residual from which the search has a sample of its own
 class LeastSquaresEstimator(PayloadEstimator):
     """Scalar least squares on whitened residuals, and events from their likelihood."""
 
+    name = "least-squares"
+    widens = False  # as the exported blocks; `find_picks` does
+
     def _build(self, delay: float) -> None:
         n = self.numbers
         self.front = FrontEnd(self.robot, self.grid)

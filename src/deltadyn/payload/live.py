@@ -75,8 +75,8 @@ class LiveEstimator(LiveModel[Event | Reading]):
     `take(item)` gives the updates of an item: `Event`, `Reading` (every `every` seconds of the
     stream; None: none) and `Notice`. `counts` says what happened. Without an `estimator` one is
     made for the sample time of the first batch, from `noise` and `options`, whose single fields
-    may be keywords; `rate` (Hz) or `options` give that sample time instead. `convention` is that
-    of the angles and torques in the messages.
+    may be keywords (`estimator` may be the name of one); `rate` (Hz) or `options` give that sample
+    time instead. `convention` is that of the angles and torques in the messages.
     """
 
     noun = "estimator"
@@ -84,7 +84,7 @@ class LiveEstimator(LiveModel[Event | Reading]):
     def __init__(
         self,
         robot: Any,
-        estimator: PayloadEstimator | None = None,
+        estimator: PayloadEstimator | str | None = None,
         *,
         noise: NoiseModel | None = None,
         every: float | None = 1.0,
@@ -95,6 +95,8 @@ class LiveEstimator(LiveModel[Event | Reading]):
     ) -> None:
         super().__init__(robot, every=every, convention=convention)
         own = self.robot
+        if isinstance(estimator, str):
+            fields, estimator = {**fields, "estimator": estimator}, None
         if estimator is not None and estimator.robot.dof != own.dof:
             allowed = f"{own.dof}, as robot {own.name!r} has"
             raise InputError("axes of the estimator", estimator.robot.dof, allowed)

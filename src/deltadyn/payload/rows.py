@@ -175,7 +175,7 @@ class RowFront:
     def __init__(self, robot: Robot, numbers: RowNumbers) -> None:
         self.numbers, self.dof = numbers, robot.dof
         self.model = SampleModel.of(lossless(robot))
-        self.kernels, self.narrow = numbers.kernels, numbers.narrow
+        self.kernels, self.narrow, self.length = numbers.kernels, numbers.narrow, numbers.length
         self.width = 6 * self.dof + 1
         self.reset()
 
@@ -190,7 +190,7 @@ class RowFront:
 
     def push(self, q: Sequence[float], tau: Sequence[float]) -> Row | None:
         """Take one sample, each (dof,). ValueError or ZeroDivisionError where no loop closes."""
-        n, length = self.numbers, self.numbers.length
+        n, length = self.numbers, self.length
         place = self.count % length
         self.samples[place] = self.samples[place + length] = (*q, *tau)
         self.count += 1

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy.typing as npt
 
-from deltadyn.errors import InputError, RobotError
+from deltadyn.errors import InputError, RobotError, UnknownNameError
 from deltadyn.robot.bodies import (
     Arm,
     Carriage,
@@ -37,6 +37,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
+from deltadyn.units import AXIS_UNITS, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -106,7 +107,7 @@ class Robot:
             "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
             "drives": self.drives.checked(self.dof, self.linear),
             "friction": self.friction.checked(self.dof),
-            "limits": self.limits.checked(self.dof),
+            "limits": self.limits.checked(self.dof, self.linear),
             "controller": self.controller.checked(self.dof),
             "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),
@@ -121,7 +122,7 @@ class Robot:
         for i, strut in enumerate(self.struts):
             path = "strut" if self.equal_limbs else f"struts[{i}]"
             strut.check(path, self.geometry.strut_length[i])
-        self._check_spindle_friction()
+        self._check_passive_friction()
         object.__setattr__(self, "_memory", {})  # what `remembered` functions found
 
     def __hash__(self) -> int:
@@ -143,6 +144,15 @@ class Robot:
     def linear(self) -> bool:
         """Whether carriages on rails move the limbs: their axes count in m and N."""
         return self.geometry.linear
+
+    @cached_property
+    def radian(self) -> tuple[float, ...]:
+        """What stands for a rad on each axis (dof,), where a number is meant for arms and psi.
+
+        1, or on rails `geometry.size` in m: the way of an elbow at the end of such an arm.
+        """
+        own = self.geometry.size if self.linear else 1.0
+        return (own,) * ARMS + (1.0,) * (self.dof - ARMS)
 
     @property
     def rotary(self) -> Geometry:
@@ -203,16 +213,17 @@ class Robot:
         return self.replace(payload=payload)
 
     def with_rotor_inertia(self, inertia: npt.ArrayLike) -> Robot:
-        """The same robot with these rotor inertias at the output side (kg m^2).
+        """The same robot with these rotor inertias at the output side (kg m^2; kg on rails).
 
         One number is meant for the three arms and leaves the spindle's rotor as it is.
         """
         count = getattr(inertia, "__len__", None)
+        unit = self.axis_units("inertia")[0]
         if count is None:
-            arm = number("rotor inertia", inertia, low=0.0, unit="kg m^2")
+            arm = number("rotor inertia", inertia, low=0.0, unit=unit)
             values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
         else:
-            values = each("rotor inertia", inertia, self.dof, low=0.0, unit="kg m^2")
+            values = each("rotor inertia", inertia, self.dof, low=0.0, unit=unit)
         drives = replace(self.drives, rotor_inertia=values, rotor_side="output_side")
         return self.replace(drives=drives)
 
@@ -224,16 +235,33 @@ class Robot:
         """Write the robot file; `load_robot` gives back an equal robot."""
         save_robot(self, path)
 
-    def _check_spindle_friction(self) -> None:
+    def _check_passive_friction(self) -> None:
         for item in self.friction.passive:
-            if self.spindle is None and item.joint in SPINDLE_JOINTS:
-                raise RobotError(
-                    f"friction.passive.{item.joint}", item.joint, "only on a robot with a spindle"
-                )
+            path, allowed = f"friction.passive.{item.joint}", None
+            if self.linear:
+                allowed = "none on rails: friction of passive joints is modelled beside arms only"
+            elif self.spindle is None and item.joint in SPINDLE_JOINTS:
+                allowed = "only on a robot with a spindle"
+            if allowed is not None:
+                raise RobotError(path, item.joint, allowed)
 
     def axis_names(self) -> tuple[str, ...]:
         """Short names of the drives for tables and messages."""
         return ("1", "2", "3", "psi")[: self.dof]
+
+    def axis_units(self, quantity: str) -> tuple[str, ...]:
+        """Units of "q", "qd", "qdd", "tau", "inertia", "viscous" or "stiffness", one per axis.
+
+        Arms turn (rad, N m), carriages slide (m, N), and axis 4 always turns.
+        """
+        if quantity not in AXIS_UNITS:
+            raise UnknownNameError("quantity of an axis", quantity, AXIS_UNITS)
+        rotary, linear = AXIS_UNITS[quantity]
+        return ((linear if self.linear else rotary,) * ARMS + (rotary,))[: self.dof]
+
+    def axis_unit(self, quantity: str) -> str:
+        """The unit of all axes for a heading: "N m"; "N, N m" on rails with a spindle."""
+        return together(self.axis_units(quantity))
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""

@@ -53,6 +53,7 @@ from deltadyn.simulation.run import (
     payload_events,
     wrenches,
 )
+from deltadyn.simulation.touch import Touch, touched
 
 # The loop of plant and drive: tick by tick, or all ticks at once in compiled code.
 
@@ -79,11 +80,15 @@ def follow(
     task: Task,
     loads: dict[int, Robot],
     forces: FloatArray,
+    touch: Touch | None,
     report: Callable[[int], None],
 ) -> Story:
-    """Tick by tick under external wrenches (N, dof), until the plant cannot go on."""
+    """Tick by tick under external wrenches (N, dof), until the plant cannot go on.
+
+    Where something touches the platform, its wrenches are written to `forces`.
+    """
     law = drive.law
-    if isinstance(body, CompiledPlant):
+    if isinstance(body, CompiledPlant) and touch is None:
         if type(law) is PDLaw:
             return _follow_compiled(body, drive, law, (None, None), loads, forces, report)
         if type(law) is GravityLaw and law.parameters is not None:
@@ -93,11 +98,15 @@ def follow(
     commands: list[Floats] = []
     trouble = None
     last, reference = len(forces) - 1, task.now.q[:, :3].tolist()
+    robot, times, dt = body.machine.robot, task.now.t.tolist(), 1 / task.rate
     for k, force in enumerate(map(tuple, forces.tolist())):
         if k in loads:
             body.carry(loads[k])
+        if touch is not None:
+            force = touched(touch, robot, times[k], body.arms, dt)
+            forces[k] = force
         try:
-            _check_distance(reference[k], body.q_motor)
+            _check_distance(reference[k], body.q_motor, drive.half_turn)
             torques = drive.tick(k, body.q_motor)
             if k < last:
                 samples.append(body.advance(torques.start, torques.end, force))
@@ -154,12 +163,17 @@ def _follow_compiled(
     return Story(parts, commands[:done], TROUBLES.get(trouble), saturated)
 
 
-def _check_distance(reference: list[float], q: Floats) -> None:
-    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
+def _check_distance(reference: list[float], q: Floats, half_turn: float) -> None:
+    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far.
+
+    A carriage is stopped where it is as far off as the elbow of an arm of the robot's size.
+    """
     for axis, angle in enumerate(reference):
-        if not abs(q[axis] - angle) < math.pi:
+        if not abs(q[axis] - angle) < half_turn:
+            limb = "arm" if half_turn == math.pi else "carriage"
+            away = "half a turn" if half_turn == math.pi else f"{half_turn:.2g} m"
             raise PlantStoppedError(
-                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
+                f"{limb} {axis + 1} is {away} away from its reference, the controller has lost it"
             )
 
 
@@ -188,8 +202,9 @@ def simulate(
 
     `plant` is "ideal" (the exact model) or "mujoco" (the closed mechanism in MuJoCo), `rate` the
     drive's ticks in Hz, `payload` pairs (time in s, mass in kg) at which the load changes,
-    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot) or a
-    function of time that gives it. The same seed gives the same run, bit for bit.
+    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot), a
+    function of time that gives it, or a `Touch`, such as a `Wall`. The same seed gives the same
+    run, bit for bit.
     """
     if plant not in PLANTS:
         raise UnknownNameError("plant", plant, PLANTS)
@@ -200,6 +215,10 @@ def simulate(
     events = payload_events(robot, payload, task.now.t)
     forces = wrenches(robot, external_force, task.now.t)
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
+    touch = external_force if isinstance(external_force, Touch) else None
+    if touch is not None:
+        at = tuple(task.now.q[0].tolist()), tuple(task.now.qd[0].tolist())
+        forces[0] = touched(touch, robot, float(task.now.t[0]), at, 1 / rate)
     start = start_on(machine, task.now, tuple(forces[0].tolist()))
     chosen_law: Controller = PDFeedforward(robot) if controller is None else controller
     if isinstance(chosen_law, Feedback):
@@ -210,13 +229,13 @@ def simulate(
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
     with _progress(progress, len(forces)) as report:
-        story = follow(body, drive, task, loads, forces, report)
+        story = follow(body, drive, task, loads, forces, touch, report)
     if len(story) < 2:
         raise DeltadynError(f"the plant stopped at once: {story.trouble}")
     kind = preset if isinstance(preset, str) else "own preset"
     changed = "".join(f", {name}={value!r}" for name, value in switches.items())
     name = f"{robot.name}, {plant} plant, {kind}{changed}, seed {seed}"
-    return _result(machine, task, story, events, int(seed), name)
+    return _result(machine, task, story, forces, events, int(seed), name)
 
 
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
@@ -232,7 +251,13 @@ def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
 
 
 def _result(
-    machine: Machine, task: Task, story: Story, events: Events, seed: int, name: str
+    machine: Machine,
+    task: Task,
+    story: Story,
+    forces: FloatArray,
+    events: Events,
+    seed: int,
+    name: str,
 ) -> Run:
     count = len(story)
     t = task.now.t[:count]
@@ -243,6 +268,7 @@ def _result(
     payload = np.full(count, machine.robot.payload.mass)
     for tick, load in sorted(events.items()):
         payload[tick:] = load.mass
+    parts["force"] = forces[:count]
     truth = Truth(robot=machine.robot, t=t, payload=payload, written=log.written, **parts)
     kept = log.written
     recording = Recording(

@@ -160,7 +160,7 @@ class Part:
 
 def robot_parts(robot: Robot) -> dict[str, Part]:
     """The parts of a robot by name: base, motors, arms, pins, rods, platform, spindle, effector."""
-    unit = _thickness(robot)
+    unit = thickness(robot)
     spacing = drawn_spacing(robot)
     parts = {
         "base": Part(_base(robot, unit, spacing), BASE, movable=False),
@@ -191,7 +191,7 @@ def robot_places(robot: Robot, p: npt.ArrayLike) -> dict[str, Place]:
     spacing = drawn_spacing(robot)
     psi = float(np.asarray(p)[3]) if robot.dof == 4 else 0.0
     turned = np.array([math.cos(psi / 2), 0.0, 0.0, math.sin(psi / 2)])
-    unit = _thickness(robot)
+    unit = thickness(robot)
     places: dict[str, Place] = {
         "platform": (pose.platform, UPRIGHT),
         "effector": (pose.platform, turned),
@@ -212,7 +212,7 @@ def robot_places(robot: Robot, p: npt.ArrayLike) -> dict[str, Place]:
 
 def arm_labels(robot: Robot, places: Mapping[str, Place]) -> dict[str, FloatArray]:
     """Where the numbers of the arms stand, each (3,): above the elbows."""
-    above = np.array([0.0, 0.0, 3.0 * _thickness(robot)])
+    above = np.array([0.0, 0.0, 3.0 * thickness(robot)])
     return {f"number {i}": places[f"pin {i}"][0] + above for i in (1, 2, 3)}
 
 
@@ -224,7 +224,7 @@ def home(robot: Robot) -> FloatArray:
     return p
 
 
-def _thickness(robot: Robot) -> float:
+def thickness(robot: Robot) -> float:
     """The size of details (m): a share of the arm."""
     return 0.045 * robot.geometry.size
 

@@ -13,7 +13,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
-from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, tied_names
+from deltadyn.identification.bodies.bodies import (
+    COMPLETED,
+    Bodies,
+    standard_parameters,
+    tied_names,
+)
 from deltadyn.identification.bodies.body import Body, Hull
 from deltadyn.kinematics.actuation import levers
 from deltadyn.robot import Robot
@@ -200,7 +205,7 @@ def _standard(robot: Robot, values: Mapping[str, float], hull: Hull | bool) -> C
 
 
 def _verdict(body: Body, v: FloatArray, bodies: Bodies) -> BodyVerdict:
-    full = bodies.complete(v) if body.kind in ("arm", "effector", "platform") else v
+    full = bodies.complete(v) if body.kind in COMPLETED else v
     ten = np.array([full[bodies.names.index(f"{body.name}.{entry}")] for entry in TEN])
     P = pseudo_inertia(ten)
     eigenvalues = np.linalg.eigvalsh(P)

@@ -74,6 +74,7 @@ def geometric_guess(
     platform, effector; a number is the density of all. A strut carries ball sockets as heavy as
     its tube, half at each end. Payload and the rotors of the arms are the robot's; friction is 1.
     """
+    _ = robot.rotary  # nothing is known of the shape of a carriage
     tubes = _by_body("radii", radii, RADII)
     if density is None or isinstance(density, Mapping):
         dense = _by_body("density", density, DENSITIES)

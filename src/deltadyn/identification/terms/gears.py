@@ -31,7 +31,6 @@ from deltadyn.identification.terms.elastic import (
 from deltadyn.identification.terms.evidence import ODDS
 from deltadyn.identification.terms.library import (
     NEAR,
-    STRIBECK,
     Near,
     Point,
     Sample,
@@ -340,8 +339,8 @@ def _usual(rigid: Choice, sample: Sample, near: Near) -> list[Term]:
     terms = [term for term in rigid.chosen if not term.corrects]
     terms = [term for term in terms if term.name not in ("other", "load")]
     if not any(term.family == "shape" for term in terms):
-        middle = STRIBECK[len(STRIBECK) // 2]
-        terms += [term for term in friction_shape(sample, Near()) if term.setting == middle]
+        peaks = [term for term in friction_shape(sample, Near()) if term.name == "stribeck"]
+        terms += peaks[len(peaks) // 2 :][:1]  # of a middle velocity
     if not any(term.family == "loss" for term in terms):
         terms += [term for term in gear_loss(sample, near) if term.name == "load"][:1]
     if not any(term.name == "limbs" for term in terms):

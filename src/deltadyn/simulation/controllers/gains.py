@@ -23,7 +23,7 @@ difference, one of the ramp, `delay` ticks, 1/(2 pi f) of the velocity filter):
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -154,10 +154,19 @@ class SampledLoop:
 
 
 def believed_machine(robot: Robot, preset: Preset) -> Machine:
-    """The machine as a controller's robot has it; where it names no rotors or gears, the preset."""
+    """The machine as a controller's robot has it; where it names no rotors or gears, the preset.
+
+    A log hardly tells how a gear is damped: identified robots have anything from 0 to twice the
+    truth. So the preset's damping ratio counts, or down to half of it where the robot says less.
+    """
     even = (1.0, 1.0, 1.0)
     alike = preset.with_switches(friction_scale=even, arm_scale=even, strut_scale=even)
-    return build_machine(robot, alike)
+    machine = build_machine(robot, alike)
+    if robot.drives.stiffness is None or machine.damping is None:
+        return machine
+    plain = robot.replace(drives=replace(robot.drives, damping=None))
+    usual = np.asarray(build_machine(plain, alike).damping)
+    return replace(machine, damping=np.clip(machine.damping, 0.5 * usual, usual))
 
 
 def workspace_poses(robot: Robot) -> FloatArray:

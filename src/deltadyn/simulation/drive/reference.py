@@ -52,13 +52,17 @@ def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
     """
     if len(motion.t) == len(t) and np.array_equal(motion.t, t):
         return motion
+    return Motion.from_joints(robot, t, *joints_at(motion, t))
+
+
+def joints_at(motion: Motion, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, qd, qdd (N, dof) of a motion at instants t (N,); before and after it those of its ends."""
     inside = np.clip(t, motion.t[0], motion.t[-1])
     left = np.clip(np.searchsorted(motion.t, inside, side="right") - 1, 0, len(motion.t) - 2)
     h = (motion.t[left + 1] - motion.t[left])[:, None]
     u = (inside - motion.t[left])[:, None] / h
     x, xd, xdd = ((a[left], a[left + 1]) for a in (motion.q, motion.qd, motion.qdd))
-    q, qd, qdd = quintic_hermite(u, h, x, xd, xdd)
-    return Motion.from_joints(robot, t, q, qd, qdd)
+    return quintic_hermite(u, h, x, xd, xdd)
 
 
 def quintic_hermite(

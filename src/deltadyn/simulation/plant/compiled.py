@@ -146,6 +146,12 @@ class CompiledPlant:
             return tuple(self.state[:n].tolist())
         return tuple(self.state[2 * n : 2 * n + m].tolist() + self.state[m:n].tolist())
 
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms."""
+        q, qd = self.state[: self.dof], self.state[self.dof : 2 * self.dof]
+        return tuple(q.tolist()), tuple(qd.tolist())
+
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload."""
         self.numbers[:ROBOT_COUNT] = robot_numbers(
