@@ -171,7 +171,7 @@ class Bench:
 
 def read_anew(fit: Any, recording: dd.Recording) -> dd.Recording:
     """The log as it is read with the identified robot file: its encoders' eccentricity is known."""
-    counted = fit.nominal.to_controller(recording.q)
+    counted = fit.before.to_controller(recording.q)
     return recording.replace(q=fit.robot.from_controller(counted))
 
 
@@ -409,7 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for cause in filter(None, asked.causes.split(",")):
         seeds = seeds_of(asked.seeds)
         records[cause] = together([measure(robot, cause, seed, asked.hours) for seed in seeds])
-        print(printed({cause: table(records[cause])}), flush=True)
+        print(f"{cause}: {len(seeds)} machines measured", flush=True)
     for preset in filter(None, asked.presets.split(",")):
         own = [measure_preset(robot, preset, seed + 1) for seed in seeds_of(asked.seeds)]
         records[f"preset {preset}"] = together(own)
