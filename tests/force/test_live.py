@@ -100,7 +100,7 @@ def test_plain_data_of_updates(batches: list[Batch]) -> None:
 
 def test_four_axes_have_a_moment() -> None:
     live = LiveForce(robot_of(four=True), tare_of(four=True), every=0.1)
-    parts = list(batches_of(pushed((0.0, 0.0, 0.0, 3.0), four=True), 100))[17:24]
+    parts = list(batches_of(pushed((0.0, 20.0, 0.0, 3.0), four=True), 100))[17:24]
     updates = fed(live, parts)
     assert events(updates) == ["alarm", "contact"]
     record = updates[-1].as_dict()
