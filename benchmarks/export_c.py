@@ -159,7 +159,7 @@ def python_time(robot: Robot, rows: Any) -> float:
     q, tau = rows[:, 3 * dof : 4 * dof].tolist(), rows[:, 6 * dof :].tolist()
 
     def updates() -> None:
-        estimator = PayloadEstimator(robot)
+        estimator = PayloadEstimator(robot, estimator="least-squares")
         for angles, torque in zip(q, tau, strict=True):
             estimator.update(angles, None, None, torque)
 

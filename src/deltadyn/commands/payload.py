@@ -49,6 +49,15 @@ MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and s
     metavar="COLUMN",
     help="Column of the logs that tells when the gripper holds something, e.g. 0 and 1.",
 )
+@click.option(
+    "--estimator",
+    type=click.Choice(["bank", "least-squares"]),
+    default="bank",
+    help="Hypotheses about the load with friction that drifts (default), or least squares.",
+)
+@click.option(
+    "--longest", type=float, default=None, help="Seconds; a longer pick is flagged (default 10)."
+)
 @click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
 @click.option(
     "--convention",
@@ -73,6 +82,8 @@ def payload(
     logs: tuple[str, ...],
     empty: str | None,
     holding: str | None,
+    estimator: str,
+    longest: float | None,
     rate: float | None,
     convention: str | None,
     columns: str | None,
@@ -106,35 +117,48 @@ def payload(
     options = reading_options(columns, read)
     if convention is not None:
         options = replace(options, convention=convention)
-    noise = None if empty is None else _noise(robot, empty, rate, options, not no_check)
+    noise = None
+    if empty is not None:
+        noise = _noise(robot, empty, rate, options, estimator, check=not no_check)
+    own: dict[str, Any] = {"estimator": estimator}
+    if longest is not None:
+        own["longest"] = longest
+    if rate is not None:
+        own["rate"] = rate
     if live is None:
-        _show_logs(robot, logs, noise, rate, options, holding, out, as_json, check=not no_check)
+        _show_logs(robot, logs, noise, own, options, holding, out, as_json, check=not no_check)
         return
 
     from deltadyn.payload.live import LiveEstimator
 
     stream = _stream(live, node, publish)
-    own: dict[str, Any] = {} if rate is None else {"rate": rate}
-    estimator = LiveEstimator(
+    watched = LiveEstimator(
         robot, noise=noise, every=every, convention=convention or "controller", **own
     )
-    _follow(estimator, stream, publish, seconds, as_json)
+    _follow(watched, stream, publish, seconds, as_json)
 
 
 def _noise(
-    robot: Robot, empty: str, rate: float | None, options: ReadOptions, check: bool
+    robot: Robot,
+    empty: str,
+    rate: float | None,
+    options: ReadOptions,
+    estimator: str,
+    *,
+    check: bool,
 ) -> NoiseModel:
     """The noise of an empty log."""
     from deltadyn.payload.noise import NoiseModel
 
-    return NoiseModel.of(robot, checked_log(robot, empty, options, check), rate=rate)
+    log = checked_log(robot, empty, options, check)
+    return NoiseModel.of(robot, log, rate=rate, estimator=estimator)
 
 
 def _show_logs(
     robot: Robot,
     logs: tuple[str, ...],
     noise: NoiseModel | None,
-    rate: float | None,
+    own: dict[str, Any],
     options: ReadOptions,
     holding: str | None,
     out: str | None,
@@ -148,7 +172,7 @@ def _show_logs(
     def find(path: str) -> PickLog:
         recording = checked_log(robot, path, options, check)
         held = None if holding is None else read_switch(path, holding, recording, options).tolist()
-        return find_picks(robot, recording, noise=noise, rate=rate, holding=held)
+        return find_picks(robot, recording, noise=noise, holding=held, **own)
 
     records = show_logs(robot, logs, find, out, as_json)
     if not any(record["picks"] for record in records):

@@ -177,6 +177,9 @@ def column_parameters(robot: Robot, inertia_per_kg: float = 0.0) -> tuple[float,
 
 def _check(estimator: Any) -> None:
     """Refuse what the exported estimators do not have."""
+    if estimator.options.estimator != "least-squares":
+        allowed = "'least-squares'; make it with PayloadEstimator(..., estimator='least-squares')"
+        raise InputError("estimator", estimator.options.estimator, allowed)
     if estimator.grid.form != "acceleration":
         allowed = "'acceleration'; make the estimator with that form for an export"
         raise InputError("form of the estimator", estimator.grid.form, allowed)

@@ -170,14 +170,14 @@ class LiveEstimator:
     `take(item)` gives the updates of an item: `Event`, `Reading` (every `every` seconds of the
     stream; None: none) and `Notice`. `counts` says what happened. Without an `estimator` one is
     made for the sample time of the first batch, from `noise` and `options`, whose single fields
-    may be keywords; `rate` (Hz) or `options` give that sample time instead. `convention` is that
-    of the angles and torques in the messages.
+    may be keywords (`estimator` may be the name of one); `rate` (Hz) or `options` give that sample
+    time instead. `convention` is that of the angles and torques in the messages.
     """
 
     def __init__(
         self,
         robot: Any,
-        estimator: PayloadEstimator | None = None,
+        estimator: PayloadEstimator | str | None = None,
         *,
         noise: NoiseModel | None = None,
         every: float | None = 1.0,
@@ -189,6 +189,8 @@ class LiveEstimator:
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+        if isinstance(estimator, str):
+            fields, estimator = {**fields, "estimator": estimator}, None
         if convention not in CONVENTIONS:
             raise UnknownNameError("convention", convention, CONVENTIONS)
         if every is not None and not every > 0:
