@@ -167,11 +167,17 @@ def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
     for call in (
         lambda: dd.dynamics.packed_parameters(robot),
         lambda: dd.kinematics.in_workspace(robot, case.state.p),
-        lambda: dd.kinematics.skeleton(robot, case.state.p[0]),
         lambda: robot.save("never-written.yaml"),
     ):
         with pytest.raises((InputError, RobotError), match="three limbs"):
             call()
+
+
+def test_the_skeleton_closes(case: Case) -> None:
+    robot, elbows, _ = case.converted
+    bones = dd.kinematics.skeleton(robot, case.state.p[0], elbows=elbows)
+    lengths = np.linalg.norm(bones.joints - bones.elbows, axis=1)
+    np.testing.assert_allclose(lengths, robot.geometry.strut_length, rtol=1e-12)
 
 
 def test_bad_platforms() -> None:
