@@ -6,6 +6,7 @@ DELTADYN_FAMILY_STATES sets the number of states of each robot; 1000 is the full
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -207,3 +208,11 @@ def test_bars_across_are_singular_at_home() -> None:
 
     across = robot.replace(platform=replace(platform, phi0=platform.phi0 + np.pi / 2))
     assert abs(float(_volume(across, home)[0])) < 0.2 * right
+
+
+@pytest.mark.parametrize("kind", ["rotary inclined", "linear vertical", "par4 k=2"])
+def test_exports_refuse_what_their_code_does_not_hold(kind: str, tmp_path: Path) -> None:
+    robot = to_robot(random_member(kind, 0)).robot
+    with pytest.raises(InputError, match=r"three limbs|rotary arms|axis_yaw"):
+        dd.export(robot, "c", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
