@@ -148,14 +148,14 @@ def _spindle_columns(
 
 
 def inertial_values(
-    par: ExactParameters, tied: bool, sine: bool, linear: bool = False
+    par: ExactParameters, tied: bool, sine: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
-    """Names, units and values of the columns, in their order; A and G of a carriage are masses."""
+    """Names, units and values of the columns, in their order."""
     names, units, values = ["M_P"], ["kg"], [float(par.M_P)]
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
         own = getattr(par, name)
         names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [on_axis(LIMB_UNITS[name], linear)] * (1 if tied else 3)
+        units += [on_axis(LIMB_UNITS[name], not par.limbs[0].turns)] * (1 if tied else 3)
         values += [float(value) for value in (own[:1] if tied else own)]
     if par.spindle is not None:
         names += SPINDLE_NAMES
@@ -184,7 +184,7 @@ def labels_of(robot: Robot, tied: bool, com_offset: bool | None, friction: bool)
     """The labels of the exact model's columns, inertial and of friction."""
     par = exact_parameters(robot)
     sine = has_sine(par) if com_offset is None else com_offset
-    names, units, values = inertial_values(par, tied, sine, robot.linear)
+    names, units, values = inertial_values(par, tied, sine)
     inertial = len(names)
     if friction:
         more_names, more_units, more_values = friction_names(robot)
