@@ -9,7 +9,7 @@ from deltadyn.dynamics import regressor
 from deltadyn.errors import UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot, load_robot, robot_from_text
-from deltadyn.units import KINDS, on_axis, suffix, together
+from deltadyn.units import key_end, on_axis, together
 
 RAILS = """\
 deltadyn: 1
@@ -69,6 +69,12 @@ def test_words_of_units() -> None:
     assert on_axis("N m", linear=False) == "N m"
     assert on_axis("W", linear=True) == "W"
     assert together(("N", "N", "N m")) == "N, N m"
-    assert (suffix("N m"), suffix("rad/s^2"), suffix("N m s/rad")) == ("Nm", "rad_s2", "Nms_rad")
-    known = {unit.suffix for units in KINDS.values() for unit in units}
-    assert {suffix(unit) for unit in ("N s/m", "N/m", "kg m^2")} <= known
+    assert [key_end(unit) for unit in ("N m", "kg m^2", "m/s")] == ["Nm", "kgm2", "m_per_s"]
+
+
+def test_keys_of_results(rails: Robot) -> None:
+    arms = load_robot("example-delta")
+    assert arms.axis_key("residual_rms", "tau") == "residual_rms_Nm"
+    assert rails.axis_key("residual_rms", "tau") == "residual_rms_N"
+    assert arms.axis_key("rate", "qd") == "rate_rad_per_s"
+    assert rails.axis_key("inertia", "inertia") == "inertia_kg"

@@ -183,9 +183,10 @@ def torque_page(
         )
         for k, (name, tau) in enumerate(merged(torques).items())
     ]
+    figure = axes_figure(robot.axis_names(), curves, units=robot.axis_units("tau"))
     blocks = (
         figure_html("The move", _move_figure(robot, motion), _MOVE),
-        figure_html("Torques by model", axes_figure(robot.axis_names(), curves), _TORQUES),
+        figure_html("Torques by model", figure, _TORQUES),
     )
     section = Section("move", "The robot on its move", blocks)
     title = f"{robot.name}: a pick-and-place move and its torques, by model"

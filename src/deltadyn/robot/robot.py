@@ -41,7 +41,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
-from deltadyn.units import AXIS_UNITS, together
+from deltadyn.units import AXIS_UNITS, key_end, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -294,6 +294,13 @@ class Robot:
     def axis_unit(self, quantity: str) -> str:
         """The unit of all axes for a heading: "N m"; "N, N m" on rails with a spindle."""
         return together(self.axis_units(quantity))
+
+    def axis_key(self, name: str, quantity: str) -> str:
+        """A key of results that hold a quantity of the axes: "residual_rms_Nm", "_N" on rails.
+
+        It ends in the unit of the first three axes; `axis_units` has that of the fourth.
+        """
+        return f"{name}_{key_end(self.axis_units(quantity)[0])}"
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""
