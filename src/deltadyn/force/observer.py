@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
-from deltadyn.force.contact import Contact, Watch, force_std
-from deltadyn.force.filtering import SETTLE, gain
+from deltadyn.errors import InputError, UnreachableError
+from deltadyn.force.axes import SlowStates
+from deltadyn.force.contact import Contact, Force, Watch
+from deltadyn.force.filtering import settle
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
+from deltadyn.force.settings import STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.payload.estimator import Intake
 from deltadyn.payload.settings import Pace
@@ -33,21 +35,25 @@ class ForceObserver:
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-        if len(tare.offset) != own.dof:
-            raise InputError("axes of the tare", len(tare.offset), f"{own.dof}, as the robot has")
+        if len(tare.axes.held) != own.dof:
+            raise InputError(
+                "axes of the tare", len(tare.axes.held), f"{own.dof}, as the robot has"
+            )
         self.robot, self.tare, self.options = own, tare, tare.options
         self._empty = own
         late = self.options.delay * self.options.rate
         self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
         self._intake = Intake(own, Pace.of(self.options.rate))
         self._watch = Watch(tare)
-        self._gain = gain(self.options)
-        self._settle = round(SETTLE / self.options.bandwidth * self.options.rate)
+        self._states = SlowStates(tare.axes, self.options)
+        self._gain, self._settle = self.options.gain, settle(self.options)
+        self._unsure = 0.0
         self.reset()
 
     def reset(self) -> None:
-        """Forget samples, the force and the alarm."""
+        """Forget samples, force, alarm, and what friction has changed since the empty run."""
         self._intake.reset()
+        self._states.reset()
         self._restart()
         self._watch.reset()
 
@@ -55,9 +61,15 @@ class ForceObserver:
         """Forget the alarm and go on with the force."""
         self._watch.reset()
 
-    def carry(self, mass: float) -> None:
-        """From now on the platform carries this payload (kg): its weight is no force."""
+    def carry(self, mass: float, std: float = 0.0) -> None:
+        """From now on the platform carries this payload (kg): its weight is no force.
+
+        What a mass with the deviation `std` (kg) leaves is no contact either.
+        """
+        if not 0 <= std < np.inf:
+            raise InputError("std", std, "a number of kg from 0")
         self.robot = self._empty.with_payload(mass, self._empty.payload.offset)
+        self._unsure = std
 
     @property
     def contact(self) -> Contact | None:
@@ -67,12 +79,15 @@ class ForceObserver:
     @property
     def ready(self) -> bool:
         """Whether the filter has settled."""
-        return self._rows >= self._settle
+        return self._rows > self._settle
 
     def update(
         self, q: Sequence[float], tau: Sequence[float], *, t: float | None = None
     ) -> FloatArray:
-        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready."""
+        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready.
+
+        Angles at which the loop does not close raise an InputError and begin anew.
+        """
         rows = self._intake.rows(q, None, None, tau, t)
         if rows is None:
             self._restart()
@@ -86,7 +101,7 @@ class ForceObserver:
         self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
         self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
         self._rows = 0
-        self._row: ForceRows | None = None
+        self._stages: list[ForceRows] = []
         self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
 
     def _take(self, q: FloatArray, tau: FloatArray) -> None:
@@ -99,25 +114,19 @@ class ForceObserver:
         place = len(tau_rows) - len(self._q) + 1.5 + self.options.delay * self.options.rate
         own = torque_at(tau_rows, np.array([place]))
         window = np.array(self._q)[:WINDOW]
-        rows = force_rows(self.robot, window, own, 1 / self.options.rate)
-        row = self._row = rows if self._row is None else self._blended(self._row, rows)
+        try:
+            rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+        except (UnreachableError, np.linalg.LinAlgError):
+            self._restart()
+            allowed = "angles at which the loop closes"
+            raise InputError("q", window[-1].tolist(), allowed) from None
+        self._stages = [rows] * STAGES if not self._stages else self._stages
+        for k, stage in enumerate(self._stages):
+            rows = self._stages[k] = stage.towards(rows, self._gain)
         self._rows += 1
         if not self.ready:
             return
-        std = force_std(self.tare, row)
-        self.force, self.std = row.force[0], std[0]
-        joint = np.einsum("nij,ni->nj", row.jacobian, row.force)
-        self._watch.step(self._intake.t, row, joint, std)
-
-    def _blended(self, old: ForceRows, new: ForceRows) -> ForceRows:
-        """The filter's step; the Jacobian is that of the new row."""
-        force, held, drift, pull = (
-            a + self._gain * (b - a)
-            for a, b in (
-                (old.force, new.force),
-                (old.held, new.held),
-                (old.drift, new.drift),
-                (old.pull, new.pull),
-            )
-        )
-        return ForceRows(force, new.jacobian, held, drift, pull)
+        judged = self._states.follow(rows, self._unsure)
+        seen = Force.of(rows, judged)
+        self.force, self.std = seen.force[0], seen.std[0]
+        self._watch.step(self._intake.t, rows, judged, seen)

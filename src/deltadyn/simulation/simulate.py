@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import plant_module
 from deltadyn.backends.plant_layout import PLACES, STATE_PLACES
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
@@ -104,7 +106,7 @@ def follow(
             force = touched(touch, robot, times[k], body.arms, dt)
             forces[k] = force
         try:
-            _check_distance(reference[k], body.q_motor)
+            _check_distance(reference[k], body.q_motor, drive.half_turn)
             torques = drive.tick(k, body.q_motor)
             if k < last:
                 samples.append(body.advance(torques.start, torques.end, force))
@@ -161,12 +163,17 @@ def _follow_compiled(
     return Story(parts, commands[:done], TROUBLES.get(trouble), saturated)
 
 
-def _check_distance(reference: list[float], q: Floats) -> None:
-    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
+def _check_distance(reference: list[float], q: Floats, half_turn: float) -> None:
+    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far.
+
+    A carriage is stopped where it is as far off as the elbow of an arm of the robot's size.
+    """
     for axis, angle in enumerate(reference):
-        if not abs(q[axis] - angle) < math.pi:
+        if not abs(q[axis] - angle) < half_turn:
+            limb = "arm" if half_turn == math.pi else "carriage"
+            away = "half a turn" if half_turn == math.pi else f"{half_turn:.2g} m"
             raise PlantStoppedError(
-                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
+                f"{limb} {axis + 1} is {away} away from its reference, the controller has lost it"
             )
 
 
@@ -234,7 +241,7 @@ def simulate(
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
     """The plant of that name, with ticks of dt seconds."""
     if name == "ideal":
-        module = plant_module()
+        module = plant_module() if actuation(machine.robot) == ROTARY else None
         if module is None:
             return IdealPlant(machine, start, dt)
         return CompiledPlant(machine, start, dt, module)
@@ -274,6 +281,7 @@ def _result(
         payload=None if events else machine.robot.payload.mass,
         name=name,
         robot=machine.robot.name,
+        linear=machine.robot.linear,
         provenance=Provenance(reader="simulate", notes=_notes(machine, task)),
     )
     return Run(
@@ -308,11 +316,11 @@ def _notes(machine: Machine, task: Task) -> tuple[str, ...]:
 
 def _until(motion: Motion, count: int) -> Motion:
     """The first samples of a motion."""
-    single, cut = motion.single, {"t": motion.t[:count]}
+    cut: dict[str, Any] = {"t": motion.t[:count]}
     for item in fields(State):
-        if item.name != "single":
-            cut[item.name] = getattr(motion, item.name)[:count]
-    return Motion(single=single, **cut)
+        value = getattr(motion, item.name)
+        cut[item.name] = value if item.name in ("single", "linear") else value[:count]
+    return Motion(**cut)
 
 
 def _check_call(robot: object, motion: object, controller: object, seed: object) -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import available, inverse_dynamics_joints
 from deltadyn.backends.packed import packed_numbers
 from deltadyn.backends.straight_line import SYMBOLS, straight_line
@@ -29,6 +30,7 @@ from deltadyn.dynamics.inverse import equations_of_motion, inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import (
@@ -102,6 +104,7 @@ def _compiled(robot: Robot, par: ExactParameters) -> ModelAtState:
     plain, bilinear = straight_line(3 * n, inverse), straight_line(4 * n, augmented)
     numbers = packed_numbers(robot, par)
     whole = (n == 4) == (par.spindle is not None)  # a kernel of 4 axes has a spindle
+    whole = whole and (n == 3 or actuation(robot) == ROTARY)
 
     def inverse_at(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         if whole and available():

@@ -61,7 +61,8 @@ def robot_numbers(robot: Robot, smoothing: float, motors: int = 0) -> FloatArray
 def model_numbers(par: ExactParameters) -> FloatArray:
     """The numbers of a model without friction that is the exact one with these parameters."""
     numbers = np.zeros(layout.COUNT)
-    put(numbers, layout.PLACES["limb"], [value for limb in par.limbs for value in limb])
+    limbs = [value for limb in par.limbs for value in limb]  # type: ignore[attr-defined]
+    numbers[: len(limbs)] = limbs
     for name in ("gravity", "M_P", "m_x", "A", "G", "G_s"):
         put(numbers, layout.PLACES[name], getattr(par, name))
     if par.spindle is not None:

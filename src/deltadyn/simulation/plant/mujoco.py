@@ -205,6 +205,7 @@ class MujocoPlant:
         for i in range(3):
             values[f"theta_{i + 1}"] = start.q[i], start.qd[i]
             values[f"motor_{i + 1}"] = start.q_motor[i], start.qd[i]
+            values[f"counter_{i + 1}"] = -start.q[i], -start.qd[i]
             values[f"swing_{i + 1}"] = angles.elbow[0, i], rates.elbow[0, i]
             values[f"sway_{i + 1}"] = angles.sway[0, i], rates.sway[0, i]
             values["xyz"[i]] = state.p[0, i], state.pd[0, i]
