@@ -31,6 +31,9 @@ from deltadyn.robot import Robot
 #     M_P = platform + payload + effector + lower rod + sum Ie/l2^2,      m_x = rho/l2 - Ie/l2^2
 #     A   = arm about its axis + rotor + l1^2 (m - 2 rho/l2 + Ie/l2^2)
 #     G   = (m c)_arm + l1 (m - rho/l2),      H = both rods of the spindle about their own joints
+#
+# and of a carriage A = carriage + counterweight + rotor + m - 2 rho/l2 + Ie/l2^2 and
+# G = carriage - counterweight + m - rho/l2, both in kg.
 
 
 class Group(NamedTuple):
@@ -60,6 +63,16 @@ _LIMB = {
         "gravity moment of the arm, with the strut's share at the elbow",
     ),
     "G_s": Group("arm.mass arm.com_offset", "gravity moment of the arm's COM off its line"),
+}
+_RAIL = _LIMB | {
+    "A": Group(
+        "carriage.mass + carriage.counterweight + rotor + m - 2 rho/l2 + Ie/l2^2",
+        "mass that the drive moves: carriage, counterweight, rotor, the strut's share at the elbow",
+    ),
+    "G": Group(
+        "carriage.mass - carriage.counterweight + m - rho/l2",
+        "mass whose weight hangs on the drive, with the strut's share at the elbow",
+    ),
 }
 _SPINDLE = {
     "H": Group(
@@ -92,9 +105,10 @@ def exact_group(robot: Robot, name: str, tied: bool) -> Group:
         )
     if name in _SPINDLE:
         return _SPINDLE[name]
-    if name in _LIMB:
-        return _LIMB[name]
-    group = _LIMB[name[:-1]]
+    limb = _RAIL if robot.linear else _LIMB
+    if name in limb:
+        return limb[name]
+    group = limb[name[:-1]]
     return Group(group.expression, f"{group.meaning}; limb {name[-1]}")
 
 
@@ -246,6 +260,7 @@ class BaseParameters:
     matrix: FloatArray
     singular_values: FloatArray
     gap: float
+    note: str = ""  # on parameters that no motion of this robot tells
 
     @property
     def status(self) -> str:
@@ -280,6 +295,7 @@ class BaseParameters:
         lines += [text for symbol, text in LEGEND.items() if symbol in used]
         if self.no_influence:
             lines.append("has no influence in this model: " + ", ".join(self.no_influence))
+        lines += [self.note] if self.note else []
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -348,18 +364,50 @@ def _exact(
 ) -> BaseParameters:
     """The symbolic groups; the numbers only confirm that they are independent."""
     numbers = _numerical("exact", found)
-    if numbers.rank != len(found.names):
+    seen = [found.names.index(name) for name in numbers.independent]
+    unseen = tuple(name for name in found.names if name not in numbers.independent)
+    if set(unseen) != set(unseen_weights(robot, tied)):
         return numbers  # without gravity, say
     one = State.from_platform(robot, state.p[:1])
     standard = regressor(robot, one, "rigid", tied=tied, friction=friction).names
-    matrix = exact_base_map(robot, found.names, standard, tied)
-    groups = [_group(robot, name, tied) for name in found.names]
-    rows = zip(found.names, found.units, found.parameters, groups, strict=True)
-    parameters = tuple(BaseParameter(n, u, float(v), *group) for n, u, v, group in rows)
+    matrix = exact_base_map(robot, numbers.independent, standard, tied)
+    parameters = tuple(
+        BaseParameter(
+            found.names[j],
+            found.units[j],
+            float(found.parameters[j]),
+            *_group(robot, found.names[j], tied),
+        )
+        for j in seen
+    )
     unused = tuple(standard[j] for j in np.flatnonzero(~matrix.any(axis=0)))
     return replace(
-        numbers, parameters=parameters, no_influence=unused, standard=standard, matrix=matrix
+        numbers,
+        parameters=parameters,
+        no_influence=(*unseen, *unused),
+        standard=standard,
+        matrix=matrix,
+        note=level_note(robot, tied),
     )
+
+
+def unseen_weights(robot: Robot, tied: bool) -> tuple[str, ...]:
+    """The G of level rails: the weight of what slides along them never reaches the drives."""
+    if not robot.linear:
+        return ()
+    level = [frame.z[2] == 0 for frame in robot.geometry.frames]
+    if tied:
+        return ("G",) if all(level) else ()
+    return tuple(f"G{i + 1}" for i in range(3) if level[i])
+
+
+def level_note(robot: Robot, tied: bool) -> str:
+    """A sentence on parameters that no motion of this robot tells; empty where there is none."""
+    names = unseen_weights(robot, tied)
+    if not names:
+        return ""
+    rails = "the rails are" if len(names) == 3 or tied else "their rails are"
+    return f"No motion tells {', '.join(names)}: {rails} level, no weight hangs on the drives."
 
 
 def _group(robot: Robot, name: str, tied: bool) -> tuple[str, str]:

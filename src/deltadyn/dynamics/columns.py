@@ -45,7 +45,7 @@ from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, dot
 from deltadyn.tracing import on_jax
 
-LIMB_UNITS = {"m_x": "kg", "A": "kg m^2", "G": "kg m", "G_s": "kg m"}
+LIMB_UNITS = {"m_x": "kg", "A": "kg m^2", "G": "kg m", "G_s": "kg m"}  # kg on rails
 
 Column = list[Component]
 
@@ -154,7 +154,7 @@ def inertial_values(
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
         own = getattr(par, name)
         names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [LIMB_UNITS[name]] * (1 if tied else 3)
+        units += ["kg" if par.limbs[0].linear else LIMB_UNITS[name]] * (1 if tied else 3)
         values += [float(value) for value in (own[:1] if tied else own)]
     if par.spindle is not None:
         names += SPINDLE_NAMES

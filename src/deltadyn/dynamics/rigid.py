@@ -7,7 +7,7 @@ ten parameters: f = m a + (wd x + w x w x) h, n = h x a + I wd + w x I w.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.bodies import TenParameters
 
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
+SLIDERS = {"carriage": 1.0, "counterweight": -1.0}  # with the way that they go along the rail
 TEN_UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
 
 
@@ -41,9 +42,15 @@ class BodyMotion(NamedTuple):
 
 
 def bodies(robot: Robot, state: State) -> list[BodyMotion]:
-    """All moving bodies of a robot: three arms, three struts, platform [, telescope, effector]."""
+    """All moving bodies of a robot: three arms, three struts, platform [, telescope, effector].
+
+    On rails three carriages and three counterweights move in place of arms.
+    """
     geometry, platform = platform_map(robot, state)
-    moving = [_arm(robot, state, i) for i in range(3)]
+    if robot.linear:
+        moving = [_slider(robot, state, i, name) for name in SLIDERS for i in range(3)]
+    else:
+        moving = [_arm(robot, state, i) for i in range(3)]
     moving += [_strut(robot, state, geometry, platform, i) for i in range(3)]
     moving.append(_platform(robot, state, platform))
     if robot.spindle is not None:
@@ -179,6 +186,17 @@ def _arm(robot: Robot, state: State, i: int) -> BodyMotion:
     return BodyMotion(f"arm{i + 1}", ten, 1, R, zero, zero, Jw, zero)
 
 
+def _slider(robot: Robot, state: State, i: int, name: str) -> BodyMotion:
+    """What slides along a rail does not turn: its mass alone counts."""
+    rail: Any = robot.arms[i]
+    mass = rail.mass if name == "carriage" else rail.counterweight
+    zero = np.zeros((len(state), 3, robot.dof))
+    Jv = zero.copy()
+    Jv[:, :, i] = SLIDERS[name] * np.array(robot.geometry.frames[i].z)
+    ten = TenParameters(mass, (0.0, 0.0, 0.0), (0.0,) * 6)
+    return BodyMotion(f"{name}{i + 1}", ten, 1, _still(len(state)), Jv, zero, zero, zero)
+
+
 def planar_body(mass: float, moment: tuple[float, float, float], about_y: float) -> TenParameters:
     """A body in the x-z plane: I_yy as given, I_xx + I_zz = I_yy, split to be consistent."""
     xz = moment[0] * moment[2] / mass if mass > 0 else 0.0
@@ -291,10 +309,11 @@ def effector_body(robot: Robot) -> TenParameters:
 def _rotor_columns(robot: Robot, state: State, tied: bool) -> Columns:
     """Rotor inertias at the output side: one for the arms where tied, and one for axis 4."""
     dof, values = robot.dof, robot.drives.output_inertia
+    units = (("kg" if robot.linear else "kg m^2",) * 3 + ("kg m^2",))[:dof]
     diagonal = state.qdd[:, :, None] * np.eye(dof)  # (N, dof, dof)
     if not tied:
         names = tuple(f"rotor{axis + 1}" for axis in range(dof))
-        return Columns(diagonal, names, ("kg m^2",) * dof, np.array(values))
+        return Columns(diagonal, names, units, np.array(values))
     Y = np.concatenate([diagonal[:, :, :3].sum(axis=2, keepdims=True), diagonal[:, :, 3:]], axis=2)
     names = ("rotor", "rotor4")[: dof - 2]
-    return Columns(Y, names, ("kg m^2",) * len(names), np.array([values[0], *values[3:]]))
+    return Columns(Y, names, units[2:], np.array([values[0], *values[3:]]))

@@ -10,7 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
-from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states
+from deltadyn.dynamics.base import (
+    BaseParameters,
+    base_parameters,
+    exciting_states,
+    level_note,
+)
 from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
 from deltadyn.identification.information import Information
@@ -32,7 +37,10 @@ __all__ = [
 
 
 TERMS = 6  # of a sum that are written out
-BODIES = ("arm", "strut", "platform", "upper", "lower", "effector", "rotor")
+BODIES = (
+    *("arm", "carriage", "counterweight", "strut", "platform"),
+    *("upper", "lower", "effector", "rotor"),
+)
 
 
 class Sums(NamedTuple):
@@ -198,6 +206,7 @@ class Identifiability:
     advice: tuple[str, ...]
     weak_advice: tuple[str, ...]
     status: str
+    note: str = ""  # on parameters that no motion of this robot tells
 
     @property
     def relative(self) -> FloatArray:
@@ -230,6 +239,7 @@ class Identifiability:
         lines += _line("Standard parameters told alone", self.separable)
         lines += [f"In sums only: {text}." for text in self.grouped]
         lines += _line("Standard parameters that these data leave open", self.silent)
+        lines += [self.note] if self.note else []
         lines.append(self.status)
         return "\n".join(lines)
 
@@ -311,6 +321,7 @@ def identifiability(
         advice=advise(_named(par, lacking), moved),
         weak_advice=advise(_named(par, (weak | drowned) & ~lacking & mine), moved, poorly=True),
         status=found.status,
+        note=level_note(robot, par.tied) if par.model == "exact" else "",
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import base_parameters, exciting_states
+from deltadyn.dynamics.base import base_parameters, exciting_states, unseen_weights
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.dynamics.rigid import effector_body
@@ -153,7 +153,7 @@ def parametrise(
         com_offset = not robot.linear and any(arm.com_offset != 0 for arm in robot.rotary_arms)
     build = _Builder(wide)
     if model == "exact":
-        _exact(build, tied, com_offset)
+        _exact(build, tied, com_offset, unseen_weights(robot, tied=False))
     elif model == "virtual-work":
         _virtual_work(build, robot)
     elif model == "gray-box":
@@ -221,8 +221,8 @@ class _Builder:
         )
 
 
-def _exact(build: _Builder, tied: bool, com_offset: bool) -> None:
-    """M_P, the limbs' parameters tied or per arm, the spindle's."""
+def _exact(build: _Builder, tied: bool, com_offset: bool, unseen: tuple[str, ...]) -> None:
+    """M_P, the limbs' parameters tied or per arm, the spindle's; none that no motion tells."""
     wide = build.wide
     for j, name in enumerate(wide.names[: wide.inertial]):
         family = name.rstrip("123") if name[-1] in "123" else name
@@ -230,8 +230,12 @@ def _exact(build: _Builder, tied: bool, com_offset: bool) -> None:
             continue
         if family in LIMB_NAMES and tied:
             if name.endswith("1"):
-                shares = {f"{family}{i}": 1.0 for i in (1, 2, 3)}
-                build.add(family, wide.units[j], wide.values[j], shares)
+                limbs = [f"{family}{i}" for i in (1, 2, 3)]
+                shares = {limb: 1.0 for limb in limbs if limb not in unseen}
+                if shares:
+                    build.add(family, wide.units[j], wide.values[j], shares)
+            continue
+        if name in unseen:
             continue
         build.add(name, wide.units[j], wide.values[j], {name: 1.0})
 

@@ -38,6 +38,8 @@ class Strut(NamedTuple):
 class Limb(Protocol):
     """One limb: its actuation with the length of its strut."""
 
+    linear: bool  # the axis counts in m and N
+
     @property
     def l2(self) -> Any: ...
 
@@ -98,6 +100,8 @@ class _Turning:
 
     __slots__ = ()
 
+    linear = False
+
     @staticmethod
     def pair(xp: Any, q: Component) -> tuple[Component, Component]:
         return xp.cos(q), xp.sin(q)
@@ -115,6 +119,8 @@ class _Sliding:
     """The coordinate of a carriage: its place q, with a zero beside it."""
 
     __slots__ = ()
+
+    linear = True
 
     def axes(self) -> tuple[Vector, Vector, Vector]:
         """Its numbers do not hold the joints' pins: a rail has no angles of its own."""
