@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.family.robots import make_robot
+from tests.family.random_robots import make_robot
 from tests.reference.family import random_member
 from tests.reference.family.convert import to_robot
 from tests.reference.family.formulas import limb_parameters, shares

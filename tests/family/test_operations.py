@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.family.robots import make_robot, points
+from tests.family.random_robots import make_robot, points
 
 import deltadyn as dd
 from deltadyn.reproduce.audit.operations import Tape, exact_from_platform

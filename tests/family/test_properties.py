@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 from hypothesis import assume, given, settings
-from tests.family.robots import motions, points, robots, seeds
+from tests.family.random_robots import motions, points, robots, seeds
 
 import deltadyn as dd
 from deltadyn import backends
