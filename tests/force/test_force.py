@@ -136,10 +136,10 @@ def test_a_delay_is_taken_into_account(machine: Machine, fit: Fit) -> None:
     rec = machine.run_touched(20.0, Touch(), first=1).recording
     late = rec.replace(tau=np.concatenate([rec.tau[:3], rec.tau[:-3]]))
     early = rec.replace(tau=np.concatenate([rec.tau[3:], rec.tau[-3:]]))
-    own = Tare.of(fit, rec).sigma
+    own = Tare.of(fit, rec).axes.noise
     for shifted, delay in ((late, 3e-3), (early, -3e-3)):
-        assert np.all(Tare.of(fit, shifted, ForceOptions(delay=delay)).sigma < 1.1 * own)
-        assert np.all(Tare.of(fit, shifted).sigma > 1.5 * own)
+        assert np.all(Tare.of(fit, shifted, ForceOptions(delay=delay)).axes.noise < 1.1 * own)
+        assert np.all(Tare.of(fit, shifted).axes.noise > 1.5 * own)
 
 
 def test_the_payload_is_no_force_once_it_is_known(machine: Machine, fit: Fit, tare: Tare) -> None:
@@ -162,6 +162,9 @@ def test_bad_input_is_named(machine: Machine, fit: Fit, tare: Tare) -> None:
     rec = machine.run_touched(4.0, Touch(), first=2).recording
     with pytest.raises(InputError, match=r"empty run is .* s of motion"):
         Tare.of(fit, rec)
+    short = rec.replace(t=rec.t[:50], q=rec.q[:50], tau=rec.tau[:50])
+    with pytest.raises(InputError, match=r"recording is .* s without a gap"):
+        find_contacts(fit, short, tare)
     with pytest.raises(InputError, match="bandwidth"):
         ForceOptions(bandwidth=1e4)
     with pytest.raises(InputError, match="false_alarms"):

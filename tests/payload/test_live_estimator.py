@@ -16,18 +16,10 @@ from tests.payload.streams import events_of, fed, notices_of
 from deltadyn.errors import InputError
 from deltadyn.payload.bank_estimator import ASSUMED
 from deltadyn.payload.estimator import PayloadEstimator
-from deltadyn.payload.live import (
-    Backoff,
-    Connection,
-    Event,
-    LiveEstimator,
-    Reading,
-    Update,
-    persistent,
-    stop,
-)
+from deltadyn.payload.live import Event, LiveEstimator, Reading, Update
 from deltadyn.payload.offline import find_picks
-from deltadyn.payload.packing import Batch, batches_of, pack
+from deltadyn.streams.live import Backoff, Connection, persistent, stop
+from deltadyn.streams.packing import Batch, batches_of, pack
 
 
 @pytest.fixture(scope="module")

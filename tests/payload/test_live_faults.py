@@ -15,7 +15,7 @@ from tests.payload.streams import events_of, fed, notices_of
 
 from deltadyn.payload.bank_estimator import ASSUMED
 from deltadyn.payload.live import LiveEstimator, Notice, Update
-from deltadyn.payload.packing import Batch, batches_of, pack
+from deltadyn.streams.packing import Batch, batches_of, pack
 
 
 @pytest.fixture(scope="module")

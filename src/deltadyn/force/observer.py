@@ -5,19 +5,51 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
-from deltadyn.force.contact import Contact, Watch, force_std
-from deltadyn.force.filtering import SETTLE, gain
+from deltadyn.errors import InputError, UnreachableError
+from deltadyn.force.axes import SlowStates
+from deltadyn.force.contact import Contact, Force, Watch
+from deltadyn.force.filtering import settle, smoothed
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
+from deltadyn.force.settings import STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.payload.estimator import Intake
+from deltadyn.payload.front_end import Sample
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """What a stretch of samples told, a row per sample that was used.
+
+    `t` (M,) s, `force` and `std` (M, dof), as `ForceObserver` has them after the sample. `alarms`
+    are rows at which the alarm became another, with it. `refused` samples were not used; `reason`
+    is that of the first.
+    """
+
+    t: FloatArray
+    force: FloatArray
+    std: FloatArray
+    alarms: tuple[tuple[int, Contact], ...]
+    refused: int = 0
+    reason: str = ""
+
+    def __add__(self, other: Followed) -> Followed:
+        later = tuple((row + len(self.t), contact) for row, contact in other.alarms)
+        return Followed(
+            np.concatenate([self.t, other.t]),
+            np.concatenate([self.force, other.force]),
+            np.concatenate([self.std, other.std]),
+            self.alarms + later,
+            self.refused + other.refused,
+            self.reason or other.reason,
+        )
 
 
 class ForceObserver:
@@ -33,21 +65,25 @@ class ForceObserver:
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-        if len(tare.offset) != own.dof:
-            raise InputError("axes of the tare", len(tare.offset), f"{own.dof}, as the robot has")
+        if len(tare.axes.held) != own.dof:
+            raise InputError(
+                "axes of the tare", len(tare.axes.held), f"{own.dof}, as the robot has"
+            )
         self.robot, self.tare, self.options = own, tare, tare.options
         self._empty = own
         late = self.options.delay * self.options.rate
         self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
         self._intake = Intake(own, Pace.of(self.options.rate))
         self._watch = Watch(tare)
-        self._gain = gain(self.options)
-        self._settle = round(SETTLE / self.options.bandwidth * self.options.rate)
+        self._states = SlowStates(tare.axes, self.options)
+        self._gain, self._settle = self.options.gain, settle(self.options)
+        self._unsure = 0.0
         self.reset()
 
     def reset(self) -> None:
-        """Forget samples, the force and the alarm."""
+        """Forget samples, force, alarm, and what friction has changed since the empty run."""
         self._intake.reset()
+        self._states.reset()
         self._restart()
         self._watch.reset()
 
@@ -55,9 +91,15 @@ class ForceObserver:
         """Forget the alarm and go on with the force."""
         self._watch.reset()
 
-    def carry(self, mass: float) -> None:
-        """From now on the platform carries this payload (kg): its weight is no force."""
+    def carry(self, mass: float, std: float = 0.0) -> None:
+        """From now on the platform carries this payload (kg): its weight is no force.
+
+        What a mass with the deviation `std` (kg) leaves is no contact either.
+        """
+        if not 0 <= std < np.inf:
+            raise InputError("std", std, "a number of kg from 0")
         self.robot = self._empty.with_payload(mass, self._empty.payload.offset)
+        self._unsure = std
 
     @property
     def contact(self) -> Contact | None:
@@ -67,12 +109,23 @@ class ForceObserver:
     @property
     def ready(self) -> bool:
         """Whether the filter has settled."""
-        return self._rows >= self._settle
+        return self._rows > self._settle
+
+    def _restart(self) -> None:
+        dof = self.robot.dof
+        self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
+        self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
+        self._rows = 0
+        self._stages: list[ForceRows] = []
+        self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
 
     def update(
         self, q: Sequence[float], tau: Sequence[float], *, t: float | None = None
     ) -> FloatArray:
-        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready."""
+        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready.
+
+        Angles at which the loop does not close raise an InputError and begin anew.
+        """
         rows = self._intake.rows(q, None, None, tau, t)
         if rows is None:
             self._restart()
@@ -81,13 +134,86 @@ class ForceObserver:
             self._take(np.asarray(row.q), np.asarray(row.tau))
         return self.force
 
-    def _restart(self) -> None:
+    def follow(self, q: FloatArray, tau: FloatArray, t: FloatArray) -> Followed:
+        """Take samples q, tau (n, dof) at t (n,) at once: as `update` one by one, but faster.
+
+        Samples that `update` refuses with an InputError are counted.
+        """
+        found = self._nothing()
+        waiting: list[Sample] = []
+        times: list[float] = []
+        for own_q, own_tau, own_t in zip(q.tolist(), tau.tolist(), t.tolist(), strict=True):
+            try:
+                rows = self._intake.rows(own_q, None, None, own_tau, own_t)
+            except InputError as error:
+                found += replace(self._nothing(), refused=1, reason=str(error))
+                continue
+            if rows is None:
+                found += self._flushed(waiting, times)
+                waiting, times = [], []
+                self._restart()
+                rows = self._intake.first(own_q, None, None, own_tau)
+            waiting += rows
+            times += [self._intake.t] * len(rows)
+        return found + self._flushed(waiting, times)
+
+    def _nothing(self) -> Followed:
         dof = self.robot.dof
-        self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
-        self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
-        self._rows = 0
-        self._row: ForceRows | None = None
-        self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
+        return Followed(np.zeros(0), np.zeros((0, dof)), np.zeros((0, dof)), ())
+
+    def _flushed(self, samples: list[Sample], times: list[float]) -> Followed:
+        """Take even samples; where the loop does not close, one by one."""
+        if not samples:
+            return self._nothing()
+        t, reach = np.array(times), WINDOW + self._late
+        q = np.array([*list(self._q)[1 - reach :], *(sample.q for sample in samples)])
+        before = list(self._tau)[1 - reach - self._early :]
+        tau = np.array([*before, *(sample.tau for sample in samples)])
+        shift = len(tau) - len(q)
+        count = max(0, len(q) - reach + 1)
+        late = shift + 1.5 + self.options.delay * self.options.rate
+        places = np.arange(count, dtype=np.float64) + late
+        if count:
+            try:
+                rows = force_rows(
+                    self.robot,
+                    q[: count + WINDOW - 1],
+                    torque_at(tau, places),
+                    1 / self.options.rate,
+                )
+            except (UnreachableError, np.linalg.LinAlgError):
+                return self._one_by_one(samples, t)
+        self._q.extend(np.asarray(sample.q) for sample in samples)
+        self._tau.extend(np.asarray(sample.tau) for sample in samples)
+        force, std = np.zeros((len(t), self.robot.dof)), np.full((len(t), self.robot.dof), np.inf)
+        first = len(t) - count + max(0, self._settle - self._rows)  # with a force
+        if count:
+            rows, stages = smoothed(rows, self._stages, self._gain)
+            self._stages = stages
+            self._rows += count
+        if first >= len(t):
+            return Followed(t, force, std, ())
+        rows = rows.at(slice(count - len(t) + first, None))
+        judged = self._states.follow(rows, self._unsure)
+        seen = Force.of(rows, judged)
+        force[first:], std[first:] = seen.force, seen.std
+        self.force, self.std = force[-1].copy(), std[-1].copy()
+        alarms = self._watch.follow(t[first:], rows, judged, seen)
+        return Followed(t, force, std, tuple((first + row, item) for row, item in alarms))
+
+    def _one_by_one(self, samples: list[Sample], t: FloatArray) -> Followed:
+        found = self._nothing()
+        for sample, time in zip(samples, t, strict=True):
+            before = self.contact
+            try:
+                self._take(np.asarray(sample.q), np.asarray(sample.tau))
+            except InputError as error:
+                found += replace(self._nothing(), refused=1, reason=str(error))
+                continue
+            now = self.contact
+            alarms = () if now is None or now is before else ((0, now),)
+            found += Followed(np.array([time]), self.force[None], self.std[None], alarms)
+        return found
 
     def _take(self, q: FloatArray, tau: FloatArray) -> None:
         """The window's oldest four samples make a row; its torque may lie before or behind."""
@@ -99,25 +225,19 @@ class ForceObserver:
         place = len(tau_rows) - len(self._q) + 1.5 + self.options.delay * self.options.rate
         own = torque_at(tau_rows, np.array([place]))
         window = np.array(self._q)[:WINDOW]
-        rows = force_rows(self.robot, window, own, 1 / self.options.rate)
-        row = self._row = rows if self._row is None else self._blended(self._row, rows)
+        try:
+            rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+        except (UnreachableError, np.linalg.LinAlgError):
+            self._restart()
+            allowed = "angles at which the loop closes"
+            raise InputError("q", window[-1].tolist(), allowed) from None
+        self._stages = [rows] * STAGES if not self._stages else self._stages
+        for k, stage in enumerate(self._stages):
+            rows = self._stages[k] = stage.towards(rows, self._gain)
         self._rows += 1
         if not self.ready:
             return
-        std = force_std(self.tare, row)
-        self.force, self.std = row.force[0], std[0]
-        joint = np.einsum("nij,ni->nj", row.jacobian, row.force)
-        self._watch.step(self._intake.t, row, joint, std)
-
-    def _blended(self, old: ForceRows, new: ForceRows) -> ForceRows:
-        """The filter's step; the Jacobian is that of the new row."""
-        force, held, drift, pull = (
-            a + self._gain * (b - a)
-            for a, b in (
-                (old.force, new.force),
-                (old.held, new.held),
-                (old.drift, new.drift),
-                (old.pull, new.pull),
-            )
-        )
-        return ForceRows(force, new.jacobian, held, drift, pull)
+        judged = self._states.follow(rows, self._unsure)
+        seen = Force.of(rows, judged)
+        self.force, self.std = seen.force[0], seen.std[0]
+        self._watch.step(self._intake.t, rows, judged, seen)

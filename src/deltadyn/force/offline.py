@@ -12,7 +12,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
-from deltadyn.force.contact import Contact, Watch, force_std
+from deltadyn.force.axes import Judged, SlowStates
+from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import Filtered, filtered_rows, robot_of
 from deltadyn.force.tare import Tare
 from deltadyn.recording.recording import Recording
@@ -87,24 +88,30 @@ def find_contacts(
     """
     own = tare if isinstance(tare, Tare) else Tare.of(robot, tare)
     model, _ = robot_of(robot, [recording], own.options)
-    parts = list(filtered_rows(model, recording, own.options))
+    parts = filtered_rows(model, recording, own.options)
+    states = SlowStates(own.axes, own.options)
     contacts: list[Contact] = []
+    forces, statistic = [], []
     for part in parts:
-        contacts += _contacts(own, part)
+        judged = states.follow(part.rows)
+        seen = Force.of(part.rows, judged)
+        contacts += _contacts(own, part, judged, seen)
+        forces.append(seen)
+        statistic.append(judged.z.max(axis=1))
     return ForceLog(
         recording,
         own,
         np.concatenate([part.t for part in parts]),
-        np.concatenate([part.rows.force for part in parts]),
-        np.concatenate([force_std(own, part.rows) for part in parts]),
-        np.concatenate([own.statistic(part.joint, part.rows).max(axis=1) for part in parts]),
+        np.concatenate([seen.force for seen in forces]),
+        np.concatenate([seen.std for seen in forces]),
+        np.concatenate(statistic),
         tuple(contacts),
     )
 
 
-def _contacts(tare: Tare, part: Filtered) -> list[Contact]:
+def _contacts(tare: Tare, part: Filtered, judged: Judged, seen: Force) -> list[Contact]:
     """The contacts of a stretch, by the same watch that the observer has."""
-    z = tare.statistic(part.joint, part.rows).max(axis=1)
+    z = judged.z.max(axis=1)
     watch = Watch(tare)
     over = np.flatnonzero(z > watch.limit)
     calm = round(CALM * tare.options.rate)
@@ -115,8 +122,9 @@ def _contacts(tare: Tare, part: Filtered) -> list[Contact]:
         watch.reset()
         last = row
         while row < len(z) and (row == over[at] or watch.open):
-            one = part.rows.at(row)
-            watch.step(float(part.t[row]), one, part.joint[row : row + 1], force_std(tare, one))
+            one = slice(row, row + 1)
+            force = Force(seen.force[one], seen.std[one])
+            watch.step(float(part.t[row]), part.rows.at(one), judged.at(one), force)
             row += 1
         if watch.contact is not None:
             found.append(watch.contact)

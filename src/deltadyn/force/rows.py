@@ -5,12 +5,17 @@ rate, acceleration and torque belong to one instant (a shift of half a sample co
 
     q = (q_k-1 + q_k) / 2,  qd = d_k,  qdd = (d_k+1 - d_k-1) / (2 T),  tau = (tau_k-1 + tau_k) / 2
 
-An external force F on the platform takes part of the drives' work, tau = ID(q, qd, qdd) - J^T F, so
+An external force F on the platform takes part of the drives' work, and an axis has slow states x
+that the model does not know (its friction, an offset, the scale of its torque):
 
-    F = J^-T (ID(q, qd, qdd) - tau)
+    r = (ID(q, qd, qdd) - tau) / g = J^T F + Z x,    Z = (qd, tanh(qd / e), 1, tau)
 
-This is the generalised-momentum observer before its filter: p_k - p_k-1 over T is the same
-difference of rates, and no acceleration needs a filter of its own.
+g is what the reported torque grows by per N m of load: 1, but for the gear's losses.
+
+Every part of a row passes the same filter of two equal stages, so this holds behind it too. That is
+the generalised-momentum observer: p_k - p_k-1 over T is the same difference of rates, and no
+acceleration needs a filter of its own. Behind one stage the noise of an angle e stays M K e / T at
+any rate of samples; behind two it falls with K T.
 """
 
 from __future__ import annotations
@@ -21,34 +26,43 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.force.settings import AT_REST, COULOMB_SHARE, LOAD_SHARE, VISCOUS_SHARE
+from deltadyn.force.settings import REVERSAL, SMOOTH
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import jacobian
 from deltadyn.robot import Robot
 
 WINDOW = 4  # samples that one row is made from
+STATES = 4  # slow ones of an axis
 
 
 @dataclass(frozen=True, eq=False)
 class ForceRows:
     """Rows between the samples of an even stretch.
 
-    `force` (N, dof) in N (the moment about z in N m on a 4-DOF robot), `jacobian` (N, dof, dof)
-    with pd = J qd. In N m on each axis (N, dof): `held`, what an axis at rest may carry unseen, and
-    `drift`, what its friction may have changed by since the empty run. `pull` (N, 3) in m/s^2 is
-    what a carried mass feels, pdd + g z.
+    `missing` (N, dof) in N m is r, `jacobian` (N, dof, dof) with pd = J qd, `known` (N, dof, 4) is
+    Z. `rest` (N, dof) is 1 where an axis rests and 0 where it moves. `pull` (N, 3) in m/s^2 is what
+    a carried mass feels, pdd + g z.
     """
 
-    force: FloatArray
+    missing: FloatArray
     jacobian: FloatArray
-    held: FloatArray
-    drift: FloatArray
+    known: FloatArray
+    rest: FloatArray
     pull: FloatArray
 
-    def at(self, row: int) -> ForceRows:
-        """One row, still with its first axis."""
-        own = (self.force, self.jacobian, self.held, self.drift, self.pull)
-        return ForceRows(*(x[row : row + 1] for x in own))
+    @property
+    def parts(self) -> tuple[FloatArray, ...]:
+        """All fields in order."""
+        return self.missing, self.jacobian, self.known, self.rest, self.pull
+
+    def at(self, rows: slice) -> ForceRows:
+        """Some of the rows."""
+        return ForceRows(*(x[rows] for x in self.parts))
+
+    def towards(self, new: ForceRows, gain: float) -> ForceRows:
+        """The step of a stage of the filter."""
+        pairs = zip(self.parts, new.parts, strict=True)
+        return ForceRows(*(a + gain * (b - a) for a, b in pairs))
 
 
 def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) -> ForceRows:
@@ -59,11 +73,27 @@ def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) ->
     d = np.diff(q, axis=0) / interval
     middle, rate = (q[1:-2] + q[2:-1]) / 2, d[1:-1]
     state = State.from_joints(robot, middle, rate, (d[2:] - d[:-2]) / (2 * interval))
-    J = jacobian(robot, state.p)
-    missing = inverse_dynamics(robot, state) - tau
-    force = np.linalg.solve(np.swapaxes(J, 1, 2), missing[..., None])[..., 0]
+    missing = (inverse_dynamics(robot, state) - tau) / per_load(robot, rate, state.qdd, tau)
+    known = np.stack([rate, np.tanh(rate / SMOOTH), np.ones_like(rate), tau], axis=-1)
+    rest = 1 - np.abs(np.tanh(rate / REVERSAL))
     pull = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
-    return ForceRows(force.astype(np.float64), J, held(robot, rate), drift(robot, rate, tau), pull)
+    return ForceRows(missing, jacobian(robot, state.p), known, rest, pull)
+
+
+def per_load(robot: Robot, qd: FloatArray, qdd: FloatArray, tau: FloatArray) -> FloatArray:
+    """What the reported torque grows by for each N m that the gear carries more (N, dof).
+
+    A gear that loses a share of its load reports a push too large or too small by it. The load's
+    sign is that of the measured torque without the rotor's.
+    """
+    through = tau - np.asarray(robot.drives.output_inertia) * qdd
+    turn = np.tanh(qd / SMOOTH) * np.sign(through)
+    grown: FloatArray = np.asarray(robot.sensors.torque_ratio) * np.ones_like(tau)
+    if robot.friction.load is not None:
+        grown = grown * (1 + np.asarray(robot.friction.load) * turn)
+    if robot.friction.motor_load is not None:
+        grown = grown / (1 - np.asarray(robot.friction.motor_load) * turn)
+    return grown
 
 
 def torque_at(tau: FloatArray, at: FloatArray) -> FloatArray:
@@ -71,22 +101,4 @@ def torque_at(tau: FloatArray, at: FloatArray) -> FloatArray:
     low = np.clip(np.floor(at), 0, len(tau) - 2).astype(int)
     share = np.clip(at - low, 0.0, 1.0)[:, None]
     found: FloatArray = (1 - share) * tau[low] + share * tau[low + 1]
-    return found
-
-
-def held(robot: Robot, qd: FloatArray) -> FloatArray:
-    """What an axis at rest may carry by its Coulomb friction alone (N, dof), in N m."""
-    found: FloatArray = np.asarray(robot.friction.coulomb) * np.exp(-((qd / AT_REST) ** 2))
-    return found
-
-
-def drift(robot: Robot, qd: FloatArray, tau: FloatArray) -> FloatArray:
-    """What friction may change by after the empty run (N, dof), in N m.
-
-    Shares of the viscous and the Coulomb friction, which fall when a gear warms up, and of the
-    torque.
-    """
-    viscous, coulomb = (np.asarray(x) for x in (robot.friction.viscous, robot.friction.coulomb))
-    rubbed = VISCOUS_SHARE * viscous * np.abs(qd) + COULOMB_SHARE * coulomb
-    found: FloatArray = rubbed + LOAD_SHARE * np.abs(tau)
     return found

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 from deltadyn.errors import InputError
 
-# What friction may change by after the empty run without being a contact, see docs/force.md.
-VISCOUS_SHARE = 0.25  # of the viscous friction: oil that warms up
-COULOMB_SHARE = 0.10  # of the Coulomb friction
-LOAD_SHARE = 0.02  # of the torque: torque constants, gear losses
-AT_REST = 0.02  # rad/s: an axis slower than this may be held by its friction
+# Slow states of an axis: viscous friction, Coulomb friction, offset, scale of the torque. By how
+# much (one deviation) they may be off when a log begins, and by how much they wander in a second of
+# motion: shares of the viscous friction, the Coulomb friction (twice) and the torque.
+CHANGE = (0.25, 0.10, 0.10, 0.02)  # oil and motors that warm up
+WALK = (0.010, 0.003, 0.010, 0.001)  # per square root of a second
+GATE = 3.0  # z above which the states learn nothing: it may be a contact
+REVERSAL = 0.05  # rad/s: an axis slower than this may be held by its friction
+SMOOTH = 0.02  # rad/s over which Coulomb friction turns its sign
 
+SCALE = 0.03  # of a force: torque constants, losses of the gears
+STAGES = 2  # of the filter, each with 2 K: together as late as one with K, see docs/force.md
 ALONE = 0.12  # of the largest: other axes below it, and the push is on one arm
 ALONE_DEVIATIONS = 3.0
 LOOK = 0.06  # s after the alarm in which a pick is told from a contact
@@ -37,3 +42,14 @@ class ForceOptions:
             raise InputError("bandwidth", self.bandwidth, f"at most a quarter of {self.rate:g} Hz")
         if not abs(self.delay) * self.rate <= 20:
             raise InputError("delay", self.delay, "at most 20 samples")
+
+    @property
+    def gain(self) -> float:
+        """What a row moves a stage of the filter by: 2 K T / (1 + 2 K T)."""
+        step = STAGES * self.bandwidth / self.rate
+        return step / (1 + step)
+
+    @property
+    def every(self) -> int:
+        """Rows from one step of the slow states to the next: 1 / K, as rows between are alike."""
+        return max(1, round(self.rate / self.bandwidth))

@@ -92,7 +92,8 @@ def training_section(fit: Fit) -> Section:
 
 def excerpt_figure(fit: Fit) -> Any:
     """Measured and fitted torque and their difference, per axis."""
-    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit))
+    units = fit.robot.axis_units("tau")
+    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit), units=units)
 
 
 def excerpt_curves(fit: Fit, axes: slice = slice(None)) -> tuple[list[Curve], list[Curve]]:
@@ -163,7 +164,7 @@ def parameter_rows(fit: Fit, truth: Robot | None = None) -> list[dict[str, Any]]
         rows.append(
             {
                 "name": name,
-                "meaning": meaning(name),
+                "meaning": meaning(name, fit.robot.linear),
                 "unit": fit.units[k],
                 "before": before,
                 "value": value,
@@ -203,7 +204,7 @@ def parameter_section(fit: Fit, truth: Robot | None = None) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
     rows = parameter_rows(fit, truth)
     own = [row for row in rows if row["of"] == "robot"]
-    held = [f"{name}: {meaning(name)}." for name in fit.held]
+    held = [f"{name}: {meaning(name, fit.robot.linear)}." for name in fit.held]
     caption = "Robot file, identified value and its 95 % interval"
     table = _PARAMETERS if truth is None else _BESIDE_TRUTH
     blocks = [
