@@ -380,7 +380,12 @@ class Bank:
         self.odds = _total(weight, new) - _total(weight, ~new)
         if not self.loaded:
             best = _best(weight, new & carries)
-            if self.odds > n.pick_odds and best >= 0 and own[best, MASS] > n.lightest:
+            if (
+                self.odds > n.pick_odds
+                and best >= 0
+                and own[best, MASS] > n.lightest
+                and self._credible(float(own[best, AGE]))
+            ):
                 self.loaded, self.event = True, PICK
                 self.announced += 1
                 self.begun = int(own[best, AGE])
@@ -401,6 +406,11 @@ class Bank:
         self.loaded, self.event = False, LOST_GRIP if lost >= n.lost_odds else RELEASE
         self.begun, self.ended = int(own[best, BEGUN]), int(own[best, ENDED])
         self.mass, self.variance = float(own[best, DONE_MASS]), float(own[best, DONE_VARIANCE])
+
+    def _credible(self, age: float) -> bool:
+        """A pick in motion counts once all of the load is in the filter, one at rest at once."""
+        n = self.numbers
+        return self.moving - age <= n.near_rest or age > len(n.share)
 
     def _file(self) -> None:
         """Settle the finished pick of the best hypothesis; drop those that disagree."""

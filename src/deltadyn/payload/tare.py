@@ -8,6 +8,7 @@ Per arm, on the rows of an empty run, r = z theta + v with v_k = phi v_k-1 + e_k
 - rho, the deviation of v over the RMS torque: how far a load's own torque may be off;
 - scale: every second way is taken for a load, which must come out as 0 within its deviation. Where
   these masses vary more than that, all deviations are scaled up by as much;
+- top: the highest odds of a pick that the bank sees in the run, which must be passed by far;
 - zero: the mean of these masses, with the fit's deviation of the platform's mass;
 - delay: that of the torque behind the angles, where no fit has looked for one.
 """
@@ -23,7 +24,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
-from deltadyn.payload.bank import ARMS, MASS, VARIANCE, Bank, BankNumbers
+from deltadyn.payload.bank import ARMS, MASS, NEVER, PICK, VARIANCE, Bank, BankNumbers
 from deltadyn.payload.rows import RowNumbers, RowSeries, recorded_rows
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -62,6 +63,7 @@ REST_SHARE, PEAK_TIME = 0.2, 0.4  # of the highest speed of late; s after which 
 SHORTEST, GAP, LAG, STILL, WARM_UP = 0.08, 0.032, 0.128, 0.048, 0.096  # s
 LIGHTEST = 0.04  # kg
 PICK_ODDS, RELEASE_ODDS, LOST_ODDS = 6.0, 3.0, 3.0  # decades
+MARGIN = 4.0  # decades of a pick above what the empty run showed
 REV_LIMIT = 0.5
 
 
@@ -81,6 +83,7 @@ class LoadTare:
     scale: float
     zero: float  # kg
     gain: float  # share of a mass
+    top: float  # decades
     source: str
 
     @classmethod
@@ -125,6 +128,7 @@ class LoadTare:
             scale=1.0,
             zero=zero,
             gain=math.hypot(GAIN, rho),
+            top=-math.inf,
             source=f"{recording.name}, {len(series)} rows",
         )
         return first._compared(series)
@@ -150,6 +154,7 @@ class LoadTare:
             scale=1.0,
             zero=ASSUMED_ZERO,
             gain=math.hypot(ASSUMED_GAIN, ASSUMED_LEVEL),
+            top=-math.inf,
             source="assumed, no empty run",
         )
 
@@ -162,8 +167,9 @@ class LoadTare:
     def summary(self) -> str:
         """One line."""
         delay = f", delay {1e3 * self.rows.delay:.2f} ms" if self.rows.delay else ""
+        odds = f", odds up to 1e{self.top:.0f}" if self.top > 0 else ""
         return (
-            f"bank: deviation x {self.scale:.2f}, friction walks x {self.strength:g}, gain "
+            f"bank: deviation x {self.scale:.2f}{odds}, friction walks x {self.strength:g}, gain "
             f"{100 * self.gain:.1f} %, zero {1e3 * self.zero:.1f} g{delay} ({self.source})"
         )
 
@@ -204,7 +210,7 @@ class LoadTare:
             lag=rows(LAG),
             still=rows(STILL),
             lightest=LIGHTEST,
-            pick_odds=PICK_ODDS * math.log(10),
+            pick_odds=max(PICK_ODDS, self.top + MARGIN) * math.log(10),
             release_odds=RELEASE_ODDS * math.log(10),
             lost_odds=LOST_ODDS * math.log(10),
             zero=self.zero,
@@ -219,7 +225,8 @@ class LoadTare:
         weights = 1 / variances
         level = float(weights @ masses / weights.sum())
         scale = max(1.0, float(np.sqrt(np.mean(masses**2 / variances))))
-        return replace(self, scale=scale, zero=math.hypot(self.zero, level))
+        scaled = replace(self, scale=scale, zero=math.hypot(self.zero, level))
+        return replace(scaled, top=top_odds(scaled, series))
 
 
 class _Arm(NamedTuple):
@@ -384,6 +391,20 @@ def null_picks(tare: LoadTare, series: RowSeries) -> tuple[FloatArray, FloatArra
                 bank.drop()
             bank.step(series.row(k), changes=False)
     return np.array(masses), np.array(variances)
+
+
+def top_odds(tare: LoadTare, series: RowSeries) -> float:
+    """The highest odds of a pick, in decades, over the rows of an empty run."""
+    bank, top = Bank(tare.numbers()), NEVER
+    for k in range(len(series)):
+        if k in series.starts:
+            bank.reset()
+        bank.step(series.row(k))
+        if bank.event == PICK or not bank.loaded:
+            top = max(top, bank.odds)
+        if bank.loaded:
+            bank.drop()
+    return top / math.log(10)
 
 
 def _ways(series: RowSeries, numbers: BankNumbers) -> list[tuple[int, int]]:
