@@ -23,8 +23,8 @@ from tests.payload.streams import QUICK, Broker, following, running_broker
 
 from benchmarks.machine import machine_name
 from deltadyn.payload.live import LiveEstimator, Update
-from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.streams import MqttStream
+from deltadyn.streams.packing import Batch, batches_of, pack
+from deltadyn.streams.transports import MqttStream
 
 SIZE = 100  # samples of a batch
 TOPIC = "cell/robot"  # of the tests' broker address

@@ -1,6 +1,7 @@
 """Payload estimation: time of one update, and how well masses are known on the virtual bench.
 
 Run: OMP_NUM_THREADS=1 python -m benchmarks.payload [--cycles N] [--empty N] [--preset P] [--json]
+     OMP_NUM_THREADS=1 python -m benchmarks.payload --machines none,load,all --seeds 0-3
 
 The time is that of `PayloadEstimator.update` from Python for angles and torque alone, with rates,
 in the momentum form and on the 4-DOF robot, beside the arrays of the package for one sample (torque
@@ -9,7 +10,8 @@ and of all are given. There is no peer.
 
 With `--cycles` the robot is identified on an excitation, its noise taken from an empty run, and N
 picks at 60 to 120 a minute with 0.1 to 4 kg are judged against the Cramér-Rao bound of the bench's
-residual. `--empty` counts the false events of so many empty cycles, simulated in full.
+residual. `--empty` counts the false events of so many empty cycles, simulated in full. With
+`--machines` both estimators weigh on machines of an independent plant, see payload_machines.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
+from benchmarks import payload_machines
 from benchmarks.machine import best, machine_name
+from benchmarks.machines.__main__ import seeds_of
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.identify import identify
 from deltadyn.payload import (
@@ -121,10 +125,11 @@ def judge_picks(
     *,
     signal: bool,
     after: Sequence[float] = AFTER,
+    kind: str = "bank",
 ) -> PickTrial:
     """Let the estimator see a run, with the gripper's signal or without, and compare."""
     robot = getattr(model, "robot", model)
-    estimator = PayloadEstimator(robot, noise=noise, form=noise.grid.form, rate=noise.grid.rate)
+    estimator = PayloadEstimator(robot, noise=noise, rate=noise.grid.rate, estimator=kind)
     recording = run.recording
     payload = run.truth.payload[run.truth.written]
     trace, known = [], []
@@ -155,10 +160,12 @@ def judge_picks(
     )
 
 
-def false_events(model: Any, run: Run, noise: NoiseModel) -> list[tuple[float, str]]:
+def false_events(
+    model: Any, run: Run, noise: NoiseModel, kind: str = "bank"
+) -> list[tuple[float, str]]:
     """Events (s, what) that an empty run gave."""
     robot = getattr(model, "robot", model)
-    estimator = PayloadEstimator(robot, noise=noise, form=noise.grid.form, rate=noise.grid.rate)
+    estimator = PayloadEstimator(robot, noise=noise, rate=noise.grid.rate, estimator=kind)
     found, recording = [], run.recording
     rows = zip(recording.t.tolist(), recording.q.tolist(), recording.tau.tolist(), strict=True)
     for t, q, tau in rows:
@@ -221,7 +228,7 @@ def _rms(x: FloatArray) -> FloatArray:
     return value
 
 
-def update_times(robot: Robot, form: str, rates: bool) -> dict[str, float]:
+def update_times(robot: Robot, form: str, rates: bool, kind: str) -> dict[str, float]:
     """Microseconds per update: mean, median of those with the model, median of all."""
     motion = pick_plan(robot, 5, seed=1).motion
     tau = dd.inverse_dynamics(robot, motion)
@@ -229,7 +236,7 @@ def update_times(robot: Robot, form: str, rates: bool) -> dict[str, float]:
     count = len(rows[0])
     least: dict[str, float] = {}
     for _ in range(REPEATS):
-        estimator = PayloadEstimator(robot, form=form)
+        estimator = PayloadEstimator(robot, form=form, estimator=kind)
         spans = np.empty(count)
         for k, (q, qd, qdd, torque) in enumerate(zip(*rows, strict=True)):
             start = time.perf_counter()
@@ -266,19 +273,21 @@ def timing_rows() -> list[dict[str, Any]]:
     three = dd.load_robot("sipro-d3-1200").with_friction(**FRICTION)
     four = dd.load_robot("example-delta-4").with_friction(**FRICTION)
     out = []
-    for name, robot, form, rates in (
-        ("3-DOF, angles and torque", three, "acceleration", False),
-        ("3-DOF, with rates", three, "acceleration", True),
-        ("3-DOF, momentum form", three, "momentum", False),
-        ("4-DOF, angles and torque", four, "acceleration", False),
+    for name, robot, form, rates, kind in (
+        ("3-DOF, bank", three, "acceleration", False, "bank"),
+        ("4-DOF, bank", four, "acceleration", False, "bank"),
+        ("3-DOF, least squares", three, "acceleration", False, "least-squares"),
+        ("the same, with rates", three, "acceleration", True, "least-squares"),
+        ("the same, momentum form", three, "momentum", False, "least-squares"),
+        ("4-DOF, least squares", four, "acceleration", False, "least-squares"),
     ):
         arrays = array_time(robot)
-        times = update_times(robot, form, rates)
+        times = update_times(robot, form, rates, kind)
         out.append({"what": name, **times, "arrays": arrays, "ratio": arrays / times["mean"]})
     return out
 
 
-def bench_rows(preset: str, cycles: int, empty: int) -> dict[str, Any]:
+def bench_rows(preset: str, cycles: int, empty: int, kind: str = "bank") -> dict[str, Any]:
     """Picks and empty cycles on the bench."""
     robot = dd.load_robot("sipro-d3-1200")
     excitation = dd.design_excitation(robot, duration=10.0, harmonics=5)
@@ -287,12 +296,12 @@ def bench_rows(preset: str, cycles: int, empty: int) -> dict[str, Any]:
     quiet = bench_run(robot, fit, empty_plan(robot, 24, 12), preset, 12)
     noise = NoiseModel.of(fit, quiet.recording, rate=2000.0)
     residual = ColouredNoise.of(fit.robot, quiet.recording)
-    print(f"{preset}: {noise.summary}", flush=True)
+    print(f"{preset}, {kind}: {PayloadEstimator(fit, noise=noise, estimator=kind).summary}")
     plan = pick_plan(robot, cycles, seed=11)
     run = bench_run(robot, fit, plan, preset, 11)
     out: dict[str, Any] = {"preset": preset, "noise": noise.summary}
     for signal in (True, False):
-        found = judge_picks(fit, run, plan, noise, residual, signal=signal)
+        found = judge_picks(fit, run, plan, noise, residual, signal=signal, kind=kind)
         label = "with the gripper's signal" if signal else "without it"
         print(f"\n{preset}, {cycles} picks {label}\n{found}", flush=True)
         out[label] = {
@@ -305,38 +314,38 @@ def bench_rows(preset: str, cycles: int, empty: int) -> dict[str, Any]:
         }
     heavy = pick_plan(robot, 10, seed=14, masses=(3.8, 3.8))
     loaded = bench_run(robot, fit, heavy, preset, 14)
-    ratio = judge_picks(fit, loaded, heavy, noise, residual, signal=True).torque_ratio
+    ratio = judge_picks(fit, loaded, heavy, noise, residual, signal=True, kind=kind).torque_ratio
     print(f"\nmean torque error with 3.8 kg: with the estimate {ratio:.3f} of without")
     out["torque_ratio_3.8_kg"] = ratio
-    out["product"] = product_rows(robot, fit, noise, preset)
-    out["lost"] = lost_rows(robot, fit, noise, preset)
+    out["product"] = product_rows(robot, fit, noise, preset, kind)
+    out["lost"] = lost_rows(robot, fit, noise, preset, kind)
     if empty:
-        out["false_events"] = empty_rows(robot, fit, noise, preset, empty)
+        out["false_events"] = empty_rows(robot, fit, noise, preset, empty, kind)
     return out
 
 
 def product_rows(
-    robot: Robot, fit: Any, noise: NoiseModel, preset: str
+    robot: Robot, fit: Any, noise: NoiseModel, preset: str, kind: str
 ) -> list[tuple[int, float, float]]:
     """Repeated picks of 0.5 kg: count, error and standard deviation in kg."""
     plan = pick_plan(robot, PRODUCT, seed=13, masses=(0.5, 0.5))
     run = bench_run(robot, fit, plan, preset, 13)
     holding = (run.truth.payload[run.truth.written] > 0).tolist()
-    picks = find_picks(fit, run.recording, noise=noise, holding=holding).picks
+    log = find_picks(fit, run.recording, noise=noise, holding=holding, estimator=kind)
     rows = []
     print(f"\n{preset}: repeated picks of 0.5 kg\n{'picks':>5}{'error g':>10}{'std g':>10}")
     for count in (1, 2, 4, 8, PRODUCT):
-        mass, std = product_mass(picks[:count], noise)
+        mass, std = product_mass(log.picks[:count], log.noise)
         rows.append((count, mass - 0.5, std))
         print(f"{count:>5}{1e3 * (mass - 0.5):>10.0f}{1e3 * std:>10.0f}")
     return rows
 
 
-def lost_rows(robot: Robot, fit: Any, noise: NoiseModel, preset: str) -> dict[str, int]:
+def lost_rows(robot: Robot, fit: Any, noise: NoiseModel, preset: str, kind: str) -> dict[str, int]:
     """24 picks, about half of them lost on the way: how many ends were named right."""
     plan = pick_plan(robot, 24, seed=15, lost=0.5)
     run = bench_run(robot, fit, plan, preset, 15)
-    picks = find_picks(fit, run.recording, noise=noise).picks
+    picks = find_picks(fit, run.recording, noise=noise, estimator=kind).picks
     right = wrong = missed = 0
     for cycle in plan.cycles:
         ended = [p.ended for p in picks if abs(p.end - cycle.end) < 0.15 and p.start < cycle.end]
@@ -352,12 +361,15 @@ def lost_rows(robot: Robot, fit: Any, noise: NoiseModel, preset: str) -> dict[st
     return {"lost": lost, "right": right, "wrong": wrong, "missed": missed, "picks": len(picks)}
 
 
-def empty_rows(robot: Robot, fit: Any, noise: NoiseModel, preset: str, empty: int) -> int:
+def empty_rows(
+    robot: Robot, fit: Any, noise: NoiseModel, preset: str, empty: int, kind: str
+) -> int:
     """False events of empty cycles, simulated in pieces."""
     count = 0
     for piece, first in enumerate(range(0, empty, PIECE)):
         plan = empty_plan(robot, min(PIECE, empty - first), 1000 + piece)
-        events = false_events(fit, bench_run(robot, fit, plan, preset, 1000 + piece), noise)
+        run = bench_run(robot, fit, plan, preset, 1000 + piece)
+        events = false_events(fit, run, noise, kind)
         count += len(events)
         print(f"{preset}: {first + len(plan.cycles)} empty cycles, {count} events", flush=True)
     return count
@@ -370,8 +382,24 @@ def main() -> None:
     parser.add_argument("--empty", type=int, default=0, help="empty cycles on the bench")
     parser.add_argument("--preset", default="industrial", help="industrial or lab")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file too")
+    parser.add_argument("--estimator", default="bank", help="bank or least-squares")
+    parser.add_argument("--machines", metavar="CAUSES", help="such as none,load,all; no bench then")
+    parser.add_argument("--seeds", default="0", help="of the machines, such as 0-3")
+    parser.add_argument("--moves", default="0.25,0.35,0.6", help="s of a way on the machines")
+    parser.add_argument("--robot", default="sipro-d3-1200", help="of the machines")
     arguments = parser.parse_args()
     print(f"machine: {machine_name()}")
+    if arguments.machines:
+        found = payload_machines.main(
+            arguments.machines.split(","),
+            seeds_of(arguments.seeds),
+            [float(x) for x in arguments.moves.split(",")],
+            arguments.empty,
+            arguments.estimator.split(","),
+            arguments.robot,
+        )
+        _write(arguments.json, {"machine": machine_name(), "rows": found})
+        return
     rows = timing_rows()
     print(f"{'one update, us':<28}{'mean':>8}{'model':>8}{'median':>8}{'NumPy':>9}{'x':>7}")
     for row in rows:
@@ -381,9 +409,15 @@ def main() -> None:
         )
     result: dict[str, Any] = {"machine": machine_name(), "update_us": rows}
     if arguments.cycles:
-        result["bench"] = bench_rows(arguments.preset, arguments.cycles, arguments.empty)
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
+        result["bench"] = bench_rows(
+            arguments.preset, arguments.cycles, arguments.empty, arguments.estimator
+        )
+    _write(arguments.json, result)
+
+
+def _write(path: str | None, result: dict[str, Any]) -> None:
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=2)
 
 

@@ -70,6 +70,52 @@ gray_box:
 """
 
 
+RAILS = """\
+deltadyn: 1
+name: tester
+actuation: linear
+geometry:
+  base_radius_mm: 200
+  platform_radius_mm: 40
+  strut_length_mm: 350
+  azimuth_deg: [0, 120, 240]
+  rail_pitch_deg: [10, 10, 10]
+carriage:
+  mass_g: [600, 610, 620]
+strut: {mass_g: 40, uniform: true}
+platform: {mass_kg: 0.4}
+spindle:
+  upper: {mass_kg: 0.2, length_mm: 300, uniform: true}
+  lower: {mass_kg: 0.2, length_mm: 300, uniform: true}
+drives:
+  pulley_radius_mm: 12
+  rotor_inertia_kgcm2: [0.3, 0.3, 0.3, 0.1]
+  rotor_side: motor_side
+  ripple:
+    - {wavelength_mm: 2, cos_N: 0.5, cos_Nm: 0.01}
+friction:
+  viscous_Ns_m: 8
+  viscous_Nms_rad: 0.01
+limits:
+  position_min_mm: -100
+  position_max_mm: [500, 500, 500]
+  angle_min_deg: -360
+  angle_max_deg: 360
+  force_peak_N: 150
+  torque_peak_Nm: 2
+controller:
+  offset_mm: 3
+"""
+
+
+def test_the_good_file_on_rails_is_good() -> None:
+    robot = robot_from_text(RAILS)
+    assert robot.linear
+    assert robot.friction.viscous == (8.0, 8.0, 8.0, 0.01)
+    assert robot.controller.offset == (0.003, 0.003, 0.003, 0.0)
+    assert robot.drives.ripple[0].cos == (0.5, 0.5, 0.5, 0.01)
+
+
 def test_the_good_file_is_good() -> None:
     robot = robot_from_text(GOOD)
     assert robot.dof == 4
@@ -338,7 +384,7 @@ WRONG_FILES = {
     ),
     "half of Stribeck": Wrong(
         "viscous_Nms_rad: 0.5", "stribeck_Nm: 1", "friction.stribeck_velocity",
-        "is None; allowed: given together with its partner", "friction:",
+        "is missing; allowed: given together with its partner", "friction:",
     ),
     "rotor side": Wrong(
         "motor_side", "motor", "drives.rotor_side",
@@ -389,13 +435,161 @@ WRONG_FILES = {
         "is not YAML: but found another document", "---",
     ),
 }
+
+WRONG_RAILS = {
+    "unknown actuation": Wrong(
+        "actuation: linear", "actuation: prismatic", "actuation",
+        "is 'prismatic'; allowed: rotary or linear",
+    ),
+    "no actuation": Wrong(
+        "actuation: linear\n", "", "actuation",
+        "is missing; allowed: the line 'actuation: linear' where a section carriage is",
+        "carriage:",
+    ),
+    "arm on rails": Wrong(
+        "carriage:", "arm:", "arm",
+        "is given beside actuation: linear; allowed: a section carriage$",
+    ),
+    "arm beside a carriage": Wrong(
+        "platform:", "arm: {mass_kg: 1}\nplatform:", "arm", "is given beside actuation: linear",
+        "arm: {mass_kg: 1}",
+    ),
+    "word for a carriage": Wrong(
+        "carriage:", "cart:", "cart", r"is not a known field; did you mean 'carriage'\?",
+    ),
+    "arm's length": Wrong(
+        "platform_radius_mm: 40", "platform_radius_mm: 40\n  arm_length_mm: 30",
+        "geometry.arm_length_mm", r"is a field of a robot with actuation: rotary; allowed: base_ra",
+        "  arm_length_mm",
+    ),
+    "short strut": Wrong(
+        "strut_length_mm: 350", "strut_length_mm: 0", "geometry.strut_length_mm",
+        "is 0; allowed: above 0 m",
+    ),
+    "rail out of reach": Wrong(
+        "rail_pitch_deg: [10, 10, 10]", "rail_tangential_mm: [0, 400, 0]",
+        "geometry.strut_length_mm", "is 350; allowed: above 0.43.* m, the distance of the rail",
+        "strut_length",
+    ),
+    "rails that coincide": Wrong(
+        "[0, 120, 240]", "[0, 120, 120]", "geometry.azimuth_deg", "rails 2 and 3 coincide",
+    ),
+    "rail downward": Wrong(
+        "[10, 10, 10]", "[10, 10, 100]", "geometry.rail_pitch_deg[2]",
+        "is 100; allowed: a rail along which q counts upward",
+    ),
+    "negative mass": Wrong(
+        "620]", "-620]", "carriage.mass_g[2]", "is -620; allowed: at least 0 kg",
+    ),
+    "screw and belt": Wrong(
+        "pulley_radius_mm: 12", "pulley_radius_mm: 12\n  lead_mm: 5", "drives.pulley_radius_mm",
+        "is 12; allowed: none beside drives.lead", "  pulley_radius_mm: 12",
+    ),
+    "rotor without a screw": Wrong(
+        "  pulley_radius_mm: 12\n", "", "drives.lead",
+        "is missing; allowed: lead or pulley_radius, where rotors have inertia", "drives:",
+    ),
+    "no rotor side": Wrong(
+        "  rotor_side: motor_side\n", "", "drives.rotor_side",
+        "is missing; allowed: the line 'rotor_side: motor_side', with the motors'",
+        "  rotor_inertia_kgcm2",
+    ),
+    "rotor's mass at the motor": Wrong(
+        "rotor_inertia_kgcm2: [0.3, 0.3, 0.3, 0.1]", "rotor_inertia_kg: 0.3",
+        "drives.rotor_inertia_kg", "has the unit 'kg', .* allowed: rotor_inertia_kgm2 or ",
+    ),
+    "all rotors in kg m^2 at the output": Wrong(
+        "motor_side", "output_side", "drives.rotor_inertia_kgcm2",
+        r"is \[0.3, .*\]; allowed: one number, of axis 4", "rotor_inertia_kgcm2",
+    ),
+    "wave of no length": Wrong(
+        "wavelength_mm: 2", "wavelength_mm: 0", "drives.ripple[0].wavelength_mm",
+        "is 0; allowed: above 0 m",
+    ),
+    "wave without length": Wrong(
+        "wavelength_mm: 2, ", "", "drives.ripple[0].wavelength",
+        r"is missing; allowed: wavelength_\(m\|mm\|cm\), or order", "    - {cos_N",
+    ),
+    "wave with two lengths": Wrong(
+        "wavelength_mm: 2", "wavelength_mm: 2, order: 4", "drives.ripple[0].order",
+        "is given beside wavelength; allowed: one of the two",
+    ),
+    "friction of arms": Wrong(
+        "viscous_Ns_m: 8", "coulomb_mN: 8", "friction.coulomb_mN",
+        "has the unit 'mN', which this field cannot have; allowed: coulomb_N or coulomb_Nm",
+    ),
+    "list for axis 4": Wrong(
+        "viscous_Nms_rad: 0.01", "viscous_Nms_rad: [8, 8, 8, 0.01]", "friction.viscous_Nms_rad",
+        "allowed: one number, of axis 4",
+    ),
+    "four carriages": Wrong(
+        "viscous_Ns_m: 8", "viscous_Ns_m: [8, 8, 8, 8]", "friction.viscous_Ns_m",
+        "allowed: one number or 3 numbers, one per carriage",
+    ),
+    "axis 4 left out": Wrong(
+        "  torque_peak_Nm: 2\n", "", "limits.torque_peak",
+        "is missing; allowed: torque_peak_Nm, of axis 4", "limits:",
+    ),
+    "carriages left out": Wrong(
+        "  force_peak_N: 150\n", "", "limits.force_peak",
+        "is missing; allowed: force_peak_N, of the carriages", "limits:",
+    ),
+    "wrong torque of axis 4": Wrong(
+        "torque_peak_Nm: 2", "torque_peak_Nm: -2", "limits.torque_peak_Nm",
+        "is -2; allowed: above 0",
+    ),
+    "places in the wrong order": Wrong(
+        "[500, 500, 500]", "[500, -200, 500]", "limits.position_max_mm[1]",
+        "is -200; allowed: above position_min, -0.1 m",
+    ),
+    "angles in the wrong order": Wrong(
+        "angle_max_deg: 360", "angle_max_deg: -400", "limits.angle_max_deg",
+        "is -400; allowed: above angle_min, -6.28319 rad",
+    ),
+}
+WRONG_ARMS = {
+    "carriage": Wrong(
+        "platform:\n", "carriage: {mass_kg: 1}\nplatform:\n", "carriage",
+        "is given beside arm; allowed: a section arm, or actuation: linear with rails",
+        "carriage: {mass_kg: 1}",
+    ),
+    "rail": Wrong(
+        "  azimuth_deg", "  rail_pitch_deg: 4\n  azimuth_deg", "geometry.rail_pitch_deg",
+        "is a field of a robot with actuation: linear; allowed: base_radius_",
+        "  rail_pitch_deg: 4",
+    ),
+    "axis roll": Wrong(
+        "  azimuth_deg", "  axis_roll_deg: [1, 2]\n  azimuth_deg", "geometry.axis_roll_deg",
+        "allowed: one number or 3 numbers, one per arm", "  axis_roll_deg",
+    ),
+    "height of a shoulder": Wrong(
+        "  azimuth_deg", "  shoulder_height: 1\n  azimuth_deg", "geometry.shoulder_height",
+        "has no unit; allowed: shoulder_height_m or", "  shoulder_height",
+    ),
+    "pulley": Wrong(
+        "  rotor_side", "  pulley_radius_mm: 4\n  rotor_side", "drives.pulley_radius_mm",
+        "is a field of a robot with actuation: linear; allowed: gear_ratio", "  pulley_radius",
+    ),
+    "place of an axis": Wrong(
+        "angle_min_deg: -45", "position_min_mm: -45", "limits.position_min_mm",
+        r"is a field of a robot with actuation: linear; allowed: angle_min_\(rad\|deg\)",
+    ),
+    "friction of carriages": Wrong(
+        "viscous_Nms_rad: 0.5", "viscous_Ns_m: 0.5", "friction.viscous_Ns_m",
+        "has the unit 'Ns_m', .* allowed: viscous_Nms_rad", "  viscous_Ns_m",
+    ),
+}
 # fmt: on
+CASES = {
+    **{name: (GOOD, case) for name, case in {**WRONG_FILES, **WRONG_ARMS}.items()},
+    **{f"{name}, rails": (RAILS, case) for name, case in WRONG_RAILS.items()},
+}
 
 
-@pytest.mark.parametrize("case", WRONG_FILES.values(), ids=list(WRONG_FILES))
-def test_a_wrong_file_is_refused(case: Wrong) -> None:
-    assert case.old in GOOD
-    text = GOOD.replace(case.old, case.new, 1)
+@pytest.mark.parametrize(("good", "case"), CASES.values(), ids=list(CASES))
+def test_a_wrong_file_is_refused(good: str, case: Wrong) -> None:
+    assert case.old in good
+    text = good.replace(case.old, case.new, 1)
     with pytest.raises(RobotFileError) as caught:
         robot_from_text(text, "mine.yaml")
     error = caught.value
@@ -485,8 +679,21 @@ def test_a_robot_is_a_name_or_a_path() -> None:
 JUNK = st.text(alphabet="\n\t :-[]{}&*!|>'\"#%@`0123456789.eE+_abmdegk\u00e9\x07", max_size=6)
 
 
-@given(st.integers(0, len(GOOD)), st.integers(0, 12), JUNK)
-def test_a_garbled_file_is_read_or_refused(start: int, length: int, junk: str) -> None:
+@given(st.sampled_from([GOOD, RAILS]), st.floats(0, 1), st.integers(0, 12), JUNK)
+def test_a_garbled_file_is_read_or_refused(good: str, place: float, length: int, junk: str) -> None:
     """Any other exception than the one of robot files would be a defect."""
+    start = round(place * len(good))
     with contextlib.suppress(RobotFileError):
-        robot_from_text(GOOD[:start] + junk + GOOD[start + length :])
+        robot_from_text(good[:start] + junk + good[start + length :])
+
+
+def test_all_errors_of_a_file_on_rails_are_told_at_once() -> None:
+    text = RAILS.replace("force_peak_N", "torque_max_Nm").replace("offset_mm", "offset_deg")
+    text = text.replace("position_min_mm: -100", "position_min_mm: low").replace("620]", "x]")
+    with pytest.raises(RobotFileError) as caught:
+        robot_from_text(text)
+    found = {error.quantity for error in (caught.value, *caught.value.others)}
+    assert {"carriage.mass_g[2]", "limits.position_min_mm", "limits.torque_max_Nm"} <= found
+    assert (
+        robot_from_text(RAILS.replace("offset_mm", "offset_deg")).controller.offset[:3] == (0,) * 3
+    )

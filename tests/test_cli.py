@@ -166,6 +166,14 @@ def test_excite_then_simulate_then_read_back(tmp_path: Path) -> None:
     assert np.abs(recording.q[0] - first).max() < 0.05
 
 
+def test_simulate_warns_of_gains_that_swing(tmp_path: Path) -> None:
+    call = ("simulate", "sipro-d3-1200", "--rate", "1000", "--out", str(tmp_path / "log.csv"))
+    warned = run(*call, "--bandwidth", "20")
+    assert "warning: gains of PDFeedforward on sipro-d3-1200: the loop swings at" in warned.output
+    calm = run(*call, "--json")
+    assert json.loads(calm.output)["warnings"] == []
+
+
 def test_simulate_of_a_missing_file_is_status_2(tmp_path: Path) -> None:
     result = run("simulate", "example-delta", "--motion", str(tmp_path / "none.csv"))
     assert result.exit_code == 2

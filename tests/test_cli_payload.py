@@ -18,9 +18,9 @@ from tests.waits import PATIENCE
 
 from deltadyn.cli import main
 from deltadyn.payload.offline import find_picks
-from deltadyn.payload.packing import batches_of, pack
 from deltadyn.recording import read_recording, write_recording
 from deltadyn.recording.signal import read_signal, read_switch
+from deltadyn.streams.packing import batches_of, pack
 
 
 class Files(NamedTuple):

@@ -35,6 +35,7 @@ LAYERS = (
     "validation",
     "sizing",
     "inspection",
+    "streams",
     "payload",
     "force",
     "exports",

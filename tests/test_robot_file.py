@@ -17,16 +17,18 @@ from deltadyn.errors import RobotFileError
 from deltadyn.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.bodies import (
     Arm,
+    Carriage,
     Effector,
     Geometry,
     Payload,
     Platform,
+    RailGeometry,
     Rod,
     Spindle,
     Strut,
     TenParameters,
 )
-from deltadyn.robot.fields import SECTIONS, TEN, TOP
+from deltadyn.robot.fields import SECTIONS, TEN, TOP, sections
 from deltadyn.robot.file import load_robot, robot_from_text, robot_names, robot_text, save_robot
 from deltadyn.robot.settings import (
     PASSIVE_JOINTS,
@@ -98,13 +100,13 @@ def test_every_way_to_write_a_number(limit: str, expected: float | tuple[float, 
 def test_shortcuts_of_the_arm() -> None:
     uniform = small("com_mm: 120, inertia_kgcm2: 80", "uniform: true").arms[0]
     assert uniform == Arm(0.98, 0.15, 0.98 * 0.3**2 / 12)
-    axis = small("inertia_kgcm2: 80", "axis_inertia_kgm2: 0.03, com_offset_mm: 50").arms[0]
+    axis = small("inertia_kgcm2: 80", "axis_inertia_kgm2: 0.03, com_offset_mm: 50").rotary_arms[0]
     assert axis.axis_inertia == pytest.approx(0.03, rel=1e-15)
     point = small(
         "mass_g: 980, com_mm: 120, inertia_kgcm2: 80",
         "mass_kg: 1, com_m: 0.1, axis_inertia_kgm2: 0.01",
     )
-    assert point.arms[0].inertia == 0.0
+    assert point.rotary_arms[0].inertia == 0.0
 
 
 def test_shortcuts_of_the_strut() -> None:
@@ -369,32 +371,54 @@ PATHS = (
     "spindle.upper.mass", "spindle.lower.ten.first_moment", "drives.rotor_side", "limits.rate",
     "payload.offset", "friction.passive.elbow_sway.viscous", "controller.sign", "gray_box.rho2",
     "drives.ripple[0].cos", "drives.ripple[1].order", "sensors.torque_ratio",
+    "actuation", "carriage.mass", "carriage[1].counterweight", "geometry.rail_pitch", "drives.lead",
+    "geometry.axis_yaw", "limits.rate[3]", "drives.rotor_inertia", "drives.rotor_inertia[3]",
+    "friction.viscous[3]", "drives.ripple[0].cos[3]", "controller.offset[3]",
 )  # fmt: skip
 
 
 @st.composite
-def robots(draw: st.DrawFn) -> Robot:
+def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
     dof = draw(st.sampled_from([3, 4]))
     angles = st.one_of(
         st.just((0.0, 120.0, 240.0)),
         st.tuples(st.floats(0, 90), st.floats(100, 200), st.floats(210, 350)),
     )
-    geometry = Geometry(
-        draw(per(3, st.floats(0.0, 0.5))),
-        draw(per(3, st.floats(0.0, 0.5))),
-        draw(per(3, st.floats(0.1, 1.0))),
-        draw(per(3, st.floats(0.5, 2.0))),
-        [math.radians(angle) for angle in draw(angles)],
-        draw(st.none() | SIZES),
-    )
-    arm = st.builds(
-        Arm, NONNEGATIVE, SIGNED, NONNEGATIVE, st.just(0.0) | SIGNED, st.just(0.0) | NONNEGATIVE
-    )
+    azimuth = [math.radians(angle) for angle in draw(angles)]
+    spacing = draw(st.none() | SIZES)
+    turned = per(3, st.just(0.0) | st.floats(-0.2, 0.2) | st.just(math.radians(12.5)))
+    aside = per(3, st.just(0.0) | st.floats(-0.2, 0.2))
+    if linear:
+        geometry: Geometry | RailGeometry = RailGeometry(
+            draw(per(3, st.floats(0.2, 0.5))),
+            draw(per(3, st.floats(0.0, 0.2))),
+            draw(per(3, st.floats(0.8, 2.0))),
+            azimuth,
+            spacing,
+            *(draw(values) for values in (aside, aside, turned, turned)),
+        )
+        arm: st.SearchStrategy[Any] = st.builds(Carriage, NONNEGATIVE, st.just(0.0) | NONNEGATIVE)
+    else:
+        geometry = Geometry(
+            draw(per(3, st.floats(0.0, 0.5))),
+            draw(per(3, st.floats(0.0, 0.5))),
+            draw(per(3, st.floats(0.1, 1.0))),
+            draw(per(3, st.floats(0.5, 2.0))),
+            azimuth,
+            spacing,
+            *(draw(values) for values in (aside, aside, turned, turned)),
+        )
+        arm = st.builds(
+            Arm, NONNEGATIVE, SIGNED, NONNEGATIVE, st.just(0.0) | SIGNED, st.just(0.0) | NONNEGATIVE
+        )
     strut = st.tuples(*(struts(length) for length in geometry.strut_length))
     triple = st.tuples(SIGNED, SIGNED, SIGNED)
     sides = st.sampled_from(["motor_side", "output_side"])
     source = st.builds(Source, TEXTS, st.booleans())
     spindle = st.builds(Spindle, rods(1), rods(-1), SIGNED, SIGNED)
+    travel = st.fixed_dictionaries(
+        {draw(st.sampled_from(["lead", "pulley_radius"])): per(3, SIZES)}
+    )
     return Robot(
         name=draw(TEXTS),
         description=draw(st.just("") | TEXTS),
@@ -411,6 +435,7 @@ def robots(draw: st.DrawFn) -> Robot:
             draw(sides),
             draw(ripples(dof)),
             *draw(st.just(()) | st.tuples(per(dof, SIZES), st.none() | per(dof, NONNEGATIVE))),
+            **(draw(travel) if linear else {}),
         ),
         sensors=Sensors(draw(per(dof, SIZES)), draw(eccentricities(dof))),
         friction=draw(frictions(dof)),
@@ -424,6 +449,17 @@ def robots(draw: st.DrawFn) -> Robot:
 
 @given(robots())
 def test_any_robot_comes_back_equal(robot: Robot) -> None:
+    check_comes_back(robot)
+    assert "actuation: linear" not in robot_text(robot)
+
+
+@given(robots(linear=True))
+def test_any_robot_on_rails_comes_back_equal(robot: Robot) -> None:
+    check_comes_back(robot)
+    assert "actuation: linear" in robot_text(robot) or "actuation" in robot.sources
+
+
+def check_comes_back(robot: Robot) -> None:
     text = robot_text(robot)
     again = robot_from_text(text)
     assert again == robot
@@ -448,10 +484,27 @@ def test_the_example_of_the_documentation_works() -> None:
     assert robot.sources["arm.inertia"] == Source("CAD, without the screws", assumed=True)
 
 
+def test_the_example_on_rails_of_the_documentation_works() -> None:
+    parts = DOCS.split("```yaml\n")
+    examples = [part.partition("```")[0] for part in parts]
+    example = next(text for text in examples if "actuation: linear" in text)
+    robot = robot_from_text(example)
+    assert robot.linear
+    assert robot.friction.viscous == (8.0, 8.0, 8.0, 0.01)
+    assert robot.friction.coulomb == (5.0, 5.5, 5.2, 0.0)
+    assert robot.limits.angle_max == (0.5, 0.5, 0.5, 2 * math.pi)
+    assert robot.limits.torque_peak == (150.0, 150.0, 150.0, 2.0)
+    assert robot.drives.output_inertia[0] == pytest.approx(0.3e-4 / 0.012**2)
+
+
 def test_the_documentation_names_every_field_and_unit() -> None:
-    fields = {field for section in (TOP, TEN, *SECTIONS.values()) for field in section}
+    rails = sections(linear=True, dof=4).values()
+    fields = {field for section in (TOP, TEN, *SECTIONS.values(), *rails) for field in section}
+    pairs = DOCS.replace("_mm`", "_m`").replace("_deg`", "_rad`").replace("_deg_s", "_rad_s")
+    pairs = pairs.replace("_mm_s`", "_m_s`")
     for field in fields:
-        assert f"`{field.name}`" in DOCS, f"{field.name} is not documented"
+        written = any(f"`{name}`" in pairs for name in (field.name, *field.keys))
+        assert written, f"{field.name} is not documented"
     for kind, units in KINDS.items():
         row = f"| {kind} | {' '.join(f'`_{unit.suffix}`' for unit in units) or 'none'} |"
         assert row in DOCS

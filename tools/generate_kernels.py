@@ -48,6 +48,9 @@ def generated_files() -> dict[str, str]:
         "terms_3": term_models(3),
         "terms_4": term_models(4),
         "passive": [*passive_models(3), *passive_models(4)],
+        "inclined": [*_kind_models("inclined"), *passive_models(3, "inclined")],
+        "vertical": _kind_models("vertical"),
+        "rail": _kind_models("rail"),
     }
     kernels = [model for group in groups.values() for model in group]
     for dof in (3, 4):
@@ -58,6 +61,12 @@ def generated_files() -> dict[str, str]:
     files["table.h"] = _c_table(kernels, digest)
     files["table.py"] = _python_table(kernels, digest)
     return files
+
+
+def _kind_models(kind: str) -> list[Model]:
+    """All kernels of one actuation; with a spindle its robots run on NumPy."""
+    makers = (torque_models, column_models, term_models)
+    return [*kinematics_models(kind), *(model for make in makers for model in make(3, kind))]
 
 
 def c_function(model: Model) -> str:

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import casadi
 
 from deltadyn.backends.components import axis_friction, parameters_of
 from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
-from deltadyn.backends.limbs import arms, platform_rates, platform_state, point
+from deltadyn.backends.limbs import (
+    ROTARY,
+    arms,
+    limbs_of,
+    platform_rates,
+    platform_state,
+    point,
+)
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import Sliding
+from deltadyn.kinematics.actuation import kernel_name
+from deltadyn.kinematics.limbs import pairs_of
 
 ARMS = (("cos_q", 3), ("sin_q", 3))
 Symbols = tuple[Any, ...]
@@ -50,20 +60,40 @@ def models() -> list[Model]:
     return [*kinematics_models(), *torque_models(3), *torque_models(4)]
 
 
-def kinematics_models() -> list[Model]:
+def kinematics_models(kind: str = ROTARY) -> list[Model]:
     """Joints and platform, positions to accelerations."""
     three = tuple((name, 3) for name in ("p", "pd", "pdd"))
     joints = tuple((name, 3) for name in ("q", "qd", "qdd"))
+    arm_rates = (*ARMS, ("qd", 3), ("qdd", 3))
+    turned = joint_angles(kind, 3)
+
+    def model(name: str, inputs: Any, outputs: Any, trace: Any, **own: Any) -> Model:
+        return Model(kernel_name(name, kind), inputs, outputs, partial(trace, kind), **own)
+
     return [
-        *(model for dof in (3, 4) for model in _state_rows(dof)),
-        Model("inverse_kinematics", three[:1], ARMS, _inverse_kinematics),
-        Model("forward_kinematics", joints[:1], three[:1], _forward_kinematics, angles=(0, 3)),
-        Model("platform_state", three, (*ARMS, ("qd", 3), ("qdd", 3)), _platform_state),
-        Model("joint_state", joints, (*ARMS, *three), _joint_state, angles=(0, 3)),
+        *(row for dof in ((3, 4) if kind == ROTARY else (3,)) for row in _state_rows(kind, dof)),
+        model("inverse_kinematics", three[:1], ARMS, _inverse_kinematics),
+        model("forward_kinematics", joints[:1], three[:1], _forward_kinematics, angles=turned),
+        model("platform_state", three, arm_rates, _platform_state),
+        model("joint_state", joints, (*ARMS, *three), _joint_state, angles=turned),
     ]
 
 
-def _state_rows(dof: int) -> list[Model]:
+def joint_angles(kind: str, dof: int) -> tuple[int, int]:
+    """Places (first, count) of the angles among the joint coordinates: psi alone on rails."""
+    return (0, dof) if kind in (ROTARY, "inclined") else (3, dof - 3)
+
+
+def pairs(
+    kind: str, par: Symbols, q: Symbols, cos: Symbols, sin: Symbols
+) -> tuple[Symbols, Symbols]:
+    """The pairs of the limbs, from the known cosines and sines or from the coordinates."""
+    if joint_angles(kind, 3)[1]:
+        return cos[:3], sin[:3]
+    return pairs_of(Namespace(), limbs_of(par, kind), q)
+
+
+def _state_rows(kind: str, dof: int) -> list[Model]:
     """A whole state in one row: the inputs of `state_torque`, with an external force of zero.
 
     Of one sample all is then in one array, of which nothing but the array itself has to be made.
@@ -72,42 +102,65 @@ def _state_rows(dof: int) -> list[Model]:
 
     def of_platform(par: Symbols, groups: Groups) -> list[Any]:
         p, pd, pdd = groups
-        c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
+        c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
         return [*c, *s, *qd, *qdd, *p, *pd, *pdd, *nothing]
 
     def of_joints(par: Symbols, groups: Groups) -> list[Any]:
-        q, qd, qdd, cos, sin = groups
-        c, s = cos[:3], sin[:3]
-        p = (*point(Namespace(), par, c, s), *q[3:])
+        q, qd, qdd, *trig = with_trig(groups)
+        c, s = pairs(kind, par, q, *trig)
+        p = (*point(Namespace(), par, c, s, kind), *q[3:])
         return [
             *c,
             *s,
             *qd,
             *qdd,
             *p,
-            *(x for r in platform_rates(par, c, s, p, qd, qdd) for x in r),
+            *(x for r in platform_rates(par, c, s, p, qd, qdd, kind) for x in r),
             *nothing,
         ]
 
     platform, joints = groups_of(dof, "p", "pd", "pdd"), groups_of(dof, "q", "qd", "qdd")
     return [
-        Model(f"platform_row_{dof}", platform, row, of_platform),
-        Model(f"joint_row_{dof}", joints, row, of_joints, angles=(0, dof)),
+        Model(kernel_name("platform_row", kind, dof), platform, row, of_platform),
+        Model(
+            kernel_name("joint_row", kind, dof),
+            joints,
+            row,
+            of_joints,
+            angles=joint_angles(kind, dof),
+        ),
     ]
 
 
-def torque_models(dof: int) -> list[Model]:
+def with_trig(groups: Groups, count: int = 3) -> list[Symbols]:
+    """The groups, with empty cosines and sines behind `count` of them where there are none."""
+    return [*groups, *([()] * (count + 2 - len(groups)))]
+
+
+def torque_models(dof: int, kind: str = ROTARY) -> list[Model]:
     """The inverse dynamics from a state, from the platform and from the joints."""
     tau, psi = (("tau", dof),), dof - 3
     state = (*ARMS, *groups_of(dof, "qd", "qdd", "p", "pd", "pdd", "external"))
     motions = (
         ("state_torque", state, _state_torque, (9 + 2 * dof, psi)),
         ("platform_torque", groups_of(dof, "p", "pd", "pdd"), _platform_torque, (3, psi)),
-        ("joint_torque", groups_of(dof, "q", "qd", "qdd"), _joint_torque, (0, dof)),
+        (
+            "joint_torque",
+            groups_of(dof, "q", "qd", "qdd"),
+            _joint_torque,
+            joint_angles(kind, dof),
+        ),
     )
     return [
         Model(
-            f"{name}_{dof}", inputs, tau, trace, COUNT, angles, dof=dof, whole=inputs is not state
+            kernel_name(name, kind, dof),
+            inputs,
+            tau,
+            partial(trace, kind),
+            COUNT,
+            angles,
+            dof=dof,
+            whole=inputs is not state,
         )
         for name, inputs, trace, angles in motions
     ]
@@ -148,57 +201,58 @@ class Namespace:
         return casadi.if_else(condition, yes, no)
 
 
-def _inverse_kinematics(par: Symbols, groups: Groups) -> list[Any]:
-    c, s = arms(Namespace(), par, groups[0])
+def _inverse_kinematics(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    c, s = arms(Namespace(), par, groups[0], kind)
     return [*c, *s]
 
 
-def _forward_kinematics(par: Symbols, groups: Groups) -> list[Any]:
-    _, c, s = groups
-    return [*point(Namespace(), par, c, s)]
+def _forward_kinematics(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    q, *trig = with_trig(groups, 1)
+    return [*point(Namespace(), par, *pairs(kind, par, q, *trig), kind)]
 
 
-def _platform_state(par: Symbols, groups: Groups) -> list[Any]:
+def _platform_state(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     p, pd, pdd = groups
-    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
+    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
     return [*c, *s, *qd, *qdd]
 
 
-def _joint_state(par: Symbols, groups: Groups) -> list[Any]:
-    _, qd, qdd, c, s = groups
-    p = point(Namespace(), par, c, s)
-    pd, pdd = platform_rates(par, c, s, p, qd, qdd)
+def _joint_state(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    q, qd, qdd, *trig = with_trig(groups)
+    c, s = pairs(kind, par, q, *trig)
+    p = point(Namespace(), par, c, s, kind)
+    pd, pdd = platform_rates(par, c, s, p, qd, qdd, kind)
     return [*c, *s, *p, *pd, *pdd]
 
 
-def _state_torque(par: Symbols, groups: Groups) -> list[Any]:
+def _state_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     c, s, qd, qdd, p, pd, pdd, external, *trig = groups
-    xp, numbers = Namespace(*trig), parameters_of(par, len(p))
+    xp, numbers = Namespace(*trig), parameters_of(par, len(p), kind)
     tau = inverse_dynamics(xp, numbers, c, s, qd, qdd, p, pd, pdd, external)
     return [*tau, *qd, *qdd]
 
 
-def _platform_torque(par: Symbols, groups: Groups) -> list[Any]:
+def _platform_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     p, pd, pdd, *trig = groups
-    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd)
-    xp, numbers = Namespace(*trig), parameters_of(par, len(p))
+    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
+    xp, numbers = Namespace(*trig), parameters_of(par, len(p), kind)
     return [*inverse_dynamics(xp, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
 
 
-def _joint_torque(par: Symbols, groups: Groups) -> list[Any]:
-    q, qd, qdd, cos, sin = groups
-    state = joint_motion(par, q, qd, qdd, cos, sin)
-    xp, numbers = Namespace(cos, sin), parameters_of(par, len(q))
+def _joint_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    q, qd, qdd, cos, sin = with_trig(groups)
+    state = joint_motion(kind, par, q, qd, qdd, cos, sin)
+    xp, numbers = Namespace(cos, sin), parameters_of(par, len(q), kind)
     return [*inverse_dynamics(xp, numbers, *state), *qd, *qdd]
 
 
 def joint_motion(
-    par: Symbols, q: Symbols, qd: Symbols, qdd: Symbols, cos: Symbols, sin: Symbols
+    kind: str, par: Symbols, q: Symbols, qd: Symbols, qdd: Symbols, cos: Symbols, sin: Symbols
 ) -> tuple[Symbols, Symbols, Symbols, Symbols, Symbols, Symbols, Symbols]:
     """cos_q, sin_q, qd, qdd, p, pd, pdd of a motion of the joints."""
-    c, s = cos[:3], sin[:3]
-    p = (*point(Namespace(), par, c, s), *q[3:])
-    return c, s, qd, qdd, p, *platform_rates(par, c, s, p, qd, qdd)
+    c, s = pairs(kind, par, q, cos, sin)
+    p = (*point(Namespace(), par, c, s, kind), *q[3:])
+    return c, s, qd, qdd, p, *platform_rates(par, c, s, p, qd, qdd, kind)
 
 
 def _friction(par: Symbols, groups: Groups) -> list[Any]:

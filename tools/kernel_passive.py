@@ -5,17 +5,19 @@ The direction of a rate is found between the two, by a function of the C library
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from deltadyn.backends.layout import COUNT, PLACES
-from deltadyn.backends.limbs import limbs_of
+from deltadyn.backends.limbs import ROTARY, limbs_of
 from deltadyn.dynamics.passive import passive_torque
+from deltadyn.kinematics.actuation import kernel_name
 from deltadyn.kinematics.limbs import Pose, jacobian_columns, rods_of
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS, Friction, PassiveFriction
 from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of
 
 
-def passive_models(dof: int) -> list[Model]:
+def passive_models(dof: int, kind: str = ROTARY) -> list[Model]:
     """Rows: joint after joint of `PASSIVE_JOINTS`, three limbs each or one for the spindle."""
     kinds = joints_of(dof)
     rows = sum(1 if name in SPINDLE_JOINTS else 3 for name in kinds)
@@ -24,8 +26,22 @@ def passive_models(dof: int) -> list[Model]:
     rates, tau = (("rate", rows),), (("tau", dof),)
     psi = dof - 3
     return [
-        Model(f"passive_rates_{dof}", state, rates, _rates, COUNT, (9 + dof, psi)),
-        Model(f"passive_torque_{dof}", forces, tau, _torque, COUNT, (9, psi)),
+        Model(
+            kernel_name("passive_rates", kind, dof),
+            state,
+            rates,
+            partial(_rates, kind),
+            COUNT,
+            (9 + dof, psi),
+        ),
+        Model(
+            kernel_name("passive_torque", kind, dof),
+            forces,
+            tau,
+            partial(_torque, kind),
+            COUNT,
+            (9, psi),
+        ),
     ]
 
 
@@ -48,20 +64,21 @@ class PassiveNamespace(Namespace):
         return self._forces[len(self.asked) - 1] if self._forces else 0.0
 
 
-def _rates(par: Symbols, groups: Groups) -> list[Any]:
+def _rates(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     c, s, qd, p, pd, *trig = groups
     xp = PassiveNamespace((), *trig)
-    _asked_torque(xp, par, c, s, qd, p, pd)
+    _asked_torque(kind, xp, par, c, s, qd, p, pd)
     return xp.asked
 
 
-def _torque(par: Symbols, groups: Groups) -> list[Any]:
+def _torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     c, s, p, force, *trig = groups
     rest = (0.0,) * len(p)
-    return _asked_torque(PassiveNamespace(force, *trig), par, c, s, rest, p, rest)
+    return _asked_torque(kind, PassiveNamespace(force, *trig), par, c, s, rest, p, rest)
 
 
 def _asked_torque(
+    kind: str,
     xp: PassiveNamespace,
     par: Symbols,
     c: Symbols,
@@ -71,8 +88,8 @@ def _asked_torque(
     pd: Symbols,
 ) -> list[Any]:
     """The simulator's own source, with friction tanh(rate) in every passive joint."""
-    limbs, dof = limbs_of(par), len(p)
-    rods = rods_of(limbs, c, s, p)
+    limbs, dof = limbs_of(par, kind), len(p)
+    rods = rods_of(xp, limbs, c, s, p)
     e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(limbs))
     pose = Pose(c, s, p, pd, (0.0,) * dof, tuple(rods.base), e1, tuple(jacobian_columns(rods)))
     items = tuple(PassiveFriction(name, 0.0, 1.0) for name in joints_of(dof))

@@ -77,6 +77,7 @@ def blocks() -> list[Block]:
             _torque(f"joint_torque_{dof}", ("q", "qd", "qdd"), dof, known),
             _friction(dof),
             _payload_sample(dof),
+            _force_sample(dof),
         ]
     return found
 
@@ -130,11 +131,7 @@ def _payload_sample(dof: int) -> Block:
         q, qd, qdd, direction, stribeck = x
         xp, numbers = CASADI, parameters_of(par, dof)
         pose = pose_of(xp, numbers.limbs, q, qd)
-        pdd = tuple(
-            pose.pdd[k] + sum((pose.J[j][k] * qdd[j] for j in range(1, dof)), pose.J[0][k] * qdd[0])
-            for k in range(dof)
-        )
-        motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
+        motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, _bent(pose, qdd))
         tau = inverse_dynamics(xp, numbers, *motion)
         column = inverse_dynamics(xp, _one_kilogram(numbers, own), *motion)
         with_friction = friction_model(dof).trace(par, [tuple(tau), qd, qdd, direction, stribeck])
@@ -149,6 +146,36 @@ def _payload_sample(dof: int) -> Block:
     names = ("q", "qd", "qdd", "direction", "stribeck")
     outputs = (("tau", dof), ("column", dof), ("speed2", 1))
     return Block(f"payload_sample_{dof}", tuple((name, dof) for name in names), outputs, trace)
+
+
+def _force_sample(dof: int) -> Block:
+    """Torque of the loaded robot with friction, J of the arms row by row, and pdd."""
+
+    def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
+        q, qd, qdd, direction, stribeck, (mass,), (inertia,) = x
+        loaded = _loaded(par, mass, inertia, own)
+        numbers = parameters_of(loaded, dof)
+        pose = pose_of(CASADI, numbers.limbs, q, qd)
+        pdd = _bent(pose, qdd)
+        motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
+        tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
+        tau = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
+        J = [pose.J[i][k] for k in range(3) for i in range(3)]
+        return [*tau, *J, *pdd[:3]]
+
+    names = ("q", "qd", "qdd", "direction", "stribeck")
+    inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))
+    outputs = (("tau", dof), ("jacobian", 9), ("pdd", 3))
+    return Block(f"force_sample_{dof}", inputs, outputs, trace)
+
+
+def _bent(pose: Any, qdd: Symbols) -> Symbols:
+    """pdd = Jd qd + J qdd."""
+    count = len(qdd)
+    return tuple(
+        pose.pdd[k] + sum((pose.J[j][k] * qdd[j] for j in range(1, count)), pose.J[0][k] * qdd[0])
+        for k in range(count)
+    )
 
 
 def _one_kilogram(numbers: Any, offset: Symbols) -> Any:

@@ -100,6 +100,10 @@ class OldFileWarning(UserWarning):
     """A file of an older version that is read, with what was taken for granted."""
 
 
+class OscillationWarning(UserWarning):
+    """Gains with which the loop of a drive swings on its own, with the number that shows it."""
+
+
 class RecordingFileError(FileError):
     """A recording or a column map that cannot be read or written."""
 

@@ -1,12 +1,13 @@
 """Units of a robot file: every field that has a unit carries it as a suffix of its name.
 
-And shares in per cent, for sentences and tables.
+The units of an axis's quantities, which a carriage on a rail has in m and N; and shares in per
+cent, for sentences and tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -45,12 +46,26 @@ KINDS: dict[str, tuple[Unit, ...]] = {
     "rate": (_si("rad_s"), _degree("deg_s"), Unit("rpm", lambda value: value * math.pi / 30)),
     "angular acceleration": (_si("rad_s2"), _degree("deg_s2")),
     "speed": (_si("m_s"), _power("mm_s", -3)),
-    "acceleration": (_si("m_s2"),),
+    "acceleration": (_si("m_s2"), _power("mm_s2", -3)),
     "viscous friction": (_si("Nms_rad"),),
     "stiffness": (_si("Nm_rad"),),
     "linear viscous friction": (_si("Ns_m"),),
+    "linear stiffness": (_si("N_m"), _power("N_mm", 3)),
     "repetition": (_si("per_min"),),
 }
+
+#: Units of an axis's quantities: of one that turns, and of a carriage on a rail.
+AXIS_UNITS: dict[str, tuple[str, str]] = {
+    "q": ("rad", "m"),
+    "qd": ("rad/s", "m/s"),
+    "qdd": ("rad/s^2", "m/s^2"),
+    "tau": ("N m", "N"),
+    "inertia": ("kg m^2", "kg"),
+    "first moment": ("kg m", "kg"),
+    "viscous": ("N m s/rad", "N s/m"),
+    "stiffness": ("N m/rad", "N/m"),
+}
+_RAIL_UNITS = dict(AXIS_UNITS.values())
 
 _DIGITS = 9  # a degree with more decimals is no more readable than the radian
 
@@ -91,6 +106,21 @@ def _short_degrees(radians: float) -> float | None:
         if same_sign and math.radians(candidate) == radians:
             return candidate
     return None
+
+
+def on_axis(unit: str, linear: bool) -> str:
+    """The unit of an axis's quantity: that of arms as it is, on rails "N m" becomes "N"."""
+    return _RAIL_UNITS.get(unit, unit) if linear else unit
+
+
+def together(units: Sequence[str]) -> str:
+    """Units of some axes in a heading: "N m", or "N, N m" where they differ."""
+    return ", ".join(dict.fromkeys(units))
+
+
+def suffix(unit: str) -> str:
+    """A unit as the end of a key: "Nm" of "N m", "rad_s" of "rad/s", "Nms_rad" of "N m s/rad"."""
+    return unit.replace(" ", "").replace("/", "_").replace("^", "")
 
 
 def percent(share: float | None) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from deltadyn.commands.common import robot_of
 from deltadyn.errors import OldFileWarning, RobotError, RobotFileError
-from deltadyn.robot.fields import SECTIONS, TEN, TOP, Field
+from deltadyn.robot.fields import SECTIONS, TEN, TOP, Field, sections
 from deltadyn.robot.file import load_robot, robot_from_text, robot_text
 from deltadyn.robot.names import PHRASES, SYMBOLS, WORDS, meant
 from deltadyn.robot.settings import Drives
@@ -129,8 +129,33 @@ def test_what_a_wrong_name_was_meant_for(path: str, key: str, wanted: tuple[str,
     assert meant(key, path, SECTIONS[path] if path else TOP) == wanted
 
 
+@pytest.mark.parametrize(
+    ("path", "key", "wanted"),
+    [
+        ("", "slider", ("carriage", "spindle")),
+        ("", "cart", ("carriage",)),
+        ("geometry", "l2_mm", ("strut_length_mm",)),
+        ("geometry", "diagonal_rod_length_mm", ("strut_length_mm",)),
+        ("geometry", "tower_height_mm", ("rail_height_mm",)),
+        ("geometry", "L1_mm", ()),  # no arm, and nothing like it
+        ("drives", "screw_mm", ("lead_mm",)),
+        ("drives", "pulley_mm", ("pulley_radius_mm",)),
+        ("limits", "stroke_max_mm", ("position_max_mm",)),
+        ("limits", "max_force_N", ("force_peak_N",)),
+        ("limits", "velocity_m_s", ("rate_m_s",)),
+    ],
+)
+def test_what_a_wrong_name_on_rails_was_meant_for(
+    path: str, key: str, wanted: tuple[str, ...]
+) -> None:
+    known = sections(linear=True)
+    assert meant(key, path, known[path], known) == wanted
+
+
 def test_every_word_of_the_tables_leads_to_a_field() -> None:
-    fields: set[Field] = {field for some in (TOP, TEN, *SECTIONS.values()) for field in some}
+    rails = sections(linear=True, dof=4).values()
+    parts = (TOP, TEN, *SECTIONS.values(), *rails)
+    fields: set[Field] = {field for some in parts for field in some}
     names = {field.name for field in fields}
     words = names | {word for name in names for word in name.split("_")}
     for said, ours in WORDS.items():

@@ -62,3 +62,54 @@ void estimate(void *state, int begin, long count, const real *q, const real *qd,
         flag[3] = r.finished;
     }
 }
+
+int payload_self_test(void *state, real *error)
+{
+    return F(payload_self_test)(state, error);
+}
+
+#ifdef FORCE
+int force_state_size(void)
+{
+    return (int)sizeof(F(force));
+}
+
+int self_test(void *state, real *error)
+{
+    return F(force_self_test)(state, error);
+}
+
+void acknowledge(void *state)
+{
+    F(force_acknowledge)(state);
+}
+
+/* numbers: force, std, force and std of the alarm, statistic, age, the alarm's statistic; flags:
+ * status, ready, contact, arm. */
+void observe(void *state, int begin, long count, const real *q, const real *tau, real payload,
+    real payload_std, real *numbers, int *flags)
+{
+    F(force) *own = state;
+    F(force_result) r;
+    if (begin)
+        F(force_init)(own);
+    for (long k = 0; k < count; k++) {
+        const long i = k * DOF;
+        real *out = numbers + (4 * DOF + 3) * k;
+        int *flag = flags + 4 * k;
+        flag[0] = F(force_update)(own, q + i, tau + i, payload, payload_std, &r);
+        flag[1] = r.ready;
+        flag[2] = r.contact;
+        flag[3] = r.arm;
+        for (int j = 0; j < DOF; j++) {
+            out[j] = r.force[j];
+            out[DOF + j] = r.std[j];
+            out[2 * DOF + j] = r.contact_force[j];
+            out[3 * DOF + j] = r.contact_std[j];
+        }
+        out[4 * DOF] = r.statistic;
+        out[4 * DOF + 1] = r.age;
+        out[4 * DOF + 2] = r.contact_statistic;
+    }
+}
+#endif

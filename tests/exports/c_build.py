@@ -102,12 +102,11 @@ def sources(name: str, precision: str, estimator: PayloadEstimator | None = None
     return sources_of(ROBOTS[name], precision, estimator)
 
 
-def sources_of(
-    robot: Robot, precision: str = "double", estimator: PayloadEstimator | None = None
-) -> Path:
+def sources_of(robot: Robot, precision: str = "double", estimator: Any = None, **more: Any) -> Path:
     """A new folder with the export of a robot."""
     folder = Path(tempfile.mkdtemp(prefix=f"{robot.dof}-", dir=_root().name))
-    for file, text in files(robot, Options(precision=precision, estimator=estimator)).items():
+    options = Options(precision=precision, estimator=estimator, **more)
+    for file, text in files(robot, options).items():
         (folder / file).write_text(text, "utf-8")
     return folder
 
@@ -193,6 +192,45 @@ class Library:
         )
         return numbers.astype(float), flags
 
+    def observe(
+        self,
+        q: FloatArray,
+        tau: FloatArray,
+        payload: float = 0.0,
+        std: float = 0.0,
+        begin: bool = True,
+    ) -> tuple[FloatArray, Any]:
+        """Numbers (N, 4 dof + 3) and flags (N, 4) of the force observer, see c_batch.c."""
+        if begin:
+            self.observer = ctypes.create_string_buffer(self.code.force_state_size())
+        angles, torque = (np.ascontiguousarray(x, self.dtype) for x in (q, tau))
+        numbers = np.empty((len(angles), 4 * self.dof + 3), self.dtype)
+        flags = np.empty((len(angles), 4), np.intc)
+        self.code.observe(
+            self.observer,
+            int(begin),
+            ctypes.c_long(len(angles)),
+            _pointer(angles),
+            _pointer(torque),
+            self.real(payload),
+            self.real(std),
+            _pointer(numbers),
+            _pointer(flags),
+        )
+        return numbers.astype(float), flags
+
+    def payload_self_test(self) -> tuple[int, float]:
+        """What the estimator's self-test returns, and its error."""
+        error = self.real()
+        failed = self.code.payload_self_test(self.state, ctypes.byref(error))
+        return failed, float(error.value)
+
+    def self_test(self) -> tuple[int, float]:
+        """What the observer's self-test returns, and its error."""
+        state, error = ctypes.create_string_buffer(self.code.force_state_size()), self.real()
+        failed = self.code.self_test(state, ctypes.byref(error))
+        return failed, float(error.value)
+
 
 def _pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(None if array is None else array.ctypes.data)
@@ -209,7 +247,15 @@ def library(
     return Library(path, ROBOTS[name].dof, precision)
 
 
-def library_for(robot: Robot) -> Library:
-    """Any robot, compiled."""
-    path = compile_with("gcc", sources_of(robot), "c_batch.c", "own.so", "-O2", "-shared", "-fPIC")
-    return Library(path, robot.dof, "double")
+def library_for(
+    robot: Robot,
+    precision: str = "double",
+    compiler: str = "gcc",
+    level: str = "-O2",
+    **more: Any,
+) -> Library:
+    """Any robot, compiled; `more` are options of the export."""
+    folder = sources_of(robot, precision, **more)
+    flags = (level, "-shared", "-fPIC", *(("-DFORCE",) if "tare" in more else ()))
+    path = compile_with(compiler, folder, "c_batch.c", "own.so", *flags)
+    return Library(path, robot.dof, precision)

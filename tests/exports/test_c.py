@@ -27,7 +27,7 @@ from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.c import KERNELS, Options, files, kernels, middle, state_bytes
 from deltadyn.exports.c import PRECISIONS as KINDS
 from deltadyn.exports.common import fingerprint, payload_numbers
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.least_squares import LeastSquaresEstimator
 
 
 def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_wrong_options_are_refused() -> None:
         files(robot, Options(rate=100.0))
     with pytest.raises(InputError, match="estimator is 'int'; allowed: a PayloadEstimator"):
         files(robot, Options(estimator=3))  # type: ignore[arg-type]
-    other = PayloadEstimator(ROBOTS["bench"])
+    other = LeastSquaresEstimator(ROBOTS["bench"])
     with pytest.raises(InputError, match=r"robot of the estimator .* one of the robot that is"):
         files(robot, Options(estimator=other))
-    momentum = PayloadEstimator(robot, form="momentum")
+    momentum = LeastSquaresEstimator(robot, form="momentum")
     with pytest.raises(InputError, match="form of the estimator is 'momentum'"):
         files(robot, Options(estimator=momentum))
 
@@ -132,7 +132,7 @@ def test_an_inertia_without_a_mass_is_refused() -> None:
 
 def test_numbers_of_an_estimator_reach_the_file() -> None:
     robot = ROBOTS["bench"]
-    estimator = PayloadEstimator(robot, rate=4000.0, rest_speed=0.25, false_alarms=10.0)
+    estimator = LeastSquaresEstimator(robot, rate=4000.0, rest_speed=0.25, false_alarms=10.0)
     numbers = payload_numbers(robot, estimator)
     text = files(robot, Options(estimator=estimator))["sipro_d3_1200_delta.c"]
     assert "static const real RATE = 4000.0;" in text

@@ -16,7 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.bench import pick_plan
 from deltadyn.payload.bound import payload_column
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.noise import NoiseModel
 
 EVENTS = {None: 0, "pick": 1, "release": 2, "lost grip": 3}
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def industrial() -> tuple[Stream, PayloadEstimator]:
+def industrial() -> tuple[Stream, LeastSquaresEstimator]:
     """Picks on the virtual bench with all errors of an industrial machine, a third of them lost."""
     robot = ROBOTS["bench"]
     drive = dd.PDFeedforward(robot)
@@ -58,7 +58,7 @@ def industrial() -> tuple[Stream, PayloadEstimator]:
     noise = NoiseModel.of(robot, empty)
     motion = plan.motion
     stream = Stream(log.q, motion.qd[: len(log.q)], motion.qdd[: len(log.q)], log.tau, held)
-    return stream, PayloadEstimator(robot, noise=noise)
+    return stream, LeastSquaresEstimator(robot, noise=noise)
 
 
 @lru_cache(maxsize=4)
@@ -76,7 +76,7 @@ def modelled(name: str, rate: float = 2000.0, seed: int = 0) -> Stream:
 
 
 def in_python(
-    estimator: PayloadEstimator, stream: Stream, rates: int, holding: bool = False
+    estimator: LeastSquaresEstimator, stream: Stream, rates: int, holding: bool = False
 ) -> Answer:
     """All samples through the estimator; `rates` of qd, qdd are given."""
     estimator.reset()
@@ -139,7 +139,7 @@ def test_the_industrial_log_has_lost_grips() -> None:
 )
 def test_other_robots_and_signs(name: str, rates: int) -> None:
     stream = modelled(name)
-    estimator = PayloadEstimator(ROBOTS[name])
+    estimator = LeastSquaresEstimator(ROBOTS[name])
     python = in_python(estimator, stream, rates)
     assert {1, 2} <= set(python.event.tolist())
     numbers, flags = in_c(library(name), name, stream, rates)
@@ -148,7 +148,7 @@ def test_other_robots_and_signs(name: str, rates: int) -> None:
 
 @pytest.mark.parametrize("rate", [250.0, 500.0, 2000 / 3, 1000.0, 4000.0])
 def test_other_rates(rate: float) -> None:
-    stream, estimator = modelled("bench", rate), PayloadEstimator(ROBOTS["bench"], rate=rate)
+    stream, estimator = modelled("bench", rate), LeastSquaresEstimator(ROBOTS["bench"], rate=rate)
     python = in_python(estimator, stream, 0)
     numbers, flags = in_c(library("bench", "double", "gcc", estimator), "bench", stream, 0)
     assert_same(numbers, flags, python, estimator.grid.interval)
@@ -156,7 +156,7 @@ def test_other_rates(rate: float) -> None:
 
 
 def test_without_events_all_samples_are_one_load() -> None:
-    stream, estimator = modelled("bench"), PayloadEstimator(ROBOTS["bench"], events=False)
+    stream, estimator = modelled("bench"), LeastSquaresEstimator(ROBOTS["bench"], events=False)
     python = in_python(estimator, stream, 0)
     numbers, flags = in_c(library("bench", "double", "gcc", estimator), "bench", stream, 0)
     assert_same(numbers, flags, python, estimator.grid.interval)
@@ -211,7 +211,7 @@ def test_angles_at_which_the_loop_stays_open_begin_anew() -> None:
     q = np.full((200, 3), 1.9)
     q[60:] = np.linspace(1.9, 0.0, 140)[:, None]
     _, flags = library_for(wide).estimate(q, None, None, np.zeros_like(q))
-    python = PayloadEstimator(wide)
+    python = LeastSquaresEstimator(wide)
     refused = []
     for k, row in enumerate(q.tolist()):
         try:

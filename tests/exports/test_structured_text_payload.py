@@ -15,7 +15,7 @@ from tests.payload.cases import D3, FOUR, RATE, case
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.exports.structured_text import Options, files
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
@@ -35,7 +35,7 @@ def turned(robot: Robot) -> Robot:
     )
 
 
-def blocks(estimator: PayloadEstimator, *, strict: bool = False) -> Instance:
+def blocks(estimator: LeastSquaresEstimator, *, strict: bool = False) -> Instance:
     text = files(estimator.robot, Options(name="Own", estimator=estimator))["Own.st"]
     return instance(text, "FB_Own_PayloadEstimator", strict=strict)
 
@@ -43,7 +43,7 @@ def blocks(estimator: PayloadEstimator, *, strict: bool = False) -> Instance:
 class Pair:
     """Both estimators on the same samples; `take` compares them after each."""
 
-    def __init__(self, estimator: PayloadEstimator, *, strict: bool = False) -> None:
+    def __init__(self, estimator: LeastSquaresEstimator, *, strict: bool = False) -> None:
         self.own, self.block = estimator, blocks(estimator, strict=strict)
         self.sign = np.asarray(estimator.robot.controller.sign)
         self.events: list[int] = []
@@ -77,7 +77,7 @@ class Pair:
 @pytest.mark.parametrize("four", [False, True], ids=["3-dof", "4-dof"])
 def test_picks_releases_and_lost_grips(four: bool) -> None:
     found = case(3, seed=2, lost=0.5, four=four)
-    pair = Pair(PayloadEstimator(turned(FOUR if four else D3)))
+    pair = Pair(LeastSquaresEstimator(turned(FOUR if four else D3)))
     for q, tau in zip(found.recording.q, found.recording.tau, strict=True):
         pair.take(q, tau)
         if pair.events and pair.block.Event > 1:
@@ -88,7 +88,7 @@ def test_picks_releases_and_lost_grips(four: bool) -> None:
 @pytest.mark.parametrize("rate", [1000.0, 2000 / 3, 500.0, 250.0])
 def test_other_rates(rate: float) -> None:
     found, every = case(3, seed=3).recording, round(RATE / rate)
-    pair = Pair(PayloadEstimator(turned(D3), rate=rate))
+    pair = Pair(LeastSquaresEstimator(turned(D3), rate=rate))
     for q, tau in zip(found.q[::every], found.tau[::every], strict=True):
         pair.take(q, tau)
     assert {1, 2} <= set(pair.events)
@@ -96,7 +96,7 @@ def test_other_rates(rate: float) -> None:
 
 def test_the_gripper_tells() -> None:
     found = case(2, seed=5, lost=0.5)
-    pair = Pair(PayloadEstimator(turned(D3)))
+    pair = Pair(LeastSquaresEstimator(turned(D3)))
     for k, (q, tau) in enumerate(zip(found.recording.q, found.recording.tau, strict=True)):
         pair.take(q, tau, holding=bool(found.payload[max(k - 10, 0)] > 0))
     assert {1, 2} <= set(pair.events)
@@ -105,7 +105,10 @@ def test_the_gripper_tells() -> None:
 def test_what_goes_while_the_gripper_holds_is_lost() -> None:
     """Released at rest, but the gripper says that it still holds."""
     found = case(2, seed=5)
-    pair, begin = Pair(PayloadEstimator(turned(D3))), int(np.flatnonzero(found.payload)[0]) + 10
+    pair, begin = (
+        Pair(LeastSquaresEstimator(turned(D3))),
+        int(np.flatnonzero(found.payload)[0]) + 10,
+    )
     for k, (q, tau) in enumerate(zip(found.recording.q, found.recording.tau, strict=True)):
         pair.take(q, tau, holding=k > begin)
     assert pair.events[:2] == [1, 3]
@@ -115,7 +118,9 @@ def test_measured_noise_and_one_load() -> None:
     noise = NoiseModel.of(D3, case(6, seed=5, empty=True).recording)
     recording = case(1, seed=7).recording
     for events in (True, False):
-        pair = Pair(PayloadEstimator(turned(D3), noise=replace(noise, tare=0.03), events=events))
+        pair = Pair(
+            LeastSquaresEstimator(turned(D3), noise=replace(noise, tare=0.03), events=events)
+        )
         for q, tau in zip(recording.q, recording.tau, strict=True):
             pair.take(q, tau)
         assert events or (pair.block.Loaded and pair.block.Mass > 0.1)
@@ -123,7 +128,7 @@ def test_measured_noise_and_one_load() -> None:
 
 def test_refused_samples_change_nothing() -> None:
     recording = case(1, seed=8).recording
-    pair = Pair(PayloadEstimator(turned(D3)), strict=True)
+    pair = Pair(LeastSquaresEstimator(turned(D3)), strict=True)
     for k, (q, tau) in enumerate(zip(recording.q[:600], recording.tau[:600], strict=True)):
         if k % 50 == 30:
             before = dict(pair.block.values)
@@ -138,7 +143,7 @@ def test_refused_samples_change_nothing() -> None:
 
 def test_angles_that_stay_where_they_jumped_begin_anew() -> None:
     recording = case(2, seed=9).recording
-    pair = Pair(PayloadEstimator(turned(D3)), strict=True)
+    pair = Pair(LeastSquaresEstimator(turned(D3)), strict=True)
     half = len(recording.t) // 2
     for q, tau in zip(recording.q[:half], recording.tau[:half], strict=True):
         pair.take(q, tau)
@@ -159,7 +164,7 @@ def test_angles_that_stay_where_they_jumped_begin_anew() -> None:
 def test_a_loop_that_does_not_close_begins_anew(four: bool) -> None:
     """Arms all the way up and out, slowly: no trap, a status, and the same restart."""
     robot = turned(FOUR if four else D3)
-    pair, dof = Pair(PayloadEstimator(robot), strict=True), robot.dof
+    pair, dof = Pair(LeastSquaresEstimator(robot), strict=True), robot.dof
     statuses, raised = set(), 0
     for k in range(3000):
         q = np.array([0.2 + 2e-3 * k, 0.2 - 1e-3 * k, 0.3, 0.0][:dof])
@@ -177,7 +182,7 @@ def test_a_loop_that_does_not_close_begins_anew(four: bool) -> None:
 
 def test_reset_forgets_all() -> None:
     recording = case(2, seed=10).recording
-    pair = Pair(PayloadEstimator(turned(D3)))
+    pair = Pair(LeastSquaresEstimator(turned(D3)))
     for q, tau in zip(recording.q[:1500], recording.tau[:1500], strict=True):
         pair.take(q, tau)
     assert pair.block.Picks + pair.block.Loaded > 0
@@ -192,8 +197,8 @@ def test_reset_forgets_all() -> None:
 
 def test_an_estimator_of_another_robot_or_form_is_refused() -> None:
     with pytest.raises(InputError, match="robot of the estimator"):
-        files(turned(D3), Options(estimator=PayloadEstimator(D3)))
+        files(turned(D3), Options(estimator=LeastSquaresEstimator(D3)))
     with pytest.raises(InputError, match="form of the estimator is 'momentum'"):
-        files(D3, Options(estimator=PayloadEstimator(D3, form="momentum")))
+        files(D3, Options(estimator=LeastSquaresEstimator(D3, form="momentum")))
     with pytest.raises(InputError, match="rate is 100"):
         files(D3, Options(rate=100.0))

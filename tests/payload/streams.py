@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import pytest
 from tests.waits import PATIENCE
 
-from deltadyn.payload.live import Backoff, Event, LiveEstimator, Notice, Update, stop
-from deltadyn.payload.packing import Batch
+from deltadyn.payload.live import Event, LiveEstimator, Update
+from deltadyn.streams.live import Backoff, LiveModel, Notice, stop
+from deltadyn.streams.packing import Batch
 
 QUICK = Backoff(first=0.05, cap=0.2)
 PLACES = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")  # sbin is on root's path only
@@ -93,11 +94,11 @@ class Stream(Protocol):
 
 
 class Follower:
-    """A live estimator behind a stream, and all of its updates."""
+    """A live model behind a stream, and all of its updates."""
 
-    def __init__(self, live: LiveEstimator) -> None:
+    def __init__(self, live: LiveModel[Any]) -> None:
         self.live = live
-        self.updates: list[Update] = []
+        self.updates: list[Any] = []
         self.task: asyncio.Task[None] | None = None
 
     async def follow(self, stream: Stream) -> None:
@@ -140,7 +141,7 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(live: LiveEstimator, stream: Stream) -> AsyncIterator[Follower]:
+async def following(live: LiveModel[Any], stream: Stream) -> AsyncIterator[Follower]:
     """Follow a stream in the background."""
     follower = Follower(live)
     follower.task = asyncio.create_task(follower.follow(stream))

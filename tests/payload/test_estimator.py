@@ -1,4 +1,4 @@
-"""The online estimator: batch least squares, events, the gripper's signal, and its door."""
+"""The least-squares estimator online: batch least squares, events, the gripper, and its door."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.payload.cases import D3, FOUR, RATE, Case, case
 
 from deltadyn.errors import InputError
 from deltadyn.payload.bound import payload_column
-from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import recorded_grid
+from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.recording.recording import Recording
 
 
 @pytest.fixture(scope="module")
 def noise() -> NoiseModel:
-    return NoiseModel.of(D3, case(12, seed=5, empty=True).recording)
+    return NoiseModel.of(D3, case(12, seed=5, empty=True).recording, estimator="least-squares")
 
 
 def run(
-    estimator: PayloadEstimator, recording: Recording, holding: np.ndarray | None = None
+    estimator: LeastSquaresEstimator, recording: Recording, holding: np.ndarray | None = None
 ) -> list[tuple[float, str]]:
     """All samples with their times; the events."""
     events = []
@@ -47,7 +47,7 @@ def constant_load(mass: float) -> Recording:
 def test_it_is_batch_least_squares_on_the_whitened_residuals(form: str) -> None:
     recording = constant_load(1.3)
     noise = NoiseModel.assumed(D3, form=form)
-    estimator = PayloadEstimator(D3, noise=noise, form=form, events=False)
+    estimator = LeastSquaresEstimator(D3, noise=noise, form=form, events=False)
     run(estimator, recording)
     series = recorded_grid(D3, recording, form=form)
     a = np.asarray(noise.coefficients)
@@ -68,7 +68,7 @@ def test_it_is_batch_least_squares_on_the_whitened_residuals(form: str) -> None:
 def test_exactly_batch_least_squares(noise: NoiseModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same sums from the same residuals, to rounding."""
     recording = constant_load(0.7)
-    estimator = PayloadEstimator(D3, noise=noise, events=False)
+    estimator = LeastSquaresEstimator(D3, noise=noise, events=False)
     told: list[Any] = []
     weigh = estimator.whitener.weigh
 
@@ -86,7 +86,7 @@ def test_exactly_batch_least_squares(noise: NoiseModel, monkeypatch: pytest.Monk
 
 def test_masses_are_within_their_deviations(noise: NoiseModel) -> None:
     found = case(10, seed=7)
-    estimator = PayloadEstimator(D3, noise=noise)
+    estimator = LeastSquaresEstimator(D3, noise=noise)
     holding = found.payload > 0
     events = run(estimator, found.recording, holding)
     assert [what for _, what in events] == ["pick", "release"] * 10
@@ -100,7 +100,7 @@ def test_masses_are_within_their_deviations(noise: NoiseModel) -> None:
 
 def test_picks_and_releases_are_found_without_a_signal(noise: NoiseModel) -> None:
     found = case(10, seed=9, masses=(0.5, 4.0))
-    estimator = PayloadEstimator(D3, noise=noise)
+    estimator = LeastSquaresEstimator(D3, noise=noise)
     events = run(estimator, found.recording)
     assert [what for _, what in events] == ["pick", "release"] * 10
     for pick, cycle in zip(estimator.picks, found.plan.cycles, strict=True):
@@ -118,7 +118,7 @@ def test_picks_and_releases_are_found_without_a_signal(noise: NoiseModel) -> Non
 def test_picks_are_found_at_other_rates(rate: float) -> None:
     """Also with two or three samples per residual, where none is left for the search alone."""
     found, every = case(3, seed=3), round(2000.0 / rate)
-    estimator = PayloadEstimator(D3, rate=rate)
+    estimator = LeastSquaresEstimator(D3, rate=rate)
     rows = zip(found.recording.q[::every], found.recording.tau[::every], strict=True)
     events = []
     for q, tau in rows:
@@ -132,11 +132,11 @@ def test_a_lost_grip_is_told_from_a_release(noise: NoiseModel) -> None:
     found = case(8, seed=12, masses=(0.8, 4.0), lost=0.5)
     lost = [cycle.lost for cycle in found.plan.cycles]
     assert 2 <= sum(lost) <= 6
-    estimator = PayloadEstimator(D3, noise=noise)
+    estimator = LeastSquaresEstimator(D3, noise=noise)
     run(estimator, found.recording)
     ended = [pick.ended for pick in estimator.picks]
     assert ended == ["lost grip" if gone else "release" for gone in lost]
-    told = PayloadEstimator(D3, noise=noise)
+    told = LeastSquaresEstimator(D3, noise=noise)
     holding = np.zeros(len(found.payload), bool)
     for cycle in found.plan.cycles:  # a gripper that does not know what it lost
         begin, end = round(cycle.pick * RATE), round((cycle.pick + 0.2) * RATE)
@@ -146,7 +146,7 @@ def test_a_lost_grip_is_told_from_a_release(noise: NoiseModel) -> None:
 
 
 def test_an_empty_robot_makes_no_event(noise: NoiseModel) -> None:
-    estimator = PayloadEstimator(D3, noise=noise)
+    estimator = LeastSquaresEstimator(D3, noise=noise)
     assert run(estimator, case(30, seed=21, empty=True).recording) == []
     assert estimator.picks == []
 
@@ -154,7 +154,7 @@ def test_an_empty_robot_makes_no_event(noise: NoiseModel) -> None:
 def test_the_momentum_form_needs_no_acceleration() -> None:
     found = case(6, seed=9, masses=(0.5, 4.0), rates=True)
     noise = NoiseModel.of(D3, case(12, seed=5, empty=True).recording, form="momentum")
-    estimator = PayloadEstimator(D3, noise=noise, form="momentum")
+    estimator = LeastSquaresEstimator(D3, noise=noise, form="momentum")
     rec = found.recording
     assert rec.qd is not None
     for t, q, qd, tau in zip(rec.t, rec.q, rec.qd, rec.tau, strict=True):
@@ -167,7 +167,7 @@ def test_the_momentum_form_needs_no_acceleration() -> None:
 def test_the_four_axis_robot() -> None:
     found = case(4, seed=2, masses=(0.8, 2.0), four=True, deviation=0.1)
     noise = NoiseModel.of(FOUR, case(8, seed=5, empty=True, four=True, deviation=0.1).recording)
-    estimator = PayloadEstimator(FOUR, noise=noise)
+    estimator = LeastSquaresEstimator(FOUR, noise=noise)
     run(estimator, found.recording, found.payload > 0)
     for pick, cycle in zip(estimator.picks, found.plan.cycles, strict=True):
         assert pick.mass == pytest.approx(cycle.mass, abs=3.5 * pick.std)
@@ -177,7 +177,7 @@ def test_from_fit_takes_the_noise_of_the_recording() -> None:
     class Fit:
         robot, names, std = D3, ("M_P", "A"), (0.02, 0.1)
 
-    estimator = PayloadEstimator.from_fit(Fit(), case(6, seed=5, empty=True).recording)
+    estimator = LeastSquaresEstimator.from_fit(Fit(), case(6, seed=5, empty=True).recording)
     tare = estimator.noise.tare
     assert estimator.noise.zero == pytest.approx(np.hypot(0.02, tare / 2))
     assert estimator.grid.rate == 2000.0
@@ -189,9 +189,9 @@ def good(found: Case, k: int) -> tuple[list[float], list[float], float]:
     return rec.q[k].tolist(), rec.tau[k].tolist(), float(rec.t[k])
 
 
-def started(count: int = 400, **options: Any) -> tuple[PayloadEstimator, Case]:
+def started(count: int = 400, **options: Any) -> tuple[LeastSquaresEstimator, Case]:
     found = case(4, seed=3, empty=True)
-    estimator = PayloadEstimator(D3, **options)
+    estimator = LeastSquaresEstimator(D3, **options)
     for k in range(count):
         q, tau, t = good(found, k)
         estimator.update(q, None, None, tau, t=t)
@@ -229,7 +229,7 @@ def test_a_wrong_sample_is_refused_and_changes_nothing(change: dict[str, Any], t
     assert estimator.detector.sums == twin.detector.sums
 
 
-def feed(estimator: PayloadEstimator, found: Case, rows: Iterable[int], rate: float) -> None:
+def feed(estimator: LeastSquaresEstimator, found: Case, rows: Iterable[int], rate: float) -> None:
     """Rows of a case as if they had come at another rate, from 0.2 s on."""
     for k, row in enumerate(rows):
         q, tau, _ = good(found, row)
@@ -254,7 +254,7 @@ def test_a_short_gap_is_bridged_and_a_long_one_begins_anew(noise: NoiseModel) ->
     estimator.update(q, None, None, tau, t=t)
     assert estimator.status == "a pause of 0.048 s before t = 0.25 s: begun anew"
     assert estimator.front.count == 1
-    loaded = PayloadEstimator(D3, noise=noise)
+    loaded = LeastSquaresEstimator(D3, noise=noise)
     one = case(10, seed=9, masses=(0.5, 4.0))
     for k in range(800):
         q, tau, t = good(one, k)
@@ -283,7 +283,7 @@ def test_an_angle_that_jumps_is_refused_and_one_that_stays_begins_anew() -> None
 
 
 def test_angles_that_close_no_loop_are_refused() -> None:
-    estimator, found = PayloadEstimator(D3), case(4, seed=1)
+    estimator, found = LeastSquaresEstimator(D3), case(4, seed=1)
     open_loop = found.recording.replace(q=np.tile([3.1, -0.2, -0.2], (len(found.payload), 1)))
     with pytest.raises(InputError, match=r"q is .*; allowed: angles at which the loop closes"):
         feed(estimator, found._replace(recording=open_loop), range(900), RATE)
@@ -292,7 +292,7 @@ def test_angles_that_close_no_loop_are_refused() -> None:
 
 def test_reset_and_constant_memory(noise: NoiseModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deltadyn.payload.estimator.KEPT", 3)
-    estimator = PayloadEstimator(D3, noise=noise)
+    estimator = LeastSquaresEstimator(D3, noise=noise)
     found = case(4, seed=9, masses=(0.5, 4.0))
     run(estimator, found.recording, found.payload > 0)
     assert (estimator.picked, len(estimator.picks)) == (4, 3)
@@ -317,9 +317,9 @@ def test_reset_and_constant_memory(noise: NoiseModel, monkeypatch: pytest.Monkey
 )
 def test_wrong_settings(options: dict[str, Any], text: str) -> None:
     with pytest.raises(InputError, match=text):
-        PayloadEstimator(D3, **options)
+        LeastSquaresEstimator(D3, **options)
 
 
 def test_a_robot_is_needed() -> None:
     with pytest.raises(InputError, match="robot is 'str'; allowed: a Robot, or a fit"):
-        PayloadEstimator("sipro-d3-1200")
+        LeastSquaresEstimator("sipro-d3-1200")

@@ -14,19 +14,12 @@ from tests.payload.cases import D3, FOUR, case
 from tests.payload.streams import events_of, fed, notices_of
 
 from deltadyn.errors import InputError
+from deltadyn.payload.bank_estimator import ASSUMED
 from deltadyn.payload.estimator import PayloadEstimator
-from deltadyn.payload.live import (
-    Backoff,
-    Connection,
-    Event,
-    LiveEstimator,
-    Reading,
-    Update,
-    persistent,
-    stop,
-)
+from deltadyn.payload.live import Event, LiveEstimator, Reading, Update
 from deltadyn.payload.offline import find_picks
-from deltadyn.payload.packing import Batch, batches_of, pack
+from deltadyn.streams.live import Backoff, Connection, persistent, stop
+from deltadyn.streams.packing import Batch, batches_of, pack
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +83,7 @@ def test_readings_come_at_the_streams_pace(batches: list[Batch]) -> None:
     live = LiveEstimator(D3, every=0.5)
     readings = [x for x in fed(live, batches) if isinstance(x, Reading)]
     assert [reading.t for reading in readings] == pytest.approx(np.arange(0.5, 5.03, 0.5))
-    assert readings[-1].status == "running"
+    assert readings[-1].status == ASSUMED
     assert readings[0].as_dict()["type"] == "reading"
     silent = LiveEstimator(D3, every=None)
     assert all(isinstance(update, Event) for update in fed(silent, batches))

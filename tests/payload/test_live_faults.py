@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.payload.cases import D3, case
 from tests.payload.streams import events_of, fed, notices_of
 
+from deltadyn.payload.bank_estimator import ASSUMED
 from deltadyn.payload.live import LiveEstimator, Notice, Update
-from deltadyn.payload.packing import Batch, batches_of, pack
+from deltadyn.streams.packing import Batch, batches_of, pack
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_a_long_gap_begins_anew_and_a_short_one_does_not(batches: list[Batch]) -
     fed(live, [*tiny[:200], *tiny[202:400]])
     assert live.estimator is not None
     assert live.estimator.bridged == 8
-    assert live.estimator.status == "running"
+    assert live.estimator.status == ASSUMED
     assert (live.counts.gaps, live.counts.missing) == (1, 2)
 
 

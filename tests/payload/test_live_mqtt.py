@@ -13,8 +13,8 @@ from tests.waits import PATIENCE
 
 from deltadyn.errors import InputError, MissingExtraError
 from deltadyn.payload.live import Event, LiveEstimator
-from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.streams import MqttAddress, MqttStream
+from deltadyn.streams.packing import Batch, batches_of, pack
+from deltadyn.streams.transports import MqttAddress, MqttStream
 
 aiomqtt = pytest.importorskip("aiomqtt", reason="the extra mqtt is not installed")
 

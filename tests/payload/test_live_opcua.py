@@ -15,8 +15,8 @@ from tests.payload.streams import QUICK, events_of, following, free_port
 
 from deltadyn.errors import InputError, MissingExtraError
 from deltadyn.payload.live import LiveEstimator
-from deltadyn.payload.packing import Batch, batches_of, pack
-from deltadyn.payload.streams import OpcuaStream
+from deltadyn.streams.packing import Batch, batches_of, pack
+from deltadyn.streams.transports import OpcuaStream
 
 asyncua = pytest.importorskip("asyncua", reason="the extra opcua is not installed")
 

@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 from tests.payload.cases import case
 
 from deltadyn.errors import InputError
-from deltadyn.payload.packing import HEADER, KEYS, Batch, MalformedError, batches_of, pack, unpack
+from deltadyn.streams.packing import HEADER, KEYS, Batch, MalformedError, batches_of, pack, unpack
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "live.md"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from benchmarks.payload import PickTrial, bench_run, empty_plan, false_events, judge_picks
@@ -18,8 +20,16 @@ ROBOT = load_robot("sipro-d3-1200")
 CYCLES = 3
 
 
+class Trial(NamedTuple):
+    preset: str
+    kind: str
+    told: PickTrial
+    seen: PickTrial
+    alarms: list[object]
+
+
 @pytest.fixture(scope="module", params=["lab", "industrial"])
-def trial(request: pytest.FixtureRequest) -> tuple[str, PickTrial, PickTrial, list[object]]:
+def trials(request: pytest.FixtureRequest) -> list[Trial]:
     preset = request.param
     recording = simulate(ROBOT, y2(ROBOT), preset=preset, seed=1).recording
     fit = identify(ROBOT, recording, "base")
@@ -28,16 +38,18 @@ def trial(request: pytest.FixtureRequest) -> tuple[str, PickTrial, PickTrial, li
     residual = ColouredNoise.of(fit.robot, quiet.recording, duration=0.6)
     plan = pick_plan(ROBOT, CYCLES, seed=3, masses=(0.5, 4.0))
     run = bench_run(ROBOT, fit, plan, preset, 3)
-    told, seen = (
-        judge_picks(fit, run, plan, noise, residual, signal=signal) for signal in (True, False)
-    )
-    return preset, told, seen, list(false_events(fit, quiet, noise))
+    out = []
+    for kind in ("bank", "least-squares"):
+        told, seen = (
+            judge_picks(fit, run, plan, noise, residual, signal=signal, kind=kind)
+            for signal in (True, False)
+        )
+        out.append(Trial(preset, kind, told, seen, list(false_events(fit, quiet, noise, kind))))
+    return out
 
 
-def test_the_mass_is_known_as_well_as_the_bound_allows(
-    trial: tuple[str, PickTrial, PickTrial, list[object]],
-) -> None:
-    preset, told, seen, alarms = trial
+def test_least_squares_knows_the_mass_as_well_as_the_bound_allows(trials: list[Trial]) -> None:
+    preset, _, told, seen, alarms = trials[1]
     assert alarms == []
     # three picks: their RMS may be twice the deviation once in a hundred; the benchmark has more
     assert told.ratio[1] < 2.0
@@ -49,3 +61,15 @@ def test_the_mass_is_known_as_well_as_the_bound_allows(
         assert seen.within[1] == 1.0
     assert told.torque_ratio < 0.3  # few picks, light ones among them
     assert "error / bound" in str(told)
+
+
+def test_the_bank_is_sure_only_when_right(trials: list[Trial]) -> None:
+    _, _, told, seen, alarms = trials[0]
+    assert alarms == []
+    assert np.isfinite(seen.known).all()
+    assert seen.known.max() < 0.12
+    for trial in (told, seen):
+        error, allowed = np.abs(trial.errors), 0.06 + 0.03 * trial.masses
+        assert np.all(error[:, 1:3] < 3.5 * trial.std[:, 1:3])
+        assert np.all(error[:, 2] < allowed)  # 200 ms after the pick
+    assert told.torque_ratio < 0.3

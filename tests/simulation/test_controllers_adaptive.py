@@ -25,8 +25,10 @@ from deltadyn.simulation import (
     pick_errors,
     simulate,
 )
-from deltadyn.simulation.controllers.adaptive import Window
+from deltadyn.simulation.controllers.adaptive import Doubt, Window
 from deltadyn.simulation.controllers.state import model_at_state
+from deltadyn.simulation.drive.reference import make_task
+from deltadyn.simulation.presets import Preset
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 MASSES = (1.5, 3.0, 0.8)  # kg, of three picks
@@ -284,6 +286,84 @@ def test_with_the_librarys_own_estimator() -> None:
     assert np.all(loaded_error(adaptive) < 0.85 * loaded_error(plain))
 
 
+def empty_error(run: Run) -> FloatArray:
+    """RMS tracking error of the arms on each way back, over the axes."""
+    return np.array([np.sqrt(np.mean(p.rms**2)) for p in pick_errors(run) if p.mass == 0])
+
+
+@pytest.mark.parametrize("preset", ["lab", "industrial"])
+def test_the_way_back_is_not_worse(preset: str) -> None:
+    """Without a signal no worse than without a payload; with the gripper's better out, too."""
+    estimators = pytest.importorskip("deltadyn.payload.estimator")
+    motion, loads = picks(ROBOT)
+    machine = machine_of(preset)
+    estimator = estimators.PayloadEstimator(machine)
+    times = [t for t, _ in loads]
+    grips = tuple(zip(times[::2], times[1::2], strict=True))
+
+    def adaptive(**settings: Any) -> Run:
+        law = AdaptiveFeedforward(machine, estimator, window=None, **settings, **gains())
+        return simulate(ROBOT, motion, law, preset=preset, payload=loads)
+
+    plain = simulate(ROBOT, motion, PDFeedforward(machine, **gains()), preset=preset, payload=loads)
+    blind, told, bold = adaptive(), adaptive(grips=grips), adaptive(doubt=0.0, rise=0.0)
+    assert np.all(empty_error(blind) < 1.05 * empty_error(plain))
+    assert np.all(empty_error(told) < 1.05 * empty_error(plain))
+    assert empty_error(bold).max() > 1.3 * empty_error(blind).max()  # what doubt is good for
+    assert rms(loaded_error(blind)[:, None])[0] < 0.75 * rms(loaded_error(plain)[:, None])[0]
+    assert rms(loaded_error(told)[:, None])[0] < rms(loaded_error(blind)[:, None])[0]
+
+
+def test_no_mass_without_a_grip() -> None:
+    """The signal reaches an estimator that takes it, and gates one that does not."""
+
+    class Told(Fixed):
+        heard: tuple[bool, ...] = ()
+
+        def update(
+            self, q: Any, qd: Any, qdd: Any, tau: Any, *, holding: bool | None = None
+        ) -> None:
+            assert holding is not None
+            self.heard = (*self.heard, holding)
+
+    class Deaf(Fixed):
+        def update(self, q: Any, qd: Any, qdd: Any, tau: Any) -> None:
+            pass
+
+    motion = excitation(ROBOT, 0.05)
+    told = Told(2.0)
+    commands = []
+    for estimator in (told, Deaf(2.0), Deaf(0.0)):
+        law = AdaptiveFeedforward(ROBOT, estimator, window=None, grips=[(0.02, 0.04)])
+        commands.append(np.asarray(simulate(ROBOT, motion, law).recording.tau_command))
+    assert told.heard == tuple(0.02 <= k / 2000 < 0.04 for k in range(101))
+    np.testing.assert_array_equal(commands[0], commands[1])
+    before = np.arange(101) < 40
+    np.testing.assert_array_equal(commands[1][before], commands[2][before])
+    assert np.abs(commands[1] - commands[2])[45].max() > 1.0  # N m
+
+
+def test_an_old_load_is_doubted_after_a_stop() -> None:
+    """For a tenth of a second of motion; a load that comes while it rests is new."""
+    motion, _ = picks(ROBOT, 1)  # it rests at 0, 0.3 and 0.6 s
+    task = make_task(ROBOT, motion, 2000.0, Preset())
+
+    def believed(mass: Any) -> list[bool]:
+        doubt = Doubt(0.1, task)
+        return [doubt.believes(k, mass(t)) for k, t in enumerate(task.now.t.tolist())]
+
+    kept = believed(lambda t: 1.0)
+    assert all(kept[: round(0.29 * 2000)])
+    away = [k for k, known in enumerate(kept) if not known]
+    assert 0.29 < away[0] / 2000 <= 0.301  # from the turn on, not while it brakes
+    again = next(k for k in range(away[0], len(kept)) if kept[k])
+    assert 0.4 < again / 2000 < 0.45
+    released = believed(lambda t: 1.0 if t < 0.36 else 0.0 if t < 0.38 else 2.0)
+    assert not released[round(0.35 * 2000)]
+    assert released[round(0.39 * 2000)]  # it was found gone, so this is another one
+    assert all(believed(lambda t: 1.0 if t > 0.301 else 0.0))
+
+
 def test_errors_by_pick() -> None:
     motion, loads = picks(ROBOT, 2)
     run = simulate(ROBOT, motion, payload=loads)
@@ -303,6 +383,10 @@ def test_misuse_is_said() -> None:
         AdaptiveFeedforward(ROBOT, 1.5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="heaviest"):
         AdaptiveFeedforward(ROBOT, Fixed(0.0), lightest=1.0, heaviest=0.5)
+    with pytest.raises(InputError, match=r"grips\[1\] is \[0.2, 0.4\]; allowed: a pair of incr"):
+        AdaptiveFeedforward(ROBOT, Fixed(0.0), grips=[(0.1, 0.3), (0.2, 0.4)])
+    with pytest.raises(InputError, match=r"grips\[0\] is 0.1; allowed: a pair of times in s"):
+        AdaptiveFeedforward(ROBOT, Fixed(0.0), grips=[0.1])  # type: ignore[list-item]
     law = AdaptiveFeedforward(ROBOT, Fixed(0.0), window=0.001)
     with pytest.raises(InputError, match=r"window is 0.001; allowed: at least 0.002 s at 2000 Hz"):
         simulate(ROBOT, standing(ROBOT, 0.01), law)

@@ -13,6 +13,7 @@ from tests.simulation.factory import Constant, excitation, standing, strokes
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
+from deltadyn.errors import OscillationWarning
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Geometry, Payload, Strut
 from deltadyn.simulation import PD, PRESETS, simulate
@@ -150,8 +151,8 @@ def test_payload_events() -> None:
 def test_external_force() -> None:
     """At rest, against a force, the drives give J^T F less."""
     robot = dd.load_robot("example-delta-4")
-    force = np.array([15.0, -10.0, -25.0, 0.1])
-    run = simulate(robot, standing(robot, 0.3), PD(robot, stiffness=2000.0), external_force=force)
+    force, gains = np.array([15.0, -10.0, -25.0, 0.1]), (2000.0, 2000.0, 2000.0, 100.0)
+    run = simulate(robot, standing(robot, 0.3), PD(robot, stiffness=gains), external_force=force)
     end = dd.State.from_joints(robot, run.truth.q[-1])
     expected = dd.inverse_dynamics(robot, end, external_force=force, friction=False)
     np.testing.assert_allclose(run.truth.tau[-1], expected, atol=2.0)  # what friction may hold
@@ -174,6 +175,7 @@ def test_a_run_that_leaves_the_workspace_stops() -> None:
 
 def test_an_unstable_loop_stops() -> None:
     robot = dd.load_robot("sipro-d3-1200")
-    run = simulate(robot, excitation(robot, 2.0), PD(robot, bandwidth=200.0), rate=250.0)
+    with pytest.warns(OscillationWarning, match=r"spectral radius \d\.\d+ at 250 Hz"):
+        run = simulate(robot, excitation(robot, 2.0), PD(robot, bandwidth=200.0), rate=250.0)
     assert not run.completed
     assert "is half a turn away from its reference, the controller has lost it" in run.status

@@ -67,3 +67,31 @@ def foreign_bytes(seed: int = 1, seconds: float = 3.0, *, reversed_axis: bool = 
     head += [*(f"Achse{k}.Drehmoment [Nm]" for k in (1, 2, 3)), "Status"]
     rows = [";".join(f"{value:.6f}".replace(".", ",") for value in row) for row in table]
     return "\r\n".join([";".join(head), *rows]).encode("cp1252")
+
+
+PUSH = (-20.0, 5.0, 25.0)  # N
+PUSHED = (0.8, 1.4)  # s
+
+
+@cache
+def touched(seconds: float, seed: int, force: tuple[float, ...] = PUSH) -> Recording:
+    """The model's torque of a quick motion with noise, and a push: tau = ID - J^T F."""
+    robot = dd.load_robot(ROBOT)
+    motion = sines(robot, seconds, seed)
+    noise = 0.02 * np.random.default_rng(seed).standard_normal(motion.q.shape)
+    on = (motion.t >= PUSHED[0]) & (motion.t < PUSHED[1])
+    F = on[:, None] * np.array(force)
+    J = dd.jacobian(robot, motion.p)
+    tau = dd.inverse_dynamics(robot, motion) - np.einsum("nij,ni->nj", J, F) + noise
+    return Recording(t=motion.t, q=motion.q, tau=tau, name="touched")
+
+
+def touched_bytes(seconds: float, seed: int, force: tuple[float, ...] = PUSH) -> bytes:
+    """The same as a CSV file, short enough for an upload."""
+    log = touched(seconds, seed, force)
+    head = "t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm"
+    rows = [
+        ",".join([f"{t:.3f}", *(f"{x:.7f}" for x in q), *(f"{x:.4f}" for x in tau)])
+        for t, q, tau in zip(log.t, log.q, log.tau, strict=True)
+    ]
+    return "\n".join([head, *rows, ""]).encode()

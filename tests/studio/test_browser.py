@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studio.cases import ROBOT, foreign_bytes
+from tests.studio.cases import PUSHED, ROBOT, foreign_bytes, touched_bytes
 from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
@@ -39,6 +39,7 @@ COARSE = 0.5  # pixels of the screen per pixel of the page
 MAX_UPLOAD = 2  # MB
 NOTICES = 200  # pixels from the top that notices may cover
 X_ARROW = (255, 32, 96)
+LIT_ARROW = (200, 90, 250)  # of a contact, in the light of the scene
 SETTLED = 10  # frames of the browser in which nothing changes
 #: Ends when the browser has drawn so many frames: longer on a busy machine.
 DRAWN = """frames => new Promise(done => {
@@ -440,6 +441,45 @@ def test_a_log_is_uploaded_identified_and_taken_away(
     assert page.window.session.log is not None
     page.tab("Log")
     page.page.get_by_label("Achse2.Drehmoment [Nm]: sign").wait_for()
+
+
+def test_the_force_of_a_log_is_an_arrow(page: Page) -> None:
+    page.tab("Log")
+    page.upload("Upload a log", "pushed.csv", touched_bytes(3.0, 6))
+    page.says("pushed.csv was read and checked")
+    page.tab("Motion")
+    page.choose("motion", "log")
+    page.page.get_by_text("Upload an empty run in the tab Log").wait_for()
+    page.tab("Log")
+    page.upload("Upload an empty run", "empty.csv", touched_bytes(18.0, 5, (0.0, 0.0, 0.0)))
+    page.says("empty.csv was read and checked")
+    page.tab("Motion")
+    page.page.get_by_text("external force, 20 N per 100 mm").wait_for()
+    plot = page.page.locator(".js-plotly-plot:visible")
+    plot.get_by_text("external force").first.wait_for()
+    plot.get_by_text("alarm").first.wait_for()
+    track, tab = page.window.session.track, page.window.motion_tab
+    assert track is not None
+
+    def go(seconds: float) -> None:
+        with page.window.session.lock:
+            tab._clicked(seconds - float(track.motion.t[0]))
+
+    go(0.5 * sum(PUSHED))
+    page.page.get_by_text("contact at the platform").wait_for()
+    page.until(lambda: len(spots(page, LIT_ARROW)) > 100, "an arrow in the colour of a contact")
+    assert page.window.arrow._label.text == "32 N"
+    go(PUSHED[0] - 0.05)
+    page.page.get_by_text("; no contact").wait_for()
+    page.until(lambda: len(spots(page, LIT_ARROW)) < 30, "no arrow in that colour")
+    # a pose that is no part of the log has no force
+    go(0.5 * sum(PUSHED))
+    page.until(lambda: len(spots(page, LIT_ARROW)) > 100, "the arrow again")
+    page.tab("Pose")
+    slider = page.page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    page.until(lambda: len(spots(page, LIT_ARROW)) < 30, "no arrow at a pose by hand")
 
 
 def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, page: Page) -> None:

@@ -13,7 +13,7 @@ from tests.simulation.factory import excitation, strokes
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.errors import InputError, OscillationWarning, UnknownNameError
 from deltadyn.identification import Fit
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
@@ -217,14 +217,17 @@ def test_torque_beyond_the_drives_is_said() -> None:
 
 
 def test_an_unstable_loop_is_refused() -> None:
-    """Four ticks late behind a filter of 200 Hz the default gains swing: on the bench too."""
+    """Four ticks late behind a filter of 200 Hz, 20 Hz swing: on the bench too."""
     slow: dict[str, Any] = {"delay": 4, "velocity_filter": 200.0}
+    given = PD(ROBOT, **OWN)
     with pytest.raises(InputError, match=r"gains of the controller at tick 0 .* in a tick"):
-        predicted_tracking(ROBOT, move(), **slow)
-    error = np.abs(simulate(ROBOT, move(), GAINS, **slow).tracking_error)
-    calm = np.abs(simulate(ROBOT, move(), GAINS, **{**slow, "delay": 3}).tracking_error)
+        predicted_tracking(ROBOT, move(), given, **slow)
+    with pytest.warns(OscillationWarning, match="2000 Hz, 4 ticks late"):
+        error = np.abs(simulate(ROBOT, move(), given, **slow).tracking_error)
+    calm = np.abs(simulate(ROBOT, move(), given, **{**slow, "delay": 3}).tracking_error)
     assert error[-200:].max() > 3 * calm[-200:].max()
     predicted_tracking(ROBOT, move(), PD(ROBOT, bandwidth=15.0), **slow)
+    predicted_tracking(ROBOT, move(), **slow)  # default gains are those of the drive
     predicted_tracking(ROBOT, move(), PD(ROBOT, stiffness=0.0))  # it drifts, and that is no swing
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.backends.layout import AXES, COUNT, PLACES, WAVES
-from deltadyn.backends.limbs import joint_state, limbs_of, platform_state
+from deltadyn.backends.layout import AXES, COUNT, KINDS, PLACES, WAVES
+from deltadyn.backends.limbs import ROTARY, joint_state, limbs_of, platform_state
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import (
     KERNEL_TERMS,
@@ -32,7 +32,9 @@ from deltadyn.dynamics.friction import (
 from deltadyn.dynamics.motor import motor_output, motor_torque, ripple_torque
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
-from deltadyn.errors import InputError
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.kinematics.actuation import ACTUATIONS
+from deltadyn.kinematics.limbs import coordinates_of
 from deltadyn.small import accelerations_with_losses, solve_symmetric
 from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, on_jax, split, traced
 
@@ -76,7 +78,7 @@ def friction_terms(par: FloatArray) -> FrictionTerms:
     return FrictionTerms(*(present(name) for name in names))
 
 
-def parameters_of(par: Components, dof: int) -> ExactParameters:
+def parameters_of(par: Components, dof: int, kind: str = ROTARY) -> ExactParameters:
     """The exact model's parameters."""
 
     def entry(name: str) -> Any:
@@ -84,24 +86,24 @@ def parameters_of(par: Components, dof: int) -> ExactParameters:
         return values[0] if len(values) == 1 else tuple(values)
 
     return ExactParameters(
-        limbs=limbs_of(par),
+        limbs=limbs_of(par, kind),
         **{name: entry(name) for name in ("gravity", "M_P", "m_x", "A", "G", "G_s")},
         spindle=SpindleParameters(*entry("spindle")) if dof == 4 else None,
     )
 
 
 def pose_of_platform(
-    xp: Any, par: Components, p: Components, pd: Components, pdd: Components
+    xp: Any, par: Components, p: Components, pd: Components, pdd: Components, kind: str = ROTARY
 ) -> Pose:
     """The state of a platform motion."""
-    return Pose(*platform_state(xp, par, p, pd, pdd), p, pd, pdd)
+    return Pose(*platform_state(xp, par, p, pd, pdd, kind), p, pd, pdd)
 
 
 def pose_of_joints(
-    xp: Any, par: Components, q: Components, qd: Components, qdd: Components
+    xp: Any, par: Components, q: Components, qd: Components, qdd: Components, kind: str = ROTARY
 ) -> Pose:
     """The state of a joint motion."""
-    c, s, p, pd, pdd = joint_state(xp, par, q, qd, qdd)
+    c, s, p, pd, pdd = joint_state(xp, par, q, qd, qdd, kind)
     return Pose(c, s, qd, qdd, p, pd, pdd)
 
 
@@ -111,9 +113,10 @@ def torque(
     pose: Pose,
     friction: FrictionTerms | None,
     external: Components = (),
+    kind: str = ROTARY,
 ) -> list[Component]:
     """True torque of every axis, without friction where `friction` is None, in N m."""
-    tau = inverse_dynamics(xp, parameters_of(par, len(pose.p)), *pose, external)
+    tau = inverse_dynamics(xp, parameters_of(par, len(pose.p), kind), *pose, external)
     if friction is None:
         return tau
     rotor = par[PLACES["rotor"]]
@@ -121,8 +124,7 @@ def torque(
     loss = drive_friction(xp, par, pose.qd, friction, load)
     whole = [a + b for a, b in zip(tau, loss, strict=True)]
     if friction.ripple:
-        pairs = zip(pose.s, pose.c, strict=True)
-        q = (*(xp.arctan2(s, c) for s, c in pairs), *pose.p[3:])
+        q = (*coordinates_of(xp, limbs_of(par, kind), pose.c, pose.s), *pose.p[3:])
         whole = [a + b for a, b in zip(whole, ripple(xp, par, q), strict=True)]
     if not friction.motor_load:
         return whole
@@ -219,9 +221,9 @@ def axis_friction(
     return friction_sum(xp, terms, numbers, slide)
 
 
-def terms_of(xp: Any, par: Components, pose: Pose) -> TermComponents:
+def terms_of(xp: Any, par: Components, pose: Pose, kind: str = ROTARY) -> TermComponents:
     """M, C and g; what is not used of them costs nothing where JAX compiles."""
-    numbers = parameters_of(par, len(pose.p))
+    numbers = parameters_of(par, len(pose.p), kind)
     return term_components(xp, numbers, pose.c, pose.s, pose.qd, pose.p, pose.pd)
 
 
@@ -234,16 +236,17 @@ def acceleration(
     friction: FrictionTerms | None,
     external: Components = (),
     passive: Sequence[Component] = (),
+    kind: str = ROTARY,
 ) -> list[Component]:
     """qdd of drive torques at q, qd, in rad/s^2; sharp Coulomb friction is zero at rest.
 
     `passive` is what friction in the passive joints asks of the drives, in N m.
     """
-    pose = pose_of_joints(xp, par, q, qd, (0.0,) * len(qd))
-    needed = torque(xp, par, pose, None, external)
+    pose = pose_of_joints(xp, par, q, qd, (0.0,) * len(qd), kind)
+    needed = torque(xp, par, pose, None, external, kind)
     if passive:
         needed = [a + b for a, b in zip(needed, passive, strict=True)]
-    M = terms_of(xp, par, pose).M
+    M = terms_of(xp, par, pose, kind).M
     given = behind_motor(xp, par, q, qd, tau, friction)
     if friction is not None:
         loss = drive_friction(xp, par, qd, friction)
@@ -279,11 +282,14 @@ def packed_torque(
     qd: Any = None,
     qdd: Any = None,
     friction: Friction = True,
+    kind: str | None = None,
 ) -> FloatArray:
     """Drive torques (..., dof) of platform motions p, pd, pdd or joint motions q, qd, qdd, in N m.
 
     Each is (..., dof). `friction` may name the terms to compute: those that `par` has by default,
-    and all where JAX traces `par`, whose values cannot be looked at then.
+    and all where JAX traces `par`, whose values cannot be looked at then. `kind` is what moves the
+    limbs, one of `backends.layout.KINDS`: what `par` says by default, and the standard arm where
+    JAX traces it.
     """
     platform, joints = {"p": p, "pd": pd, "pdd": pdd}, {"q": q, "qd": qd, "qdd": qdd}
     of_joints = any(value is not None for value in joints.values())
@@ -293,7 +299,7 @@ def packed_torque(
     ):
         given = [name for name, value in (platform | joints).items() if value is not None]
         raise InputError("the motion", given, "p, pd, pdd or q, qd, qdd")
-    return _call(_joint_torque if of_joints else _platform_torque, par, motion, friction)
+    return _call(_joint_torque if of_joints else _platform_torque, par, motion, friction, kind)
 
 
 def packed_joint_torque(
@@ -306,13 +312,13 @@ def packed_joint_torque(
 
 
 def packed_acceleration(
-    par: Any, q: Any, qd: Any, tau: Any, *, friction: Friction = True
+    par: Any, q: Any, qd: Any, tau: Any, *, friction: Friction = True, kind: str | None = None
 ) -> FloatArray:
     """Joint accelerations (..., dof) of drive torques tau at q, qd (..., dof), in rad/s^2.
 
     Where friction grows with the load and no direction of the loads is consistent, NaN.
     """
-    return _call(_acceleration, par, {"q": q, "qd": qd, "tau": tau}, friction)
+    return _call(_acceleration, par, {"q": q, "qd": qd, "tau": tau}, friction, kind)
 
 
 def kernel_torque(
@@ -339,6 +345,7 @@ def torque_components(
     pdd: tuple[Component, ...],
     *,
     friction: Friction = True,
+    kind: str | None = None,
 ) -> tuple[Component, ...]:
     """Torques as `dof` arrays (N,) from 3 dof arrays (N,): the fastest layout on a GPU.
 
@@ -348,7 +355,9 @@ def torque_components(
     """
     numbers = par if isinstance(par, tuple) else split(par)
     chosen = _terms(np.asarray(par) if isinstance(par, tuple) else par, friction)
-    return tuple(_platform_torque(_namespace(par, *p), numbers, p, pd, pdd, chosen))
+    return tuple(
+        _platform_torque(_namespace(par, *p), numbers, p, pd, pdd, chosen, _kind(par, kind))
+    )
 
 
 def _namespace(*values: Any) -> Any:
@@ -367,25 +376,46 @@ def _terms(par: Any, friction: Friction) -> FrictionTerms | None:
     return ALL_TERMS if traced(par) else friction_terms(np.asarray(par))
 
 
+def _kind(par: Any, kind: str | None) -> str:
+    """What moves the limbs that packed numbers belong to: as given, or as they say."""
+    if kind is None and not traced(par):
+        found = set(np.asarray(par)[..., PLACES["actuation"]].ravel().tolist())
+        if len(found) > 1:
+            raise InputError(
+                "par", sorted(found), "robots of one kind: one `actuation` in all rows"
+            )
+        kind = KINDS[int(found.pop())] if found else ROTARY
+    kind = ROTARY if kind is None else kind
+    if kind not in ACTUATIONS:
+        raise UnknownNameError("kind", kind, ACTUATIONS)
+    return kind
+
+
 def _call(
-    core: Callable[..., list[Component]], par: Any, motion: dict[str, Any], friction: Friction
+    core: Callable[..., list[Component]],
+    par: Any,
+    motion: dict[str, Any],
+    friction: Friction,
+    kind: str | None,
 ) -> FloatArray:
+    kind = _kind(par, kind)
     terms = _terms(par, friction)
     if on_jax(par, *motion.values()):
         dtype = common_float(par, *motion.values())
         arrays = [floats(x, name, dtype) for name, x in {"par": par, **motion}.items()]
         _check(arrays, motion)
-        out: FloatArray = jitted(_stacked, ("core", "terms"))(*arrays, core=core, terms=terms)
+        own: dict[str, Any] = {"core": core, "terms": terms, "kind": kind}
+        out: FloatArray = jitted(_stacked, tuple(own))(*arrays, **own)
         return out
     arrays = [np.asarray(x, dtype=np.float64) for x in (par, *motion.values())]
     _check(arrays, motion)
     with np.errstate(invalid="ignore", divide="ignore"):
-        parts = core(np, *(split(array) for array in arrays), terms)
+        parts = core(np, *(split(array) for array in arrays), terms, kind)
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
-def _stacked(*arrays: Any, core: Callable[..., Any], terms: FrictionTerms | None) -> Any:
-    return joined(core(jax_numpy(), *(split(array) for array in arrays), terms))[0]
+def _stacked(*arrays: Any, core: Callable[..., Any], terms: FrictionTerms | None, kind: str) -> Any:
+    return joined(core(jax_numpy(), *(split(array) for array in arrays), terms, kind))[0]
 
 
 def _check(arrays: list[Any], motion: dict[str, Any]) -> None:
@@ -403,23 +433,23 @@ def _check(arrays: list[Any], motion: dict[str, Any]) -> None:
 
 
 def _platform_torque(
-    xp: Any, par: Any, p: Any, pd: Any, pdd: Any, terms: FrictionTerms | None
+    xp: Any, par: Any, p: Any, pd: Any, pdd: Any, terms: FrictionTerms | None, kind: str
 ) -> list[Component]:
-    pose = pose_of_platform(xp, par, p, pd, pdd)
-    return _whole(xp, reported(par, torque(xp, par, pose, terms)))
+    pose = pose_of_platform(xp, par, p, pd, pdd, kind)
+    return _whole(xp, reported(par, torque(xp, par, pose, terms, (), kind)))
 
 
 def _joint_torque(
-    xp: Any, par: Any, q: Any, qd: Any, qdd: Any, terms: FrictionTerms | None
+    xp: Any, par: Any, q: Any, qd: Any, qdd: Any, terms: FrictionTerms | None, kind: str
 ) -> list[Component]:
-    pose = pose_of_joints(xp, par, q, qd, qdd)
-    return _whole(xp, reported(par, torque(xp, par, pose, terms)))
+    pose = pose_of_joints(xp, par, q, qd, qdd, kind)
+    return _whole(xp, reported(par, torque(xp, par, pose, terms, (), kind)))
 
 
 def _acceleration(
-    xp: Any, par: Any, q: Any, qd: Any, tau: Any, terms: FrictionTerms | None
+    xp: Any, par: Any, q: Any, qd: Any, tau: Any, terms: FrictionTerms | None, kind: str
 ) -> list[Component]:
-    return acceleration(xp, par, q, qd, tau, terms)
+    return acceleration(xp, par, q, qd, tau, terms, kind=kind)
 
 
 def _whole(xp: Any, tau: list[Component]) -> list[Component]:

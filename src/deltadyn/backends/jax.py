@@ -20,6 +20,7 @@ from deltadyn.backends.limbs import (
     arms,
     jacobian_columns,
     joint_state,
+    limbs_of,
     packed_limbs,
     platform_state,
     point,
@@ -28,6 +29,8 @@ from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.columns import inertial_columns as inertial_columns_of
 from deltadyn.dynamics.models import MODELS
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.limbs import coordinates_of, pairs_of
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, rows, split, traced
@@ -41,7 +44,7 @@ from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, ro
 Array = Any
 #: p, pd, pdd, cos_q, sin_q, qd, qdd
 Seven = tuple[Array, Array, Array, Array, Array, Array, Array]
-Modes = tuple[int, int, int]
+Modes = tuple[int, ...]
 OUT: Modes = (1, 1, 1)
 
 
@@ -72,27 +75,32 @@ def platform_parts(
     dtype = common_float(p, pd, pdd)
     points, single = rows(p, robot.dof, "p", dtype=dtype)
     given = points, _rates(pd, points, "pd"), _rates(pdd, points, "pdd")
-    c, s, qd, qdd = _platform_groups(split(_par(robot, dtype, modes)), *map(split, given))
-    known = dict(zip(("p", "pd", "pdd"), given, strict=True), single=single)
-    return StateParts(c, s, qd, qdd, *map(split, given)), known
+    par, kind = split(_par(robot, dtype, modes)), actuation(robot)
+    place, speed, push = map(split, given)
+    c, s, qd, qdd = _platform_groups(par, place, speed, push, kind)
+    known = dict(zip(("p", "pd", "pdd"), given, strict=True), single=single, linear=robot.linear)
+    return StateParts(c, s, qd, qdd, place, speed, push), known
 
 
 def inverse_kinematics(robot: Robot, p: Array, modes: Modes) -> FloatArray:
     """q (N, dof) or (dof,) of platform positions p, in rad."""
     points, single = rows(p, robot.dof, "p")
-    return restore(jitted(_inverse)(_par(robot, points.dtype, modes), points), single)
+    par, kind = _par(robot, points.dtype, modes), actuation(robot)
+    return restore(jitted(_inverse, ("kind",))(par, points, kind=kind), single)
 
 
 def forward_kinematics(robot: Robot, q: Array, side: int) -> FloatArray:
     """p (N, dof) or (dof,) of joint angles q, in m."""
     angles, single = rows(q, robot.dof, "q")
-    return restore(jitted(_forward)(_par(robot, angles.dtype, side=side), angles), single)
+    par, kind = _par(robot, angles.dtype, side=side), actuation(robot)
+    return restore(jitted(_forward, ("kind",))(par, angles, kind=kind), single)
 
 
 def jacobian(robot: Robot, p: Array, modes: Modes) -> FloatArray:
     """J (N, dof, dof) or (dof, dof) with pd = J qd."""
     points, single = rows(p, robot.dof, "p")
-    return restore(jitted(_jacobian)(_par(robot, points.dtype, modes), points), single)
+    par, kind = _par(robot, points.dtype, modes), actuation(robot)
+    return restore(jitted(_jacobian, ("kind",))(par, points, kind=kind), single)
 
 
 def jacobian_rate(robot: Robot, p: Array, pd: Array, modes: Modes) -> FloatArray:
@@ -100,7 +108,8 @@ def jacobian_rate(robot: Robot, p: Array, pd: Array, modes: Modes) -> FloatArray
     dtype = common_float(p, pd)
     points, single = rows(p, robot.dof, "p", dtype=dtype)
     speed, _ = rows(pd, robot.dof, "pd", count=len(points), dtype=dtype)
-    return restore(jitted(_jacobian_rate)(_par(robot, dtype, modes), points, speed), single)
+    par, kind = _par(robot, dtype, modes), actuation(robot)
+    return restore(jitted(_jacobian_rate, ("kind",))(par, points, speed, kind=kind), single)
 
 
 def platform_motion(
@@ -110,7 +119,8 @@ def platform_motion(
     dtype = common_float(p, pd, pdd)
     points, single = rows(p, robot.dof, "p", dtype=dtype)
     speed, push = _rates(pd, points, "pd"), _rates(pdd, points, "pdd")
-    c, s, qd, qdd = jitted(_from_platform)(_par(robot, dtype, modes), points, speed, push)
+    par, kind = _par(robot, dtype, modes), actuation(robot)
+    c, s, qd, qdd = jitted(_from_platform, ("kind",))(par, points, speed, push, kind=kind)
     return (points, speed, push, c, s, qd, qdd), single
 
 
@@ -121,15 +131,16 @@ def joint_motion(
     dtype = common_float(q, qd, qdd)
     angles, single = rows(q, robot.dof, "q", dtype=dtype)
     speed, push = _rates(qd, angles, "qd"), _rates(qdd, angles, "qdd")
-    c, s, p, pd, pdd = jitted(_from_joints)(_par(robot, dtype, side=side), angles, speed, push)
+    par, kind = _par(robot, dtype, side=side), actuation(robot)
+    c, s, p, pd, pdd = jitted(_from_joints, ("kind",))(par, angles, speed, push, kind=kind)
     return (p, pd, pdd, c, s, speed, push), angles, single
 
 
-def joint_angles(p: Array, c: Array, s: Array) -> FloatArray:
-    """q (..., dof) in rad, NaN in the whole row where an arm cannot reach."""
+def joint_angles(p: Array, c: Array, s: Array, linear: bool) -> FloatArray:
+    """q (..., dof) in rad or m, NaN in the whole row where an arm cannot reach."""
     jnp = jax_numpy()
     missing = jnp.isnan(c).any(axis=-1, keepdims=True)
-    angles = jnp.concatenate([jnp.arctan2(s, c), p[..., 3:]], axis=-1)
+    angles = jnp.concatenate([c if linear else jnp.arctan2(s, c), p[..., 3:]], axis=-1)
     q: FloatArray = jnp.where(missing, jnp.nan, angles)
     return q
 
@@ -155,62 +166,66 @@ def _rates(value: Array | None, partner: Array, name: str) -> Array:
     return rows(value, width, name, count=count, dtype=partner.dtype)[0]
 
 
-def _inverse(par: Array, p: Array) -> Array:
-    c, s = arms(jax_numpy(), split(par), split(p))
-    angles = (jax_numpy().arctan2(b, a) for a, b in zip(c, s, strict=True))
+def _inverse(par: Array, p: Array, kind: str) -> Array:
+    c, s = arms(jax_numpy(), split(par), split(p), kind)
+    angles = coordinates_of(jax_numpy(), limbs_of(split(par), kind), c, s)
     return joined(_blank(_missing(c), (*angles, *split(p)[3:])))[0]
 
 
-def _forward(par: Array, q: Array) -> Array:
+def _forward(par: Array, q: Array, kind: str) -> Array:
     jnp = jax_numpy()
-    c, s = (split(turn(q[..., :3])) for turn in (jnp.cos, jnp.sin))
-    p = point(jnp, split(par), c, s)
+    c, s = pairs_of(jnp, limbs_of(split(par), kind), split(q))
+    p = point(jnp, split(par), c, s, kind)
     return joined(_blank(_missing(p), (*p, *split(q)[3:])))[0]
 
 
-def _jacobian(par: Array, p: Array) -> Array:
-    c, s = arms(jax_numpy(), split(par), split(p))
-    return _matrix(split(par), c, s, split(p), 1.0)
+def _jacobian(par: Array, p: Array, kind: str) -> Array:
+    c, s = arms(jax_numpy(), split(par), split(p), kind)
+    return _matrix(split(par), c, s, split(p), 1.0, kind)
 
 
-def _matrix(par: Any, c: Any, s: Any, p: Any, corner: float) -> Array:
+def _matrix(par: Any, c: Any, s: Any, p: Any, corner: float, kind: str) -> Array:
     """(..., dof, dof) with `corner` where psi meets psi."""
     jnp = jax_numpy()
-    J = jnp.stack(joined(*jacobian_columns(par, c, s, p)), axis=-1)
+    J = jnp.stack(joined(*jacobian_columns(par, c, s, p, kind)), axis=-1)
     if len(p) == 3:
         return J
     wide = jnp.pad(J, [(0, 0)] * (J.ndim - 2) + [(0, 1), (0, 1)])
     return wide.at[..., 3, 3].set(corner)
 
 
-def _jacobian_rate(par: Array, p: Array, pd: Array) -> Array:
+def _jacobian_rate(par: Array, p: Array, pd: Array, kind: str) -> Array:
     """The slope of J along the motion at pd."""
     jnp, numbers = jax_numpy(), split(par)
     zero = tuple(jnp.zeros_like(x) for x in split(p))
-    c, s, qd, _ = platform_state(jnp, numbers, split(p), split(pd), zero)
-    turned = tuple(-s[i] * qd[i] for i in range(3)), tuple(c[i] * qd[i] for i in range(3))
+    c, s, qd, _ = platform_state(jnp, numbers, split(p), split(pd), zero, kind)
+    three = limbs_of(numbers, kind)
+    pairs = (limb.pair_rate(c[i], s[i], qd[i]) for i, limb in enumerate(three))
+    turned = tuple(zip(*pairs, strict=True))
 
     def J(c: Any, s: Any, p: Any) -> Array:
-        return _matrix(numbers, c, s, p, 0.0)
+        return _matrix(numbers, c, s, p, 0.0, kind)
 
     _, rate = import_module("jax").jvp(J, (c, s, split(p)), (*turned, split(pd)))
     return rate
 
 
-def _from_platform(par: Array, p: Array, pd: Array, pdd: Array) -> tuple[Array, ...]:
-    return joined(*_platform_groups(split(par), *(split(x) for x in (p, pd, pdd))))
+def _from_platform(par: Array, p: Array, pd: Array, pdd: Array, kind: str) -> tuple[Array, ...]:
+    return joined(*_platform_groups(split(par), split(p), split(pd), split(pdd), kind))
 
 
-def _platform_groups(par: Any, p: Any, pd: Any, pdd: Any) -> tuple[tuple[Array, ...], ...]:
+def _platform_groups(
+    par: Any, p: Any, pd: Any, pdd: Any, kind: str
+) -> tuple[tuple[Array, ...], ...]:
     """c, s, qd, qdd as components, NaN in whole rows where they do not exist."""
-    c, s, qd, qdd = platform_state(jax_numpy(), par, p, pd, pdd)
+    c, s, qd, qdd = platform_state(jax_numpy(), par, p, pd, pdd, kind)
     lost, still = _missing(c), _endless((*qd, *qdd))
     return _blank(lost, c), _blank(lost, s), _blank(still, qd), _blank(still, qdd)
 
 
-def _from_joints(par: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, ...]:
-    motion = (split(x) for x in (q, qd, qdd))
-    c, s, p, pd, pdd = joint_state(jax_numpy(), split(par), *motion)
+def _from_joints(par: Array, q: Array, qd: Array, qdd: Array, kind: str) -> tuple[Array, ...]:
+    motion = split(q), split(qd), split(qdd)
+    c, s, p, pd, pdd = joint_state(jax_numpy(), split(par), *motion, kind)
     still = _endless((*pd, *pdd))
     return joined(c, s, _blank(_missing(p), p), _blank(still, pd), _blank(still, pdd))
 
@@ -260,12 +275,13 @@ def inverse_dynamics(robot: Robot, state: State, external: Array, friction: bool
     """Drive torques (N, dof) or (dof,), in N m."""
     terms = _terms(robot, friction)
     motion, dtype = _motion(state, external)
-    tau = jitted(_torque, ("terms", "pushed"))(
+    tau = jitted(_torque, ("terms", "pushed", "kind"))(
         _numbers(robot, dtype),
         *motion,
         _wrench(robot, external, len(state), dtype),
         terms=terms,
         pushed=external is not None,
+        kind=actuation(robot),
     )
     return restore(tau, state.single)
 
@@ -275,10 +291,8 @@ def equations_of_motion(robot: Robot, state: State) -> Terms:
     terms = _terms(robot, True)
     assert terms is not None
     motion, dtype = _motion(state)
-    arrays = jitted(_equations, ("terms",))(
-        _numbers(robot, dtype),
-        *motion,
-        terms=terms,
+    arrays = jitted(_equations, ("terms", "kind"))(
+        _numbers(robot, dtype), *motion, terms=terms, kind=actuation(robot)
     )
     return Terms(*(restore(array, state.single) for array in arrays))
 
@@ -286,11 +300,8 @@ def equations_of_motion(robot: Robot, state: State) -> Terms:
 def inertial_columns(robot: Robot, state: State, tied: bool, com_offset: bool) -> Array:
     """Y (N, dof, n) of the inertial base parameters, in the order of `exact_columns`."""
     motion, dtype = _motion(state)
-    return jitted(_columns, ("tied", "sine"))(
-        _numbers(robot, dtype),
-        *motion,
-        tied=tied,
-        sine=com_offset,
+    return jitted(_columns, ("tied", "sine", "kind"))(
+        _numbers(robot, dtype), *motion, tied=tied, sine=com_offset, kind=actuation(robot)
     )
 
 
@@ -306,13 +317,14 @@ def forward_dynamics(
         rows(x, robot.dof, name, count=count, dtype=dtype)[0]
         for x, name in ((qd, "qd"), (tau, "tau"))
     ]
-    qdd = jitted(_acceleration, ("terms", "pushed"))(
+    qdd = jitted(_acceleration, ("terms", "pushed", "kind"))(
         _numbers(robot, dtype),
         angles,
         *others,
         _wrench(robot, external, count, dtype),
         terms=terms,
         pushed=external is not None,
+        kind=actuation(robot),
     )
     return restore(qdd, single)
 
@@ -358,25 +370,30 @@ def _wrench(robot: Robot, value: Array, count: int, dtype: Any) -> Array:
     return jnp.pad(force, [(0, 0), (0, robot.dof - width)])
 
 
-def _torque(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
+def _torque(
+    par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool, kind: str
+) -> Array:
     *motion, external = (_parts(array) for array in arrays)
     push = external if pushed else ()
-    tau = components.torque(jax_numpy(), split(par), Pose(*motion), terms, push)
+    tau = components.torque(jax_numpy(), split(par), Pose(*motion), terms, push, kind)
     return joined(components.reported(split(par), tau))[0]
 
 
-def _acceleration(par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool) -> Array:
+def _acceleration(
+    par: Array, *arrays: Array, terms: FrictionTerms | None, pushed: bool, kind: str
+) -> Array:
     numbers, q, qd, tau, external = (split(array) for array in (par, *arrays))
     push = external if pushed else ()
-    return joined(components.acceleration(jax_numpy(), numbers, q, qd, tau, terms, push))[0]
+    found = components.acceleration(jax_numpy(), numbers, q, qd, tau, terms, push, kind=kind)
+    return joined(found)[0]
 
 
-def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array, ...]:
+def _equations(par: Array, *arrays: Array, terms: FrictionTerms, kind: str) -> tuple[Array, ...]:
     jnp = jax_numpy()
     pose = Pose(*(_parts(array) for array in arrays))
-    found = components.terms_of(jnp, split(par), pose)
-    bare = components.torque(jnp, split(par), pose, None)
-    whole = components.torque(jnp, split(par), pose, terms)
+    found = components.terms_of(jnp, split(par), pose, kind)
+    bare = components.torque(jnp, split(par), pose, None, (), kind)
+    whole = components.torque(jnp, split(par), pose, terms, (), kind)
     loss = [a - b for a, b in zip(whole, bare, strict=True)]
     like = 0 * pose.p[0]  # some entries are plain numbers
     M, C = ([[x + like for x in row] for row in part] for part in (found.M, found.C))
@@ -387,12 +404,12 @@ def _equations(par: Array, *arrays: Array, terms: FrictionTerms) -> tuple[Array,
     return mass, coupling, jnp.einsum("nij,nj->ni", coupling, speed), g, f
 
 
-def _columns(par: Array, *arrays: Array, tied: bool, sine: bool) -> Array:
+def _columns(par: Array, *arrays: Array, tied: bool, sine: bool, kind: str) -> Array:
     """Y (N, dof, n) of the inertial parameters."""
     jnp = jax_numpy()
     pose = Pose(*(_parts(array) for array in arrays))
-    J = jacobian_columns(split(par), pose.c, pose.s, pose.p)
-    known = components.parameters_of(split(par), len(pose.p))
+    J = jacobian_columns(split(par), pose.c, pose.s, pose.p, kind)
+    known = components.parameters_of(split(par), len(pose.p), kind)
     columns = inertial_columns_of(jnp, known, J, *pose, tied=tied, sine=sine)
     like = 0 * pose.p[0]  # some entries are plain numbers
     rows = ([column[axis] + like for column in columns] for axis in range(len(pose.p)))

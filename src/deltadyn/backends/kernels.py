@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends import available as kernels_available
 from deltadyn.backends import fits as kernels_fit
 from deltadyn.backends import packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.generated.table import ROWS
+from deltadyn.backends.limbs import compiled
 from deltadyn.backends.loader import fill as fill_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.dynamics.friction import (
@@ -32,6 +32,7 @@ from deltadyn.dynamics.friction import (
     through_gear,
 )
 from deltadyn.dynamics.parameters import ExactParameters
+from deltadyn.kinematics.actuation import kernel
 from deltadyn.kinematics.state import NOTHING, State, StateRow
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
@@ -40,21 +41,18 @@ from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 IntArray = npt.NDArray[np.int32]
 
 
-_TORQUE = {dof: f"state_torque_{dof}" for dof in (3, 4)}
-_ROWS = {dof: f"rows_{dof}" for dof in (3, 4)}
-_DRIVES = {dof: f"friction_columns_{dof}" for dof in (3, 4)}
-_FORWARD = {dof: f"forward_{dof}" for dof in (3, 4)}
+_DRIVES = {dof: f"friction_columns_{dof}" for dof in (3, 4)}  # of any actuation
 
 
 def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
     """Torques (dof,) of a state that is one row; None where another way has to be taken."""
     if type(source) is not StateRow or robot.friction.passive or not robot.plain_drives:
         return None
-    if not kernels_available():
+    if not compiled(robot):
         return None
     tau = np.empty(source.dof)
     par = packed.packed_parameters(robot)
-    run_row(_TORQUE[source.dof], par, friction, source.row, tau)
+    run_row(kernel(robot, "state_torque"), par, friction, source.row, tau)
     return tau
 
 
@@ -67,10 +65,10 @@ def compiled_torque(
     """
     wrench = np.zeros(robot.dof) if external is None else external
     motion = (*_motion(state), wrench)
-    if not kernels_available() or not kernels_fit(*motion):
+    if not compiled(robot) or not kernels_fit(*motion):
         return None
     tau = np.empty((len(state), robot.dof))
-    name, par = f"state_torque_{robot.dof}", packed.packed_parameters(robot)
+    name, par = kernel(robot, "state_torque"), packed.packed_parameters(robot)
     if not friction or not robot.friction.passive:
         run_kernel(name, par, motion, [tau], friction=friction)
         if friction and not robot.plain_drives:
@@ -94,19 +92,21 @@ def compiled_passive(robot: Robot, state: State) -> FloatArray | None:
     """
     dof, par, friction = robot.dof, packed.packed_parameters(robot), robot.friction
     pose = (state.cos_q, state.sin_q, state.p)
-    if not kernels_available() or not kernels_fit(*pose, state.qd, state.pd):
+    if not compiled(robot) or not kernels_fit(*pose, state.qd, state.pd):
         return None
     given = {item.joint: (item.viscous, item.coulomb) for item in friction.passive}
     kinds = [name for name in PASSIVE_JOINTS if dof == 4 or name not in SPINDLE_JOINTS]
     pairs = [given.get(name, (0.0, 0.0)) for name in kinds for _ in range(rows_of(name))]
     viscous, coulomb = np.array(pairs).T
     rate, tau = np.empty((len(state), len(pairs))), np.empty((len(state), dof))
-    run_kernel(f"passive_rates_{dof}", par, (*pose[:2], state.qd, state.p, state.pd), [rate])
+    run_kernel(
+        kernel(robot, "passive_rates"), par, (*pose[:2], state.qd, state.p, state.pd), [rate]
+    )
     force = direction(rate, friction.smoothing)
     force *= coulomb
     rate *= viscous
     force += rate
-    run_kernel(f"passive_torque_{dof}", par, (*pose, force), [tau])
+    run_kernel(kernel(robot, "passive_torque"), par, (*pose, force), [tau])
     return tau
 
 
@@ -130,11 +130,11 @@ def compiled_columns(
     source, dof = state.source, robot.dof
     one = type(source) is StateRow
     motion = (source.row,) if one else _motion(state)
-    if not kernels_available() or not (one or kernels_fit(*motion)):
+    if not compiled(robot) or not (one or kernels_fit(*motion)):
         return None
     plan = _plan(robot, count, tied, com_offset, friction)
     Y = np.zeros((1 if one else len(state), dof * plan.width))
-    fill_kernel(_ROWS[dof], plan.par, plan.rows, motion, Y)
+    fill_kernel(kernel(robot, "rows"), plan.par, plan.rows, motion, Y)
     if friction:
         _fill_friction(robot, state, plan.par, plan.drives, Y)
     return Y.reshape(-1, dof, plan.width)
@@ -165,7 +165,7 @@ def compiled_rows(robot: Robot, state: State, out: Sequence[FloatArray]) -> None
     They are those of `backends.generated.table.ROWS`, per arm and with sine terms.
     """
     outputs = [rows.T for rows in out]
-    run_kernel(f"rows_{robot.dof}", packed.packed_parameters(robot), _motion(state), outputs)
+    run_kernel(kernel(robot, "rows"), packed.packed_parameters(robot), _motion(state), outputs)
 
 
 def drive_columns_compiled(robot: Robot, state: State) -> bool:
@@ -177,7 +177,7 @@ def drive_columns_compiled(robot: Robot, state: State) -> bool:
     own = robot.friction
     if own.passive or own.motor_load is not None:
         return False
-    return kernels_available() and kernels_fit(*_motion(state))
+    return compiled(robot) and kernels_fit(*_motion(state))
 
 
 def compiled_drive_columns(robot: Robot, state: State, out: FloatArray) -> None:
@@ -206,7 +206,9 @@ def _fill_friction(
     tau = NOTHING[robot.dof]  # looked at by the gear's loss alone
     if robot.friction.load is not None:
         tau = np.empty((len(state), robot.dof))
-        run_kernel(f"state_torque_{robot.dof}", par, (*_motion(state), np.zeros(robot.dof)), [tau])
+        run_kernel(
+            kernel(robot, "state_torque"), par, (*_motion(state), np.zeros(robot.dof)), [tau]
+        )
         passive = compiled_passive(robot, state) if robot.friction.passive else None
         tau = tau if passive is None else tau + passive  # what goes through the gears
     inputs = (state.qd, state.qdd, tau)
@@ -219,7 +221,7 @@ def _term_names(robot: Robot) -> tuple[str, ...]:
 
 
 def _row_places(dof: int, tied: bool, sine: bool, width: int) -> IntArray:
-    """Where the columns of rows_3 or rows_4 go in Y (N, dof * width)."""
+    """Where the columns of a row kernel go in Y (N, dof * width)."""
     wide = 1 + 3 * 4 + (7 if dof == 4 else 0)
     kinds = 4 if sine else 3
     arms = 1 if tied else 3
@@ -277,10 +279,10 @@ def compiled_terms(
     dof, motion = robot.dof, (state.cos_q, state.sin_q, state.qd, state.p, state.pd)
     if (dof == 4) != (numbers.spindle is not None):
         return None
-    if not kernels_available() or not kernels_fit(*motion):
+    if not compiled(robot) or not kernels_fit(*motion):
         return None
     M, C, g = (np.empty((len(state), width)) for width in (dof * dof, dof * dof, dof))
-    run_kernel(f"terms_{dof}", packed.packed_numbers(robot, numbers), motion, (M, C, g))
+    run_kernel(kernel(robot, "terms"), packed.packed_numbers(robot, numbers), motion, (M, C, g))
     return M.reshape(-1, dof, dof), C.reshape(-1, dof, dof), g
 
 
@@ -296,7 +298,7 @@ def row_accelerations(
     qdd = np.empty(dof)
     par = packed.packed_parameters(robot)
     try:
-        bad = run_row(_FORWARD[dof], par, friction, q, qd, tau, NOTHING[dof], qdd)
+        bad = run_row(kernel(robot, "forward"), par, friction, q, qd, tau, NOTHING[dof], qdd)
     except (TypeError, ValueError):
         return None
     return None if bad else qdd
@@ -309,7 +311,7 @@ def accelerations_compiled(robot: Robot, friction: bool) -> bool:
     load or sits in passive joints.
     """
     own = robot.friction
-    return kernels_available() and not (friction and (own.passive or own.load is not None))
+    return compiled(robot) and not (friction and (own.passive or own.load is not None))
 
 
 def compiled_accelerations(
@@ -317,7 +319,7 @@ def compiled_accelerations(
 ) -> tuple[FloatArray, int]:
     """qdd (N, dof) in rad/s^2 of q, qd, tau, external, and how many rows of it are NaN."""
     qdd = np.empty((len(inputs[0]), robot.dof))
-    name, par = f"forward_{robot.dof}", packed.packed_parameters(robot)
+    name, par = kernel(robot, "forward"), packed.packed_parameters(robot)
     return qdd, run_kernel(name, par, inputs, [qdd], friction=friction)
 
 
@@ -327,10 +329,10 @@ def compiled_mass(robot: Robot, state: State) -> FloatArray | None:
     None where the kernels cannot answer: they are not in use or the state is not made of doubles.
     """
     pose, dof = (state.cos_q, state.sin_q, state.p), robot.dof
-    if not kernels_available() or not kernels_fit(*pose):
+    if not compiled(robot) or not kernels_fit(*pose):
         return None
     M = np.empty((len(state), dof * dof))
-    run_kernel(f"mass_{dof}", packed.packed_parameters(robot), pose, [M])
+    run_kernel(kernel(robot, "mass"), packed.packed_parameters(robot), pose, [M])
     return M.reshape(-1, dof, dof)
 
 

@@ -1,6 +1,6 @@
 """The order of a robot's numbers in the array that the compiled kernels read.
 
-One layout serves the 3-DOF and the 4-DOF robot; what a robot does not have is zero. The kinematics
+One layout serves all robots; what a robot does not have is zero. The kinematics
 reads the first `KINEMATIC` numbers alone. The generated C holds the same places as an enumeration.
 """
 
@@ -10,9 +10,10 @@ from deltadyn.robot.settings import WAVES as WAVES
 
 AXES = 4  # room for axis 4 in per-axis entries
 
-#: Name and width of every entry, in order; "limb" is r, l1, l2, cos, sin of each arm in turn.
+#: Name and width of every entry, in order; "limb" holds the numbers of each limb in turn, as many
+#: as its actuation has: r, l1, l2, cos, sin of the standard arm.
 ENTRIES: tuple[tuple[str, int], ...] = (
-    ("limb", 15),
+    ("limb", 33),
     ("elbow", 3),  # +1 outward, -1 inward
     ("side", 1),  # -1 platform below the elbows, +1 above
     ("gravity", 1),
@@ -41,7 +42,11 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("ripple_order", WAVES),  # waves per turn; 0: no such wave
     ("ripple_cos", WAVES * AXES),  # wave after wave, the axes of each
     ("ripple_sin", WAVES * AXES),
+    ("actuation", 1),  # place in KINDS
 )
+
+#: What moves the limbs, by the number that a robot's packed numbers have for it.
+KINDS = ("rotary", "inclined", "vertical", "rail")
 
 
 def _places() -> dict[str, slice]:

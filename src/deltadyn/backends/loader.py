@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, as_float
 from deltadyn.backends.generated.table import DIGEST, KERNELS
-from deltadyn.backends.layout import PLACES
+from deltadyn.backends.layout import KINDS, PLACES
 from deltadyn.errors import InputError
 
 SWITCH = "DELTADYN_KERNELS"
@@ -180,10 +180,17 @@ def plant_module() -> Any | None:
 # batch may be one row, which then serves all samples. Nothing raises for a pose that cannot be
 # taken: its whole row is NaN.
 
+_CALLED = ("platform_torque", "joint_torque", "joint_terms", "forward", "payload")
 _NAMES = {
-    what: {dof: f"{what}_{dof}" for dof in (3, 4)}
-    for what in ("platform_torque", "joint_torque", "joint_terms", "forward", "payload")
+    (what, float(place)): {
+        dof: name
+        for dof in (3, 4)
+        if (name := "_".join((what, *([] if place == 0 else [kind]), str(dof)))) in _NUMBERS
+    }
+    for what in _CALLED
+    for place, kind in enumerate(KINDS)
 }
+_KIND = PLACES["actuation"].start
 _LOAD = PLACES["load"].start
 _BEYOND = PLACES["beyond"].start
 _NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
@@ -216,7 +223,9 @@ def inverse_dynamics_platform(
 
     Where p is a float32 array, all is computed in float32, about twice as fast.
     """
-    return _torque(_NAMES["platform_torque"], par, {"p": p, "pd": pd, "pdd": pdd}, friction)
+    return _torque(
+        _NAMES["platform_torque", par[_KIND]], par, {"p": p, "pd": pd, "pdd": pdd}, friction
+    )
 
 
 def inverse_dynamics_joints(
@@ -231,7 +240,9 @@ def inverse_dynamics_joints(
 
     Where q is a float32 array, all is computed in float32, about twice as fast.
     """
-    return _torque(_NAMES["joint_torque"], par, {"q": q, "qd": qd, "qdd": qdd}, friction)
+    return _torque(
+        _NAMES["joint_torque", par[_KIND]], par, {"q": q, "qd": qd, "qdd": qdd}, friction
+    )
 
 
 def forward_dynamics(
@@ -255,7 +266,7 @@ def forward_dynamics(
         from deltadyn.backends.components import kernel_torque
 
         tau = kernel_torque(par, q, qd, tau, friction=friction)
-    names = _NAMES["forward"]
+    names = _NAMES["forward", par[_KIND]]
     if _one_row(q):
         out = np.empty_like(q)
         force = _NOTHING.get(out.size) if external is None else external
@@ -269,13 +280,13 @@ def forward_dynamics(
     if external is None:
         arrays.append(_NOTHING[shape[-1]])
     qdd = np.empty(shape)
-    run(names[shape[-1]], par, arrays, [qdd], friction=friction)
+    run(_known(names, shape[-1]), par, arrays, [qdd], friction=friction)
     return qdd
 
 
 def equations_of_motion(par: FloatArray, q: npt.ArrayLike, qd: npt.ArrayLike) -> JointTerms:
     """M, C and g of joint angles and rates, without friction; Md - 2C is skew-symmetric."""
-    names = _NAMES["joint_terms"]
+    names = _NAMES["joint_terms", par[_KIND]]
     if _one_row(q) and q.size in names:
         dof = q.size
         M, C, g = np.empty(dof * dof), np.empty(dof * dof), np.empty(dof)
@@ -284,7 +295,7 @@ def equations_of_motion(par: FloatArray, q: npt.ArrayLike, qd: npt.ArrayLike) ->
     arrays = _motion({"q": q, "qd": qd}, np.float64)
     (*rows, dof) = arrays[0].shape
     M, C, g = (np.empty((*rows, width)) for width in (dof * dof, dof * dof, dof))
-    run(names[dof], par, arrays, (M, C, g))
+    run(_known(names, dof), par, arrays, (M, C, g))
     square = (*rows, dof, dof)
     return JointTerms(M.reshape(square), C.reshape(square), g)
 
@@ -297,7 +308,7 @@ def payload_torque(
     The payload is where the robot's own is, whose mass counts as part of the robot: a load m more
     needs tau + m column.
     """
-    names = _NAMES["payload"]
+    names = _NAMES["payload", par[_KIND]]
     if _one_row(q):
         tau, column = np.empty_like(q), np.empty_like(q)
         if _done(names, par, False, q, qd, qdd, tau, column):
@@ -305,7 +316,7 @@ def payload_torque(
     arrays = _motion({"q": q, "qd": qd, "qdd": qdd}, np.float64)
     shape = arrays[0].shape
     tau, column = np.empty(shape), np.empty(shape)
-    run(names[shape[-1]], par, arrays, (tau, column))
+    run(_known(names, shape[-1]), par, arrays, (tau, column))
     return PayloadTorque(tau, column)
 
 
@@ -322,12 +333,21 @@ def _torque(
     if par[_BEYOND]:  # terms that the kernels do not have, in doubles
         from deltadyn.backends.components import packed_torque
 
-        whole = packed_torque(par, friction=friction, **dict(zip(motion, arrays, strict=True)))
+        given: dict[str, Any] = dict(zip(motion, arrays, strict=True))
+        whole = packed_torque(par, friction=friction, **given)
         return whole.astype(kind, copy=False)
     shape = arrays[0].shape
     out = np.empty(shape, dtype=kind)
-    run(names[shape[-1]], par, arrays, [out], friction=friction)
+    run(_known(names, shape[-1]), par, arrays, [out], friction=friction)
     return out
+
+
+def _known(names: dict[int, str], dof: int) -> str:
+    """The kernel for so many axes; refused where robots of that kind have none."""
+    if dof not in names:
+        allowed = f"{', '.join(map(str, names))} with these numbers; use deltadyn's own functions"
+        raise InputError("number of axes", dof, allowed)
+    return names[dof]
 
 
 def _one_row(value: Any) -> TypeGuard[FloatArray]:

@@ -8,10 +8,11 @@ from dataclasses import fields
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.layout import AXES, COUNT, KINEMATIC, PLACES
+from deltadyn.backends.layout import AXES, COUNT, KINDS, KINEMATIC, PLACES
 from deltadyn.backends.limbs import packed_limbs
 from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import ripple_name
@@ -31,7 +32,7 @@ FRICTION = (
 
 @remembered
 def packed_parameters(
-    robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
+    robot: Robot, elbows: tuple[int, ...] = (1, 1, 1), side: int = -1
 ) -> FloatArray:
     """Geometry, base parameters and the drives' friction, in the order of `backends.layout`.
 
@@ -58,6 +59,7 @@ def packed_parameters(
         _fill(par, "ripple_cos", wave.cos, k * AXES)
         _fill(par, "ripple_sin", wave.sin, k * AXES)
     par[PLACES["beyond"]] = float(not robot.plain_drives)
+    par[PLACES["actuation"]] = KINDS.index(actuation(robot))
     par.flags.writeable = False
     return par
 

@@ -278,6 +278,12 @@ model_option = click.option(
 carried_option = click.option(
     "--payload", type=float, default=None, help="What the robot carried, in kg."
 )
+convention_option = click.option(
+    "--convention",
+    type=click.Choice(["controller", "deltadyn"]),
+    default=None,
+    help="Whose angles and torques the data hold; default: the controller's.",
+)
 stribeck_option = click.option(
     "--stribeck", is_flag=True, help="Add Stribeck friction to every drive."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +20,7 @@ from deltadyn.commands.common import (
     show,
     written,
 )
-from deltadyn.errors import DeltadynError, InputError
+from deltadyn.errors import DeltadynError, InputError, OscillationWarning
 
 if TYPE_CHECKING:
     from deltadyn.motion import Motion
@@ -102,6 +103,12 @@ MOTIONS = ("adept", "y1", "y2", "y3", "gate")
 @click.option("--preset", default="industrial", help="ideal, lab or industrial.")
 @click.option("--plant", default="ideal", help="ideal or mujoco.")
 @click.option("--controller", type=click.Choice(["feedforward", "pd"]), default="feedforward")
+@click.option(
+    "--bandwidth",
+    type=float,
+    default=None,
+    help="Of the controller, in Hz; 20, or what the drive bears. Gains that swing are warned of.",
+)
 @click.option("--payload", default=0.0, help="What the robot carries, in kg.")
 @click.option("--rate", default=2000.0, help="The drive's rate in Hz.")
 @click.option("--out", default="log.csv", help="The recording, .csv or .parquet.")
@@ -116,6 +123,7 @@ def simulate(
     preset: str,
     plant: str,
     controller: str,
+    bandwidth: float | None,
     payload: float,
     rate: float,
     out: str,
@@ -134,16 +142,20 @@ def simulate(
 
     robot = robot_of(name)
     laws = {"feedforward": PDFeedforward, "pd": PD}
-    run = run_simulation(
-        robot.with_payload(payload) if payload else robot,
-        _motion(robot, motion_name),
-        laws[controller](robot),
-        plant,
-        preset,
-        rate=rate,
-        seed=seed,
-        progress=not as_json,
-    )
+    motion = _motion(robot, motion_name)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", OscillationWarning)
+        run = run_simulation(
+            robot.with_payload(payload) if payload else robot,
+            motion,
+            laws[controller](robot, bandwidth=bandwidth),
+            plant,
+            preset,
+            rate=rate,
+            seed=seed,
+            progress=not as_json,
+        )
+    said = [str(item.message) for item in told]
     write_recording(run.recording, out)
     found = None
     if len(run.truth.t) > 1:  # a run that failed at once has no loads
@@ -156,6 +168,7 @@ def simulate(
             "rows": len(run.recording),
             "completed": run.completed,
             "status": run.status,
+            "warnings": said,
             "tracking_error_rms_rad": error.tolist(),
             "loads": None if found is None else found.as_dict(),
             "loads_page": page,
@@ -163,6 +176,8 @@ def simulate(
         echo_json(record)
     else:
         click.echo(str(run))
+        for text in said:
+            click.echo(f"warning: {text}")
         if loads and found is not None:
             click.echo(f"\nloads of the true motion:\n{found}\n")
         click.echo(f"written: {out}, {len(run.recording)} rows")

@@ -17,7 +17,9 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.regressor import Regressor, regressor
+from deltadyn.dynamics.rigid import has_counterweight
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import WorkspaceRules, bounding_box, in_workspace
 from deltadyn.robot import Robot
@@ -30,6 +32,8 @@ from deltadyn.robot import Robot
 #     M_P = platform + payload + effector + lower rod + sum Ie/l2^2,      m_x = rho/l2 - Ie/l2^2
 #     A   = arm about its axis + rotor + l1^2 (m - 2 rho/l2 + Ie/l2^2)
 #     G   = (m c)_arm + l1 (m - rho/l2),      H = both rods of the spindle about their own joints
+#
+# On rails l1 = 1; the arm's part is carriage + counterweight in A, carriage - counterweight in G.
 
 
 class Group(NamedTuple):
@@ -59,6 +63,16 @@ _LIMB = {
         "gravity moment of the arm, with the strut's share at the elbow",
     ),
     "G_s": Group("arm.mass arm.com_offset", "gravity moment of the arm's COM off its line"),
+}
+_RAIL = _LIMB | {
+    "A": Group(
+        "carriage.mass + carriage.counterweight + rotor + m - 2 rho/l2 + Ie/l2^2",
+        "mass that moves along the rail: carriage, counterweight, rotor, the strut's share",
+    ),
+    "G": Group(
+        "carriage.mass - carriage.counterweight + m - rho/l2",
+        "mass that weighs along the rail: carriage less counterweight, the strut's share",
+    ),
 }
 _SPINDLE = {
     "H": Group(
@@ -91,9 +105,10 @@ def exact_group(robot: Robot, name: str, tied: bool) -> Group:
         )
     if name in _SPINDLE:
         return _SPINDLE[name]
-    if name in _LIMB:
-        return _LIMB[name]
-    group = _LIMB[name[:-1]]
+    limb = _RAIL if robot.linear else _LIMB
+    if name in limb:
+        return limb[name]
+    group = limb[name[:-1]]
     return Group(group.expression, f"{group.meaning}; limb {name[-1]}")
 
 
@@ -115,6 +130,14 @@ def exact_base_map(
         if name in column:
             K[row[name], column[name]] = 1.0
     return K
+
+
+def level_rails(robot: Robot) -> tuple[str, ...]:
+    """G of the limbs along whose rails gravity does not act: no motion shows it."""
+    if not robot.linear:
+        return ()
+    frames = enumerate(robot.geometry.frames, start=1)
+    return tuple(f"G{i}" for i, frame in frames if frame.z[2] == 0)
 
 
 def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
@@ -148,10 +171,11 @@ def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
 
 def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
     """Base parameter, standard parameter and factor, for every pair that is linked."""
+    robot.needs_three_limbs("base parameters in words")
     g = robot.geometry
     for i in range(3):
         limb = "" if tied else str(i + 1)
-        l1, l2, rods = g.arm_length[i], g.strut_length[i], robot.struts[i].rods
+        l1, l2, rods = levers(robot)[i], g.strut_length[i], robot.struts[i].rods
         arm, strut = f"arm{limb}", f"strut{limb}"
         half = rods / (2 * l2**2)  # each of I_yy and I_zz is half of the transverse inertia
         for inertia in (f"{strut}.Iyy", f"{strut}.Izz"):
@@ -165,12 +189,18 @@ def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
         yield f"m_x{limb}", f"{strut}.mcx", rods / l2
         yield f"A{limb}", f"{strut}.m", rods * l1**2
         yield f"A{limb}", f"{strut}.mcx", -2 * rods * l1**2 / l2
-        yield f"A{limb}", f"{arm}.Iyy", 1.0
         yield f"A{limb}", f"rotor{limb}", 1.0
-        yield f"G{limb}", f"{arm}.mcx", 1.0
+        if robot.linear:
+            for base in ("A", "G"):
+                yield f"{base}{limb}", f"carriage{limb}.m", 1.0
+                if has_counterweight(robot, i):
+                    yield f"{base}{limb}", f"counterweight{limb}.m", 1.0 if base == "A" else -1.0
+        else:
+            yield f"A{limb}", f"{arm}.Iyy", 1.0
+            yield f"G{limb}", f"{arm}.mcx", 1.0
+            yield f"G_s{limb}", f"{arm}.mcz", 1.0
         yield f"G{limb}", f"{strut}.m", rods * l1
         yield f"G{limb}", f"{strut}.mcx", -rods * l1 / l2
-        yield f"G_s{limb}", f"{arm}.mcz", 1.0
     yield "M_P", "platform.m", 1.0
     if robot.spindle is not None:
         yield from _SPINDLE_ENTRIES

@@ -50,7 +50,13 @@ from deltadyn.dynamics.parameters import spindle_parameters, strut_masses
 from deltadyn.errors import InputError
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, passive_rate_map, passive_rates
+from deltadyn.kinematics.struts import (
+    LimbGeometry,
+    LocalStruts,
+    arm_axes,
+    passive_rate_map,
+    passive_rates,
+)
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import LIMB_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import inverse_of_rows
@@ -129,8 +135,7 @@ def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFric
     """
     local = LocalStruts.of(robot, limbs)
     flat = local.radial**2 + local.z**2
-    swing = local.z[..., None] * local.e_r
-    swing[..., 2] -= local.radial
+    swing = local.z[..., None] * local.e_r - local.radial[..., None] * local.up
     swing /= flat[..., None]
     lean = local.tangential / (flat + local.tangential**2)
     sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]
@@ -246,8 +251,7 @@ def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
     g = robot.geometry
     limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
     u = limbs.s / np.asarray(g.strut_length)[:, None]
-    ca, sa, zero = np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)
-    e_r, t = np.stack([ca, sa, zero], axis=-1), np.stack([-sa, ca, zero], axis=-1)
+    e_r, t = arm_axes(robot)
     up = np.array([0.0, 0.0, robot.gravity])
     qd, qdd = state.qd[:, :3, None], state.qdd[:, :3, None]
     at_elbow = limbs.e1 * qdd + limbs.e2 * qd**2 + up  # (N, 3, 3), Edd + g
@@ -506,9 +510,19 @@ def constraint_loads(
 
 
 def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray, FloatArray]:
-    """Force and moment (N, 3, 3) of the base on the arms; the moment is normal to t."""
+    """Force and moment (N, 3, 3) of the base on the arms; the moment is normal to t.
+
+    Of a rail: the force across it on its carriage, and the moment about the carriage's joint.
+    """
+    if robot.linear:
+        rail = np.array([frame.z for frame in robot.geometry.frames])
+        mass = np.array([[arm.mass] for arm in robot.arms])
+        force = mass * pairs.at_elbow + pairs.elbow
+        force = force - contract("nik,ik->ni", force, rail)[..., None] * rail
+        couple = pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
+        return force, -couple - pairs.arm_friction
     c, s = state.cos_q[..., None], state.sin_q[..., None]
-    up = np.array([0.0, 0.0, 1.0])
+    up = np.array([frame.z for frame in robot.geometry.frames])
     along, above = c * pairs.e_r - s * up, s * pairs.e_r + c * up
     qd2, qdd = state.qd[:, :3, None] ** 2, state.qdd[:, :3, None]
     com, offset, mass, elbow_mass = (
@@ -516,9 +530,9 @@ def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray,
         for name in ("com", "com_offset", "mass", "elbow_mass")
     )
     at_com = com * (-above * qdd - along * qd2) + offset * (along * qdd - above * qd2)
-    at_com = at_com + robot.gravity * up
+    at_com = at_com + np.array([0.0, 0.0, robot.gravity])
     force = mass * at_com + elbow_mass * pairs.at_elbow + pairs.elbow
-    lever = np.asarray(robot.geometry.arm_length)[:, None] * along
+    lever = np.asarray(robot.rotary.arm_length)[:, None] * along
     moment = cross_rows(lever, pairs.elbow) - pairs.arm_friction
     moment = moment - pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
     drive = contract("nik,ik->ni", moment, pairs.t)

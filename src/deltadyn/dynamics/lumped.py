@@ -127,9 +127,9 @@ def pair_masses(robot: Robot) -> FloatArray:
 def half_half_parameters(robot: Robot, uniform_arm: bool = True) -> ExactParameters:
     """Half of each strut pair at each end (m_x = 0); arms as uniform rods, or as they are."""
     par, half = exact_parameters(robot), pair_masses(robot) / 2
-    l1, rotor = np.asarray(robot.geometry.arm_length), robot.drives.output_inertia
+    l1, rotor = np.asarray(robot.standard.arm_length), robot.drives.output_inertia
     A, G, G_s = [], [], []
-    for i, arm in enumerate(robot.arms):
+    for i, arm in enumerate(robot.rotary_arms):
         inertia, moment, offset = arm.axis_inertia, arm.mass * arm.com, arm.mass * arm.com_offset
         if uniform_arm:
             inertia, moment, offset = arm.mass * l1[i] ** 2 / 3, arm.mass * l1[i] / 2, 0.0
@@ -224,22 +224,22 @@ def lumped_columns(robot: Robot, state: State, tied: bool, uniform_arm: bool) ->
     With a uniform arm its mass stands for its inertia; else moment and axis inertia are columns.
     """
     push = _push(robot, state)  # (N, dof), torque per kg at the platform
-    g, l1 = robot.gravity, np.asarray(robot.geometry.arm_length)
+    g, l1 = robot.gravity, np.asarray(robot.standard.arm_length)
     qdd, c = state.qdd[:, :3], state.cos_q
     at_elbow = l1**2 * qdd - g * l1 * c
     blocks: list[tuple[str, str, FloatArray, FloatArray]] = []
     if uniform_arm:
-        mass = np.array([arm.mass for arm in robot.arms])
+        mass = np.array([arm.mass for arm in robot.rotary_arms])
         blocks.append(("arm.m", "kg", l1**2 / 3 * qdd - g * l1 / 2 * c, mass))
     else:
-        inertia = np.array([arm.axis_inertia for arm in robot.arms])
-        moment = np.array([arm.mass * arm.com for arm in robot.arms])
-        offset = np.array([arm.mass * arm.com_offset for arm in robot.arms])
+        inertia = np.array([arm.axis_inertia for arm in robot.rotary_arms])
+        moment = np.array([arm.mass * arm.com for arm in robot.rotary_arms])
+        offset = np.array([arm.mass * arm.com_offset for arm in robot.rotary_arms])
         blocks.append(("arm.I", "kg m^2", qdd, inertia))
         blocks.append(("arm.mc", "kg m", -g * c, moment))
         if np.any(offset != 0):
             blocks.append(("arm.mcz", "kg m", -g * state.sin_q, offset))
-    elbow = np.array([arm.elbow_mass for arm in robot.arms])
+    elbow = np.array([arm.elbow_mass for arm in robot.rotary_arms])
     if np.any(elbow != 0):
         blocks.append(("elbow.m", "kg", at_elbow, elbow))
     blocks.append(("rotor", "kg m^2", qdd, np.array(robot.drives.output_inertia[:3])))

@@ -18,7 +18,7 @@ from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import TenParameters
+from deltadyn.robot.bodies import Carriage, TenParameters
 
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
 TEN_UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
@@ -41,9 +41,17 @@ class BodyMotion(NamedTuple):
 
 
 def bodies(robot: Robot, state: State) -> list[BodyMotion]:
-    """All moving bodies of a robot: three arms, three struts, platform [, telescope, effector]."""
+    """All moving bodies of a robot: three arms, three struts, platform [, telescope, effector].
+
+    On rails carriages stand for the arms, and counterweights beside them where there are any.
+    """
     geometry, platform = platform_map(robot, state)
-    moving = [_arm(robot, state, i) for i in range(3)]
+    if robot.linear:
+        moving = [_sliding(robot, state, "carriage", i) for i in range(3)]
+        if has_counterweight(robot):
+            moving += [_sliding(robot, state, "counterweight", i) for i in range(3)]
+    else:
+        moving = [_arm(robot, state, i) for i in range(3)]
     moving += [_strut(robot, state, geometry, platform, i) for i in range(3)]
     moving.append(_platform(robot, state, platform))
     if robot.spindle is not None:
@@ -158,14 +166,31 @@ def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def _axes(robot: Robot, i: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Radial, tangential and vertical direction of limb i."""
-    c, s = np.cos(robot.geometry.azimuth[i]), np.sin(robot.geometry.azimuth[i])
-    return np.array([c, s, 0.0]), np.array([-s, c, 0.0]), np.array([0.0, 0.0, 1.0])
+    """The limb's own axes: the arm's direction at 0, the joints' pins, and -(that at 90 deg)."""
+    frame = robot.geometry.frames[i]
+    x, z = np.array(frame.x), np.array(frame.z)
+    return x, np.cross(z, x), z
+
+
+def has_counterweight(robot: Robot) -> bool:
+    """Whether some carriage has a counterweight: a body of its own."""
+    return any(isinstance(arm, Carriage) and arm.counterweight > 0 for arm in robot.arms)
+
+
+def _sliding(robot: Robot, state: State, name: str, i: int) -> BodyMotion:
+    """A carriage moves along its rail, its counterweight the other way; neither turns."""
+    carriage, zero = robot.arms[i], np.zeros((len(state), 3, robot.dof))
+    assert isinstance(carriage, Carriage)
+    mass, way = (carriage.mass, 1.0) if name == "carriage" else (carriage.counterweight, -1.0)
+    Jv = zero.copy()
+    Jv[:, :, i] = way * np.array(robot.geometry.frames[i].z)
+    ten = TenParameters(mass, (0.0, 0.0, 0.0), (0.0,) * 6)
+    return BodyMotion(f"{name}{i + 1}", ten, 1, _still(len(state)), Jv, zero, zero, zero)
 
 
 def _arm(robot: Robot, state: State, i: int) -> BodyMotion:
     """The arm turns about its shoulder: x along the arm, y along the joint axis."""
-    arm, l1 = robot.arms[i], robot.geometry.arm_length[i]
+    arm, l1 = robot.rotary_arms[i], robot.rotary.arm_length[i]
     e_r, t, up = _axes(robot, i)
     c, s = state.cos_q[:, i, None], state.sin_q[:, i, None]
     R = np.stack([c * e_r - s * up, np.broadcast_to(t, (len(state), 3)), s * e_r + c * up], axis=-1)
@@ -290,10 +315,11 @@ def effector_body(robot: Robot) -> TenParameters:
 def _rotor_columns(robot: Robot, state: State, tied: bool) -> Columns:
     """Rotor inertias at the output side: one for the arms where tied, and one for axis 4."""
     dof, values = robot.dof, robot.drives.output_inertia
+    units = robot.axis_units("inertia")
     diagonal = state.qdd[:, :, None] * np.eye(dof)  # (N, dof, dof)
     if not tied:
         names = tuple(f"rotor{axis + 1}" for axis in range(dof))
-        return Columns(diagonal, names, ("kg m^2",) * dof, np.array(values))
+        return Columns(diagonal, names, units, np.array(values))
     Y = np.concatenate([diagonal[:, :, :3].sum(axis=2, keepdims=True), diagonal[:, :, 3:]], axis=2)
     names = ("rotor", "rotor4")[: dof - 2]
-    return Columns(Y, names, ("kg m^2",) * len(names), np.array([values[0], *values[3:]]))
+    return Columns(Y, names, units[2:], np.array([values[0], *values[3:]]))

@@ -28,6 +28,7 @@ from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import joint_columns, pose_with_rods
 from deltadyn.kinematics.limbs import Limb, limbs
+from deltadyn.kinematics.struts import arm_axes
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PassiveFriction
 from deltadyn.small import normals_of_rows
@@ -72,7 +73,7 @@ class Pose:
     qdd: Field
     d: Field
     rod: Vector  # strut vectors s_i in base axes, each component (3, D, N)
-    local: Vector  # the same in the limbs' axes: radial, tangential, z
+    sideways: Field  # their parts along the joints' pins
     normal: tuple[Field, ...]  # s_j x s_k of the other two limbs
     determinant: Field  # (D, N), of the strut vectors
     J: Vector  # J[k][i] = d p_k / d q_i
@@ -80,8 +81,11 @@ class Pose:
 
 def limb_arrays(robot: Robot) -> Limb:
     """The constants of the three limbs as arrays (3, 1, 1), so that one call serves all."""
-    fields = zip(*limbs(robot), strict=True)
-    return Limb(*(np.array(values)[:, None, None] for values in fields))
+    robot.needs_three_limbs("excitation")
+    three: Any = limbs(robot)
+    columns = zip(*three, strict=True)
+    limb: Limb = type(three[0])(*(np.array(values)[:, None, None] for values in columns))
+    return limb
 
 
 def pose_of(robot: Robot, x: Field) -> Pose:
@@ -100,8 +104,24 @@ def pose_of(robot: Robot, x: Field) -> Pose:
     normal = tuple(xp.stack([own[k] for own in normals]) for k in range(3))
     scale = rod.d / determinant
     J = (normal[0] * scale, normal[1] * scale, normal[2] * scale)
-    local = (rod.radial, rod.tangential, rod.z)
-    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, local, normal, determinant, J)
+    _, pins = arm_axes(robot)
+    sideways = sum(base[k] * pins[:, k, None, None] for k in range(3))
+    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, sideways, normal, determinant, J)
+
+
+def joint_angles(robot: Robot, pose: Pose) -> Field:
+    """q (dof, D, N) in rad; arctan2 with its complex step, d theta = c ds - s dc. In m on rails."""
+    c, s, xp = pose.cos_q, pose.sin_q, namespace(pose.cos_q)
+    if robot.linear:
+        places: Field = xp.concatenate([c, pose.p[3:]])
+        return places
+    theta = xp.arctan2(xp.real(s), xp.real(c))
+    if xp.iscomplexobj(c):
+        size = np.real(c) ** 2 + np.real(s) ** 2
+        turn = (np.real(c) * np.imag(s) - np.real(s) * np.imag(c)) / size
+        theta = theta + 1j * turn
+    q: Field = xp.concatenate([theta, pose.p[3:]])
+    return q
 
 
 def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = True) -> Field:
@@ -129,8 +149,8 @@ def _reported(robot: Robot, Y: Field) -> Field:
 
 def _whole(xp: Any, column: list[Any], like: Field) -> Field:
     """A column (dof, D, N), zeros among its components."""
-    zero = xp.zeros_like(like[0])
-    whole: Field = xp.stack([zero if is_zero(part) else part for part in column])
+    zero = xp.zeros_like(like[0])  # constants, such as weights on vertical rails, are spread too
+    whole: Field = xp.stack([zero if is_zero(part) else part + zero for part in column])
     return whole
 
 
@@ -155,7 +175,7 @@ def _friction_columns(robot: Robot, pose: Pose, inertial: Field, values: FloatAr
     zero = 0.0 * like
     terms = [zero if term is MOTOR_LOAD else term.column(xp, slide) * like for term in known]
     if robot.drives.ripple:
-        angles = xp.concatenate([xp.arctan2(pose.sin_q, pose.cos_q), pose.p[3:]])
+        angles = joint_angles(robot, pose)
         for wave in robot.drives.ripple:
             terms += [turn(wave.order * angles) for turn in (xp.cos, xp.sin)]
     if friction.motor_load is not None:

@@ -27,6 +27,7 @@ from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.columns import exact_regressor, pose_of
 from deltadyn.excitation.criteria import criterion_by_name
 from deltadyn.excitation.problem import Evaluation, Problem, Setting, limit_rows, worst
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.tracing import chosen_backend, doubles, jax_numpy, jitted, repeat
 
 DRAWS = 200  # of a random motion, before none is thought to be feasible
@@ -447,7 +448,8 @@ def _torque(xp: Any, setting: Setting, pose: Any) -> Any:
     par = packed_parameters(robot)
     names = ("cos_q", "sin_q", *components.Pose._fields[2:])
     state = components.Pose(*(tuple(getattr(pose, name)) for name in names))
-    return xp.stack(components.torque(xp, tuple(par), state, components.friction_terms(par)))
+    terms = components.friction_terms(par)
+    return xp.stack(components.torque(xp, tuple(par), state, terms, (), actuation(robot)))
 
 
 def _speed(xp: Any, setting: Setting, pose: Any) -> Any:

@@ -143,8 +143,10 @@ class _Tree:
 
     def limbs(self) -> None:
         """Arm and strut of every limb."""
-        pin, g = self.pin, self.robot.geometry
-        for i, (arm, strut) in enumerate(zip(self.robot.arms, self.robot.struts, strict=True)):
+        pin, g = self.pin, self.robot.standard
+        for i, (arm, strut) in enumerate(
+            zip(self.robot.rotary_arms, self.robot.struts, strict=True)
+        ):
             c, s = math.cos(g.azimuth[i]), math.sin(g.azimuth[i])
             turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
             shoulder = pin.SE3(turn, g.base_radius[i] * turn[:, 0])

@@ -86,7 +86,7 @@ def check_points(robot: Robot, layout: Layout) -> CheckPoints:
     """A point on the axis and two beside it, inside the robot's reach."""
     # round numbers: within the stated workspace, or below the robot's middle
     z, space = working_height(robot), robot.limits.workspace
-    aside = round(robot.geometry.arm_length[0] / 4 if space is None else space.radius / 2, 3)
+    aside = round(robot.geometry.size / 4 if space is None else space.radius / 2, 3)
     points = np.array([(0.0, 0.0, z), (aside, 0.0, z), (0.0, aside, z)])
     full = np.column_stack([points, np.zeros((len(points), robot.dof - 3))])
     angles = inverse_kinematics(robot, full, unreachable="nan")[:, list(layout.order)]
@@ -309,7 +309,7 @@ def _codesys_parameters(robot: Robot) -> list[Parameter]:
 def height_at_zero(robot: Robot) -> float:
     """How far the platform hangs below the shoulders with all arms horizontal (m)."""
     g = robot.geometry
-    reach = g.shrunk_radius[0] + g.arm_length[0]
+    reach = g.shrunk_radius[0] + robot.standard.arm_length[0]
     if g.strut_length[0] <= abs(reach):
         raise NotExpressibleError(
             f"with horizontal arms the loops do not close (R - r_p + l1 = {reach:g} m, l2 = "
@@ -352,7 +352,7 @@ def _dynamics(robot: Robot) -> list[str]:
     """Masses as the page defines them, where the three limbs are alike."""
     if len(set(robot.arms)) > 1 or len(set(robot.struts)) > 1:
         return ["left out: the limbs differ in their bodies, and the page has one set for all"]
-    arm, strut = robot.arms[0], robot.struts[0]
+    arm, strut = robot.rotary_arms[0], robot.struts[0]
     rows = [
         Parameter("Inner arm mass", arm.mass, "kg", "arm.mass, without elbow_mass"),
         Parameter(
@@ -408,7 +408,9 @@ def _b_and_r_parameters(robot: Robot) -> list[Parameter]:
             Parameter(f"{base}.Angle", math.degrees(g.azimuth[i]), "deg", f"azimuth[{i}]"),
             Parameter(f"{base}.Radius", g.base_radius[i] * MM, "mm", f"base_radius[{i}]"),
             Parameter(f"{base}.Z", 0.0, "mm", "shoulders lie in the base plane"),
-            Parameter(f"{arm}.UpperArmLength", g.arm_length[i] * MM, "mm", f"arm_length[{i}]"),
+            Parameter(
+                f"{arm}.UpperArmLength", robot.standard.arm_length[i] * MM, "mm", f"arm_length[{i}]"
+            ),
             Parameter(f"{arm}.LowerArmLength", g.strut_length[i] * MM, "mm", f"strut_length[{i}]"),
             Parameter(f"{plate}.Radius", g.platform_radius[i] * MM, "mm", f"platform_radius[{i}]"),
             Parameter(f"{plate}.Z", 0.0, "mm", "joints lie in the platform point's plane"),

@@ -14,7 +14,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
 from deltadyn.force.settings import STAGES, ForceOptions
-from deltadyn.payload.front_end import check_recording_of, even_rows, sampling_rate
+from deltadyn.payload.front_end import check_recording_of, delay_of, even_rows, sampling_rate
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
@@ -48,15 +48,6 @@ def robot_of(
         raise InputError("rates of the recordings", sorted(rates), "one rate, in Hz")
     chosen = options or ForceOptions(delay=delay_of(robot))
     return own, replace(chosen, rate=rates.pop())
-
-
-def delay_of(robot: Any) -> float:
-    """The delay in s that a fit found between angle and torque; 0 without one."""
-    terms = getattr(robot, "terms", None)
-    for term in getattr(terms, "found", ()):
-        if term.name == "delay":
-            return float(term.values["delay"][0])
-    return 0.0
 
 
 def filtered_rows(robot: Robot, recording: Recording, options: ForceOptions) -> list[Filtered]:

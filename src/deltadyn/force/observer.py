@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
+from deltadyn.errors import InputError, UnreachableError
 from deltadyn.force.axes import SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import settle
@@ -84,7 +84,10 @@ class ForceObserver:
     def update(
         self, q: Sequence[float], tau: Sequence[float], *, t: float | None = None
     ) -> FloatArray:
-        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready."""
+        """Take a sample (rad, N m; each (dof,)) and give the force (dof,); 0 until it is ready.
+
+        Angles at which the loop does not close raise an InputError and begin anew.
+        """
         rows = self._intake.rows(q, None, None, tau, t)
         if rows is None:
             self._restart()
@@ -111,7 +114,12 @@ class ForceObserver:
         place = len(tau_rows) - len(self._q) + 1.5 + self.options.delay * self.options.rate
         own = torque_at(tau_rows, np.array([place]))
         window = np.array(self._q)[:WINDOW]
-        rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+        try:
+            rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+        except (UnreachableError, np.linalg.LinAlgError):
+            self._restart()
+            allowed = "angles at which the loop closes"
+            raise InputError("q", window[-1].tolist(), allowed) from None
         self._stages = [rows] * STAGES if not self._stages else self._stages
         for k, stage in enumerate(self._stages):
             rows = self._stages[k] = stage.towards(rows, self._gain)

@@ -13,6 +13,7 @@ from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states
 from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
+from deltadyn.identification.bodies.bodies import LIMB_BODIES
 from deltadyn.identification.information import Information
 from deltadyn.identification.methods.base import axis_weights, torque_rms
 from deltadyn.identification.parametrisation import Parametrisation
@@ -32,7 +33,7 @@ __all__ = [
 
 
 TERMS = 6  # of a sum that are written out
-BODIES = ("arm", "strut", "platform", "upper", "lower", "effector", "rotor")
+BODIES = (*LIMB_BODIES, "platform", "upper", "lower", "effector")
 
 
 class Sums(NamedTuple):
@@ -168,8 +169,9 @@ class Identifiability:
 
     `std` (k,) are predicted standard deviations, `scale` (k,) the parameters' sizes: the largest
     of the robot's own value, what quick motion would feel, and a value that the data show.
-    `no_influence` leave no trace, `drowned` less than noise does, of `dependent` only the `sums`
-    can be told. `weak` are known to worse than 30 % of their size, `essential` to better than 10 %.
+    `unseen` no motion shows: gravity does not act along level rails. `no_influence` leave no trace,
+    `drowned` less than noise does, of `dependent` only the `sums` can be told. `weak` are known to
+    worse than 30 % of their size, `essential` to better than 10 %.
     `held` would stay at the robot's values. `separable` are the standard parameters of bodies that
     can be told alone, `grouped` says in which sums the others appear, `silent` are in none of them.
     A fit of the `missing` ones makes no sense: `advice` says what they and others that would be
@@ -183,6 +185,7 @@ class Identifiability:
     raw_condition_number: float
     std: FloatArray
     scale: FloatArray
+    unseen: tuple[str, ...]
     no_influence: tuple[str, ...]
     drowned: tuple[str, ...]
     dependent: tuple[str, ...]
@@ -219,6 +222,7 @@ class Identifiability:
             f"{self.condition_number:.3g} (weighted rows, columns with influence, of unit "
             f"length), {self.raw_condition_number:.3g} raw."
         ]
+        lines += _line("Seen in no motion, as gravity does not act along level rails", self.unseen)
         lines += _line("No influence on the torque", self.no_influence)
         lines += _line("Hidden by noise", self.drowned)
         lines += _line("Told in sums only", self.sums)
@@ -296,6 +300,7 @@ def identifiability(
         raw_condition_number=_condition(raw),
         std=std[mine],
         scale=scale[mine],
+        unseen=par.unseen,
         no_influence=_named(par, silent & mine),
         drowned=_named(par, drowned & mine),
         dependent=_named(par, dependent & mine),

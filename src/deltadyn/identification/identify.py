@@ -261,12 +261,12 @@ class _Work:
             data=() if self.loaded is None else self.loaded.sources,
             band=None if self.loaded is None else self.loaded.band,
             options=record_of(self.method, self.options),
-            held=(*problem.held, *lost),
+            held=(*problem.held, *lost, *par.unseen),
             standard=body.standard,
             certificate=solution.certificate,
             limbs=limbs,
             gains=gains,
-            warnings=(*self._warnings(par, x, limbs), *_untold_words(lost)),
+            warnings=(*self._warnings(par, x, limbs), *_untold_words(lost), *_unseen_words(par)),
             details=solution.details,
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
@@ -327,6 +327,14 @@ class _Work:
         rows = slice(0, EXCERPT)
         left, known = tau[rows] - Y[rows] @ x, part.limited(part.tau)[rows]
         return Excerpt(part.times[rows], known, known - left)
+
+
+def _unseen_words(par: Parametrisation) -> tuple[str, ...]:
+    """What no motion of this robot shows."""
+    if not par.unseen:
+        return ()
+    names = ", ".join(par.unseen)
+    return (f"{names}: gravity does not act along a level rail; no motion shows its value.",)
 
 
 def _untold_words(lost: tuple[str, ...]) -> tuple[str, ...]:

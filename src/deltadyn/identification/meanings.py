@@ -28,6 +28,11 @@ LIMB = {
     "G_s": "gravity moment of the arm across its line, where its COM is off it",
     "I": "inertia about the motor axis",
 }
+#: The same on rails.
+RAIL = LIMB | {
+    "A": "mass along the rail: carriage, counterweight, rotor at the output, the struts' share",
+    "G": "weight along the rail over g: carriage less counterweight, the struts' share",
+}
 #: Symbols with the number of an axis behind them.
 AXIS = {
     "Fv": "viscous friction of the drive",
@@ -48,6 +53,8 @@ AXIS = {
 }
 BODIES = {
     "arm": "arm",
+    "carriage": "carriage",
+    "counterweight": "counterweight",
     "strut": "strut pair",
     "platform": "platform",
     "upper": "upper spindle rod",
@@ -74,8 +81,11 @@ _WAVE = re.compile(r"(ripple|eccentricity)(\d+)\.(cos|sin)(\d)")
 _OTHER = re.compile(r"other\.(.+)\.(\d)")
 
 
-def meaning(name: str) -> str:
-    """What a parameter is, in a few words; empty for a name that is not known."""
+def meaning(name: str, linear: bool = False) -> str:
+    """What a parameter is, in a few words; empty for a name that is not known.
+
+    `linear` where carriages on rails move the limbs.
+    """
     if name in ALONE:
         return ALONE[name]
     if found := _WAVE.fullmatch(name):
@@ -92,7 +102,8 @@ def meaning(name: str) -> str:
         return _of_body(name)
     stem, number = (name[:-1], name[-1]) if name.endswith(("1", "2", "3", "4")) else (name, "")
     if stem in LIMB and number != "4":
-        return LIMB[stem] + (f"; arm {number}" if number else "")
+        own, limb = (RAIL, "rail") if linear else (LIMB, "arm")
+        return own[stem] + (f"; {limb} {number}" if number else "")
     return f"{AXIS[stem]}, axis {number}" if stem in AXIS and number else ""
 
 

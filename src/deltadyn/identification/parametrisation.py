@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import base_parameters, exciting_states
+from deltadyn.dynamics.base import base_parameters, exciting_states, level_rails
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.dynamics.rigid import effector_body
@@ -49,6 +49,7 @@ class Parametrisation:
 
     The last of the wide columns may be those of a log, `log_names` (m), and their parameters come
     last in `names`, too. They are no part of the robot: `columns` and `torque` leave them out.
+    `unseen` are parameters that no motion of the robot shows; they stay at its values.
     """
 
     model: str
@@ -61,6 +62,7 @@ class Parametrisation:
     offset: FloatArray
     tied: bool
     log_names: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def own(self) -> int:
@@ -149,11 +151,13 @@ def parametrise(
     wide = wide_columns(robot, SOURCES[model])
     if model == "rigid":
         return _rigid(robot, wide, tied)
+    if com_offset and robot.linear:
+        raise InputError("com_offset", com_offset, "None or False on rails: they have no G_s")
     if com_offset is None:
-        com_offset = any(arm.com_offset != 0 for arm in robot.arms)
+        com_offset = not robot.linear and any(arm.com_offset != 0 for arm in robot.rotary_arms)
     build = _Builder(wide)
     if model == "exact":
-        _exact(build, tied, com_offset)
+        _exact(build, robot, tied, com_offset)
     elif model == "virtual-work":
         _virtual_work(build, robot)
     elif model == "gray-box":
@@ -203,6 +207,7 @@ class _Builder:
         self.wide = wide
         self.items: list[tuple[str, str, float, FloatArray]] = []
         self.offset = np.zeros(len(wide.names))
+        self.unseen: list[str] = []
 
     def add(self, name: str, unit: str, prior: float, shares: dict[str, float]) -> None:
         column = np.zeros(len(self.wide.names))
@@ -217,16 +222,30 @@ class _Builder:
         names, units, prior, columns = zip(*self.items, strict=True)
         T = np.column_stack(columns)
         return Parametrisation(
-            model, source, self.wide.names, names, units, np.array(prior), T, self.offset, tied
+            model,
+            source,
+            self.wide.names,
+            names,
+            units,
+            np.array(prior),
+            T,
+            self.offset,
+            tied,
+            unseen=tuple(self.unseen),
         )
 
 
-def _exact(build: _Builder, tied: bool, com_offset: bool) -> None:
+def _exact(build: _Builder, robot: Robot, tied: bool, com_offset: bool) -> None:
     """M_P, the limbs' parameters tied or per arm, the spindle's."""
-    wide = build.wide
+    wide, level = build.wide, level_rails(robot)
     for j, name in enumerate(wide.names[: wide.inertial]):
         family = name.rstrip("123") if name[-1] in "123" else name
         if family == "G_s" and not com_offset:
+            continue
+        if name in level:
+            build.fix(name, wide.values[j])
+            if not tied or name.endswith("1"):
+                build.unseen.append(family if tied else name)
             continue
         if family in LIMB_NAMES and tied:
             if name.endswith("1"):

@@ -18,12 +18,12 @@ from deltadyn.arrays import (
     map_chunks,
     restore,
 )
-from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics import limbs as closed_forms
+from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
@@ -60,7 +60,7 @@ def inverse_kinematics(
     if unreachable == "raise":
         raise_if_unreachable(points, c)
     q = points.copy()
-    q[:, :3] = np.arctan2(s, c)
+    q[:, : robot.legs] = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
     q[np.isnan(c).any(axis=1)] = np.nan
     return restore(q, single)
 
@@ -68,14 +68,18 @@ def inverse_kinematics(
 def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     """q (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
+        if not packed.compiled(robot):
+            return None
         c, s, dof = np.empty(3), np.empty(3), robot.dof
         point = p[:3] if dof == 4 else p
         par = packed.packed_limbs(robot)
-        if p.size != dof or run_row("inverse_kinematics", par, False, point, c, s):
+        if p.size != dof or run_row(
+            limb_kernel(robot, "inverse_kinematics"), par, False, point, c, s
+        ):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
-    q: FloatArray = np.arctan2(s, c)
+    q: FloatArray = c if robot.linear else np.arctan2(s, c)
     if dof == 3:
         return q
     return np.append(q, p[3]) if math.isfinite(p[3]) else None
@@ -93,10 +97,11 @@ def arm_directions(
     robot: Robot, points: FloatArray, elbows: Elbows = "out"
 ) -> tuple[FloatArray, FloatArray]:
     """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
-    modes = elbow_signs(elbows)
-    if kernels_available():
+    modes = elbow_signs(elbows, robot.legs)
+    if packed.compiled(robot):
         c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
-        run_kernel("inverse_kinematics", packed.packed_limbs(robot, modes), [points[:, :3]], [c, s])
+        name, par = limb_kernel(robot, "inverse_kinematics"), packed.packed_limbs(robot, modes)
+        run_kernel(name, par, [points[:, :3]], [c, s])
         return c, s
     three = limbs(robot)
 
@@ -104,19 +109,18 @@ def arm_directions(
         c, s = closed_forms.arm_directions(np, three, p, modes)
         return [*c, *s]
 
-    both = map_chunks(core, [points], 6)
-    return both[:, :3], both[:, 3:]
+    both = map_chunks(core, [points], 2 * robot.legs)
+    return both[:, : robot.legs], both[:, robot.legs :]
 
 
-def elbow_signs(elbows: Elbows) -> tuple[int, int, int]:
+def elbow_signs(elbows: Elbows, legs: int = 3) -> tuple[int, ...]:
     """+1 for an elbow outward, -1 for one inward, per arm."""
     choices = tuple(elbows) if isinstance(elbows, Sequence) else ()
     if isinstance(elbows, str):
-        choices = (elbows,) * 3
-    if len(choices) != 3 or any(choice not in ("out", "in") for choice in choices):
+        choices = (elbows,) * legs
+    if len(choices) != legs or any(choice not in ("out", "in") for choice in choices):
         raise InputError("elbows", elbows, "'out' or 'in', for all arms or one per arm")
-    first, second, third = (1 if choice == "out" else -1 for choice in choices)
-    return first, second, third
+    return tuple(1 if choice == "out" else -1 for choice in choices)
 
 
 def raise_if_unreachable(points: FloatArray, c: FloatArray) -> None:

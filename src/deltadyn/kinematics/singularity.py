@@ -7,6 +7,7 @@ parallel, so that the platform can move while the arms stand still and the drive
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, Component, FloatArray, Unreachable, restore
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.inverse import Elbows
 from deltadyn.kinematics.limbs import Limb, Strut
 from deltadyn.kinematics.state import State
@@ -82,7 +84,7 @@ def singularity(
         raise InputError("tolerance", tolerance, "at least 0 rad")
     geometry, _, single = limb_geometry(robot, p, elbows, unreachable)
     g = robot.geometry
-    sine = geometry.d / (np.asarray(g.arm_length) * np.asarray(g.strut_length))
+    sine = geometry.d / (np.asarray(levers(robot)) * np.asarray(g.strut_length))
     arm_angle = np.arcsin(np.clip(np.abs(sine), 0.0, 1.0))  # rounding can pass 1 by 1e-16
     unit = geometry.s / np.asarray(g.strut_length)[:, None]  # (N, 3, 3)
     determinant, strut_angle = _strut_angle(unit)
@@ -103,7 +105,7 @@ def singularity(
 
 
 def unit_struts(
-    three: tuple[Limb, Limb, Limb], rods: tuple[Strut, Strut, Strut]
+    three: Sequence[Limb], rods: tuple[Strut, Strut, Strut]
 ) -> tuple[tuple[Component, ...], ...]:
     """Unit directions u_i of the struts in the base frame, from their limbs' axes."""
     return tuple(

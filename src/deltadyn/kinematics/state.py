@@ -18,12 +18,18 @@ from deltadyn.arrays import (
     map_chunks,
     matching_samples,
 )
-from deltadyn.backends import available as kernels_available
 from deltadyn.backends import limbs as packed
 from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kinematics.forward import platform_points, platform_side, raise_if_open
+from deltadyn.kinematics.actuation import kernel, limb_kernel
+from deltadyn.kinematics.assemblies import followed_pose
+from deltadyn.kinematics.forward import (
+    joint_pairs,
+    platform_points,
+    platform_side,
+    raise_if_open,
+)
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_rates, rods_of
 from deltadyn.robot import Robot
@@ -34,19 +40,17 @@ from deltadyn.tracing import traced as is_traced
 FIELDS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd")
 ARRAYS = (*FIELDS, "q")
 ROW_ORDER = ("cos_q", "sin_q", "qd", "qdd", "p", "pd", "pdd")
-ROW_KERNELS = {
-    (name, dof): f"{name}_{dof}" for name in ("platform_row", "joint_row") for dof in (3, 4)
-}
 NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
 
 
-@pytree(ARRAYS, ("single",))
+@pytree(ARRAYS, ("single", "linear"))
 @dataclass(frozen=True, eq=False)
 class State:
     """Consistent q, qd, qdd and p, pd, pdd of N samples, each (N, dof).
 
-    The arm directions are kept as cos_q, sin_q (N, 3), because the closed forms need no angle.
-    `single` says that one sample (dof,) was given; results are then returned without the row.
+    The arm directions are kept as cos_q, sin_q (N, 3), because the closed forms need no angle;
+    where carriages move the limbs (`linear`) cos_q holds their places and sin_q zeros. `single`
+    says that one sample (dof,) was given; results are then returned without the row.
     With unreachable="nan" what does not exist is NaN in the whole row: all that was asked for
     where the pose cannot be taken, its rates where the pose is singular.
     """
@@ -59,6 +63,7 @@ class State:
     qd: FloatArray
     qdd: FloatArray
     single: bool = False
+    linear: bool = False
 
     def __post_init__(self) -> None:
         register_pytrees()
@@ -73,13 +78,14 @@ class State:
 
     @cached_property
     def q(self) -> FloatArray:
-        """Joint angles (N, dof) in rad."""
+        """Joint coordinates (N, dof): angles in rad, places of carriages in m."""
         if on_jax(self.p):
             from deltadyn.backends.jax import joint_angles
 
-            return joint_angles(self.p, self.cos_q, self.sin_q)
+            return joint_angles(self.p, self.cos_q, self.sin_q, self.linear)
         angles = self.p.copy()
-        angles[:, :3] = np.arctan2(self.sin_q, self.cos_q)
+        legs = self.cos_q.shape[1]
+        angles[:, :legs] = self.cos_q if self.linear else np.arctan2(self.sin_q, self.cos_q)
         angles[np.isnan(self.cos_q).any(axis=1)] = np.nan
         return angles
 
@@ -113,21 +119,25 @@ class State:
             from deltadyn.backends import jax as traced
 
             if is_traced(p, pd, pdd) and cls is State:
-                parts, known = traced.platform_parts(robot, p, pd, pdd, elbow_signs(elbows))
+                parts, known = traced.platform_parts(
+                    robot, p, pd, pdd, elbow_signs(elbows, robot.legs)
+                )
                 state = object.__new__(cls)
                 state.__dict__.update(_source=parts, **known)
                 return state
-            motion, single = traced.platform_motion(robot, p, pd, pdd, elbow_signs(elbows))
+            motion, single = traced.platform_motion(
+                robot, p, pd, pdd, elbow_signs(elbows, robot.legs)
+            )
             if not nan and not traced.sound(*motion):  # raises, with the reason
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
-            return cls(*motion, single)
+            return cls(*motion, single, robot.linear)
         dof = robot.dof
         points, single = as_samples(p, dof, "p", allow_nan=nan)
         points = points.copy()  # a state does not change with the caller's array
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
         acceleration = _rates(pdd, count, dof, "pdd", nan)
-        modes = elbow_signs(elbows)
+        modes = elbow_signs(elbows, robot.legs)
         c, s, qd, qdd, sound = _joints(robot, modes, points, speed, acceleration)
         if not nan and not sound:
             raise_if_unreachable(points, c)
@@ -136,7 +146,7 @@ class State:
             missing = np.isnan(c).any(axis=1)
             c[missing], s[missing] = np.nan, np.nan
             _blank(qd, qdd)
-        return cls(points, speed, acceleration, c, s, qd, qdd, single)
+        return cls(points, speed, acceleration, c, s, qd, qdd, single, robot.linear)
 
     @classmethod
     def from_joints(
@@ -164,7 +174,7 @@ class State:
             if not nan and not traced.sound(*motion):  # raises, with the reason
                 given = map(np.asarray, (angles, *motion[5:]))
                 State.from_joints(robot, *given, platform=platform)
-            state = cls(*motion, single)
+            state = cls(*motion, single, robot.linear)
             state.__dict__["q"] = angles
             return state
         dof = robot.dof
@@ -181,7 +191,7 @@ class State:
         if nan:
             p[np.isnan(p).any(axis=1)] = np.nan
             _blank(pd, pdd)
-        state = cls(p, pd, pdd, c, s, speed, acceleration, single)
+        state = cls(p, pd, pdd, c, s, speed, acceleration, single, robot.linear)
         state.__dict__["q"] = angles
         return state
 
@@ -209,17 +219,19 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
     if type(x) is not np.ndarray or x.ndim != 1 or cls is not State:
         return None
     try:
+        if not packed.compiled(robot):
+            return None
         dof = robot.dof
         row = np.empty((1, 6 + 6 * dof))
-        nothing = NOTHING[dof]
+        nothing, par = NOTHING[dof], packed.packed_limbs(robot)
         xd, xdd = nothing if xd is None else xd, nothing if xdd is None else xdd
-        if run_row(ROW_KERNELS[name, dof], packed.packed_limbs(robot), False, x, xd, xdd, row):
+        if run_row(kernel(robot, name), par, False, x, xd, xdd, row):
             return None
-    except (AttributeError, TypeError, ValueError, InputError):
-        return None
+    except (AttributeError, KeyError, TypeError, ValueError, InputError):
+        return None  # KeyError: no kernel of such limbs with a spindle
     state = object.__new__(State)
     own = state.__dict__
-    own["_source"], own["single"] = StateRow(row, dof), True
+    own["_source"], own["single"], own["linear"] = StateRow(row, dof), True, robot.linear
     return state
 
 
@@ -242,26 +254,28 @@ class _Platform(NamedTuple):
 
 def _joints(
     robot: Robot,
-    modes: tuple[int, int, int],
+    modes: tuple[int, ...],
     p: FloatArray,
     pd: FloatArray,
     pdd: FloatArray,
 ) -> _Joints:
     """Arm directions and joint rates of platform motions."""
-    c, s = np.empty((len(p), 3)), np.empty((len(p), 3))
-    qd, qdd = _with_psi(pd), _with_psi(pdd)
-    inputs, outputs = (p[:, :3], pd[:, :3], pdd[:, :3]), (c, s, qd[:, :3], qdd[:, :3])
-    if kernels_available():
-        bad = run_kernel("platform_state", packed.packed_limbs(robot, modes), inputs, outputs)
-        return _Joints(c, s, qd, qdd, not bad)
     three = limbs(robot)
+    n, legs = three.carrier.carried, len(three)
+    c, s = np.empty((len(p), legs)), np.empty((len(p), legs))
+    qd, qdd = _with_psi(pd, n), _with_psi(pdd, n)
+    inputs, outputs = (p[:, :n], pd[:, :n], pdd[:, :n]), (c, s, qd[:, :n], qdd[:, :n])
+    if packed.compiled(robot):
+        name, par = limb_kernel(robot, "platform_state"), packed.packed_limbs(robot, modes)
+        bad = run_kernel(name, par, inputs, outputs)
+        return _Joints(c, s, qd, qdd, not bad)
 
     def core(*motion: tuple[Component, ...]) -> list[Component]:
         c, s = arm_directions(np, three, motion[0], modes)
-        qd, qdd = joint_rates(three, c, s, *motion)
+        qd, qdd = joint_rates(np, three, c, s, *motion)
         return [*c, *s, *qd, *qdd]
 
-    joined = map_chunks(core, inputs, 12)
+    joined = map_chunks(core, inputs, 4 * legs)
     for out, columns in zip(outputs, np.split(joined, 4, axis=1), strict=True):
         out[:] = columns
     return _Joints(c, s, qd, qdd, False)
@@ -269,21 +283,25 @@ def _joints(
 
 def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> _Platform:
     """Arm directions, platform positions and rates of joint motions; psi passes through."""
-    if kernels_available():
+    if packed.compiled(robot):
         c, s = np.empty((len(q), 3)), np.empty((len(q), 3))
-        p, pd, pdd = _with_psi(q), _with_psi(qd), _with_psi(qdd)
+        p, pd, pdd = (_with_psi(values, 3) for values in (q, qd, qdd))
         inputs = (q[:, :3], qd[:, :3], qdd[:, :3])
         outputs = (c, s, p[:, :3], pd[:, :3], pdd[:, :3])
-        bad = run_kernel("joint_state", packed.packed_limbs(robot, side=side), inputs, outputs)
+        name, par = limb_kernel(robot, "joint_state"), packed.packed_limbs(robot, side=side)
+        bad = run_kernel(name, par, inputs, outputs)
         return _Platform(c, s, p, pd, pdd, not bad)
-    c, s = np.cos(q[:, :3]), np.sin(q[:, :3])
-    p = q.copy()
-    p[:, :3] = platform_points(robot, c, s, side)
+    c, s = joint_pairs(robot, q)
     three = limbs(robot)
+    n, p = three.carrier.carried, q.copy()
+    if n == 4:
+        p = followed_pose(robot, q)
+    else:
+        p[:, :n] = platform_points(robot, c, s, side)
 
     def core(*motion: tuple[Component, ...]) -> list[Component]:
         point, cos, sin, speed, push = motion
-        rods = rods_of(three, cos, sin, point)
+        rods = rods_of(np, three, cos, sin, point)
         rates = platform_rates(three, rods, cos, sin, speed, push)
         return [*rates[0], *rates[1]]
 
@@ -292,10 +310,10 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
     return _Platform(c, s, p, joined[:, :dof].copy(), joined[:, dof:].copy(), False)
 
 
-def _with_psi(values: FloatArray) -> FloatArray:
-    """Room for (N, dof) in which psi is that of `values` already."""
+def _with_psi(values: FloatArray, n: int) -> FloatArray:
+    """Room for (N, dof) in which what is behind the first n, psi, is that of `values` already."""
     room = np.empty_like(values)
-    room[:, 3:] = values[:, 3:]
+    room[:, n:] = values[:, n:]
     return room
 
 

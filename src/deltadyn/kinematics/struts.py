@@ -29,7 +29,7 @@ from deltadyn.arrays import (
     matching_samples,
     restore,
 )
-from deltadyn.errors import UnknownNameError
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.inverse import (
     Elbows,
     arm_directions,
@@ -37,7 +37,7 @@ from deltadyn.kinematics.inverse import (
     inverse_kinematics,
     raise_if_unreachable,
 )
-from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
+from deltadyn.kinematics.limbs import Limb, arm_map, jacobian_columns, limbs, rods_of
 from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.kinematics.state import State
@@ -45,6 +45,8 @@ from deltadyn.robot import Robot
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import Vector, cross, dot, inverse_of_rows, times
 from deltadyn.tracing import on_jax
+
+TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +63,25 @@ class LimbGeometry:
 
     @classmethod
     def of(cls, robot: Robot, p: FloatArray, c: FloatArray, s: FloatArray) -> LimbGeometry:
-        """The limbs at platform points p (N, >= 3) with arms at cos, sin = c, s (N, 3)."""
-        g = robot.geometry
-        ca, sa = np.cos(g.azimuth), np.sin(g.azimuth)
-        l1, r = np.asarray(g.arm_length), np.asarray(g.shrunk_radius)
-        reach = r + l1 * c
-        elbow = np.stack([reach * ca, reach * sa, -l1 * s], axis=-1)
-        e1 = np.stack([-l1 * s * ca, -l1 * s * sa, -l1 * c], axis=-1)
-        e2 = np.stack([-l1 * c * ca, -l1 * c * sa, l1 * s], axis=-1)
-        rod = p[:, None, :3] - elbow
+        """The limbs at platform points p (N, dof) with arms at cos, sin = c, s (N, legs)."""
+        elbow, e1, e2, at = np.empty((4, *np.shape(c), 3))
+        legs, x = limbs(robot), columns(p)
+        place = legs.carrier.place(np, x)
+        for i, limb in enumerate(legs):
+            pair = c[:, i], s[:, i]
+            ends = limb.elbow(*pair), legs.carrier.attachment(place, i, x)
+            parts = (*ends, limb.slope(*pair), limb.slope_rate(*pair, 1.0))
+            for array, values in zip((elbow, at, e1, e2), parts, strict=True):
+                for k in range(3):
+                    array[:, i, k] = values[k]
+        rod = at - elbow
         return cls(rod, e1, e2, contract("nik,nik->ni", rod, e1))
 
     @cached_property
     def s_inverse(self) -> FloatArray:
-        """S^-1 (N, 3, 3) by cross products; not finite where the struts are coplanar."""
+        """S^-1 (N, 3, 3) of three struts by cross products; not finite where they are coplanar."""
+        if self.s.shape[1] != 3:
+            raise InputError("struts", self.s.shape[1], "three, for S^-1 by cross products")
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse = inverse_of_rows(np.moveaxis(self.s, 0, -1))
             return np.stack([np.stack(column) for column in inverse.columns()]).transpose(2, 1, 0)
@@ -95,7 +102,7 @@ class LimbGeometry:
                 "nik,nik->ni", self.s, self.e2
             )
             inner = -sd @ self.jacobian
-            index = np.arange(3)
+            index = np.arange(dd.shape[1])
             inner[:, index, index] += dd
             return self.s_inverse @ inner
 
@@ -118,6 +125,8 @@ def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Float
             jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
         return J
     points, single = as_samples(p, robot.dof, "p")
+    if robot.legs != 3:
+        return restore(_maps(robot, points, np.zeros_like(points), elbows)[0], single)
     return restore(with_psi(_geometry(robot, points, elbows).jacobian, robot.dof, 1.0), single)
 
 
@@ -134,10 +143,27 @@ def jacobian_rate(
         return Jd
     points, single = as_samples(p, robot.dof, "p")
     speed = matching_samples(pd, points.shape[0], robot.dof, "pd")
+    if robot.legs != 3:
+        return restore(_maps(robot, points, speed, elbows)[1], single)
     geometry = _geometry(robot, points, elbows)
     with np.errstate(divide="ignore", invalid="ignore"):
         qd = contract("nik,nk->ni", geometry.s, speed[:, :3]) / geometry.d
     return restore(with_psi(geometry.jacobian_rate(qd), robot.dof, 0.0), single)
+
+
+def _maps(
+    robot: Robot, points: FloatArray, speed: FloatArray, elbows: Elbows
+) -> tuple[FloatArray, FloatArray]:
+    """J and Jd (N, dof, dof) of any platform, through its components."""
+    state = State.from_platform(robot, points, speed, elbows=elbows)
+    parts = (state.cos_q, state.sin_q, state.qd, state.p, state.pd)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = arm_map(np, limbs(robot), *(columns(part) for part in parts))
+    J, Jd = (
+        np.stack([np.stack(np.broadcast_arrays(*column), axis=-1) for column in part], axis=-1)
+        for part in (found.J, found.Jd)
+    )
+    return J, Jd
 
 
 def with_psi(matrix: FloatArray, dof: int, corner: float) -> FloatArray:
@@ -170,7 +196,7 @@ class StrutAngles:
 
     swing: FloatArray
     sway: FloatArray
-    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are stretched in line
+    elbow: FloatArray  # beta - theta in (-pi, pi]: 0 where arm and strut are in line; beta on rails
     ball_joint: FloatArray
     margin: FloatArray
 
@@ -202,14 +228,15 @@ class LocalStruts:
     z: FloatArray
     e_r: FloatArray
     t: FloatArray
+    up: FloatArray
 
     @classmethod
     def of(cls, robot: Robot, geometry: LimbGeometry) -> LocalStruts:
         """The struts of these limbs."""
         e_r, t = arm_axes(robot)
-        radial = contract("nik,ik->ni", geometry.s, e_r)
-        tangential = contract("nik,ik->ni", geometry.s, t)
-        return cls(radial, tangential, geometry.s[:, :, 2], e_r, t)
+        up = np.array([frame.z for frame in robot.geometry.frames])
+        radial, tangential, z = (contract("nik,ik->ni", geometry.s, axis) for axis in (e_r, t, up))
+        return cls(radial, tangential, z, e_r, t, up)
 
 
 def strut_angles(
@@ -228,7 +255,7 @@ def strut_angles(
     local = LocalStruts.of(robot, geometry)
     swing = np.arctan2(-local.z, local.radial)
     sway = np.arctan2(local.tangential, np.hypot(local.radial, local.z))
-    turn = swing - theta
+    turn = swing if robot.linear else swing - theta  # a carriage does not turn
     elbow = -np.remainder(np.pi - turn, 2 * np.pi) + np.pi  # in (-pi, pi]
     tilt = np.abs(sway)
     limit = robot.limits.ball_joint_angle
@@ -272,7 +299,8 @@ def limb_geometry(
             raise_if_unreachable(points, c)
         missing = np.isnan(c).any(axis=1)
         c[missing], s[missing] = np.nan, np.nan
-    return LimbGeometry.of(robot, points, c, s), np.arctan2(s, c), single
+    theta = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
+    return LimbGeometry.of(robot, points, c, s), theta, single
 
 
 # Rates of the joints without a drive [gnad2024] eqs. 6-7.
@@ -292,33 +320,49 @@ class JointSlope(NamedTuple):
 def joint_slopes(
     xp: Any,
     joint: str,
-    three: tuple[Limb, Limb, Limb],
+    three: Sequence[Limb],
     pivot_z: Any,
     p: Vector,
     rods: Sequence[Vector],
     e1: Sequence[Vector],
+    axes: Sequence[tuple[Vector, Vector, Vector]] | None = None,
 ) -> list[JointSlope]:
-    """The slopes of a joint's rates: one per limb, or one of the spindle."""
+    """The slopes of a joint's rates: one per limb, or one of the spindle.
+
+    `axes` are the limbs' own where their numbers do not hold them.
+    """
     if joint in SPINDLE_JOINTS:
         return [_spindle_slope(xp, joint, pivot_z, p)]
-    return [_limb_slope(xp, joint, limb, i, rods[i], e1[i]) for i, limb in enumerate(three)]
+    own = [limb.axes() for limb in three] if axes is None else axes
+    return [
+        _limb_slope(xp, joint, limb.turns, own[i], i, rods[i], e1[i])
+        for i, limb in enumerate(three)
+    ]
 
 
-def _limb_slope(xp: Any, joint: str, limb: Limb, i: int, rod: Vector, e1: Vector) -> JointSlope:
+def _limb_slope(
+    xp: Any,
+    joint: str,
+    turns: bool,
+    axes: tuple[Vector, Vector, Vector],
+    i: int,
+    rod: Vector,
+    e1: Vector,
+) -> JointSlope:
     """Swing betad = (s_z e_r - s_r z).sd / (s_r^2 + s_z^2), sway gammad = t.sd / sqrt(...).
 
-    |s| does not change, so nothing else is needed. The elbow's angle is beta - q.
+    |s| does not change, so nothing else is needed. The elbow's angle is beta - q, on rails beta.
     """
-    radial = rod[0] * limb.ca + rod[1] * limb.sa
-    square = radial * radial + rod[2] * rod[2]
+    e_r, t, up = axes
+    radial, high = dot(rod, e_r), dot(rod, up)
+    square = radial * radial + high * high
     by_p: Vector
     if joint.endswith("swing"):
-        scale = rod[2] / square
-        by_p = (scale * limb.ca, scale * limb.sa, -radial / square)
+        along, down = high / square, radial / square
+        by_p = tuple(along * e_r[k] - down * up[k] for k in range(3))
     else:
-        scale = 1 / xp.sqrt(square)
-        by_p = (-scale * limb.sa, scale * limb.ca, 0.0)
-    own = -dot(by_p, e1) - (1.0 if joint == "elbow_swing" else 0.0)
+        by_p = times(t, 1 / xp.sqrt(square))
+    own = -dot(by_p, e1) - (1.0 if turns and joint == "elbow_swing" else 0.0)
     return JointSlope(by_p, own, i)
 
 
@@ -355,11 +399,13 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
         raise UnknownNameError("joint", joint, PASSIVE_JOINTS)
     pivot_z = spindle_of(robot).pivot_z if joint in SPINDLE_JOINTS else 0.0
     three, c, s, p = limbs(robot), columns(state.cos_q), columns(state.sin_q), columns(state.p)
+    frames, pins = robot.geometry.frames, arm_axes(robot)[1].tolist()
     with np.errstate(divide="ignore", invalid="ignore"):
-        rods = rods_of(three, c, s, p)
+        rods = rods_of(np, three, c, s, p)
         e1 = [limb.slope(c[i], s[i]) for i, limb in enumerate(three)]
         J = jacobian_columns(rods)
-        slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1)
+        own = [(frame.x, pin, frame.z) for frame, pin in zip(frames, pins, strict=True)]
+        slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1, own)
         B = np.zeros((len(state), len(slopes), robot.dof))
         for row, slope in enumerate(slopes):
             for j in range(3):
@@ -393,23 +439,47 @@ class Skeleton:
     spindle_end: FloatArray | None
 
 
+def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest joint centres (3, 3) of carriages on their rails, on the true radii (m).
+
+    A rail without limits reaches TRAVEL struts to both sides of q = 0.
+    """
+    frames, limits = robot.geometry.frames, robot.limits
+    starts = np.array([frame.shoulder for frame in frames]) + attachments_of(robot)
+    along = np.array([frame.z for frame in frames])
+    far = TRAVEL * np.asarray(robot.geometry.strut_length)
+    low = -far if limits.angle_min is None else np.asarray(limits.angle_min[:3])
+    high = far if limits.angle_max is None else np.asarray(limits.angle_max[:3])
+    return starts + along * low[:, None], starts + along * high[:, None]
+
+
+def attachments_of(robot: Robot) -> FloatArray:
+    """The platform's joints from its point (3, 3), which the shrunk base has taken off (m)."""
+    g = robot.geometry
+    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
+    found: FloatArray = outward * np.asarray(g.platform_radius)[:, None]
+    return found
+
+
 def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
-    azimuth = np.asarray(robot.geometry.azimuth)
-    radial = np.stack([np.cos(azimuth), np.sin(azimuth), np.zeros(3)], axis=-1)
-    return radial, np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
+    frames = robot.geometry.frames
+    radial, up = (np.array([getattr(frame, name) for frame in frames]) for name in "xz")
+    return radial, np.cross(up, radial)
 
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
+    robot.needs_three_limbs("a drawing")
     (point,), _ = as_samples(p, robot.dof, "p")
-    theta = inverse_kinematics(robot, point, elbows=elbows)[:3]
-    g = robot.geometry
-    radial, pins = arm_axes(robot)
-    shoulders = radial * np.asarray(g.base_radius)[:, None]
-    arms = radial * np.cos(theta)[:, None] - np.array([0.0, 0.0, 1.0]) * np.sin(theta)[:, None]
-    at_elbow = shoulders + arms * np.asarray(g.arm_length)[:, None]
-    joints = point[:3] + radial * np.asarray(g.platform_radius)[:, None]
+    coordinates = inverse_kinematics(robot, point, elbows=elbows)[:3]
+    g, three = robot.geometry, limbs(robot)
+    _, pins = arm_axes(robot)
+    attached = attachments_of(robot)
+    shoulders = np.array([frame.shoulder for frame in g.frames]) + attached
+    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(three)]
+    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(three)]) + attached
+    joints = point[:3] + attached
     pivot = end = None
     if robot.spindle is not None:
         pivot = np.array([0.0, 0.0, robot.spindle.upper_joint_z])

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, Component, FloatArray, as_samples, chunks, columns, contract
 from deltadyn.errors import InputError
 from deltadyn.kinematics.inverse import Elbows, elbow_signs
-from deltadyn.kinematics.limbs import arm_directions, limbs
+from deltadyn.kinematics.limbs import arm_directions, coordinates_of, limbs
 from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.singularity import strut_planes, unit_struts
+from deltadyn.kinematics.struts import arm_axes, attachments_of, rail_ends
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Workspace
+from deltadyn.small import dot
 
 # The rules that bound a workspace, and which of them a point breaks.
 
@@ -91,6 +93,7 @@ def _kept(
     robot: Robot, rules: WorkspaceRules, p: tuple[Component, ...]
 ) -> tuple[BoolArray | None, ...]:
     """One mask per rule, in the order of `RULES`; None where it bounds nothing."""
+    robot.needs_three_limbs("the workspace")
     three, modes = limbs(robot), elbow_signs(rules.elbows)
     c, s = arm_directions(np, three, p, modes)
     first, second, third = (limb.strut(c[i], s[i], p) for i, limb in enumerate(three))
@@ -99,7 +102,7 @@ def _kept(
     angles = ball_joints = stroke = singularity = None
     low, high = robot.limits.angle_min, robot.limits.angle_max
     if rules.angles and (low is not None or high is not None):
-        theta = [np.arctan2(s[i], c[i]) for i in range(3)]
+        theta = coordinates_of(np, three, c, s)
         angles = loop.copy()
         for i in range(3):
             angles &= theta[i] >= (-np.inf if low is None else low[i])
@@ -107,8 +110,9 @@ def _kept(
     limit = robot.limits.ball_joint_angle
     if rules.ball_joints and limit is not None and limit < math.pi / 2:
         ball_joints = loop.copy()
-        for limb, rod in zip(three, rods, strict=True):
-            ball_joints &= np.abs(rod.tangential) <= limb.l2 * math.sin(limit)
+        for limb, rod, pin in zip(three, rods, arm_axes(robot)[1], strict=True):
+            sideways = dot(limb.in_base(rod), pin)
+            ball_joints &= np.abs(sideways) <= limb.l2 * math.sin(limit)
     if rules.stroke and robot.spindle is not None and robot.spindle.stroke is not None:
         l = telescope(np, robot.spindle.pivot_z, p).l
         shortest, longest = robot.spindle.stroke
@@ -120,7 +124,7 @@ def _kept(
         widest = np.maximum(np.maximum(squares[0], squares[1]), squares[2])
         singularity = (own > 0) & (own * own >= least * least * widest)
         for limb, rod in zip(three, rods, strict=True):
-            singularity &= np.abs(rod.d) >= least * limb.l1 * limb.l2
+            singularity &= np.abs(rod.d) >= least * limb.lever * limb.l2
     return loop, angles, ball_joints, stroke, singularity
 
 
@@ -346,16 +350,27 @@ def cylinder_inside(
 
 
 def bounding_box(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest x, y, z (m) of what is within l1 + l2 of all three shrunk shoulders."""
+    """Lowest and highest x, y, z (m) of what is within reach of all three shrunk shoulders.
+
+    An arm reaches l1 + l2 from its shoulder; a carriage l2 from its way along the rail, which ends
+    where `rail_ends` says.
+    """
     g = robot.geometry
-    r, reach = np.asarray(g.shrunk_radius), np.add(g.arm_length, g.strut_length)
-    shoulders = np.stack([r * np.cos(g.azimuth), r * np.sin(g.azimuth), np.zeros(3)], axis=-1)
-    return (shoulders - reach[:, None]).max(axis=0), (shoulders + reach[:, None]).min(axis=0)
+    starts = np.array([frame.shoulder for frame in g.frames])
+    reach = np.asarray(g.strut_length)[:, None]
+    if not robot.linear:
+        reach = reach + np.asarray(robot.rotary.arm_length)[:, None]
+        return (starts - reach).max(axis=0), (starts + reach).min(axis=0)
+    ends = [end - attachments_of(robot) for end in rail_ends(robot)]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    return (low - reach).max(axis=0), (high + reach).min(axis=0)
 
 
 def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | None:
-    """Lowest and highest z of the longest stretch of the axis inside, below the base plane."""
-    z = np.linspace(bounding_box(robot)[0][2], 0.0, AXIS_SAMPLES)
+    """Lowest and highest z of the longest stretch of the axis inside; of arms below the base."""
+    lowest, highest = (float(corner[2]) for corner in bounding_box(robot))
+    top = highest if robot.linear else 0.0
+    z = np.linspace(lowest, top, AXIS_SAMPLES)
     points = np.zeros((AXIS_SAMPLES, 3))
     points[:, 2] = z
     inside = ~broken_rules(robot, points, rules).any(axis=1)
@@ -368,7 +383,7 @@ def _axis_ends(robot: Robot, rules: WorkspaceRules) -> tuple[float, float] | Non
     step = float(z[1] - z[0])
     outward = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
     reach = _bisect(robot, rules, points[[first, last]], outward, np.zeros(2), np.full(2, step))
-    low, high = float(z[first] - reach[0]), float(min(z[last] + reach[1], 0.0))
+    low, high = float(z[first] - reach[0]), float(min(z[last] + reach[1], top))
     return (low, high) if low < high else None
 
 

@@ -14,9 +14,10 @@ from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.singularity import strut_planes
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import LimbGeometry, LocalStruts
+from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, arm_axes
 from deltadyn.motion.arguments import check_share, is_real
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -321,13 +322,20 @@ def limb_reach(robot: Robot, p: FloatArray) -> Reach:
 
     With D the shoulder's distance in the arm's plane and w the tangential coordinate, the elbow's
     circle is hypot(D - l1, w) to hypot(D + l1, w) away; the strut must be as long as one of these.
+    A rail must not be farther away than the strut is long.
     """
     g = robot.geometry
-    ca, sa, l1 = np.cos(g.azimuth), np.sin(g.azimuth), np.asarray(g.arm_length)
-    x, y, z = (p[:, k, None] for k in range(3))
-    w = y * ca - x * sa
-    D = np.hypot(x * ca + y * sa - np.asarray(g.shrunk_radius), z)
-    nearest, farthest, own = np.hypot(D - l1, w), np.hypot(D + l1, w), np.asarray(g.strut_length)
+    frames, own = g.frames, np.asarray(g.strut_length)
+    away = p[:, None, :3] - np.array([frame.shoulder for frame in frames])
+    if robot.linear:
+        along = np.array([frame.z for frame in frames])
+        across = away - contract("nik,ik->ni", away, along)[..., None] * along
+        needed = np.linalg.norm(across, axis=-1)
+        return Reach(needed / own, np.ones_like(needed, dtype=bool), needed, own - needed)
+    pins, l1 = arm_axes(robot)[1], np.asarray(robot.rotary.arm_length)
+    w = contract("nik,ik->ni", away, pins)
+    D = np.linalg.norm(away - w[..., None] * pins, axis=-1)
+    nearest, farthest = np.hypot(D - l1, w), np.hypot(D + l1, w)
     far = nearest / own >= own / farthest
     return Reach(
         np.where(far, nearest / own, own / farthest),
@@ -353,7 +361,8 @@ def _pose_limits(robot: Robot, motion: Motion, least: float) -> list[Limit]:
     rows += range_rows("workspace_z_min", "workspace_z_max", "m", t, p[:, 2:3], low, high, ("",))
     names = robot.axis_names()
     bounds = limits.angle_min, limits.angle_max
-    rows += range_rows("angle_min", "angle_max", "rad", t, motion.q, *bounds, names)
+    unit = robot.axis_units("q")[0]
+    rows += range_rows("angle_min", "angle_max", unit, t, motion.q, *bounds, names)
     tangential = np.abs(LocalStruts.of(robot, geometry).tangential)
     sway = np.arcsin(np.minimum(tangential / robot.geometry.strut_length, 1.0))
     rows.append(upper_row("ball_joint_angle", "rad", t, sway, limits.ball_joint_angle, ARM_NAMES))
@@ -385,7 +394,7 @@ def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: fl
     """The smallest angle of a strut to a singular pose; 0 where the motion passes one."""
     g = robot.geometry
     length = np.asarray(g.strut_length)
-    sine = geometry.d / (np.asarray(g.arm_length) * length)  # (N, 3)
+    sine = geometry.d / (np.asarray(levers(robot)) * length)  # (N, 3)
     unit = geometry.s / length[:, None]
     triples = tuple(tuple(unit[:, i, k] for k in range(3)) for i in range(3))
     determinant, squares = strut_planes(triples)
@@ -426,9 +435,10 @@ def _rate_limits(robot: Robot, motion: Motion, share: float) -> list[Limit]:
     speed = np.sqrt(contract("nk,nk->n", motion.pd[:, :3], motion.pd[:, :3]))[:, None]
     pull = np.sqrt(contract("nk,nk->n", motion.pdd[:, :3], motion.pdd[:, :3]))[:, None]
     rate, acceleration = np.abs(motion.qd), np.abs(motion.qdd)
+    first, second = robot.axis_units("qd")[0], robot.axis_units("qdd")[0]
     return [
-        upper_row("rate", "rad/s", t, rate, limits.rate, names, share),
-        upper_row("acceleration", "rad/s^2", t, acceleration, limits.acceleration, names, share),
+        upper_row("rate", first, t, rate, limits.rate, names, share),
+        upper_row("acceleration", second, t, acceleration, limits.acceleration, names, share),
         upper_row("platform_speed", "m/s", t, speed, limits.platform_speed, ("",), share),
         upper_row(
             "platform_acceleration", "m/s^2", t, pull, limits.platform_acceleration, ("",), share
@@ -443,11 +453,12 @@ def _load_limits(
     tau = inverse_dynamics(robot, motion, model, external_force=external_force)
     tau = tau.reshape(len(motion), robot.dof)
     rms = _rms(t, tau)[None, :]
-    thermal = upper_row("torque_rms", "N m", t, rms, limits.torque_rms, names, share, timeless=True)
+    unit = robot.axis_units("tau")[0]
+    thermal = upper_row("torque_rms", unit, t, rms, limits.torque_rms, names, share, timeless=True)
     external = external_wrench(robot, external_force, len(motion))
     force = rod_force(robot, motion, external)
     return [
-        upper_row("torque_peak", "N m", t, np.abs(tau), limits.torque_peak, names, share),
+        upper_row("torque_peak", unit, t, np.abs(tau), limits.torque_peak, names, share),
         thermal,
         upper_row("strut_force", "N", t, force, limits.strut_force, ARM_NAMES, share),
     ]

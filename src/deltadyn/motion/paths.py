@@ -284,4 +284,4 @@ def _even_times(robot: Robot, points: FloatArray) -> FloatArray:
 def _radius(robot: Robot) -> float:
     """Radius (m) of the workspace, or the arm's length where the robot names none."""
     cylinder = robot.limits.workspace
-    return cylinder.radius if cylinder is not None else float(min(robot.geometry.arm_length))
+    return cylinder.radius if cylinder is not None else robot.geometry.size

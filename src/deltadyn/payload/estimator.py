@@ -1,7 +1,9 @@
 """The payload's mass online: one sample at a time, constant memory, with its standard deviation.
 
-A sample passes the intake (checks, short gaps), the front end (filters and model), the whitener
-(what a residual says of the mass) and the search for a change of the mass, in this order.
+`PayloadEstimator(robot, estimator=...)` gives one of the estimators by its name: "bank", hypotheses
+about the load (`bank_estimator.py`), or "least-squares", one sum of whitened residuals and tests
+for its change (`least_squares.py`). Here is what they share: samples pass the intake (checks, short
+gaps), and finished picks are kept.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from deltadyn.errors import InputError
-from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Change, ChangeDetector, Pick
-from deltadyn.payload.front_end import GAP, FrontEnd, GridSample, Sample
-from deltadyn.payload.noise import NoiseModel, Weighed
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.payload.events import Pick
+from deltadyn.payload.front_end import GAP, Sample, delay_of
+from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import (
+    ESTIMATORS,
     EstimatorNumbers,
     EstimatorOptions,
     Pace,
@@ -26,17 +29,28 @@ from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
-APART = 4  # samples per residual from which the search has a sample of its own
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
 
 
 class PayloadEstimator:
-    """Scalar least squares on whitened residuals, and events from their likelihood.
+    """The payload by angles and torques; `estimator` chooses how, "bank" or "least-squares".
 
     `update(q, qd, qdd, tau)` takes a sample; rates that are None come from the angles. Then
     `mass` (kg) and `std` (kg) hold the payload, `event` is "pick", "release", "lost grip" or None,
     `picks` are the finished ones. The robot's own payload mass is not used, its offset is.
     """
+
+    name: str  # of the estimator
+    widens = True  # the deviation of a pick whose end was not seen
+    loaded: bool
+    status: str
+
+    def __new__(cls, robot: Any, options: EstimatorOptions | None = None, **fields: Any) -> Any:
+        """The estimator that the options name."""
+        if cls is not PayloadEstimator:
+            return super().__new__(cls)
+        own = EstimatorOptions() if options is None else options
+        return super().__new__(_kind(fields.get("estimator", own.estimator)))
 
     def __init__(
         self,
@@ -48,20 +62,19 @@ class PayloadEstimator:
     ) -> None:
         """`robot` is an identified Robot or a fit, `noise` that of its empty recording.
 
-        Keywords are single fields of `options`: rate, form, events, false_alarms, rest_speed.
+        Keywords are single fields of `options`: estimator, rate, form, events, false_alarms,
+        rest_speed, longest, delay.
         """
         own = getattr(robot, "robot", robot)
         if not isinstance(own, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-        chosen = EstimatorOptions.of(options, **fields)
+        chosen = replace(EstimatorOptions.of(options, **fields), estimator=self.name)
         self.robot, self.noise = own, noise_for(own, noise, chosen)
-        self.numbers = numbers_of(own, self.noise, chosen)
+        self.options = chosen
+        self.numbers: EstimatorNumbers = numbers_of(own, self.noise, chosen)
         self.grid, self.events = self.noise.grid, self.numbers.events
-        self.front = FrontEnd(own, self.grid)
-        self.whitener = self.noise.whitener()
-        n = self.numbers
-        self.detector = ChangeDetector(n.limit, n.rest_speed, n.slack)
-        self.intake = Intake(own, n)
+        self.intake = Intake(own, self.numbers)
+        self._build(delay_of(robot) if chosen.delay is None else chosen.delay)
         self.reset()
 
     @classmethod
@@ -80,7 +93,11 @@ class PayloadEstimator:
         """
         chosen = EstimatorOptions.of(options, **fields)
         own = options.rate if rate is None and options is not None else rate
-        noise = NoiseModel.of(fit, recording, form=chosen.form, rate=own)
+        if cls is not PayloadEstimator:
+            chosen = replace(chosen, estimator=cls.name)
+        noise = NoiseModel.of(
+            fit, recording, form=chosen.form, rate=own, estimator=chosen.estimator
+        )
         return cls(fit, replace(chosen, rate=noise.grid.rate), noise=noise)
 
     def reset(self, reason: str = "new") -> None:
@@ -89,26 +106,13 @@ class PayloadEstimator:
         self.picked = 0  # all finished picks, also those that `picks` no longer holds
         self.event: str | None = None
         self.intake.reset()
-        self._restart(reason)
-
-    def _restart(self, reason: str) -> None:
-        self.front.reset()
-        self.whitener.reset()
-        self.detector.reset()
-        self.status = reason
-        self.loaded = not self.events
-        self._S = self._I = 0.0
-        self._age = self.numbers.calm  # residuals since the load, or its absence, began
-        self._lost, self._before = False, 0.0
-        self._skip = self.numbers.warm_up
-        self._start = self._detected = math.nan
         self._announced: bool | None = None
-        self._pending = False
+        self._restart(reason)
 
     @property
     def mass(self) -> float:
         """The payload in kg; 0 while the robot is empty."""
-        return self._S / self._I if self.loaded and self._I > 0 else 0.0
+        raise NotImplementedError
 
     @property
     def std(self) -> float:
@@ -116,14 +120,12 @@ class PayloadEstimator:
 
         Infinite while nothing is known of a load; that of the model's zero on an empty robot.
         """
-        if not self.loaded:
-            return self.noise.zero
-        return self.noise.std(self._I, self.mass)
+        raise NotImplementedError
 
     @property
-    def threshold(self) -> float:
-        """z that a change must pass."""
-        return self.numbers.limit
+    def summary(self) -> str:
+        """One line on the noise that the deviations come from."""
+        return self.noise.summary
 
     @property
     def time(self) -> float:
@@ -159,138 +161,55 @@ class PayloadEstimator:
             self._restart(self.intake.message)
             rows = self.intake.first(q, qd, qdd, tau)
         for row in rows:
-            self._take(row)
+            try:
+                self._take(row)
+            except (ValueError, ZeroDivisionError):
+                self._close("reset", self.intake.t)
+                self._restart("angles at which the loop does not close: begun anew")
+                raise InputError("q", list(row.q), "angles at which the loop closes") from None
         if holding is not None and holding is not self._announced:
             self._announce(bool(holding))
         return self.mass
 
+    def _build(self, delay: float) -> None:
+        """Make the parts; `delay` (s) is that of the torque behind the angles."""
+        raise NotImplementedError
+
+    def _restart(self, reason: str) -> None:
+        """Begin anew after a pause."""
+        raise NotImplementedError
+
     def _take(self, row: Sample) -> None:
-        try:
-            sample = self.front.push(*row)
-        except (ValueError, ZeroDivisionError):
-            self._close("reset", self.intake.t)
-            self._restart("angles at which the loop does not close: begun anew")
-            raise InputError("q", list(row.q), "angles at which the loop closes") from None
-        if sample is not None:
-            self._absorb(sample)
-        elif self._pending and self.front.count % self.grid.step == self.grid.step // 2:
-            self._pending = False  # half way between residuals: no sample carries all the work
-            self._search()
-
-    def _absorb(self, sample: GridSample) -> None:
-        weighed = self.whitener.weigh(sample.r, sample.c, sample.qd)
-        if self._skip:
-            self._skip -= 1
-            return
-        if weighed is None:
-            return
-        self.status = "running"
-        self._count(weighed)
-        if not self.events:
-            return
-        self.detector.add(weighed.s, weighed.i, sample.speed)
-        self._pending = self.grid.step >= APART
-        if not self._pending:
-            self._search()
-
-    def _count(self, weighed: Weighed) -> None:
-        if self.loaded:
-            self._S += weighed.s
-            self._I += weighed.i
-        self._age += 1
-
-    def _search(self) -> None:
-        if not self.loaded:
-            if self._announced is not False and self._age >= self.numbers.calm:
-                change = self.detector.search_rise()
-                if change is not None:
-                    self._picked(change)
-            return
-        spread = math.sqrt(2.0) * self.noise.systematic(self.mass)
-        change = self.detector.search_change(self._S, self._I, spread)
-        if change is not None:
-            self._changed(change)
-
-    def _picked(self, change: Change) -> None:
-        """A load on an empty robot: a pick, or what was left after a lost grip."""
-        left = self._lost and self._age <= self.numbers.left
-        if left and change.mass < self.numbers.small * self._before:
-            self.detector.restart()  # the gears still swing
-            return
-        if self._announced and not left:
-            return
-        self._lost = False
-        self.event = None if left else PICK
-        self._begin(change, self.numbers.mixed)
-
-    def _changed(self, change: Change) -> None:
-        """A load that changed: it went, or there is more of it."""
-        s, i = self.detector.window(change.age)
-        rest_S, rest_I = self._S - s, self._I - i
-        if change.mass * rest_I > rest_S:
-            self._risen(change)
-            return
-        if change.age < self.numbers.confirm:
-            return
-        self._S, self._I = rest_S, rest_I
-        self._before, when = self.mass, self._when(change)
-        lost = self._announced is True or not change.at_rest
-        self.event = LOST_GRIP if lost else RELEASE
-        self._close(self.event, when)
-        self.loaded, self._S, self._I, self._age = False, 0.0, 0.0, 0
-        self._lost = lost
-        self.detector.restart()
-
-    def _risen(self, change: Change) -> None:
-        """More than before: the filter's last share of this pick, or another one."""
-        if self._announced is not None:
-            return  # the gripper says when it picks
-        if self._age > self.numbers.same:
-            if change.age < self.numbers.confirm:
-                return
-            self._close(PICK, self._when(change))
-            self.event = PICK
-            self._begin(change, self.numbers.mixed)
-            return
-        start, detected = self._start, self._detected
-        self._begin(change, self.numbers.mixed)
-        self._start, self._detected = start, detected
-
-    def _begin(self, change: Change, mixed: int) -> None:
-        """A load since a change; the residuals right after it mix both loads."""
-        reach = max(change.age - mixed, 1)
-        self._S, self._I = self.detector.window(reach)
-        self.loaded, self._age = True, 0
-        self._start, self._detected = self._when(change), self.intake.t
-        self.detector.restart(reach)
+        """One sample; ValueError or ZeroDivisionError where the loop does not close."""
+        raise NotImplementedError
 
     def _announce(self, holding: bool) -> None:
-        """The gripper closed or opened: what it tells is taken at once."""
-        self._announced, now = holding, self.intake.t
-        if holding and not self.loaded:
-            self.loaded, self.event, self._age = True, PICK, 0
-            self._start = self._detected = now
-        elif not holding and self.loaded and self.events:
-            self.event = RELEASE
-            self._close(RELEASE, now)
-            self.loaded, self._age = False, 0
-        else:
-            return
-        self._S = self._I = 0.0
-        self.detector.reset()
-        self._skip = max(self._skip, self.numbers.settle)
-
-    def _when(self, change: Change) -> float:
-        return self.intake.t - change.age * self.grid.interval - self.grid.delay
+        """The gripper closed or opened."""
+        raise NotImplementedError
 
     def _close(self, ended: str, end: float) -> None:
-        """File the pick that is under way."""
-        if not self.loaded or math.isnan(self._start) or self._I <= 0:
-            return
-        self.picks.append(Pick(self._start, self._detected, end, self.mass, self.std, ended))
+        """File the pick that is under way, if there is one."""
+        raise NotImplementedError
+
+    def _file(self, pick: Pick) -> None:
+        """Keep a finished pick, with what must be said about it."""
+        self.picks.append(pick.judged(self.options.longest, widen=self.widens))
         self.picked += 1
         if len(self.picks) > KEPT:
             del self.picks[0]
+
+
+def _kind(name: str) -> type[PayloadEstimator]:
+    """The class of an estimator's name; both know this module, so they are imported here."""
+    from deltadyn.payload.bank_estimator import BankEstimator
+    from deltadyn.payload.least_squares import LeastSquaresEstimator
+
+    kinds: dict[str, type[PayloadEstimator]] = dict(
+        zip(ESTIMATORS, (BankEstimator, LeastSquaresEstimator), strict=True)
+    )
+    if name not in kinds:
+        raise UnknownNameError("estimator", name, ESTIMATORS)
+    return kinds[name]
 
 
 class Intake:

@@ -8,7 +8,7 @@ z = (S_w / I_w - m_before) / sqrt(1 / I_w + var(m_before)), normal without a cha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -28,12 +28,18 @@ SMALL = 0.2  # of a lost load: less than that left is none
 SAME = 12  # residuals after a pick within which a further rise is still that pick
 
 
+UNSEEN_END = "its end was not seen"
+LONG_PICK = "longer than"
+AVERAGED = 0.6  # of the mass: deviation of one that may be averaged with an empty way
+
+
 @dataclass(frozen=True)
 class Pick:
     """One finished pick: times in s, mass and standard deviation in kg.
 
     `latency` (s) runs from the estimated begin to the sample at which it was known. `ended` says
-    how: "release", "lost grip", "pick" (more was picked), or "reset".
+    how: "release", "lost grip", "pick" (another load followed at once), "reset" or "end of the
+    log". `note` says what is doubtful about it, if anything.
     """
 
     start: float
@@ -42,16 +48,32 @@ class Pick:
     mass: float
     std: float
     ended: str
+    note: str = ""
 
     @property
     def latency(self) -> float:
         """From the estimated begin to its detection, in s."""
         return self.detected - self.start
 
+    def judged(self, longest: float, *, widen: bool = True) -> Pick:
+        """The pick with its note: an end that was not seen, a time that is implausibly long (s).
+
+        A pick that ends by the next one may hide an empty way, over which its mass was averaged:
+        with `widen` its deviation grows.
+        """
+        notes, std = [self.note] if self.note else [], self.std
+        if self.ended == PICK and UNSEEN_END not in notes:
+            notes.append(UNSEEN_END)
+            std = math.hypot(std, AVERAGED * self.mass) if widen else std
+        if self.end - self.start > longest and not any(LONG_PICK in note for note in notes):
+            notes.append(f"{LONG_PICK} {longest:.3g} s")
+        return replace(self, std=std, note=", ".join(notes))
+
     def __str__(self) -> str:
         return (
             f"{self.start:.3f} to {self.end:.3f} s: {self.mass:.3f} kg +- {self.std:.3f}, "
             f"known after {1e3 * self.latency:.0f} ms, {self.ended}"
+            + (f" ({self.note})" if self.note else "")
         )
 
 

@@ -57,7 +57,8 @@ class Answer(NamedTuple):
     """Torque without payload (N m), what one kg adds (N m/kg), square of the speed (m^2/s^2).
 
     Both are (dof,). Of the momentum form the two are the parts without an acceleration, and
-    `momentum`, `momentum_column` (N m s, N m s/kg) are those whose rate is to be added.
+    `momentum`, `momentum_column` (N m s, N m s/kg) are those whose rate is to be added. Else
+    `through` (N m) is the part of the torque that goes through the gears.
     """
 
     torque: Floats
@@ -65,6 +66,7 @@ class Answer(NamedTuple):
     speed2: float
     momentum: Floats = ()
     momentum_column: Floats = ()
+    through: Floats = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ class SampleModel:
         """One sample, each (dof,). ValueError or ZeroDivisionError where no loop closes."""
         n = self.dof
         out = self.accelerated(*q, *qd, *qdd, *s)
-        return Answer(out[:n], out[n : 2 * n], out[2 * n])
+        return Answer(out[:n], out[n : 2 * n], out[2 * n], through=out[2 * n + 1 :])
 
     def momentum_at(self, q: Sequence[float], qd: Sequence[float], s: Sequence[float]) -> Answer:
         """One sample without an acceleration, each (dof,)."""
@@ -139,9 +141,10 @@ def _accelerated(robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector) ->
     tau, column = torque(par), torque(payload_parameters(robot))
     rotor = robot.drives.output_inertia
     through = [tau[i] - rotor[i] * qdd[i] for i in range(robot.dof)]
-    tau, column = _with_friction(robot, pose, qd, s, tau, column, through)
+    tau, through = _with_passive(robot, pose, qd, tau, through)
+    tau, column = _with_friction(robot, qd, s, tau, column, through)
     tau, column = _at_motor(robot, q, s, tau, column)
-    return [*tau, *column, _square(pose.pd)]
+    return [*tau, *column, _square(pose.pd), *through]
 
 
 def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
@@ -159,7 +162,8 @@ def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
 
     tau, momentum = terms(par)
     column, momentum_column = terms(payload_parameters(robot))
-    tau, column = _with_friction(robot, pose, qd, s, tau, column, tau)
+    tau, through = _with_passive(robot, pose, qd, tau, tau)
+    tau, column = _with_friction(robot, qd, s, tau, column, through)
     tau, column = _at_motor(robot, q, s, tau, column)
     ratio = robot.sensors.torque_ratio
     momentum = [r * x for r, x in zip(ratio, momentum, strict=True)]
@@ -167,9 +171,25 @@ def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
     return [*tau, *column, _square(pose.pd), *momentum, *momentum_column]
 
 
+def _with_passive(
+    robot: Robot, pose: Pose, qd: Vector, tau: list[Component], load: list[Component]
+) -> tuple[list[Component], list[Component]]:
+    """Torque, and the part of it through the gears, with the friction of passive joints."""
+    friction = robot.friction
+    if not friction.passive:
+        return tau, load
+    sharp = friction if friction.smoothing else replace(friction, smoothing=SHARP)
+    pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
+    limbs = exact_parameters(robot).limbs
+    passive = passive_torque(SYMBOLS, sharp, limbs, pivot_z, pose, qd)
+    return (
+        [a + b for a, b in zip(tau, passive, strict=True)],
+        [a + b for a, b in zip(load, passive, strict=True)],
+    )
+
+
 def _with_friction(
     robot: Robot,
-    pose: Pose,
     qd: Vector,
     s: Vector,
     tau: list[Component],
@@ -178,13 +198,6 @@ def _with_friction(
 ) -> tuple[list[Component], list[Component]]:
     """Torque and column with friction; `load` is what goes through the gears without payload."""
     friction, xp = robot.friction, SYMBOLS
-    if friction.passive:
-        sharp = friction if friction.smoothing else replace(friction, smoothing=SHARP)
-        pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
-        limbs = exact_parameters(robot).limbs
-        passive = passive_torque(xp, sharp, limbs, pivot_z, pose, qd)
-        tau = [a + b for a, b in zip(tau, passive, strict=True)]
-        load = [a + b for a, b in zip(load, passive, strict=True)]
     terms = [term for term in drive_terms(friction) if term is not MOTOR_LOAD]
     out, columns = [], []
     for i in range(robot.dof):
@@ -594,6 +607,15 @@ def sampling_rate(recording: Recording) -> float:
     if not step > 0:
         raise InputError("sample time", step, "above 0 s", where=recording.name)
     return float(f"{1 / step:.3g}")
+
+
+def delay_of(robot: Any) -> float:
+    """The delay in s that a fit found between angle and torque; 0 without one."""
+    terms = getattr(robot, "terms", None)
+    for term in getattr(terms, "found", ()):
+        if term.name == "delay":
+            return float(term.values["delay"][0])
+    return 0.0
 
 
 def check_recording_of(robot: Robot, recording: object) -> None:

@@ -18,7 +18,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.events import WINDOWS
-from deltadyn.payload.front_end import NARROW, STAGES, Grid, recorded_grid
+from deltadyn.payload.front_end import NARROW, STAGES, Grid, delay_of, recorded_grid
+from deltadyn.payload.tare import LoadTare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import REFERENCE_ACCELERATION, axis_inertia
@@ -54,7 +55,8 @@ class NoiseModel:
     those of a normal distribution, for the detection of changes. `gain` (share of the mass) and
     `zero` (kg) are errors of the model that no averaging takes away. `tare` (kg) is the mass that
     the recording showed beyond what was carried; it is taken off. `level` (N m) is the residual's
-    RMS.
+    RMS. `bank` is what the recording tells the estimator "bank"; all else belongs to
+    "least-squares".
     """
 
     grid: Grid
@@ -68,6 +70,7 @@ class NoiseModel:
     zero: float = ZERO
     tare: float = 0.0
     source: str = "assumed"
+    bank: LoadTare | None = None
 
     @classmethod
     def assumed(
@@ -84,9 +87,7 @@ class NoiseModel:
             if not value > 0:
                 raise InputError(name, value, "above 0")
         grid = Grid.of(rate, form)
-        torque = (axis_inertia(robot) + np.asarray(robot.drives.output_inertia)) * (
-            REFERENCE_ACCELERATION
-        )
+        torque = reference_torque(robot)
         rho = filtered_autocovariance(grid, correlation)
         a = np.linalg.solve([[rho[0], rho[1]], [rho[1], rho[0]]], rho[1:])
         share = math.sqrt(max(1 - float(a @ rho[1:]) / rho[0], 1e-9))
@@ -109,11 +110,13 @@ class NoiseModel:
         payload: float | None = None,
         rate: float | None = None,
         form: str = "acceleration",
+        estimator: str = "bank",
     ) -> NoiseModel:
         """The noise of a recording without payload, or with a known one (kg).
 
         `model` is the identified robot, or the fit, whose covariance then gives `zero`. Take an
-        empty run of the robot's daily work, or else the recording of the fit.
+        empty run of the robot's daily work, or else the recording of the fit. With
+        `estimator="least-squares"` the part for the bank is left out.
         """
         robot = getattr(model, "robot", model)
         known = recording.payload if payload is None else payload
@@ -139,7 +142,12 @@ class NoiseModel:
         s, i = fitted.weigh_all(r, found.c, found.qd, found.starts)
         tare = float(s.sum() / i.sum())
         tared = replace(fitted, tare=tare, zero=math.hypot(zero, TARE_ERROR * tare))
-        return tared._compared(r, found.c, found.qd, found.starts)
+        whole = tared._compared(r, found.c, found.qd, found.starts)
+        if form != "acceleration" or estimator == "least-squares":
+            return whole
+        empty = recording if payload is None else recording.replace(payload=payload)
+        own = LoadTare.of(robot, empty, found.grid.rate, zero=zero, delay=delay_of(model))
+        return replace(whole, bank=own)
 
     def _compared(
         self, r: FloatArray, c: FloatArray, qd: FloatArray, starts: Sequence[int]
@@ -243,6 +251,13 @@ class Whitener:
             s += share * (r[k] - a1 * r1[k] - a2 * r2[k])
             i += share * wc
         return Weighed(s - self.tare * i, i)
+
+
+def reference_torque(robot: Robot) -> FloatArray:
+    """What 100 rad/s^2 need of every axis (dof,), in N m."""
+    inertia = axis_inertia(robot) + np.asarray(robot.drives.output_inertia)
+    torque: FloatArray = inertia * REFERENCE_ACCELERATION
+    return torque
 
 
 def window_scores(s: FloatArray, i: FloatArray, width: int) -> FloatArray:

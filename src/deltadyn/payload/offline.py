@@ -14,13 +14,17 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
+from deltadyn.payload.bank_estimator import ASSUMED
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
 from deltadyn.payload.front_end import GridSeries, check_recording_of, recorded_grid, sampling_rate
+from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import SETTLE, EstimatorOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
+
+MANY, MUCH, SHORT = 5, 5.0, 1.0  # picks that tell a usual time; times it; s that are never long
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,7 @@ class PickLog:
     noise: NoiseModel
     bridged: int
     status: str
+    summary: str  # of the noise
 
     @property
     def table(self) -> str:
@@ -46,6 +51,7 @@ class PickLog:
             lines.append(
                 f"{k:>4}{pick.start:>10.3f}{pick.end:>10.3f}{pick.mass:>10.3f}{pick.std:>9.3f}"
                 f"{1e3 * pick.latency:>12.0f}  {pick.ended}"
+                + (f" ({pick.note})" if pick.note else "")
             )
         return "\n".join(lines)
 
@@ -55,7 +61,7 @@ class PickLog:
         return product_mass(self.picks, self.noise)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.status}\n{self.noise.summary}\n{self.table}"
+        return f"{self.name}: {self.status}\n{self.summary}\n{self.table}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -63,7 +69,7 @@ class PickLog:
             "name": self.name,
             "status": self.status,
             "bridged": self.bridged,
-            "noise": self.noise.summary,
+            "noise": self.summary,
             "picks": [{**vars(pick), "latency": pick.latency} for pick in self.picks],
             "events": [{"t": t, "event": what} for t, what in self.events],
         }
@@ -88,7 +94,8 @@ def find_picks(
     `model` is the identified robot or its fit, `noise` comes from an empty recording
     (`NoiseModel.of`), `holding` (N,) is the gripper's signal where the log has it. Keywords are
     single fields of `options`; `rate` (Hz) is that of the options, of the noise, or of the
-    recording. The mass of a pick rests on all of its samples.
+    recording. The mass of a pick rests on all of its samples. A pick that lasts longer than
+    `longest` or five times the usual one of the log is flagged.
     """
     robot = getattr(model, "robot", model)
     if not isinstance(robot, Robot):
@@ -100,14 +107,19 @@ def find_picks(
         rate = options.rate
     own = noise.grid.rate if noise is not None else sampling_rate(recording)
     chosen = EstimatorOptions.of(options, **{**fields, "rate": rate or own})
-    estimator = PayloadEstimator(robot, chosen, noise=noise)
-    series = recorded_grid(robot, recording, rate=estimator.grid.rate, form=estimator.grid.form)
+    estimator = PayloadEstimator(model, chosen, noise=noise)
     events, trace = _replay(estimator, recording, holding)
     estimator._close("end of the log", float(recording.t[-1]) if len(recording) else 0.0)
-    sums = estimator.noise.weigh_all(series.r, series.c, series.qd, series.starts)
-    picks = tuple(_refined(pick, series, sums, estimator.noise) for pick in estimator.picks)
+    picks = _flagged(estimator.picks, chosen.longest)
+    if isinstance(estimator, LeastSquaresEstimator):
+        picks = _all_refined(robot, recording, estimator, picks)
     count, lost = len(picks), sum(pick.ended == "lost grip" for pick in picks)
+    doubtful = sum(bool(pick.note) for pick in picks)
     status = f"{count} picks in {recording.duration:.4g} s, {lost} of them lost"
+    if doubtful:
+        status += f", {doubtful} doubtful"
+    if estimator.status == ASSUMED:
+        status += "; without an empty run deviations are assumed"
     t, mass, std = np.array(trace).reshape(-1, 3).T
     return PickLog(
         recording.name,
@@ -119,6 +131,7 @@ def find_picks(
         estimator.noise,
         estimator.bridged,
         status,
+        estimator.summary,
     )
 
 
@@ -166,6 +179,23 @@ def _replay(
     return events, trace
 
 
+def _flagged(picks: Sequence[Pick], longest: float) -> tuple[Pick, ...]:
+    """The picks, with a note on those that last much longer than the others."""
+    times = [pick.end - pick.start for pick in picks]
+    usual = MUCH * float(np.median(times)) if len(times) >= MANY else math.inf
+    return tuple(pick.judged(min(longest, max(usual, SHORT))) for pick in picks)
+
+
+def _all_refined(
+    robot: Robot, recording: Recording, estimator: PayloadEstimator, picks: tuple[Pick, ...]
+) -> tuple[Pick, ...]:
+    """The picks with masses of all their residuals, by least squares."""
+    grid, noise = estimator.grid, estimator.noise
+    series = recorded_grid(robot, recording, rate=grid.rate, form=grid.form)
+    sums = noise.weigh_all(series.r, series.c, series.qd, series.starts)
+    return tuple(_refined(pick, series, sums, noise) for pick in picks)
+
+
 def _refined(
     pick: Pick, series: GridSeries, sums: tuple[FloatArray, FloatArray], noise: NoiseModel
 ) -> Pick:
@@ -175,4 +205,5 @@ def _refined(
     S, I = (float(x[inside].sum()) for x in sums)
     if I <= 0:
         return pick
-    return replace(pick, mass=S / I, std=noise.std(I, S / I))
+    refined = replace(pick, mass=S / I, std=noise.std(I, S / I), note="")
+    return replace(refined.judged(math.inf), note=pick.note)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from deltadyn.errors import InputError
@@ -34,15 +34,22 @@ PATIENCE = 20  # samples in a row that jumped, or came at another rate, from whi
 SETTLE = 0.008  # s after a change, besides the filter's delay, from which residuals count
 
 
+ESTIMATORS = ("bank", "least-squares")
+LONGEST = 10.0  # s
+
+
 @dataclass(frozen=True)
 class EstimatorOptions:
     """What a user chooses about the estimator, beside the robot and its noise."""
 
+    estimator: str = field(default="bank", kw_only=True)  # or "least-squares"
     rate: float = 2000.0  # Hz of the samples
     form: str = "acceleration"  # or "momentum", which needs no acceleration
     events: bool = True  # False takes all samples for one load
     false_alarms: float = 0.1  # per hour, at most
     rest_speed: float = 0.15  # m/s: a load that goes while the platform is faster was lost
+    longest: float = LONGEST  # s: a longer pick is flagged
+    delay: float | None = None  # s, of the torque behind the angles; None: that of the fit
 
     @classmethod
     def of(cls, options: EstimatorOptions | None, **fields: Any) -> EstimatorOptions:
@@ -141,8 +148,9 @@ def numbers_of(
     """The numbers of the estimator of a robot; without `noise` those of the assumed one."""
     chosen = EstimatorOptions.of(options)
     noise = noise_for(robot, noise, chosen)
-    if not chosen.rest_speed > 0:
-        raise InputError("rest_speed", chosen.rest_speed, "above 0 m/s")
+    for name, unit in (("rest_speed", "m/s"), ("longest", "s")):
+        if not getattr(chosen, name) > 0:
+            raise InputError(name, getattr(chosen, name), f"above 0 {unit}")
     grid, pace = noise.grid, Pace.of(noise.grid.rate)
     return EstimatorNumbers(
         dof=robot.dof,

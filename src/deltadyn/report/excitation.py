@@ -85,7 +85,7 @@ def _first(found: Excitation) -> First:
     )
     sentence = found.unidentifiable or (
         f"{well} of the {len(shares)} parameters that the robot file has are predicted to better "
-        f"than {percent(WELL)}; the worst is {worst}, {meaning(worst)}."
+        f"than {percent(WELL)}; the worst is {worst}, {meaning(worst, found.robot.linear)}."
     )
     numbers = [
         (share_text(shares[worst]), f"of its value: predicted deviation of {worst}, the worst"),

@@ -163,7 +163,7 @@ def parameter_rows(fit: Fit, truth: Robot | None = None) -> list[dict[str, Any]]
         rows.append(
             {
                 "name": name,
-                "meaning": meaning(name),
+                "meaning": meaning(name, fit.robot.linear),
                 "unit": fit.units[k],
                 "before": before,
                 "value": value,
@@ -203,7 +203,7 @@ def parameter_section(fit: Fit, truth: Robot | None = None) -> Section:
     """The table of parameters beside the robot file, the figure, and what was held."""
     rows = parameter_rows(fit, truth)
     own = [row for row in rows if row["of"] == "robot"]
-    held = [f"{name}: {meaning(name)}." for name in fit.held]
+    held = [f"{name}: {meaning(name, fit.robot.linear)}." for name in fit.held]
     caption = "Robot file, identified value and its 95 % interval"
     table = _PARAMETERS if truth is None else _BESIDE_TRUTH
     blocks = [

@@ -68,13 +68,17 @@ def _first(log: PickLog) -> First:
         kind, head = "care", f"{lost} of {len(log.picks)} picks were lost"
     elif any(pick.ended != "release" for pick in log.picks):
         kind, head = "care", "Not all picks ended with a release"
+    doubtful = sum(bool(pick.note) for pick in log.picks)
+    if doubtful:
+        kind, head = "care", f"{head}; {doubtful} of {len(log.picks)} picks are doubtful"
     steps = ["The table below has every pick with its deviation."]
     return First(kind, head, f"{log.status}.", numbers, figure, steps)
 
 
 def picks_section(log: PickLog) -> Section:
     """Table, every pick with its deviation, and the estimate over time."""
-    notes = [log.noise.summary]
+    notes = [log.summary]
+    notes += [f"Pick {k}: {pick.note}." for k, pick in enumerate(log.picks, 1) if pick.note]
     numbers: dict[str, Any] = log.as_dict()
     if log.bridged:
         notes.append(f"{log.bridged} missing samples were interpolated.")
@@ -101,6 +105,7 @@ _PICKS: Columns = {
     "std (kg)": lambda item: f"{item[1].std:.3f}",
     "latency (ms)": lambda item: f"{1e3 * item[1].latency:.0f}",
     "ended by": lambda item: item[1].ended,
+    "note": lambda item: item[1].note,
 }
 _SHORT = "The estimate while it ran; the broad line is the mass of all samples of a pick."
 _MASSES = "Mass of all samples of a pick with one standard deviation to both sides."

@@ -18,7 +18,7 @@ from deltadyn.identification.identify import identify
 from deltadyn.identification.methods.gray_box import M_ID, M_ID_F, M_KH, GrayBoxResult, gray_box
 from deltadyn.kinematics import State, jacobian
 from deltadyn.motion import Motion, y1, y2, y3
-from deltadyn.payload import NoiseModel, PayloadEstimator, payload_column
+from deltadyn.payload import EstimatorOptions, NoiseModel, PayloadEstimator, payload_column
 from deltadyn.payload.forgetting import FORGETTING, forgetting_masses, printed_matrices
 from deltadyn.payload.front_end import even_rows
 from deltadyn.reproduce.result import JOINTS, Check, Paper, Reproduction, Table, by_joint
@@ -289,8 +289,9 @@ def estimated_payload(
     x, y = force_pairs(robot, state, tau - gray)
     masses = forgetting_masses(x, y)
     fit = identify(robot, [item.run.recording for item in seen], "base", band=BAND, terms="file")
-    noise = NoiseModel.of(fit, seen[0].run.recording, rate=RATE)
-    mass, std = _followed(PayloadEstimator(fit, noise=noise, rate=RATE, events=False), loaded)
+    noise = NoiseModel.of(fit, seen[0].run.recording, rate=RATE, estimator="least-squares")
+    own = EstimatorOptions(estimator="least-squares", rate=RATE, events=False)
+    mass, std = _followed(PayloadEstimator(fit, own, noise=noise), loaded)
     exact = inverse_dynamics(fit.robot, state)
     torques = {
         WITHOUT: gray,

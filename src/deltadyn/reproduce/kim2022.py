@@ -323,7 +323,7 @@ def multipliers(robot: Robot, state: State) -> FloatArray:
     limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
     force = par.M_P * (state.pdd[:, :3] + np.array([0.0, 0.0, par.gravity]))
     twice: FloatArray = contract("nki,nk->ni", limbs.s_inverse, force)
-    return np.asarray(robot.geometry.arm_length) * twice
+    return np.asarray(robot.rotary.arm_length) * twice
 
 
 def why_handicapped(

@@ -9,18 +9,105 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RobotError
-from deltadyn.robot.checks import ARMS, Part, Triple, each, number
+from deltadyn.robot.checks import Part, Triple, each, number
+
+LEGS = (2, 3, 4)  # limbs that a robot may have
+
+
+class LimbFrame(NamedTuple):
+    """Where a limb begins and which way it points, in the axes of the base.
+
+    `shoulder` is the base's joint less the platform's (shrunk base), or the rail's point of q = 0
+    less the platform's joint, in m. `x` is the arm's direction at 0, and `-z` that at 90 degrees; a
+    carriage moves along `z`.
+    """
+
+    shoulder: Triple
+    x: Triple
+    z: Triple
+
+
+class LimbPlaces(Part):
+    """What arms and rails have in common: where the limbs begin, and how they are turned.
+
+    In the limb's axes (radial e_r, tangential t = z x e_r, z) it begins at radius, tangential place
+    and height, and is turned about two of these axes.
+    """
+
+    linear = False  # whether the drives move carriages along rails
+    base_radius: Any
+    platform_radius: Any
+    azimuth: Any
+    rod_spacing: float | None
+
+    @property
+    def legs(self) -> int:
+        """How many limbs there are: as many as azimuths."""
+        return len(self.azimuth)
+
+    def _check_common(self, lengths: Sequence[str], numbers: Sequence[str]) -> None:
+        if not isinstance(self.azimuth, Sequence | np.ndarray) or len(self.azimuth) not in LEGS:
+            raise RobotError("geometry.azimuth", self.azimuth, "three angles, one per arm")
+        for name in lengths:
+            limits: dict[str, Any] = {"low": 0.0, "unit": "m", "strict": name.endswith("length")}
+            value = each(f"geometry.{name}", getattr(self, name), self.legs, **limits)
+            self._set(**{name: value})
+        for name in (*numbers, "azimuth"):
+            self._set(**{name: each(f"geometry.{name}", getattr(self, name), self.legs)})
+        if self.rod_spacing is not None:
+            positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
+            self._set(rod_spacing=number("geometry.rod_spacing", self.rod_spacing, **positive))
+
+    @property
+    def size(self) -> float:
+        """A length of the robot's own scale: its shortest arm, half a strut on rails (m)."""
+        raise NotImplementedError
+
+    @property
+    def shrunk_radius(self) -> tuple[float, ...]:
+        """r = R - r_p of each arm: the base radius of the robot whose platform is a point."""
+        pairs = zip(self.base_radius, self.platform_radius, strict=True)
+        return tuple(a - b for a, b in pairs)
+
+    def _place(self, i: int) -> tuple[float, float]:
+        """Tangential place and height of limb i (m)."""
+        raise NotImplementedError
+
+    def _axes(self, i: int) -> tuple[Triple, Triple]:
+        """The turned x and z in the limb's own axes."""
+        raise NotImplementedError
+
+    @property
+    def frames(self) -> tuple[LimbFrame, ...]:
+        """The limbs in the axes of the base."""
+        return tuple(self._frame(i) for i in range(self.legs))
+
+    def _frame(self, i: int) -> LimbFrame:
+        ca, sa = math.cos(self.azimuth[i]), math.sin(self.azimuth[i])
+
+        def in_base(v: Triple) -> Triple:
+            return (v[0] * ca - v[1] * sa, v[0] * sa + v[1] * ca, v[2])
+
+        tangential, height = self._place(i)
+        x, z = self._axes(i)
+        start = (self.shrunk_radius[i], tangential, height)
+        return LimbFrame(in_base(start), in_base(x), in_base(z))
 
 
 @dataclass(frozen=True)
-class Geometry(Part):
-    """Radii to the joint centres, lengths between joint centres (m) and arm azimuths (rad)."""
+class Geometry(LimbPlaces):
+    """Radii to the joint centres, lengths between joint centres (m) and arm azimuths (rad).
+
+    The shoulder of an arm may stand above the base plane and aside of its azimuth (m), and its
+    axes be turned: about z by `axis_yaw`, then about the radial axis by `axis_roll` (rad).
+    """
 
     base_radius: Any
     platform_radius: Any
@@ -28,33 +115,40 @@ class Geometry(Part):
     strut_length: Any
     azimuth: Any = (0.0, 2 * math.pi / 3, 4 * math.pi / 3)
     rod_spacing: float | None = None  # m, between the two rods of a pair; for the load of each rod
+    shoulder_height: Any = 0.0
+    shoulder_tangential: Any = 0.0
+    axis_yaw: Any = 0.0
+    axis_roll: Any = 0.0
 
     def __post_init__(self) -> None:
-        positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
-        self._set(
-            base_radius=each("geometry.base_radius", self.base_radius, ARMS, low=0.0, unit="m"),
-            platform_radius=each(
-                "geometry.platform_radius", self.platform_radius, ARMS, low=0.0, unit="m"
-            ),
-            arm_length=each("geometry.arm_length", self.arm_length, ARMS, **positive),
-            strut_length=each("geometry.strut_length", self.strut_length, ARMS, **positive),
+        self._check_common(
+            ("base_radius", "platform_radius", "arm_length", "strut_length"),
+            ("shoulder_height", "shoulder_tangential", "axis_yaw", "axis_roll"),
         )
-        if not isinstance(self.azimuth, Sequence | np.ndarray) or len(self.azimuth) != ARMS:
-            raise RobotError("geometry.azimuth", self.azimuth, "three angles, one per arm")
-        self._set(azimuth=each("geometry.azimuth", self.azimuth, ARMS))
-        if self.rod_spacing is not None:
-            self._set(rod_spacing=number("geometry.rod_spacing", self.rod_spacing, **positive))
         self._check_azimuths()
         self._check_closure()
 
     @property
-    def shrunk_radius(self) -> Triple:
-        """r = R - r_p of each arm: the base radius of the robot whose platform is a point."""
-        a, b = self.base_radius, self.platform_radius
-        return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+    def standard(self) -> bool:
+        """Whether all shoulders lie in the base plane at their azimuth, with tangential axes."""
+        places = (self.shoulder_height, self.shoulder_tangential, self.axis_yaw, self.axis_roll)
+        return not any(any(values) for values in places)
+
+    @property
+    def size(self) -> float:
+        return float(min(self.arm_length))
+
+    def _place(self, i: int) -> tuple[float, float]:
+        return self.shoulder_tangential[i], self.shoulder_height[i]
+
+    def _axes(self, i: int) -> tuple[Triple, Triple]:
+        """Rz(yaw) Rx(roll) of x and z."""
+        cy, sy = math.cos(self.axis_yaw[i]), math.sin(self.axis_yaw[i])
+        cr, sr = math.cos(self.axis_roll[i]), math.sin(self.axis_roll[i])
+        return (cy, sy, 0.0), (sy * sr, -cy * sr, cr)
 
     def _check_azimuths(self) -> None:
-        for i, j in ((0, 1), (0, 2), (1, 2)):
+        for i, j in combinations(range(self.legs), 2):
             gap = abs(math.remainder(self.azimuth[i] - self.azimuth[j], 2 * math.pi))
             if gap < math.radians(1.0):
                 raise RobotError(
@@ -75,6 +169,91 @@ class Geometry(Part):
                     f"{self.base_radius[i]:g} m, platform radius {self.platform_radius[i]:g} m, "
                     f"strut {self.strut_length[i]:g} m",
                 )
+
+
+@dataclass(frozen=True)
+class RailGeometry(LimbPlaces):
+    """Rails of a linear Delta: where q = 0 is, which way q counts, and the struts (m, rad).
+
+    The carriages' joints at q = 0 lie at `base_radius`, `rail_tangential` and `rail_height`; the
+    rail is vertical, turned about the tangential axis by `rail_pitch` (90 degrees: horizontal and
+    outward) and then about its own radial axis by `rail_roll`.
+    """
+
+    linear = True
+    base_radius: Any
+    platform_radius: Any
+    strut_length: Any
+    azimuth: Any = (0.0, 2 * math.pi / 3, 4 * math.pi / 3)
+    rod_spacing: float | None = None  # m, between the two rods of a pair; for the load of each rod
+    rail_height: Any = 0.0
+    rail_tangential: Any = 0.0
+    rail_pitch: Any = 0.0
+    rail_roll: Any = 0.0
+
+    def __post_init__(self) -> None:
+        self._check_common(
+            ("base_radius", "platform_radius", "strut_length"),
+            ("rail_height", "rail_tangential", "rail_pitch", "rail_roll"),
+        )
+        self._check_rails()
+
+    @property
+    def size(self) -> float:
+        return float(min(self.strut_length)) / 2
+
+    def _place(self, i: int) -> tuple[float, float]:
+        return self.rail_tangential[i], self.rail_height[i]
+
+    def _axes(self, i: int) -> tuple[Triple, Triple]:
+        """Ry(pitch) Rx(roll) of x and z; a quarter turn is exact, so that a rail can be level."""
+        cp, sp = _turned(self.rail_pitch[i])
+        cr, sr = _turned(self.rail_roll[i])
+        return (cp, 0.0, -sp), (sp * cr, -sr, cp * cr)
+
+    def _check_rails(self) -> None:
+        frames = self.frames
+        for i, frame in enumerate(frames):
+            if frame.z[2] < 0:
+                raise RobotError(
+                    f"geometry.rail_pitch[{i}]",
+                    math.degrees(self.rail_pitch[i]),
+                    "a rail along which q counts upward, or outward where it is level: pitch and "
+                    "roll from -90 to 90 deg",
+                )
+            # the attachment is within l2 of every rail; on the robot's axis that is a matter of
+            # the distance between two lines
+            away = _distance_from_axis(frame)
+            if away >= self.strut_length[i]:
+                raise RobotError(
+                    f"geometry.strut_length[{i}]",
+                    self.strut_length[i],
+                    f"above {away:g} m, the distance of the rail from the robot's axis less the "
+                    "platform's radius, or the platform is never reached",
+                )
+        for i, j in combinations(range(self.legs), 2):
+            apart = math.dist(frames[i].shoulder, frames[j].shoulder)
+            if apart < 1e-9 and math.dist(frames[i].z, frames[j].z) < 1e-9:
+                raise RobotError(
+                    "geometry.azimuth",
+                    [math.degrees(angle) for angle in self.azimuth],
+                    f"rails apart from each other; rails {i + 1} and {j + 1} coincide",
+                )
+
+
+def _turned(angle: float) -> tuple[float, float]:
+    """Cosine and sine, exact at quarter turns."""
+    turns = angle / (math.pi / 2)
+    if turns == round(turns):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(turns) % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+def _distance_from_axis(frame: LimbFrame) -> float:
+    """How near a rail comes to the z axis (m)."""
+    (x, y, _), (ux, uy, _) = frame.shoulder, frame.z
+    across = math.hypot(ux, uy)
+    return math.hypot(x, y) if across == 0 else abs(x * uy - y * ux) / across
 
 
 @dataclass(frozen=True)
@@ -162,6 +341,20 @@ class Arm(Part):
 
 
 @dataclass(frozen=True)
+class Carriage(Part):
+    """What slides on a rail with the elbow; `counterweight` moves the other way, over a belt."""
+
+    mass: float
+    counterweight: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._set(
+            mass=number("carriage.mass", self.mass, low=0.0, unit="kg"),
+            counterweight=number("carriage.counterweight", self.counterweight, low=0.0, unit="kg"),
+        )
+
+
+@dataclass(frozen=True)
 class Strut(Part):
     """`rods` equal rods between elbow and platform; mass and inertia are those of one rod.
 
@@ -231,6 +424,115 @@ class Platform(Part):
 
     def __post_init__(self) -> None:
         self._set(mass=number("platform.mass", self.mass, low=0.0, unit="kg"))
+
+
+@dataclass(frozen=True)
+class PlanarPlatform(Platform):
+    """A platform that two limbs hold in the plane y = 0; parallel rods keep it level."""
+
+
+@dataclass(frozen=True)
+class ArticulatedPlatform(Part):
+    """Two halves joined by two equal parallel bars, whose angle turns the tool (Par4, Quattro).
+
+    Limbs 1 and 2 hold half 1, limbs 3 and 4 half 2, and neither half turns. Half 1 lies in the
+    bars' direction n(phi) from half 2. Gears turn the tool by psi = ratio (phi - phi0). The tool's
+    axis lies between the halves, `tool_fraction` of the bar from half 1. Masses and inertias of the
+    bars are those of both together; a gear's inertia counts with the square of its turns per phi.
+    """
+
+    half_mass: Any  # kg, two
+    bar_length: float  # m
+    bar_mass: float = 0.0
+    bar_inertia: float = 0.0  # kg m^2, vertical, about their own COM
+    bar_com: float = 0.5  # fraction of the bar from half 1
+    phi0: float = 0.0  # rad, at psi = 0
+    ratio: float = 1.0
+    tool_fraction: float = 0.5
+    gear_mass: float = 0.0  # of gears on the bars
+    gear_place: Any = (0.0, 0.0)  # m along n and n' from the tool's axis
+    gear_inertia: float = 0.0
+
+    def __post_init__(self) -> None:
+        path = "platform"
+        weights = ("bar_mass", "bar_inertia", "gear_mass", "gear_inertia")
+        values: dict[str, Any] = {
+            name: number(f"{path}.{name}", getattr(self, name), low=0.0) for name in weights
+        }
+        length = number(f"{path}.bar_length", self.bar_length, low=0.0, strict=True, unit="m")
+        self._set(
+            half_mass=each(f"{path}.half_mass", self.half_mass, 2, low=0.0, unit="kg"),
+            bar_length=length,
+            bar_com=number(f"{path}.bar_com", self.bar_com, low=0.0, high=1.0),
+            phi0=number(f"{path}.phi0", self.phi0),
+            ratio=number(f"{path}.ratio", self.ratio),
+            tool_fraction=number(f"{path}.tool_fraction", self.tool_fraction),
+            gear_place=each(f"{path}.gear_place", self.gear_place, 2),
+            **values,
+        )
+        if self.ratio == 0:
+            raise RobotError(f"{path}.ratio", self.ratio, "not 0: the tool turns with the bars")
+
+    @property
+    def mass(self) -> float:
+        """Halves, bars and gears (kg)."""
+        return float(sum(self.half_mass)) + self.bar_mass + self.gear_mass
+
+    @property
+    def sigma(self) -> tuple[float, float]:
+        """Where the halves lie along n from the tool's axis (m)."""
+        first = self.tool_fraction * self.bar_length
+        return first, first - self.bar_length
+
+    def moments(self) -> tuple[float, float, float]:
+        """First moments along n, n' (kg m), and second about the tool's axis (kg m^2), per phi."""
+        (first, second), (along, aside) = self.sigma, self.gear_place
+        middle = first - self.bar_com * self.bar_length
+        S = self.half_mass[0] * first + self.half_mass[1] * second
+        S += self.bar_mass * middle + self.gear_mass * along
+        squares = self.half_mass[0] * first**2 + self.half_mass[1] * second**2
+        squares += self.bar_mass * middle**2 + self.gear_mass * (along**2 + aside**2)
+        return S, self.gear_mass * aside, squares + self.bar_inertia + self.gear_inertia
+
+
+@dataclass(frozen=True)
+class HelicalPlatform(Part):
+    """Two halves on one vertical axis; a screw between them turns the tool (Heli4).
+
+    Limbs 1 and 2 hold half 1, limbs 3 and 4 half 2; half 1 rises over half 2 by `lead` in a turn of
+    psi. The platform point moves with half 1 where `tool_fraction` is 0, with half 2 where it is 1.
+    """
+
+    half_mass: Any  # kg, two
+    lead: float  # m per turn
+    tool_fraction: float = 0.0
+
+    def __post_init__(self) -> None:
+        path = "platform"
+        self._set(
+            half_mass=each(f"{path}.half_mass", self.half_mass, 2, low=0.0, unit="kg"),
+            lead=number(f"{path}.lead", self.lead),
+            tool_fraction=number(f"{path}.tool_fraction", self.tool_fraction),
+        )
+        if self.lead == 0:
+            raise RobotError(f"{path}.lead", self.lead, "not 0: the screw turns the tool")
+
+    @property
+    def mass(self) -> float:
+        """Both halves (kg)."""
+        return float(sum(self.half_mass))
+
+    @property
+    def sigma(self) -> tuple[float, float]:
+        """How far the halves rise from the platform point per psi (m/rad)."""
+        pitch = self.lead / (2 * math.pi)
+        first = self.tool_fraction * pitch
+        return first, first - pitch
+
+    def moments(self) -> tuple[float, float, float]:
+        """First moment along the screw (kg m/rad), 0, and second moment (kg m^2) per psi."""
+        (first, second), (one, two) = self.sigma, self.half_mass
+        return one * first + two * second, 0.0, one * first**2 + two * second**2
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,23 @@ decides the unit suffixes that its name may carry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
+from deltadyn.robot.checks import ARMS
 from deltadyn.robot.settings import PASSIVE_JOINTS
 from deltadyn.units import KINDS, keys
 
 FORMAT = 1
 
-#: one: a number. arm, axis: a number for all, or one for each. triple: one for each arm, always.
-#: vector: a list of `size`. text, flag: a word, true or false. section: a mapping of its own.
-Shape = Literal["one", "arm", "axis", "triple", "vector", "text", "flag", "section"]
+ACTUATIONS = ("rotary", "linear")
+
+#: one: a number. arm, carriage, axis: a number for all, or one for each. triple: one for each arm,
+#: always. vector: a list of `size`. text, flag: a word, true or false. section: a mapping of its
+#: own.
+Shape = Literal["one", "arm", "carriage", "axis", "triple", "vector", "text", "flag", "section"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,23 @@ class Field:
     required: bool = False
     size: int = 0
     shortcut: bool = False  # read only: another way to write what other fields hold
+    zero: bool = False  # 0 where it is left out, for some axes too
+    attribute: str = ""  # the part's own name of it, where that is another: "angle_min[3]"
+
+    @property
+    def place(self) -> str:
+        """Where a part holds it: the name of its attribute, with an index for one axis of four."""
+        return self.attribute or self.name
+
+    def of(self, part: Any) -> Any:
+        """What a part holds in this field, None where it has none."""
+        name, _, index = self.place.partition("[")
+        value = getattr(part, name, None)
+        if not isinstance(value, tuple):
+            return value
+        if index:
+            return value[int(index[:-1])]
+        return value[:ARMS] if self.shape == "carriage" else value
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -61,6 +83,7 @@ TOP = (
     Field("deltadyn", required=True),
     Field("name", shape="text", required=True),
     Field("description", shape="text"),
+    Field("actuation", shape="text"),
     Field("gravity", "acceleration"),
     _section("geometry", required=True),
     _section("arm", required=True),
@@ -103,6 +126,10 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("strut_length", "length", "arm", required=True),
         Field("azimuth", "angle", "triple"),
         Field("rod_spacing", "length"),
+        Field("shoulder_height", "length", "arm"),
+        Field("shoulder_tangential", "length", "arm"),
+        Field("axis_yaw", "angle", "arm"),
+        Field("axis_roll", "angle", "arm"),
     ),
     "arm": (
         Field("mass", "mass", "arm", required=True),
@@ -143,7 +170,7 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
     ),
     "drives": (
         Field("gear_ratio", shape="axis"),
-        Field("rotor_inertia", "inertia", "axis"),
+        Field("rotor_inertia", "inertia", "axis", zero=True),
         Field("rotor_side", shape="text"),
         _section("ripple"),
         Field("stiffness", "stiffness", "axis"),
@@ -151,12 +178,12 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
     ),
     "drives.ripple": (
         Field("order", required=True),
-        Field("cos", "torque", "axis"),
-        Field("sin", "torque", "axis"),
+        Field("cos", "torque", "axis", zero=True),
+        Field("sin", "torque", "axis", zero=True),
     ),
     "friction": (
-        Field("viscous", "viscous friction", "axis"),
-        Field("coulomb", "torque", "axis"),
+        Field("viscous", "viscous friction", "axis", zero=True),
+        Field("coulomb", "torque", "axis", zero=True),
         Field("coulomb_negative", "torque", "axis"),
         Field("stribeck", "torque", "axis"),
         Field("stribeck_velocity", "rate", "axis"),
@@ -189,15 +216,97 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("z_min", "length", required=True),
         Field("z_max", "length", required=True),
     ),
-    "controller": (Field("sign", shape="axis"), Field("offset", "angle", "axis")),
+    "controller": (Field("sign", shape="axis"), Field("offset", "angle", "axis", zero=True)),
     "sensors": (Field("torque_ratio", shape="axis"), _section("eccentricity")),
     "sensors.eccentricity": (
         Field("order", required=True),
-        Field("cos", "angle", "axis"),
-        Field("sin", "angle", "axis"),
+        Field("cos", "angle", "axis", zero=True),
+        Field("sin", "angle", "axis", zero=True),
     ),
     "gray_box": (Field("rho1"), Field("rho2")),
 }
+
+
+#: What a robot on rails has in the place of other sections.
+RAILS: dict[str, tuple[Field, ...]] = {
+    "geometry": (
+        Field("base_radius", "length", "arm", required=True),
+        Field("platform_radius", "length", "arm", required=True),
+        Field("strut_length", "length", "arm", required=True),
+        Field("azimuth", "angle", "triple"),
+        Field("rod_spacing", "length"),
+        Field("rail_height", "length", "arm"),
+        Field("rail_tangential", "length", "arm"),
+        Field("rail_pitch", "angle", "arm"),
+        Field("rail_roll", "angle", "arm"),
+    ),
+    "carriage": (
+        Field("mass", "mass", "arm", required=True),
+        Field("counterweight", "mass", "arm"),
+    ),
+}
+
+#: The kind of an axis's quantity where a carriage moves along a rail.
+ON_RAILS = {
+    "angle": "length",
+    "rate": "speed",
+    "angular acceleration": "acceleration",
+    "torque": "force",
+    "viscous friction": "linear viscous friction",
+    "stiffness": "linear stiffness",
+    "inertia": "mass",
+}
+
+_RAIL_NAMES = {"angle": "position", "torque": "force"}  # words of a field's name
+
+
+@cache
+def sections(
+    linear: bool = False, dof: int = ARMS, motor_side: bool = False
+) -> Mapping[str, tuple[Field, ...]]:
+    """Fields of every section by its path, of the whole file by "".
+
+    A robot on rails has a quantity of its axes in two fields: the linear one holds the three
+    carriages, the rotary one axis 4, where it has a spindle. `motor_side` tells that the rotors'
+    inertias are those at the motors, of all axes in kg m^2.
+    """
+    if not linear:
+        return {"": TOP, **SECTIONS}
+    found = {"": _with_carriage(), **SECTIONS, **RAILS}
+    del found["arm"]
+    for path in ("drives", "drives.ripple", "friction", "limits", "controller"):
+        found[path] = tuple(_of_axes(found[path], dof, motor_side))
+    path = "sensors.eccentricity"
+    found[path] = tuple(_of_axes(found[path], dof, motor_side))
+    length = {"kind": "length", "shape": "arm"}
+    found["drives"] += (Field("lead", **length), Field("pulley_radius", **length))  # type: ignore[arg-type]
+    for path in ("drives.ripple", "sensors.eccentricity"):
+        order, *rest = found[path]
+        wavelength = Field("wavelength", "length", shortcut=True)
+        found[path] = (replace(order, required=False), wavelength, *rest)
+    return found
+
+
+def _with_carriage() -> tuple[Field, ...]:
+    carriage = _section("carriage", required=True)
+    return tuple(carriage if field.name == "arm" else field for field in TOP)
+
+
+def _of_axes(fields: tuple[Field, ...], dof: int, motor_side: bool) -> Iterator[Field]:
+    """Fields of all axes as those of the carriages, and of axis 4 where there is one."""
+    for field in fields:
+        linear = ON_RAILS.get(field.kind)
+        rotor = field.name == "rotor_inertia" and motor_side
+        if field.shape == "axis" and linear is not None and not rotor:
+            words = [_RAIL_NAMES.get(word, word) for word in field.name.split("_")]
+            name = "_".join(words)
+            yield replace(field, name=name, kind=linear, shape="carriage", attribute=field.name)
+            if dof > ARMS:
+                yield replace(field, shape="one", attribute=f"{field.name}[{ARMS}]")
+        elif field.name == "smoothing":
+            yield replace(field, kind="speed")
+        else:
+            yield field
 
 
 def passive_fields(joint: str) -> tuple[Field, ...]:
@@ -212,8 +321,8 @@ def value_at(robot: Any, path: str) -> Any:
     place: Any = robot
     for step in path.split("."):
         name, _, index = step.partition("[")
-        if place is robot and name in ("arm", "strut"):
-            limbs = getattr(robot, name + "s")
+        if place is robot and name in ("arm", "carriage", "strut"):
+            limbs = robot.struts if name == "strut" else robot.arms
             place = limbs[int(index[:-1])] if index in ("0]", "1]", "2]") else limbs
         elif index and isinstance(getattr(place, name, None), tuple):
             items, k = getattr(place, name), int(index[:-1])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from deltadyn.robot.fields import SECTIONS, TOP, Field
+from deltadyn.robot.fields import Field, sections
 from deltadyn.units import KINDS
 
 MOST = 3  # suggestions in a message
@@ -46,13 +46,18 @@ WORDS: dict[str, tuple[str, ...]] = {
     "actuators": ("drives",),
     "arms": ("arm",),
     "base": ("geometry",),
+    "belt": ("pulley",),
     "bicep": ("arm",),
     "biceps": ("arm",),
+    "cart": ("carriage",),
+    "carriages": ("carriage",),
     "cog": ("com",),
+    "column": ("rail",),
     "continuous": ("rms",),
     "crank": ("arm",),
     "cycle": ("cycles",),
     "damping": ("viscous",),
+    "diagonal": ("strut",),
     "dimensions": ("geometry",),
     "direction": ("sign",),
     "directions": ("sign",),
@@ -66,6 +71,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "gear": ("drives", "gear"),
     "gearbox": ("drives", "gear"),
     "gripper": ("effector",),
+    "guide": ("rail",),
     "height": ("z_min", "z_max"),
     "home": ("offset",),
     "homing": ("offset", "controller"),
@@ -81,6 +87,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "motor": ("rotor", "drives"),
     "motors": ("drives",),
     "nominal": ("rms",),
+    "nut": ("carriage",),
     "orientation": ("azimuth",),
     "parallelogram": ("strut",),
     "plate": ("platform",),
@@ -89,19 +96,24 @@ WORDS: dict[str, tuple[str, ...]] = {
     "reduction": ("gear", "ratio"),
     "rod": ("strut",),
     "rods": ("strut",),
+    "screw": ("lead",),
     "servo": ("drives",),
     "shaft": ("spindle", "rotor"),
     "side": ("rotor_side",),
-    "slider": ("spindle",),
+    "slide": ("carriage",),
+    "slider": ("carriage", "spindle"),
     "speed": ("rate",),
     "static": ("stribeck", "coulomb"),
     "sticking": ("stribeck",),
     "stiction": ("stribeck",),
     "struts": ("strut",),
+    "stroke": ("position",),
     "tcp": ("platform",),
     "telescope": ("spindle",),
     "theta": ("angle",),
     "tool": ("effector",),
+    "tower": ("rail",),
+    "travel": ("position",),
     "transmission": ("gear", "drives"),
     "velocity": ("rate", "speed"),
     "weight": ("mass",),
@@ -137,12 +149,19 @@ SYMBOLS: dict[str, tuple[str, ...]] = {
 }
 
 
-def meant(key: str, path: str, fields: Sequence[Field]) -> tuple[str, ...]:
+Sections = Mapping[str, tuple[Field, ...]]
+
+
+def meant(
+    key: str, path: str, fields: Sequence[Field], known_sections: Sections | None = None
+) -> tuple[str, ...]:
     """What a key that no field of a section has may have been meant for, the likeliest first.
 
     `path` is the section's, "" for the whole file. A name of the section itself comes alone; one
-    of another section comes with its path.
+    of another section comes with its path. `known_sections` are those of the robot's kind, those
+    of arms by default.
     """
+    places = known_sections or sections()
     keys = [name for field in fields for name in field.keys]
     near = difflib.get_close_matches(key, keys, n=1, cutoff=SPELLING)
     if near:
@@ -150,7 +169,8 @@ def meant(key: str, path: str, fields: Sequence[Field]) -> tuple[str, ...]:
     name, unit = _without_unit(key)
     inside = f"{path}." if path else ""
     symbol = next((text for text in (name, key, _joined(name)) if text in SYMBOLS), "")
-    known = [_keyed(place, unit) for place in SYMBOLS.get(symbol, ())]
+    found_keys = (_keyed(place, unit, places) for place in SYMBOLS.get(symbol, ()))
+    known = [found for found in found_keys if found]
     own = [place.removeprefix(inside) for place in known if place.startswith(inside)]
     own = [place for place in own if "." not in place]
     best = _most_shared(name, [f for f in fields if not (unit and f.shape == "section")])
@@ -160,7 +180,7 @@ def meant(key: str, path: str, fields: Sequence[Field]) -> tuple[str, ...]:
     if known:
         return tuple(known)[:MOST]
     near = difflib.get_close_matches(key, keys, n=1, cutoff=LIKENESS)
-    return tuple(near or _elsewhere(key, name, unit, path))
+    return tuple(near or _elsewhere(key, name, unit, path, places))
 
 
 def _most_shared(name: str, fields: Sequence[Field]) -> list[Field]:
@@ -193,12 +213,14 @@ def _words(name: str) -> list[str]:
     return [word for word in _joined(name).split("_") if word not in ("", "of", "the", "at", "in")]
 
 
-def _elsewhere(key: str, name: str, unit: str, path: str) -> Iterator[str]:
+def _elsewhere(
+    key: str, name: str, unit: str, path: str, known_sections: Sections
+) -> Iterator[str]:
     """The same field of another section, where just one section has it."""
     places = [
         f"{place}.{_written(field, unit)}"
-        for place, fields in SECTIONS.items()
-        if place != path
+        for place, fields in known_sections.items()
+        if place not in ("", path)
         for field in fields
         if key in field.keys or name == field.name
     ]
@@ -220,10 +242,12 @@ def _written(field: Field, unit: str) -> str:
     return wanted if wanted in field.keys else field.keys[0]
 
 
-def _keyed(path: str, unit: str) -> str:
-    """The path of a field with its unit."""
+def _keyed(path: str, unit: str, known_sections: Sections) -> str:
+    """The path of a field with its unit; empty where a robot of this kind has no such field."""
     section, _, name = path.rpartition(".")
-    fields = SECTIONS[section] if section else TOP
-    field = next(field for field in fields if field.name == name)
+    fields = known_sections.get(section, ())
+    field = next((field for field in fields if field.name == name), None)
+    if field is None:
+        return ""
     key = _written(field, unit)
     return f"{section}.{key}" if section else key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -15,20 +15,23 @@ import yaml
 from deltadyn.errors import OldFileWarning, RobotError, RobotFileError
 from deltadyn.robot.bodies import (
     Arm,
+    Carriage,
     Effector,
     Geometry,
     Payload,
     Platform,
+    RailGeometry,
     Rod,
     Spindle,
     Strut,
     TenParameters,
 )
-from deltadyn.robot.checks import ARMS, collected
-from deltadyn.robot.fields import FORMAT, SECTIONS, TEN, TOP, Field, passive_fields
+from deltadyn.robot.checks import ARMS, collected, number
+from deltadyn.robot.fields import ACTUATIONS, FORMAT, TEN, TOP, Field, passive_fields, sections
 from deltadyn.robot.names import meant
 from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
+    ROTOR_SIDES,
     Controller,
     Drives,
     Eccentricity,
@@ -187,9 +190,13 @@ class Entries:
     the sections around them.
     """
 
-    def __init__(self, file: str, dof: int, errors: Sequence[RobotFileError] = ()) -> None:
+    def __init__(
+        self, file: str, dof: int, linear: bool, errors: Sequence[RobotFileError] = ()
+    ) -> None:
         self.file = file
         self.dof = dof
+        self.linear = linear
+        self.sections = sections(linear, dof)
         self.errors = list(errors)
         self.wrong: set[str] = set()
         self.sources: dict[str, Source] = {}
@@ -210,25 +217,42 @@ class Entries:
                 if likely is None or any(other in entry.value for other in by_key[likely].keys):
                     continue
                 key, field = likely, by_key[likely]  # read on, to find what else is wrong
-            own = f"{path}.{field.name}" if path else field.name
-            if field.name in values:
+            own = f"{path}.{field.place}" if path else field.place
+            if field.place in values:
                 other = self.places[own].path.rpartition(".")[2]
                 self.note(self.error(item, f"is the same as {other}", "one of the two"), own)
                 continue
             try:
-                values[field.name] = self._value(field, key, item, own)
+                values[field.place] = self._value(field, key, item, own)
             except NotedError:
                 self.note(None, own)
             except RobotFileError as error:
                 self.note(error, own)
-        missing = [field for field in fields if field.required and field.name not in values]
+        self._join_axes(values, path, fields)
+        missing = [field for field in fields if field.required and field.place not in values]
         for field in missing:
-            own = f"{path}.{field.name}" if path else field.name
+            own = f"{path}.{field.place}" if path else field.place
             if own not in self.wrong:
                 self.note(self.missing(path, field), own)
         if missing and path:
             raise NotedError
         return values
+
+    def _join_axes(self, values: dict[str, Any], path: str, fields: Sequence[Field]) -> None:
+        """Put what a robot on rails says of its carriages and of axis 4 into one list."""
+        for fourth in fields:
+            name = fourth.place.removesuffix(f"[{ARMS}]")
+            if name == fourth.place or (name not in values and fourth.place not in values):
+                continue
+            carriage = next(field for field in fields if field.place == name)
+            for field in (carriage, fourth):
+                own = f"{path}.{field.place}"
+                if field.place not in values and not field.zero and own not in self.wrong:
+                    whose = "of axis 4" if field is fourth else "of the carriages"
+                    self.note(self.missing(path, field, f", {whose}"), own)
+            three, one = values.pop(name, 0.0), values.pop(fourth.place, 0.0)
+            if not {f"{path}.{name}", f"{path}.{fourth.place}"} & self.wrong:
+                values[name] = [*(three if isinstance(three, list) else [three] * ARMS), one]
 
     def note(self, error: RobotFileError | None, path: str) -> None:
         """Keep an error about the field of this path; each place is told once."""
@@ -307,10 +331,11 @@ class Entries:
         """A part's error as the file's: the field as written there, its line and its value."""
         base, index = _split_index(path)
         index = arm if index is None else index
-        entry = self.places.get(base)
+        entry = self.places.get(path) or self.places.get(base)
         if entry is None:
             section = self.places.get(base.rpartition(".")[0], self.places[""])
-            return self.error(Entry(path, section.line, error.value), None, error.allowed)
+            problem = "is missing" if error.value is None else None
+            return self.error(Entry(path, section.line, error.value), problem, error.allowed)
         if isinstance(entry.value, list) and index is not None and index < len(entry.value):
             item = entry.value[index]
             entry = Entry(f"{entry.path}[{index}]", item.line, item.value)
@@ -400,13 +425,13 @@ class Entries:
         return _renamed(value, item.path)
 
     def _count(self, field: Field) -> int:
-        per_arm = field.shape in ("arm", "triple")
+        per_arm = field.shape in ("arm", "carriage", "triple")
         return ARMS if per_arm else self.dof if field.shape == "axis" else field.size
 
     def _shape_text(self, field: Field) -> str:
         count = self._count(field)
         if field.shape == "one":
-            return "one number"
+            return "one number" + (", of axis 4" if field.place.endswith("]") else "")
         if field.shape == "vector":
             return f"a list of {count} numbers"
         if field.shape == "triple":
@@ -418,14 +443,30 @@ class Entries:
 
         The field that was meant does not count as missing.
         """
-        nearest = meant(key, path, fields)
+        if self._of_the_other(key, item, path, fields):
+            return None
+        nearest = meant(key, path, fields, self.sections)
         error = self._unknown(key, item, nearest, fields)
         self.note(error, f"{path}.{key}" if path else key)
         for field in fields:
             if key == field.name or (nearest and nearest[0] in field.keys):
-                self.wrong.add(f"{path}.{field.name}" if path else field.name)
+                self.wrong.add(f"{path}.{field.place}" if path else field.place)
                 return field.keys[0] if key == field.name else nearest[0]
         return None
+
+    def _of_the_other(self, key: str, item: Entry, path: str, fields: Sequence[Field]) -> bool:
+        """Whether only the other actuation has such a field; that is noted, with ours for it."""
+        others = sections(not self.linear, self.dof).get(_split_index(path)[0], ())
+        other = next((field for field in others if key in field.keys), None)
+        if other is None or any(field.name == other.name for field in fields):
+            return False
+        twin = next((field for field in fields if field.place == other.place), None)
+        allowed = ", ".join(field.label for field in fields) if twin is None else twin.label
+        problem = f"is a field of a robot with actuation: {ACTUATIONS[not self.linear]}"
+        self.note(self.error(item, problem, allowed), f"{path}.{key}")
+        if twin is not None:
+            self.wrong.add(f"{path}.{twin.place}")
+        return True
 
     def _unknown(
         self, key: str, item: Entry, nearest: Sequence[str], fields: Sequence[Field]
@@ -437,11 +478,12 @@ class Entries:
         if starts:
             field = max(starts, key=lambda candidate: len(candidate.name))
             rest = key[len(field.name) + 1 :]
+            keys = [key for same in starts if same.name == field.name for key in same.keys]
             if not rest:
-                return self.error(item, "has no unit", " or ".join(field.keys))
-            if rest in _SUFFIXES or (nearest and nearest[0] in field.keys):
+                return self.error(item, "has no unit", " or ".join(keys))
+            if rest in _SUFFIXES or (nearest and nearest[0] in keys):
                 what = f"the unit {rest!r}, which this field cannot have"
-                return self.error(item, f"has {what}", " or ".join(field.keys))
+                return self.error(item, f"has {what}", " or ".join(keys))
         hint = f"; did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
         names = ", ".join(field.label for field in fields)
         return self.error(item, f"is not a known field{hint}", names)
@@ -462,6 +504,7 @@ def _split_index(path: str) -> tuple[str, int | None]:
 
 Values = dict[str, Any]
 _STAND_IN = 1e3  # m: for a length that is wrong itself, so that no other number seems too large
+_POSITIVE: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
 _ROUNDING = 1e-12  # relative: an inertia that falls below its bound by less is at the bound
 
 
@@ -506,7 +549,7 @@ class _Reader:
         keys = root.value if isinstance(root.value, dict) else {}
         spindle = any(key == "spindle" or meant(key, "", TOP) == ("spindle",) for key in keys)
         self.root = root
-        self.entries = Entries(file, 4 if spindle else 3, errors)
+        self.entries = Entries(file, 4 if spindle else 3, _is_linear(keys), errors)
         self.top: Values = {}
         self.parts: Values = {}
         self.side_left_out: RobotFileError | None = None
@@ -514,10 +557,13 @@ class _Reader:
     def robot(self) -> Robot:
         entries = self.entries
         self._check_format()
-        self.top = entries.section(self.root, "", TOP)
+        self.top = entries.section(self._without_other_limbs(), "", entries.sections[""])
+        entries.attempt(self._check_actuation, "actuation")
+        geometry: type[Any] = RailGeometry if entries.linear else Geometry
         readers: dict[str, Callable[[], Any]] = {
-            "geometry": lambda: self.part("geometry", Geometry),
+            "geometry": lambda: self.part("geometry", geometry),
             "arm": lambda: self.limbs("arm", self.arm, "arm_length"),
+            "carriage": lambda: self.limbs("carriage", self.carriage, "strut_length"),
             "strut": lambda: self.limbs("strut", self.strut, "strut_length"),
             "platform": lambda: self.part("platform", Platform),
             "spindle": self.spindle,
@@ -538,7 +584,7 @@ class _Reader:
             if self.side_left_out is not None:
                 entries.note(self.side_left_out, "drives.rotor_side")
             raise NotedError
-        plural = {"arm": "arms", "strut": "struts"}
+        plural = {"arm": "arms", "carriage": "arms", "strut": "struts"}
         return self.whole(
             lambda: Robot(
                 self.top["name"],
@@ -554,8 +600,12 @@ class _Reader:
 
     def part(self, name: str, make: Callable[..., T]) -> T:
         """A part whose fields are those of its section."""
-        values = self.entries.section(self.top[name], name, SECTIONS[name])
+        values = self.section(self.top[name], name)
         return self.entries.build(lambda: make(**values), name, name)
+
+    def section(self, entry: Entry, path: str) -> Values:
+        """The values of a section, with the fields that this robot's file has there."""
+        return self.entries.section(entry, path, self.entries.sections[path])
 
     def limbs(
         self, name: str, make: Callable[[Values, str, float], T], length: str
@@ -565,21 +615,22 @@ class _Reader:
         `length` is the field of the geometry that they need.
         """
         entries, section = self.entries, self.top[name]
+        fields = entries.sections[name]
         if isinstance(section.value, list):
             if len(section.value) != ARMS:
                 raise entries.error(section, None, "a mapping, or three mappings, one per arm")
             entries.places[name] = section
             paths = [f"{name}[{i}]" for i in range(ARMS)]
             values = [
-                entries.attempt(partial(entries.section, item, path, SECTIONS[name]), path)
+                entries.attempt(partial(entries.section, item, path, fields), path)
                 for item, path in zip(section.value, paths, strict=True)
             ]
         else:
-            shared = entries.section(section, name, SECTIONS[name])
+            shared = entries.section(section, name, fields)
             paths = [name] * ARMS
             values = [_of_arm(shared, i) for i in range(ARMS)]
 
-        geometry: Geometry | None = self.parts.get("geometry")
+        geometry: Geometry | RailGeometry | None = self.parts.get("geometry")
 
         def one(i: int, own: Values) -> T:
             size = _STAND_IN if geometry is None else getattr(geometry, length)[i]
@@ -607,6 +658,9 @@ class _Reader:
             self.entries.stands_for(path, "axis_inertia", "inertia")
         self.need("arm", values, path, "inertia", "axis_inertia_kgm2 or uniform: true")
         return Arm(**values)
+
+    def carriage(self, values: Values, path: str, length: float) -> Carriage:
+        return Carriage(**values)
 
     def strut(self, values: Values, path: str, length: float) -> Strut:
         rods = values.pop("rods", 2.0)
@@ -654,20 +708,33 @@ class _Reader:
         return self.entries.build(lambda: TenParameters(**fields), "ten", own)
 
     def spindle(self) -> Spindle:
-        values = self.entries.section(self.top["spindle"], "spindle", SECTIONS["spindle"])
+        values = self.section(self.top["spindle"], "spindle")
         for side in ("upper", "lower"):
             path = f"spindle.{side}"
-            fields = self.entries.section(values[side], path, SECTIONS[path])
+            fields = self.section(values[side], path)
             values[side] = self.entries.build(partial(self.rod, fields, path), "rod", path)
         return self.entries.build(lambda: Spindle(**values), "spindle", "spindle")
 
     def drives(self) -> Drives:
-        values = self.entries.section(self.top["drives"], "drives", SECTIONS["drives"])
+        entries = self.entries
+        entries.sections = sections(entries.linear, entries.dof, self._at_motors())
+        values = self.section(self.top["drives"], "drives")
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         self.require_side(values)
-        dof = self.entries.dof
-        return self.entries.build(lambda: Drives(**values).checked(dof), "drives", "drives")
+        size = (entries.dof, entries.linear)
+        return entries.build(lambda: Drives(**values).checked(*size), "drives", "drives")
+
+    def _at_motors(self) -> bool:
+        """Whether the rotors' inertias of a robot on rails are those at the motors."""
+        given = self.top["drives"].value
+        fields = given if isinstance(given, dict) else {}
+        side = fields.get("rotor_side")
+        shown = None if side is None else side.shown
+        shown = shown.get("value") if isinstance(shown, dict) else shown
+        if shown in ROTOR_SIDES:
+            return bool(shown == "motor_side")
+        return not {"rotor_inertia_kg", "rotor_inertia_g"} & set(fields)
 
     def require_side(self, values: Values) -> None:
         """Where a gear stands beside a rotor inertia, a file must say at which side that is."""
@@ -676,7 +743,10 @@ class _Reader:
             for value in (values.get("gear_ratio", 1.0), values.get("rotor_inertia", 0.0))
         )
         given = "rotor_side" in values or "drives.rotor_side" in self.entries.wrong
-        if given or not side_matters(ratios, rotors):
+        if given or not side_matters(ratios, rotors, self.entries.linear):
+            return
+        if self.entries.linear:
+            self._require_side_of_carriages(values)
             return
         pairs = zip(ratios, rotors, strict=True)
         ratio, rotor = next(pair for pair in pairs if pair[0] != 1 and pair[1] != 0)
@@ -690,8 +760,19 @@ class _Reader:
         self.side_left_out = self.entries.error(entry, "is missing", allowed)
         values["rotor_side"] = "output_side"
 
+    def _require_side_of_carriages(self, values: Values) -> None:
+        motors = self._at_motors()
+        values["rotor_side"] = ROTOR_SIDES[not motors]
+        place = self.entries.places.get("drives.rotor_inertia", self.entries.places["drives"])
+        allowed = (
+            "the line 'rotor_side: motor_side', with the motors' inertias in kg m^2, or the line "
+            "'rotor_side: output_side', with what they add to the carriages, rotor_inertia_kg"
+        )
+        entry = Entry("drives.rotor_side", place.line, None)
+        self.entries.note(self.entries.error(entry, "is missing", allowed), "drives.rotor_side")
+
     def sensors(self) -> Sensors:
-        values = self.entries.section(self.top["sensors"], "sensors", SECTIONS["sensors"])
+        values = self.section(self.top["sensors"], "sensors")
         path = "sensors.eccentricity"
         if "eccentricity" in values:
             values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
@@ -702,16 +783,31 @@ class _Reader:
         """Waves, each a mapping in a list."""
         if not isinstance(entry.value, list):
             raise self.entries.error(entry, None, "a list of mappings, one per order")
+        fields = self.entries.sections[path]
+
+        def wave(k: int, item: Entry) -> T:
+            own = f"{path}[{k}]"
+            values = self.entries.section(item, own, fields)
+            if "wavelength" in values:
+                self.exclude(values, own, "wavelength", "order")
+                length = number(f"{own}.wavelength", values.pop("wavelength"), **_POSITIVE)
+                values["order"] = 2 * math.pi / length
+                self.entries.stands_for(own, "wavelength", "order")
+            if self.entries.linear and "order" not in values:
+                field = Field("wavelength", "length")
+                raise self.entries.missing(own, field, ", or order")
+            return make(**values)
+
         return tuple(
-            make(**self.entries.section(item, f"{path}[{k}]", SECTIONS[path]))
+            self.entries.build(partial(wave, k, item), path, path)
             for k, item in enumerate(entry.value)
         )
 
     def friction(self) -> Friction:
-        values = self.entries.section(self.top["friction"], "friction", SECTIONS["friction"])
+        values = self.section(self.top["friction"], "friction")
         if "passive" in values:
             path = "friction.passive"
-            joints = self.entries.section(values["passive"], path, SECTIONS[path])
+            joints = self.section(values["passive"], path)
             values["passive"] = tuple(self.passive(joint, joints[joint]) for joint in joints)
         dof = self.entries.dof
         return self.entries.build(lambda: Friction(**values).checked(dof), "friction", "friction")
@@ -722,13 +818,13 @@ class _Reader:
         return self.entries.build(lambda: PassiveFriction(joint, **values), path, path)
 
     def limits(self) -> Limits:
-        values = self.entries.section(self.top["limits"], "limits", SECTIONS["limits"])
+        values = self.section(self.top["limits"], "limits")
         if "workspace" in values:
             path = "limits.workspace"
-            fields = self.entries.section(values["workspace"], path, SECTIONS[path])
+            fields = self.section(values["workspace"], path)
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        dof = self.entries.dof
-        return self.entries.build(lambda: Limits(**values).checked(dof), "limits", "limits")
+        size = (self.entries.dof, self.entries.linear)
+        return self.entries.build(lambda: Limits(**values).checked(*size), "limits", "limits")
 
     def other_sources(self) -> None:
         """The section `sources`: sources of what the file does not write as a field."""
@@ -754,8 +850,9 @@ class _Reader:
             match = re.match(r"(arm|strut)s\[(\d)\](.*)", error.quantity)
             if match is None:
                 raise self.entries.located(error, error.quantity) from error
-            own = f"{match[1]}[{match[2]}]"
-            path = own if own in self.entries.places else match[1]
+            name = "carriage" if self.entries.linear and match[1] == "arm" else match[1]
+            own = f"{name}[{match[2]}]"
+            path = own if own in self.entries.places else name
             raise self.entries.located(error, path + match[3], int(match[2])) from error
 
     def expand_uniform(
@@ -779,7 +876,8 @@ class _Reader:
         if name not in values:
             if f"{path}.{name}" in self.entries.wrong:
                 raise NotedError
-            field = next(field for field in SECTIONS[section] if field.name == name)
+            fields = self.entries.sections[section]
+            field = next(field for field in fields if field.name == name)
             raise self.entries.missing(path, field, f", or {instead}" if instead else "")
 
     def exclude(self, values: Values, path: str, given: str, *others: str) -> None:
@@ -787,6 +885,33 @@ class _Reader:
             if other in values:
                 entry = self.entries.places[f"{path}.{other}"]
                 raise self.entries.error(entry, f"is given beside {given}", "one of the two")
+
+    def _without_other_limbs(self) -> Entry:
+        """The file without the section of the limbs that its actuation does not have."""
+        linear = self.entries.linear
+        wanted, other = ("carriage", "arm") if linear else ("arm", "carriage")
+        mapping = self.entries.mapping(self.root)
+        if other not in mapping:
+            return self.root
+        told = f"actuation: {ACTUATIONS[linear]}" if "actuation" in mapping else "arm"
+        problem, allowed = f"is given beside {told}", f"a section {wanted}"
+        if not linear:
+            allowed += ", or actuation: linear with rails in geometry"
+        self.entries.note(self.entries.error(mapping[other], problem, allowed), wanted)
+        rest = {key: entry for key, entry in mapping.items() if key != other}
+        return Entry(self.root.path, self.root.line, rest)
+
+    def _check_actuation(self) -> None:
+        """What moves the limbs, said where it is not arms."""
+        told = self.top.pop("actuation", None)
+        place = self.entries.places.get("actuation", self.root)
+        if told is None and self.entries.linear and "actuation" not in self.entries.wrong:
+            line = self.top["carriage"].line
+            entry = Entry("actuation", line, None)
+            allowed = "the line 'actuation: linear' where a section carriage is"
+            raise self.entries.error(entry, "is missing", allowed)
+        if told is not None and told not in ACTUATIONS:
+            raise self.entries.error(place, None, " or ".join(ACTUATIONS))
 
     def _check_format(self) -> None:
         """The version of the format, before anything else: a newer one may have other fields."""
@@ -808,6 +933,15 @@ class _Reader:
                 path=self.entries.file,
                 line=entry.line,
             )
+
+
+def _is_linear(keys: Mapping[str, Entry]) -> bool:
+    """Whether a file is about carriages; one that does not say it right is judged by its limbs."""
+    told = keys["actuation"].shown if "actuation" in keys else "rotary"
+    told = told.get("value") if isinstance(told, dict) else told
+    if told in ACTUATIONS and ("actuation" in keys or "carriage" not in keys):
+        return bool(told == "linear")
+    return "carriage" in keys and "arm" not in keys
 
 
 def _of_arm(values: Values, i: int) -> Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -11,9 +12,22 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy.typing as npt
 
-from deltadyn.errors import RobotError
-from deltadyn.robot.bodies import Arm, Effector, Geometry, Payload, Platform, Spindle, Strut
-from deltadyn.robot.checks import ARMS, each, number, three
+from deltadyn.errors import InputError, RobotError, UnknownNameError
+from deltadyn.robot.bodies import (
+    Arm,
+    ArticulatedPlatform,
+    Carriage,
+    Effector,
+    Geometry,
+    HelicalPlatform,
+    Payload,
+    PlanarPlatform,
+    Platform,
+    RailGeometry,
+    Spindle,
+    Strut,
+)
+from deltadyn.robot.checks import ARMS, each, number, one_each
 from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
 from deltadyn.robot.settings import (
@@ -27,6 +41,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
+from deltadyn.units import AXIS_UNITS, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -57,13 +72,16 @@ def remembered(
 
 @dataclass(frozen=True)
 class Robot:
-    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle."""
+    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle.
+
+    Its limbs are moved by arms, or by carriages on rails where the geometry is one of rails.
+    """
 
     name: str
-    geometry: Geometry
-    arms: tuple[Arm, Arm, Arm]
-    struts: tuple[Strut, Strut, Strut]
-    platform: Platform
+    geometry: Geometry | RailGeometry
+    arms: tuple[Arm, ...] | tuple[Carriage, ...]
+    struts: tuple[Strut, ...]
+    platform: Platform | ArticulatedPlatform | HelicalPlatform
     spindle: Spindle | None = None
     effector: Effector = field(default_factory=Effector)
     payload: Payload = field(default_factory=Payload)
@@ -85,25 +103,32 @@ class Robot:
         for path, source in self.sources.items():
             if not isinstance(path, str) or not isinstance(source, Source):
                 raise RobotError(f"sources[{path!r}]", source, "a Source under the path of a field")
-        arms = (self.arms,) * ARMS if isinstance(self.arms, Arm) else self.arms
-        struts = (self.struts,) * ARMS if isinstance(self.struts, Strut) else self.struts
+        legs = self.geometry.legs
+        arms = (self.arms,) * legs if isinstance(self.arms, Arm | Carriage) else self.arms
+        struts = (self.struts,) * legs if isinstance(self.struts, Strut) else self.struts
+        self._check_platform()
         values: dict[str, Any] = {
-            "arms": three(arms, "arms"),
-            "struts": three(struts, "struts"),
+            "arms": one_each(arms, "arms", legs),
+            "struts": one_each(struts, "struts", legs),
             "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
-            "drives": self.drives.checked(self.dof),
+            "drives": self.drives.checked(self.dof, self.legs if self.linear else 0),
             "friction": self.friction.checked(self.dof),
-            "limits": self.limits.checked(self.dof),
+            "limits": self.limits.checked(self.dof, self.legs if self.linear else 0),
             "controller": self.controller.checked(self.dof),
             "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        wanted = Carriage if self.linear else Arm
+        for i, arm in enumerate(self.arms):
+            if not isinstance(arm, wanted):
+                allowed = "a Carriage on rails" if self.linear else "an Arm"
+                raise RobotError(f"arms[{i}]", arm, f"{allowed}, as the geometry has it")
         for i, strut in enumerate(self.struts):
             path = "strut" if self.equal_limbs else f"struts[{i}]"
             strut.check(path, self.geometry.strut_length[i])
-        self._check_spindle_friction()
+        self._check_passive_friction()
         object.__setattr__(self, "_memory", {})  # what `remembered` functions found
 
     def __hash__(self) -> int:
@@ -118,15 +143,64 @@ class Robot:
 
     @property
     def dof(self) -> int:
-        """Degrees of freedom: 3, or 4 with a spindle."""
-        return 3 if self.spindle is None else 4
+        """Degrees of freedom: 3, 4 where the tool turns, 2 in a plane."""
+        return 4 if self.spindle is not None else self.legs
+
+    @property
+    def legs(self) -> int:
+        """Limbs between base and platform: 3, 2 in a plane, 4 under a platform of two halves."""
+        return self.geometry.legs
+
+    @property
+    def linear(self) -> bool:
+        """Whether carriages on rails move the limbs: their axes count in m and N."""
+        return self.geometry.linear
+
+    @cached_property
+    def radian(self) -> tuple[float, ...]:
+        """What stands for a rad on each axis (dof,), where a number is meant for arms and psi.
+
+        1, or on rails `geometry.size` in m: the way of an elbow at the end of such an arm.
+        """
+        own = self.geometry.size if self.linear else 1.0
+        return (own,) * ARMS + (1.0,) * (self.dof - ARMS)
+
+    @property
+    def rotary(self) -> Geometry:
+        """The geometry of arms; refuses a robot on rails, for what is about arms alone."""
+        if not isinstance(self.geometry, Geometry):
+            raise InputError("robot", self.name, "a robot with rotary arms: this one has rails")
+        return self.geometry
+
+    @property
+    def standard(self) -> Geometry:
+        """The geometry of arms that stand as a Delta robot's do; refuses any other robot.
+
+        What knows shoulders by their radius and azimuth alone asks for it.
+        """
+        if not self.rotary.standard:
+            allowed = "a robot without shoulder_height, shoulder_tangential, axis_yaw, axis_roll"
+            raise InputError("robot", self.name, allowed)
+        return self.rotary
+
+    def needs_three_limbs(self, what: str) -> None:
+        """Refuse a robot with two or four limbs for what knows three of them alone."""
+        if self.legs != ARMS:
+            allowed = f"a robot with three limbs: {what} for {self.legs} is not there yet"
+            raise InputError("robot", self.name, allowed)
+
+    @property
+    def rotary_arms(self) -> tuple[Arm, ...]:
+        """The arms; refuses a robot on rails."""
+        return tuple(arm for arm in self.arms if isinstance(arm, Arm) and self.rotary is not None)
 
     @cached_property
     def equal_limbs(self) -> bool:
         """Whether the three limbs have the same bodies, lengths and rotors."""
         g = self.geometry
-        lengths = (g.base_radius, g.platform_radius, g.arm_length, g.strut_length)
-        rotors = self.drives.output_inertia[:ARMS]
+        lengths = [g.base_radius, g.platform_radius, g.strut_length]
+        lengths += [g.rail_pitch] if isinstance(g, RailGeometry) else [g.arm_length]
+        rotors = self.drives.output_inertia[: self.legs]
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)
 
@@ -152,16 +226,17 @@ class Robot:
         return self.replace(payload=payload)
 
     def with_rotor_inertia(self, inertia: npt.ArrayLike) -> Robot:
-        """The same robot with these rotor inertias at the output side (kg m^2).
+        """The same robot with these rotor inertias at the output side (kg m^2; kg on rails).
 
         One number is meant for the three arms and leaves the spindle's rotor as it is.
         """
         count = getattr(inertia, "__len__", None)
+        unit = self.axis_units("inertia")[0]
         if count is None:
-            arm = number("rotor inertia", inertia, low=0.0, unit="kg m^2")
-            values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
+            arm = number("rotor inertia", inertia, low=0.0, unit=unit)
+            values = (arm,) * self.legs + self.drives.output_inertia[self.legs :]
         else:
-            values = each("rotor inertia", inertia, self.dof, low=0.0, unit="kg m^2")
+            values = each("rotor inertia", inertia, self.dof, low=0.0, unit=unit)
         drives = replace(self.drives, rotor_inertia=values, rotor_side="output_side")
         return self.replace(drives=drives)
 
@@ -173,16 +248,52 @@ class Robot:
         """Write the robot file; `load_robot` gives back an equal robot."""
         save_robot(self, path)
 
-    def _check_spindle_friction(self) -> None:
+    def _check_platform(self) -> None:
+        """As many limbs as the platform is held by, no spindle where it turns the tool itself."""
+        kind = type(self.platform)
+        needed = {PlanarPlatform: 2, ArticulatedPlatform: 4, HelicalPlatform: 4}.get(kind, ARMS)
+        if self.legs != needed:
+            words = f"{needed} limbs, which this platform is held by: as many azimuths"
+            raise RobotError("geometry.azimuth", self.legs, words)
+        if self.spindle is not None and needed != ARMS:
+            raise RobotError("spindle", kind.__name__, "none on this platform")
+        if kind is PlanarPlatform and any(
+            abs(frame.shoulder[1]) > 1e-12 or abs(frame.z[1]) > 1e-12 or abs(frame.x[1]) > 1e-12
+            for frame in self.geometry.frames
+        ):
+            azimuths = [math.degrees(angle) for angle in self.geometry.azimuth]
+            raise RobotError(
+                "geometry.azimuth", azimuths, "0 and 180 deg: limbs in the plane y = 0"
+            )
+
+    def _check_passive_friction(self) -> None:
         for item in self.friction.passive:
-            if self.spindle is None and item.joint in SPINDLE_JOINTS:
-                raise RobotError(
-                    f"friction.passive.{item.joint}", item.joint, "only on a robot with a spindle"
-                )
+            path, allowed = f"friction.passive.{item.joint}", None
+            if self.linear:
+                allowed = "none on rails: friction of passive joints is modelled beside arms only"
+            elif self.spindle is None and item.joint in SPINDLE_JOINTS:
+                allowed = "only on a robot with a spindle"
+            if allowed is not None:
+                raise RobotError(path, item.joint, allowed)
 
     def axis_names(self) -> tuple[str, ...]:
         """Short names of the drives for tables and messages."""
-        return ("1", "2", "3", "psi")[: self.dof]
+        turned = ("psi",) if self.dof > self.legs else ()
+        return (*(str(i + 1) for i in range(self.legs)), *turned)
+
+    def axis_units(self, quantity: str) -> tuple[str, ...]:
+        """Units of "q", "qd", "qdd", "tau", "inertia", "viscous" or "stiffness", one per axis.
+
+        Arms turn (rad, N m), carriages slide (m, N), and axis 4 always turns.
+        """
+        if quantity not in AXIS_UNITS:
+            raise UnknownNameError("quantity of an axis", quantity, AXIS_UNITS)
+        rotary, linear = AXIS_UNITS[quantity]
+        return ((linear if self.linear else rotary,) * self.legs + (rotary,))[: self.dof]
+
+    def axis_unit(self, quantity: str) -> str:
+        """The unit of all axes for a heading: "N m"; "N, N m" on rails with a spindle."""
+        return together(self.axis_units(quantity))
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""

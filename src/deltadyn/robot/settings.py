@@ -47,7 +47,10 @@ LIMB_JOINTS = tuple(name for name in PASSIVE_JOINTS if name not in SPINDLE_JOINT
 
 @dataclass(frozen=True)
 class Wave(Part):
-    """cos cos(order q) + sin sin(order q) per axis; `order` waves in a turn of the axis."""
+    """cos cos(order q) + sin sin(order q) per axis; `order` waves in a turn of the axis.
+
+    Along a rail `order` is in rad/m: 2 pi over the wavelength.
+    """
 
     order: float
     cos: Any = 0.0
@@ -76,7 +79,7 @@ def _checked_waves(waves: tuple[W, ...], dof: int, path: str) -> tuple[W, ...]:
 
 @dataclass(frozen=True)
 class Ripple(Wave):
-    """Ripple of the drives in N m: cogging and tooth meshing. The drive must add it."""
+    """Ripple of the drives in N m or N: cogging and tooth meshing. The drive must add it."""
 
 
 def ripple_name(order: float, part: str, axis: int) -> str:
@@ -93,7 +96,9 @@ def is_ripple(name: str) -> bool:
 class Drives(Part):
     """Gear ratio, rotor inertia and ripple; the inertia names the side on which it is given.
 
-    The side may be left out where both are the same: no rotor inertia, or no gear.
+    The side may be left out where both are the same: no rotor inertia, or no gear. Behind the gear
+    of a carriage a screw of this `lead` or a pulley of this `pulley_radius` turns into travel; the
+    rotor's inertia at the output side is a mass then, in kg.
     Elastic gears swing in `simulate`, and wind up along a recording by its torque; inverse and
     forward dynamics are those of rigid gears.
     """
@@ -102,11 +107,23 @@ class Drives(Part):
     rotor_inertia: Any = 0.0
     rotor_side: str | None = None  # one of ROTOR_SIDES
     ripple: tuple[Ripple, ...] = ()
-    stiffness: Any | None = None  # N m/rad, between motor and arm; None: rigid
-    damping: Any | None = None  # N m s/rad, beside the stiffness
+    stiffness: Any | None = None  # N m/rad or N/m, between motor and arm; None: rigid
+    damping: Any | None = None  # N m s/rad or N s/m, beside the stiffness
+    lead: Any | None = None  # m of travel per turn of a screw, per arm
+    pulley_radius: Any | None = None  # m, per arm
 
-    def checked(self, dof: int) -> Drives:
-        """The same drives with one value per axis."""
+    def checked(self, dof: int, linear: int = 0) -> Drives:
+        """The same drives with one value per axis; the first `linear` axes move carriages."""
+        if self.lead is not None and self.pulley_radius is not None:
+            raise RobotError("drives.pulley_radius", self.pulley_radius, "none beside drives.lead")
+        travel: dict[str, Any] = {}
+        for name in ("lead", "pulley_radius"):
+            value = getattr(self, name)
+            if value is not None and not linear:
+                raise RobotError(f"drives.{name}", value, "only where carriages slide on rails")
+            if value is not None:
+                positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
+                travel[name] = each(f"drives.{name}", value, linear, **positive)
         if self.damping is not None and self.stiffness is None:
             raise RobotError("drives.stiffness", None, "given where drives.damping is")
 
@@ -115,32 +132,52 @@ class Drives(Part):
             return None if value is None else each(f"drives.{name}", value, dof, **limits)
 
         ratios = each("drives.gear_ratio", self.gear_ratio, dof, low=0.0, strict=True)
-        rotors = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit="kg m^2")
         side = self.rotor_side
-        if side is None and not side_matters(ratios, rotors):
+        unit = "kg" if linear and side == "output_side" else "kg m^2"
+        rotors = each("drives.rotor_inertia", self.rotor_inertia, dof, low=0.0, unit=unit)
+        if side is None and not side_matters(ratios, rotors, linear):
             side = "output_side"
         if side not in ROTOR_SIDES:
             raise RobotError("drives.rotor_side", side, " or ".join(ROTOR_SIDES))
+        if linear and side == "motor_side" and any(rotors[:linear]) and not travel:
+            raise RobotError(
+                "drives.lead",
+                None,
+                "lead or pulley_radius, where rotors have inertia at motor_side",
+            )
         return Drives(
             gear_ratio=ratios,
             rotor_inertia=rotors,
             rotor_side=side,
             ripple=_checked_waves(tuple(self.ripple), dof, "drives.ripple"),
-            stiffness=gear("stiffness", low=0.0, strict=True, unit="N m/rad"),
-            damping=gear("damping", low=0.0, unit="N m s/rad"),
+            stiffness=gear("stiffness", low=0.0, strict=True),
+            damping=gear("damping", low=0.0),
+            **travel,
         )
 
     @property
+    def motor_turns(self) -> tuple[float, ...]:
+        """Angle of the motor per unit of its axis: the gear ratio, over m of travel per rad."""
+        turns = list(self.gear_ratio)
+        for i, lead in enumerate(self.lead or ()):
+            turns[i] /= lead / (2 * math.pi)
+        for i, radius in enumerate(self.pulley_radius or ()):
+            turns[i] /= radius
+        return tuple(turns)
+
+    @property
     def output_inertia(self) -> tuple[float, ...]:
-        """Rotor inertia seen at the output side of the gear, per axis (kg m^2)."""
+        """Rotor inertia seen at the output side, per axis (kg m^2; kg for a carriage)."""
         if self.rotor_side == "output_side":
             return tuple(self.rotor_inertia)
-        pairs = zip(self.gear_ratio, self.rotor_inertia, strict=True)
+        pairs = zip(self.motor_turns, self.rotor_inertia, strict=True)
         return tuple(ratio**2 * inertia for ratio, inertia in pairs)
 
 
-def side_matters(ratios: Sequence[float], rotors: Sequence[float]) -> bool:
-    """Whether a rotor inertia means another thing at either side of its gear."""
+def side_matters(ratios: Sequence[float], rotors: Sequence[float], linear: int = 0) -> bool:
+    """Whether a rotor inertia means another thing at either side of its gear or screw."""
+    if any(rotors[:linear]):
+        return True
     pairs = zip(ratios, rotors, strict=True)
     return any(ratio != 1 and inertia != 0 for ratio, inertia in pairs)
 
@@ -174,7 +211,7 @@ class Friction(Part):
     `load` or `motor_load`, not both.
     """
 
-    viscous: Any = 0.0  # N m s/rad
+    viscous: Any = 0.0  # N m s/rad; of a carriage in N s/m, and so all terms below
     coulomb: Any = 0.0  # N m; for qd > 0 where `coulomb_negative` is given
     coulomb_negative: Any | None = None  # N m, for qd < 0
     stribeck: Any | None = None  # N m above Coulomb at rest
@@ -249,11 +286,11 @@ class Workspace(Part):
 class Limits(Part):
     """What the machine allows; None where nothing is known."""
 
-    angle_min: Any | None = None  # rad
+    angle_min: Any | None = None  # rad; m where a carriage moves along a rail
     angle_max: Any | None = None
-    rate: Any | None = None  # rad/s
-    acceleration: Any | None = None  # rad/s^2
-    torque_peak: Any | None = None  # N m at the output side
+    rate: Any | None = None  # rad/s or m/s
+    acceleration: Any | None = None  # rad/s^2 or m/s^2
+    torque_peak: Any | None = None  # N m or N at the output side
     torque_rms: Any | None = None
     platform_speed: float | None = None  # m/s
     platform_acceleration: float | None = None  # m/s^2
@@ -263,8 +300,8 @@ class Limits(Part):
     payload: float | None = None  # kg
     cycles: float | None = None  # 1/min
 
-    def checked(self, dof: int) -> Limits:
-        """The same limits with one value per axis."""
+    def checked(self, dof: int, linear: int = 0) -> Limits:
+        """The same limits with one value per axis; `linear` where the arms are carriages."""
         changed: dict[str, Any] = {}
         for name in ("angle_min", "angle_max"):
             value = getattr(self, name)
@@ -291,13 +328,15 @@ class Limits(Part):
         if low is not None and high is not None:
             for axis, (a, b) in enumerate(zip(low, high, strict=True)):
                 if a >= b:
-                    raise RobotError(f"limits.angle_max[{axis}]", b, f"above angle_min, {a:g} rad")
+                    slides = axis < linear
+                    below = f"position_min, {a:g} m" if slides else f"angle_min, {a:g} rad"
+                    raise RobotError(f"limits.angle_max[{axis}]", b, f"above {below}")
         return Limits(workspace=self.workspace, **changed)
 
 
 @dataclass(frozen=True)
 class Controller(Part):
-    """A controller's own angle of each axis: q_controller = sign * q + offset (rad)."""
+    """A controller's own angle of each axis: q_controller = sign * q + offset (rad or m)."""
 
     sign: Any = 1.0
     offset: Any = 0.0
@@ -313,7 +352,7 @@ class Controller(Part):
 
 @dataclass(frozen=True)
 class Eccentricity(Wave):
-    """What the encoders add to the angle of their axis, in rad."""
+    """What the encoders add to the angle or place of their axis, in rad or m."""
 
 
 @dataclass(frozen=True)

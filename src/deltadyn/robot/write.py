@@ -17,20 +17,24 @@ from typing import Any, Protocol
 
 import yaml
 
-from deltadyn.errors import RobotFileError
+from deltadyn.errors import RobotError, RobotFileError
 from deltadyn.files import replacing
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
+    Carriage,
     Effector,
     Geometry,
+    HelicalPlatform,
     Payload,
     Platform,
+    RailGeometry,
     Rod,
     Spindle,
     Strut,
     TenParameters,
 )
-from deltadyn.robot.fields import FORMAT, SECTIONS, TEN, TOP, Field, passive_fields
+from deltadyn.robot.fields import FORMAT, TEN, TOP, Field, passive_fields, sections
 from deltadyn.robot.settings import (
     Controller,
     Drives,
@@ -48,6 +52,10 @@ from deltadyn.units import written
 _WIDTH = 100  # characters in a line with its source; a longer one is broken
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "nan", "inf", "infinity"}
+_IMPLIED_PLACES = (
+    "shoulder_height", "shoulder_tangential", "axis_yaw", "axis_roll",
+    "rail_height", "rail_tangential", "rail_pitch", "rail_roll",
+)  # fmt: skip
 _GRAVITY = next(field for field in TOP if field.name == "gravity")
 
 
@@ -63,15 +71,17 @@ class RobotParts(Protocol):
     @property
     def dof(self) -> int: ...
     @property
-    def geometry(self) -> Geometry: ...
+    def geometry(self) -> Geometry | RailGeometry: ...
     @property
-    def arms(self) -> tuple[Arm, Arm, Arm]: ...
+    def arms(self) -> tuple[Arm, ...] | tuple[Carriage, ...]: ...
     @property
-    def struts(self) -> tuple[Strut, Strut, Strut]: ...
+    def struts(self) -> tuple[Strut, ...]: ...
     @property
-    def platform(self) -> Platform: ...
+    def platform(self) -> Platform | ArticulatedPlatform | HelicalPlatform: ...
     @property
     def spindle(self) -> Spindle | None: ...
+    @property
+    def drives(self) -> Drives: ...
     @property
     def sources(self) -> Mapping[str, Source]: ...
 
@@ -91,10 +101,13 @@ def save_robot(robot: RobotParts, path: str | PathLike[str]) -> None:
 
 def robot_text(robot: RobotParts) -> str:
     """The text of the robot file."""
-    writer = _Writer(robot.sources)
+    linear, motors = robot.geometry.linear, robot.drives.rotor_side == "motor_side"
+    writer = _Writer(robot.sources, sections(linear, robot.dof, motors))
     lines = [f"deltadyn: {FORMAT}", f"name: {_text(robot.name)}"]
     if robot.description:
         lines.append(f"description: {_text(robot.description)}")
+    if linear or "actuation" in robot.sources:
+        lines += writer.line("actuation", "linear" if linear else "rotary", "actuation")
     lines += writer.field(_GRAVITY, robot.gravity, "gravity")
     for name, rows in _sections(robot, writer):
         if rows:
@@ -104,17 +117,22 @@ def robot_text(robot: RobotParts) -> str:
 
 def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[str]]]:
     """Every section with its lines; one that says nothing has none."""
-    yield "geometry", writer.fields(SECTIONS["geometry"], robot.geometry, "geometry")
-    yield "arm", writer.arms(robot.arms)
+    if robot.geometry.legs != 3:
+        raise RobotError("robot", robot.name, "three limbs, in a robot file")
+    standard = SimpleNamespace(**dict.fromkeys(_IMPLIED_PLACES, 0.0))
+    linear, at = robot.geometry.linear, writer.sections
+    limb = "carriage" if linear else "arm"
+    yield "geometry", writer.fields(at["geometry"], robot.geometry, "geometry", standard)
+    yield limb, writer.arms(robot.arms, limb)
     yield "strut", writer.struts(robot.struts, robot.geometry.strut_length)
-    yield "platform", writer.fields(SECTIONS["platform"], robot.platform, "platform")
+    yield "platform", writer.fields(at["platform"], robot.platform, "platform")
     if robot.spindle is not None:
         yield "spindle", writer.spindle(robot.spindle)
     for name, default in _defaults(robot.dof).items():
         part = getattr(robot, name)
-        if name == "drives" and side_matters(part.gear_ratio, part.rotor_inertia):
+        if name == "drives" and side_matters(part.gear_ratio, part.rotor_inertia, linear):
             default = replace(default, rotor_side=None)  # the side is always written there
-        yield name, writer.fields(SECTIONS[name], part, name, default)
+        yield name, writer.fields(at[name], part, name, default)
     yield "sources", writer.other_sources()
 
 
@@ -135,8 +153,9 @@ def _defaults(dof: int) -> dict[str, Any]:
 class _Writer:
     """Turns parts into lines; remembers which sources stand at their value already."""
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source], at: Mapping[str, tuple[Field, ...]]) -> None:
         self.sources = sources
+        self.sections = at
         self.done: set[str] = set()
 
     def fields(
@@ -147,7 +166,7 @@ class _Writer:
         for field in fields:
             if field.shortcut:
                 continue
-            own, value = f"{path}.{field.name}", getattr(part, field.name)
+            own, value = f"{path}.{field.place}", field.of(part)
             if field.shape == "section":
                 lines += self.inner(field.name, value, own)
             elif value is not None and (own in self.sources or not _has(implied, field, value)):
@@ -164,12 +183,13 @@ class _Writer:
             rows = self.rod(value, path)
         elif isinstance(value, tuple) and isinstance(value[0], Wave):
             rows = _listed(
-                self.fields(SECTIONS[path], wave, f"{path}[{k}]") for k, wave in enumerate(value)
+                self.fields(self.sections[path], wave, f"{path}[{k}]")
+                for k, wave in enumerate(value)
             )
         elif isinstance(value, tuple):
             rows = self.passive(value, path)
         else:
-            rows = self.fields(SECTIONS[path], value, path)
+            rows = self.fields(self.sections[path], value, path)
         return [f"{name}:", *_indented(rows)]
 
     def passive(self, items: Sequence[PassiveFriction], path: str) -> list[str]:
@@ -181,26 +201,26 @@ class _Writer:
 
     def spindle(self, spindle: Spindle) -> list[str]:
         implied = SimpleNamespace(upper_joint_z=0.0, lower_joint_z=0.0)
-        return self.fields(SECTIONS["spindle"], spindle, "spindle", implied)
+        return self.fields(self.sections["spindle"], spindle, "spindle", implied)
 
     def rod(self, rod: Rod, path: str) -> list[str]:
         """A part of the telescope; what its ten parameters imply is not written again."""
         implied = SimpleNamespace(axial_inertia=0.0)
         if rod.ten is not None:
             implied = _chosen(Rod.from_ten(rod.ten), "mass", "com", "inertia", "axial_inertia")
-        return self.fields(SECTIONS[path], rod, path, implied)
+        return self.fields(self.sections[path], rod, path, implied)
 
-    def arms(self, arms: tuple[Arm, Arm, Arm]) -> list[str]:
+    def arms(self, arms: Sequence[Arm | Carriage], name: str) -> list[str]:
         """One mapping with values per arm, or three where sources name single arms."""
-        implied = SimpleNamespace(com_offset=0.0, elbow_mass=0.0)
-        if self._names_one("arm"):
+        implied = SimpleNamespace(com_offset=0.0, elbow_mass=0.0, counterweight=0.0)
+        fields = self.sections[name]
+        if self._names_one(name):
             return _listed(
-                self.fields(SECTIONS["arm"], arm, f"arm[{i}]", implied)
-                for i, arm in enumerate(arms)
+                self.fields(fields, arm, f"{name}[{i}]", implied) for i, arm in enumerate(arms)
             )
-        return self.fields(SECTIONS["arm"], _together(arms), "arm", implied)
+        return self.fields(fields, _together(arms), name, implied)
 
-    def struts(self, struts: tuple[Strut, Strut, Strut], lengths: tuple[float, ...]) -> list[str]:
+    def struts(self, struts: tuple[Strut, ...], lengths: tuple[float, ...]) -> list[str]:
         """One mapping, or three where rods of any shape differ or sources name single struts."""
         equal = len(set(zip(struts, lengths, strict=True))) == 1
         thin = all(strut.ten is None for strut in struts)
@@ -210,7 +230,7 @@ class _Writer:
             )
         if equal:
             return self.strut(struts[0], "strut", lengths[0])
-        fields = [field for field in SECTIONS["strut"] if field.name != "ten"]
+        fields = [field for field in self.sections["strut"] if field.name != "ten"]
         return self.fields(fields, _together(struts), "strut")
 
     def strut(self, strut: Strut, path: str, length: float) -> list[str]:
@@ -218,19 +238,19 @@ class _Writer:
         if strut.ten is not None:
             thin = Strut.from_ten(strut.ten, length)
             implied = _chosen(thin, "mass", "com_fraction", "inertia")
-        return self.fields(SECTIONS["strut"], strut, path, implied)
+        return self.fields(self.sections["strut"], strut, path, implied)
 
     def field(self, field: Field, value: Any, path: str) -> list[str]:
         """One field, with its source where it has one."""
         if field.shape == "text":
-            return self._line(field.name, _text(value), path)
+            return self.line(field.name, _text(value), path)
         listed = isinstance(value, tuple)
         numbers = tuple(float(number) for number in (value if listed else (value,)))
         suffix, shown = written(field.kind, numbers)
         texts = [_number(number) for number in shown]
-        if listed and not (field.shape in ("arm", "axis") and len(set(texts)) == 1):
-            return self._line(f"{field.name}{suffix}", f"[{', '.join(texts)}]", path)
-        return self._line(f"{field.name}{suffix}", texts[0], path)
+        if listed and not (field.shape in ("arm", "carriage", "axis") and len(set(texts)) == 1):
+            return self.line(f"{field.name}{suffix}", f"[{', '.join(texts)}]", path)
+        return self.line(f"{field.name}{suffix}", texts[0], path)
 
     def other_sources(self) -> list[str]:
         """Sources of what the file has no field for: of a part that was taken out, for instance."""
@@ -240,7 +260,8 @@ class _Writer:
             if path not in self.done
         ]
 
-    def _line(self, key: str, text: str, path: str) -> list[str]:
+    def line(self, key: str, text: str, path: str) -> list[str]:
+        """A field's line, or lines, with its source."""
         source = self.sources.get(path)
         if source is None:
             return [f"{key}: {text}"]
@@ -256,9 +277,9 @@ class _Writer:
 
 def _has(implied: Any, field: Field, value: Any) -> bool:
     """Whether `implied` gives the field this value, for every arm or axis."""
-    if not hasattr(implied, field.name):
+    if not hasattr(implied, field.place.partition("[")[0]):
         return False
-    other = getattr(implied, field.name)
+    other = field.of(implied)
     if isinstance(value, tuple) and not isinstance(other, tuple):
         return all(item == other for item in value)
     return bool(value == other)

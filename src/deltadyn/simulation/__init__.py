@@ -7,6 +7,7 @@ from deltadyn.simulation.controllers.adaptive import (
     PickError,
     pick_errors,
 )
+from deltadyn.simulation.controllers.contact import ContactStop, ForceEstimate, HandGuiding
 from deltadyn.simulation.controllers.feedforward import (
     PD,
     Controller,
@@ -14,6 +15,7 @@ from deltadyn.simulation.controllers.feedforward import (
     PDFeedforward,
     TorqueLaw,
 )
+from deltadyn.simulation.controllers.gains import LoopCheck, check_gains
 from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.compiled import robot_numbers
@@ -21,6 +23,7 @@ from deltadyn.simulation.presets import PRESETS, Preset
 from deltadyn.simulation.rollout import BatchRun, Rollout, rollout, simulate_batch
 from deltadyn.simulation.run import EnergyBooks, Run, Truth
 from deltadyn.simulation.simulate import PLANTS, simulate
+from deltadyn.simulation.touch import Touch, Wall
 
 __all__ = [
     "PD",
@@ -30,9 +33,13 @@ __all__ = [
     "AugmentedPD",
     "BatchRun",
     "ComputedTorque",
+    "ContactStop",
     "Controller",
     "EnergyBooks",
+    "ForceEstimate",
+    "HandGuiding",
     "Law",
+    "LoopCheck",
     "PDFeedforward",
     "PDGravity",
     "PayloadEstimate",
@@ -42,7 +49,10 @@ __all__ = [
     "Run",
     "Task",
     "TorqueLaw",
+    "Touch",
     "Truth",
+    "Wall",
+    "check_gains",
     "pick_errors",
     "robot_numbers",
     "rollout",

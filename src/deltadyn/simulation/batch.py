@@ -15,9 +15,10 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends import components, layout
 from deltadyn.backends.components import FrictionTerms, friction_terms
-from deltadyn.backends.limbs import limbs_of
+from deltadyn.backends.limbs import ROTARY, limbs_of
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS, PLACES
 from deltadyn.dynamics.passive import Rubbed, Rubbing, passive_torque
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.ideal import FRICTION_STEP, SLOW_RATE
 from deltadyn.simulation.plant.machine import home_angles
@@ -68,6 +69,7 @@ class Plan(NamedTuple):
     joints: tuple[str, ...] = ()  # passive joints with friction
     every: int = 0  # ticks between the states that are kept; 0 keeps none
     true_rates: bool = False  # the controller sees qd; else the backward difference of q
+    kind: str = ROTARY  # what moves the limbs
 
 
 class Results(NamedTuple):
@@ -113,6 +115,7 @@ def traced_rollout(
     substeps: int = 1,
     friction: bool | FrictionTerms = True,
     keep: bool = False,
+    kind: str = ROTARY,
 ) -> Results:
     """The core of `rollout` on JAX arrays, for programs of your own under `jit` and `grad`.
 
@@ -123,7 +126,7 @@ def traced_rollout(
     terms = terms_in(par) if friction is True else friction or None
     dof = q.shape[-1]
     given = Given(par, q, qd, None, Course(*course), gains, step)
-    found = advance(jax_numpy(), given, Plan(substeps, terms, (), int(keep), True))
+    found = advance(jax_numpy(), given, Plan(substeps, terms, (), int(keep), True, kind))
     kept = found.course[:-1, ..., :dof] if keep else None
     return Results(found.q, found.qd, found.rms, found.peak, kept)
 
@@ -136,8 +139,10 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
 
     def slope(x: Components, tau: Components) -> Components:
         q, qd = x[:dof], x[dof:]
-        rubbed = passive(xp, numbers, q, qd, plan.joints)
-        qdd = components.acceleration(xp, numbers, q, qd, tau, plan.friction, wrench, rubbed)
+        rubbed = passive(xp, numbers, q, qd, plan.joints, plan.kind)
+        qdd = components.acceleration(
+            xp, numbers, q, qd, tau, plan.friction, wrench, rubbed, plan.kind
+        )
         return (*qd, *qdd)
 
     def integrated(x: Components, start: Components, end: Components) -> Components:
@@ -205,12 +210,17 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
 
 
 def passive(
-    xp: Any, numbers: Components, q: Components, qd: Components, joints: tuple[str, ...]
+    xp: Any,
+    numbers: Components,
+    q: Components,
+    qd: Components,
+    joints: tuple[str, ...],
+    kind: str = ROTARY,
 ) -> list[Component]:
     """What friction in these passive joints asks of the drives, in N m; empty without joints."""
     if not joints:
         return []
-    limbs = limbs_of(numbers)
+    limbs = limbs_of(numbers, kind)
     pose = pose_of(xp, limbs, q, qd)
     viscous, coulomb = (numbers[PLACES[name]] for name in ("passive_viscous", "passive_coulomb"))
     places = [JOINTS.index(name) for name in joints]
@@ -247,7 +257,7 @@ def friction_substeps(robot: Robot, numbers: FloatArray, dt: float) -> int:
     At rest M d(qd)/dt = -B qd, where B is what slow rates ask of friction, per rate. Its fastest
     rate is the largest eigenvalue of M^-1 B over all robots.
     """
-    dof, table = robot.dof, np.atleast_2d(numbers)
+    dof, table, kind = robot.dof, np.atleast_2d(numbers), actuation(robot)
     joints = joints_in(table, dof)
     if not joints and not any(table[:, layout.PLACES[name]].any() for name in RUBBING):
         return 1
@@ -255,18 +265,18 @@ def friction_substeps(robot: Robot, numbers: FloatArray, dt: float) -> int:
     par, home, still = split(table), tuple(home_angles(robot).tolist()), (0.0,) * dof
     M, brake = np.zeros((2, len(table), dof, dof))
     with np.errstate(all="ignore"):
-        pose = components.pose_of_joints(np, par, home, still, still)
+        pose = components.pose_of_joints(np, par, home, still, still, kind)
         forth, back = (
             components.drive_friction(np, par, (rate,) * dof, FrictionTerms())
             for rate in (SLOW_RATE, -SLOW_RATE)
         )
-        for i, row in enumerate(components.terms_of(np, par, pose).M):
+        for i, row in enumerate(components.terms_of(np, par, pose, kind).M):
             for j, value in enumerate(row):
                 M[:, i, j] = value
             brake[:, i, i] = (forth[i] - back[i]) / (2 * SLOW_RATE)
         for axis in range(dof):
             slow = tuple(SLOW_RATE if i == axis else 0.0 for i in range(dof))
-            for i, value in enumerate(passive(np, par, home, slow, joints)):
+            for i, value in enumerate(passive(np, par, home, slow, joints, kind)):
                 brake[:, i, axis] += value / SLOW_RATE
     sound = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(brake).all(axis=(1, 2))
     if not sound.any():

@@ -20,10 +20,12 @@ from deltadyn.arrays import BoolArray, FloatArray, as_float
 from deltadyn.backends.components import FrictionTerms
 from deltadyn.backends.layout import COUNT
 from deltadyn.backends.layout import PLACES as NUMBERS
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import plant_module, threads
 from deltadyn.backends.plant_layout import ROBOT_COUNT
 from deltadyn.dynamics.inverse import external_wrench
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.motion.arguments import check_count
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -97,6 +99,7 @@ class _Batch(NamedTuple):
     wrench: Any  # (dof,) or (N, dof), None where there is none
     joints: tuple[str, ...]  # passive joints with friction
     single: bool
+    kind: str  # what moves the limbs
 
 
 class _Drive(NamedTuple):
@@ -188,7 +191,9 @@ def rollout(
         with doubles():
             arrays = _on_jax(batch, drive, timing, true_rates)
             found = Ended(*(None if x is None else np.asarray(x) for x in arrays))
-    elif plant_module() is None or (true_rates and drive.course is not None):
+    elif (
+        plant_module() is None or batch.kind != ROTARY or (true_rates and drive.course is not None)
+    ):
         with np.errstate(all="ignore"):  # NaN marks a loop that is open
             found = advance(np, _given(batch, drive, step), _plan(batch, timing, true_rates))
     else:
@@ -210,7 +215,7 @@ def _given(batch: _Batch, drive: _Drive, step: Any) -> Given:
 
 def _plan(batch: _Batch, timing: _Timing, true_rates: bool) -> Plan:
     terms = terms_in(batch.numbers)
-    return Plan(timing.substeps, terms, batch.joints, timing.every, true_rates)
+    return Plan(timing.substeps, terms, batch.joints, timing.every, true_rates, batch.kind)
 
 
 def _on_jax(batch: _Batch, drive: _Drive, timing: _Timing, true_rates: bool) -> Ended:
@@ -437,7 +442,10 @@ def _batch(
     angles, speeds = (_repeated(rows[name], (count, dof)) for name in ("q", "qd"))
     packed = numbers is not None and np.shape(numbers)[-1] == COUNT  # without passive joints
     joints = () if packed else joints_in(table, dof)
-    return _Batch(table, angles, speeds, force, joints, not counts)
+    kinds = {actuation(item) for item in ([robot] if isinstance(robot, Robot) else robot)}
+    if len(kinds) > 1:
+        raise InputError("robots", sorted(kinds), "robots whose limbs are moved in one way")
+    return _Batch(table, angles, speeds, force, joints, not counts, kinds.pop())
 
 
 def _numbers(robot: Robot | Sequence[Robot], numbers: npt.ArrayLike | None) -> Any:

@@ -20,8 +20,9 @@ from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Payload
 from deltadyn.simulation.plant.machine import Machine, Work
 from deltadyn.simulation.presets import setting
+from deltadyn.simulation.touch import Touch
 
-ExternalForce = npt.ArrayLike | Callable[[float], npt.ArrayLike]
+ExternalForce = npt.ArrayLike | Callable[[float], npt.ArrayLike] | Touch
 Events = dict[int, Payload]
 
 
@@ -48,7 +49,12 @@ def payload_events(robot: Robot, payload: Any, t: FloatArray) -> Events:
 
 
 def wrenches(robot: Robot, force: ExternalForce | None, t: FloatArray) -> FloatArray:
-    """The external wrench (N, dof) at the ticks: constant, or a function held for a tick."""
+    """The external wrench (N, dof) at the ticks: constant, or a function held for a tick.
+
+    That of a `Touch` is found in the run; it is 0 here.
+    """
+    if isinstance(force, Touch):
+        return np.zeros((len(t), robot.dof))
     if not callable(force):
         return external_wrench(robot, _one(force), len(t))
     return np.concatenate([external_wrench(robot, _one(force(x)), 1) for x in t.tolist()])
@@ -82,7 +88,8 @@ class Truth:
     q, qd, qdd are at the arms; the encoders sit at the motors, which are the same where the gears
     are rigid. `tau` is the torque in force at the tick, from the current; the motor gives
     tau + ripple. `friction` is that of the drives with the gears' loss, `passive_friction` what
-    the joints without a drive ask of them. `robot` is the machine with its payload at the start;
+    the joints without a drive ask of them. `force` is the external one on the platform, in N (N m
+    about z), held for a tick. `robot` is the machine with its payload at the start;
     its friction is that at 25 degrees C.
     """
 
@@ -98,6 +105,7 @@ class Truth:
     ripple: FloatArray
     friction: FloatArray
     passive_friction: FloatArray
+    force: FloatArray
     temperature: FloatArray  # degrees C
     payload: FloatArray  # (N,), kg
     written: BoolArray  # (N,): the ticks that the recording has

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import plant_module
 from deltadyn.backends.plant_layout import PLACES, STATE_PLACES
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import Controller, PDFeedforward, PDLaw
+from deltadyn.simulation.controllers.gains import Feedback, warn_of_gains
 from deltadyn.simulation.controllers.state import GravityLaw
 from deltadyn.simulation.drive.drive import Drive, read_log
 from deltadyn.simulation.drive.reference import Task, make_task
@@ -50,6 +53,7 @@ from deltadyn.simulation.run import (
     payload_events,
     wrenches,
 )
+from deltadyn.simulation.touch import Touch, touched
 
 # The loop of plant and drive: tick by tick, or all ticks at once in compiled code.
 
@@ -76,11 +80,15 @@ def follow(
     task: Task,
     loads: dict[int, Robot],
     forces: FloatArray,
+    touch: Touch | None,
     report: Callable[[int], None],
 ) -> Story:
-    """Tick by tick under external wrenches (N, dof), until the plant cannot go on."""
+    """Tick by tick under external wrenches (N, dof), until the plant cannot go on.
+
+    Where something touches the platform, its wrenches are written to `forces`.
+    """
     law = drive.law
-    if isinstance(body, CompiledPlant):
+    if isinstance(body, CompiledPlant) and touch is None:
         if type(law) is PDLaw:
             return _follow_compiled(body, drive, law, (None, None), loads, forces, report)
         if type(law) is GravityLaw and law.parameters is not None:
@@ -90,11 +98,15 @@ def follow(
     commands: list[Floats] = []
     trouble = None
     last, reference = len(forces) - 1, task.now.q[:, :3].tolist()
+    robot, times, dt = body.machine.robot, task.now.t.tolist(), 1 / task.rate
     for k, force in enumerate(map(tuple, forces.tolist())):
         if k in loads:
             body.carry(loads[k])
+        if touch is not None:
+            force = touched(touch, robot, times[k], body.arms, dt)
+            forces[k] = force
         try:
-            _check_distance(reference[k], body.q_motor)
+            _check_distance(reference[k], body.q_motor, drive.half_turn)
             torques = drive.tick(k, body.q_motor)
             if k < last:
                 samples.append(body.advance(torques.start, torques.end, force))
@@ -151,12 +163,17 @@ def _follow_compiled(
     return Story(parts, commands[:done], TROUBLES.get(trouble), saturated)
 
 
-def _check_distance(reference: list[float], q: Floats) -> None:
-    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far."""
+def _check_distance(reference: list[float], q: Floats, half_turn: float) -> None:
+    """Stop where an arm is half a turn off: no loop brings it back, and no robot turns so far.
+
+    A carriage is stopped where it is as far off as the elbow of an arm of the robot's size.
+    """
     for axis, angle in enumerate(reference):
-        if not abs(q[axis] - angle) < math.pi:
+        if not abs(q[axis] - angle) < half_turn:
+            limb = "arm" if half_turn == math.pi else "carriage"
+            away = "half a turn" if half_turn == math.pi else f"{half_turn:.2g} m"
             raise PlantStoppedError(
-                f"arm {axis + 1} is half a turn away from its reference, the controller has lost it"
+                f"{limb} {axis + 1} is {away} away from its reference, the controller has lost it"
             )
 
 
@@ -185,8 +202,9 @@ def simulate(
 
     `plant` is "ideal" (the exact model) or "mujoco" (the closed mechanism in MuJoCo), `rate` the
     drive's ticks in Hz, `payload` pairs (time in s, mass in kg) at which the load changes,
-    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot) or a
-    function of time that gives it. The same seed gives the same run, bit for bit.
+    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot), a
+    function of time that gives it, or a `Touch`, such as a `Wall`. The same seed gives the same
+    run, bit for bit.
     """
     if plant not in PLANTS:
         raise UnknownNameError("plant", plant, PLANTS)
@@ -197,25 +215,33 @@ def simulate(
     events = payload_events(robot, payload, task.now.t)
     forces = wrenches(robot, external_force, task.now.t)
     machine = build_machine(robot.replace(payload=events.pop(0, robot.payload)), chosen)
+    touch = external_force if isinstance(external_force, Touch) else None
+    if touch is not None:
+        at = tuple(task.now.q[0].tolist()), tuple(task.now.qd[0].tolist())
+        forces[0] = touched(touch, robot, float(task.now.t[0]), at, 1 / rate)
     start = start_on(machine, task.now, tuple(forces[0].tolist()))
-    law = (PDFeedforward(robot) if controller is None else controller).prepare(task)
+    chosen_law: Controller = PDFeedforward(robot) if controller is None else controller
+    if isinstance(chosen_law, Feedback):
+        chosen_law = chosen_law.for_drive(rate, chosen)
+    law = chosen_law.prepare(task)
+    warn_of_gains(machine, chosen_law, task.now.q, rate)
     drive = Drive(machine, task, law, start.tau, int(seed))
     body = make_plant(plant, machine, start, 1 / rate)
     loads = {tick: machine.robot.replace(payload=load) for tick, load in events.items()}
     with _progress(progress, len(forces)) as report:
-        story = follow(body, drive, task, loads, forces, report)
+        story = follow(body, drive, task, loads, forces, touch, report)
     if len(story) < 2:
         raise DeltadynError(f"the plant stopped at once: {story.trouble}")
     kind = preset if isinstance(preset, str) else "own preset"
     changed = "".join(f", {name}={value!r}" for name, value in switches.items())
     name = f"{robot.name}, {plant} plant, {kind}{changed}, seed {seed}"
-    return _result(machine, task, story, events, int(seed), name)
+    return _result(machine, task, story, forces, events, int(seed), name)
 
 
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
     """The plant of that name, with ticks of dt seconds."""
     if name == "ideal":
-        module = plant_module()
+        module = plant_module() if actuation(machine.robot) == ROTARY else None
         if module is None:
             return IdealPlant(machine, start, dt)
         return CompiledPlant(machine, start, dt, module)
@@ -225,7 +251,13 @@ def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
 
 
 def _result(
-    machine: Machine, task: Task, story: Story, events: Events, seed: int, name: str
+    machine: Machine,
+    task: Task,
+    story: Story,
+    forces: FloatArray,
+    events: Events,
+    seed: int,
+    name: str,
 ) -> Run:
     count = len(story)
     t = task.now.t[:count]
@@ -236,6 +268,7 @@ def _result(
     payload = np.full(count, machine.robot.payload.mass)
     for tick, load in sorted(events.items()):
         payload[tick:] = load.mass
+    parts["force"] = forces[:count]
     truth = Truth(robot=machine.robot, t=t, payload=payload, written=log.written, **parts)
     kept = log.written
     recording = Recording(
@@ -248,6 +281,7 @@ def _result(
         payload=None if events else machine.robot.payload.mass,
         name=name,
         robot=machine.robot.name,
+        linear=machine.robot.linear,
         provenance=Provenance(reader="simulate", notes=_notes(machine, task)),
     )
     return Run(
@@ -282,11 +316,11 @@ def _notes(machine: Machine, task: Task) -> tuple[str, ...]:
 
 def _until(motion: Motion, count: int) -> Motion:
     """The first samples of a motion."""
-    single, cut = motion.single, {"t": motion.t[:count]}
+    cut: dict[str, Any] = {"t": motion.t[:count]}
     for item in fields(State):
-        if item.name != "single":
-            cut[item.name] = getattr(motion, item.name)[:count]
-    return Motion(single=single, **cut)
+        value = getattr(motion, item.name)
+        cut[item.name] = value if item.name in ("single", "linear") else value[:count]
+    return Motion(**cut)
 
 
 def _check_call(robot: object, motion: object, controller: object, seed: object) -> None:

@@ -121,7 +121,7 @@ class Way:
 def way_of(robot: Robot, motion: Motion, samples: int) -> Way:
     """The stretches of a motion, with `samples` intervals each."""
     weight = np.ones(robot.dof)
-    weight[3:] = min(robot.geometry.arm_length)
+    weight[3:] = robot.geometry.size
     scaled = motion.pd * weight
     speed = np.linalg.norm(scaled, axis=1)
     peak = float(speed.max())

@@ -268,6 +268,8 @@ class LogTab(Tab):
         upload("Upload a log", partial(self._upload, held_out=False), color="blue")
         hint = "Another motion, to judge the model on; its columns are read as those of the log"
         upload("Upload a held-out log", partial(self._upload, held_out=True), hint=hint)
+        hint = "Usual motion without contact and load, 16 s or more: the tab Motion shows the force"
+        upload("Upload an empty run", self._upload_empty, hint=hint)
         self._logs = gui.add_html("")
 
     def _make_columns(self) -> None:
@@ -306,7 +308,8 @@ class LogTab(Tab):
         """Show the logs and the fit of the session."""
         session = self.window.session
         told = ""
-        for title, log in (("log", session.log), ("held-out log", session.held_out)):
+        logs = {"log": session.log, "held-out log": session.held_out, "empty run": session.empty}
+        for title, log in logs.items():
             told += "" if log is None else _log_html(title, log)
         self._logs.content = told or paragraph(
             f"CSV, TwinCAT Scope, MATLAB, Parquet, ROS bag, MCAP or TDMS, up to "
@@ -388,6 +391,10 @@ class LogTab(Tab):
             return self.window.session.upload_log(upload, held_out=held_out, payload=payload)
 
         self._read(read, f"{upload.shown} was read")
+
+    def _upload_empty(self, upload: Upload) -> None:
+        self._refuse_busy()
+        self._read(lambda: self.window.session.upload_empty(upload), f"{upload.shown} was read")
 
     def _chosen(self, values: Values) -> None:
         self._refuse_busy()

@@ -20,6 +20,7 @@ from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import measured_motion
 from deltadyn.robot import Robot
+from deltadyn.studio.force import ForceTrack, Push
 from deltadyn.studio.page import Tab, message_box, paragraph, table
 from deltadyn.studio.plots import TimePlot, track_channels
 from deltadyn.studio.pose import pose_at
@@ -52,6 +53,7 @@ class Track:
     curves: dict[str, FloatArray]
     notes: tuple[str, ...] = ()
     about: str = ""
+    force: ForceTrack | None = None
 
     @property
     def duration(self) -> float:
@@ -67,6 +69,10 @@ class Track:
     def place(self, seconds: float) -> FloatArray:
         """The platform (dof,) at this time after the start."""
         return np.asarray(self.motion.p[self.row(seconds)])
+
+    def push(self, seconds: float) -> Push | None:
+        """The external force at this time after the start, where it is known."""
+        return None if self.force is None else self.force.at(float(self.motion.t[0]) + seconds)
 
 
 def scenario_track(robot: Robot, name: str, before: Robot | None = None) -> Track:
@@ -198,6 +204,7 @@ class MotionTab(Tab):
         self._speed.on_update(window.guarded(self._pace))
         self._loop = gui.add_checkbox("loop", True)
         self._loop.on_update(window.guarded(self._pace))
+        self._legend = gui.add_html("")
         self._plot = TimePlot(window, seek=self._clicked)
         self._numbers = gui.add_html("")
         self._player = Player(0.0)
@@ -310,9 +317,10 @@ class MotionTab(Tab):
         p = track.place(seconds)
         if not slow:
             self.window.scene.move(p)
+            self.window.draw_force(track, seconds)
             return
         session.pose = pose_at(session.robot, p)
-        self.window.pose_changed()
+        self.window.pose_changed(played=(track, seconds))
         if slider:
             self._time.value = round(seconds, 3)
         self._numbers.content = self._readout(track, seconds)
@@ -338,7 +346,9 @@ class MotionTab(Tab):
         notes = "".join(message_box("warning", text) for text in track.notes)
         told = f"t = {seconds:.3f} of {track.duration:.3f} s; struts {forces} N"
         told += f"; {track.about}" if track.about else ""
-        return paragraph(told) + table(head, rows) + notes
+        push = track.push(seconds)
+        told = paragraph(told) + ("" if push is None else paragraph(push.text))
+        return told + table(head, rows) + notes
 
     def _show(self, track: Track) -> None:
         self._player = Player(
@@ -352,7 +362,14 @@ class MotionTab(Tab):
         axes = session.robot.axis_names()
         self._plot.show(track_channels(track, axes, log), now=0.0)
         self._numbers.content = self._readout(track, 0.0)
+        self._legend.content = ""
+        if track.force is not None:
+            self._legend.content = track.force.legend
+        elif log is not None and log.has_torque and session.empty is None:
+            self._legend.content = paragraph(
+                "Upload an empty run in the tab Log to see the external force."
+            )
 
     def _clear(self) -> None:
         self._plot.show([])
-        self._numbers.content = ""
+        self._numbers.content = self._legend.content = ""

@@ -175,7 +175,7 @@ def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, Floa
 
     Gives the view's width over its height and the place (3,) of the camera.
     """
-    reach = float(np.max(robot.geometry.arm_length) + np.max(robot.geometry.strut_length))
+    reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
     middle = -0.4 * reach
     aspect = float(client.camera.aspect)
     away = reach * max(1.0, 0.75 / max(aspect, 0.3))
@@ -188,7 +188,7 @@ def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, Floa
 
 def floor(client: viser.ClientHandle, robot: Robot) -> None:
     """A grid below the robot, a decimetre per cell."""
-    reach = float(np.max(robot.geometry.arm_length) + np.max(robot.geometry.strut_length))
+    reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
     client.scene.add_grid(
         "/floor",
         width=1.6,

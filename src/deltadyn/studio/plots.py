@@ -50,13 +50,17 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """A leaf of the tree: curves by name; those of a group `together` share a row of the plot."""
+    """A leaf of the tree: curves by name; those of a group `together` share a row of the plot.
+
+    A `first` one is drawn until the user chooses.
+    """
 
     group: str
     name: str
     unit: str
     curves: dict[str, Curve]
     together: bool = True
+    first: bool = False
 
     @property
     def key(self) -> str:
@@ -75,11 +79,14 @@ TORQUE, POWER = "torque", "power"
 def track_channels(
     track: Track, axes: Sequence[str], log: Recording | None = None
 ) -> list[Channel]:
-    """Channels of a motion: torque and power (tau qd) by model, joints, platform, and the log's."""
+    """Channels of a motion: torque and power (tau qd) by model, joints, platform, and the log's.
+
+    The log's are what it recorded and the external force that was found in it.
+    """
     motion = track.motion
     t = np.asarray(motion.t - motion.t[0])
     found = [
-        Channel(TORQUE, axis, "N m", _of_models(t, track.curves, k), together=False)
+        Channel(TORQUE, axis, "N m", _of_models(t, track.curves, k), together=False, first=True)
         for k, axis in enumerate(axes)
     ]
     power = {name: tau * motion.qd for name, tau in track.curves.items()}
@@ -91,6 +98,8 @@ def track_channels(
     found.append(Channel(POWER, "all axes", "W", total, together=False))
     found += _joint_channels(t, motion, axes)
     found += _platform_channels(t, motion)
+    if track.force is not None:
+        found += track.force.channels(float(motion.t[0]))
     if log is not None:
         found += _log_channels(log, float(motion.t[0]), axes)
     return found
@@ -174,6 +183,8 @@ MODEL_COLOURS = {
     "half-half": "#d2691e",
     "identified": "#d62728",
     "before the changes": "#2c8c6e",
+    "contact": "#8c14dc",
+    "limit": "#d62728",
 }
 
 
@@ -344,10 +355,11 @@ class TimePlot:
     def show(
         self, channels: Sequence[Channel], *, now: float | None = None, about: object = None
     ) -> None:
-        """Draw other channels: those that were ticked, or the torques.
+        """Draw other channels: those that were ticked, or the first ones.
 
         A user's zoom stays where they are `about` the same thing as those before.
         """
+        before = {each.key for each in self._channels}
         self._channels, self._now = list(channels), now
         if about is None or about is not self._about:
             self._span = None
@@ -355,7 +367,8 @@ class TimePlot:
         self._about = about
         known = [each.key for each in channels]
         kept = [key for key in self._shown if key in known]
-        self._shown = kept or [each.key for each in channels if each.group == TORQUE]
+        first = [each.key for each in channels if each.first]
+        self._shown = kept + [key for key in first if key not in before] if kept else first
         if self._tree is not None:
             self._tree.show(tree_html(channels, self._shown) if channels else "")
         self._draw()

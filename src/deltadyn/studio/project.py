@@ -2,7 +2,7 @@
 
 robot.yaml, reference.yaml    the robot, and the robot before its changes
 columns.yaml                  what the columns of the logs are
-recordings/                   the log and the held-out log, as they were uploaded
+recordings/                   the log, the held-out log and the empty run, as they were uploaded
 results/                      the identified robot, the report and its numbers
 motion.csv                    the uploaded motion
 deltadyn.toml                 for the command line: `deltadyn identify . recordings/log.csv`
@@ -52,7 +52,12 @@ def save_project(session: Session, folder: str) -> Path:
         files[MOTION] = session.motion_file.content
         state["motion file"] = session.motion_file.name
     reading: dict[str, float] = {}
-    for key, draft in (("log", session.draft), ("held-out", session.held_out_draft)):
+    drafts = {
+        "log": session.draft,
+        "held-out": session.held_out_draft,
+        "empty": session.empty_draft,
+    }
+    for key, draft in drafts.items():
         if draft is None:
             continue
         name = f"recordings/{key}{known_ending(draft.upload.shown)}"
@@ -90,6 +95,8 @@ def open_project(session: Session, folder: str) -> Path:
     for key in ("log", "held-out"):
         if key in state:
             found.upload_log(_upload(path, state[key]), held_out=key == "held-out", payload=payload)
+    if "empty" in state:
+        found.upload_empty(_upload(path, state["empty"]))
     if (path / MOTION).is_file():
         found.upload_motion(
             Upload(str(state.get("motion file", MOTION)), (path / MOTION).read_bytes())

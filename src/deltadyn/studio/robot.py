@@ -159,7 +159,7 @@ def _radius(name: str) -> Entry:
         f"{name} radius (mm)",
         1e3,
         lambda robot: tuple(getattr(robot.geometry, field)),
-        lambda robot, value: robot.replace(geometry=replace(robot.geometry, **{field: value})),
+        lambda robot, value: robot.replace(geometry=replace(robot.rotary, **{field: value})),
         LENGTHS,
     )
 
@@ -202,7 +202,7 @@ def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
             raise InputError(f"{name} length", value, "above 0")
         ratio = value / getattr(robot.geometry, field)[0]
         grown = tuple(scaled(body, 1.0, ratio) for body in getattr(robot, bodies))
-        geometry = replace(robot.geometry, **{field: value})
+        geometry = replace(robot.rotary, **{field: value})
         return robot.replace(geometry=geometry, **{bodies: grown})
 
     def read(robot: Robot) -> tuple[float, ...]:

@@ -14,9 +14,11 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.drawing import thickness
+from deltadyn.studio.force import ForceArrow
 from deltadyn.studio.forms import PAGE_SCRIPT, run_script
 from deltadyn.studio.log import LogTab
-from deltadyn.studio.motion import MotionTab
+from deltadyn.studio.motion import MotionTab, Track
 from deltadyn.studio.page import RobotScene, Tab, floor, look_at_robot, message_box
 from deltadyn.studio.pose import OutOfReachError, PoseTab, pose_at
 from deltadyn.studio.project import ProjectTab, open_project
@@ -234,6 +236,7 @@ class Window:
         self.closed = False
         self.scene = RobotScene(client, "/robot")
         self.ghost = RobotScene(client, "/before", ghost=True)
+        self.arrow = ForceArrow(client, "/force")
         self.show_before = False
         self._grip: Any = None
         self._grab: np.ndarray[Any, Any] | None = None
@@ -345,15 +348,38 @@ class Window:
         if still and abs(camera.aspect - aspect) > 0.01 and not self.closed:
             self._look()
 
-    def pose_changed(self, *, grip: bool = True, held: Any = None) -> None:
-        """Move the robot to the session's pose and refresh the numbers, not the slider `held`."""
+    def pose_changed(
+        self,
+        *,
+        grip: bool = True,
+        held: Any = None,
+        played: tuple[Track, float] | None = None,
+    ) -> None:
+        """Move the robot to the session's pose and refresh the numbers, not the slider `held`.
+
+        `played` is the motion and the time (s) that the pose is of; without it there is no force.
+        """
         session = self.session
         self.scene.move(session.pose.p)
+        if played is None:
+            self.arrow.hide()
+        else:
+            self.draw_force(*played)
         if self.ghost.robot is not None:
             self._move_ghost()
         if grip and self._grip is not None:
             self._grip.position = session.pose.p[:3]
         self.pose_tab.refresh(held)
+
+    def draw_force(self, track: Track, seconds: float) -> None:
+        """Draw the external force at a time (s) of a motion, where it is known."""
+        push = track.push(seconds)
+        if push is None or track.force is None:
+            self.arrow.hide()
+            return
+        place = track.place(seconds)[:3]
+        unit = thickness(self.session.robot)
+        self.arrow.show(place, track.force.arrow(push), push, unit)
 
     def set_before(self, visible: bool) -> None:
         """Show or hide the robot before the changes."""
@@ -375,7 +401,7 @@ class Window:
             return
         if self._grip is not None:
             self._grip.remove()
-        reach = float(np.mean(session.robot.geometry.arm_length))
+        reach = session.robot.geometry.size
         self._grip = self.client.scene.add_transform_controls(
             "/grip",
             scale=0.4 * reach,

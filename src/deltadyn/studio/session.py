@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.errors import DeltadynError, InputError
+from deltadyn.force import find_contacts
 from deltadyn.motion.motion import Motion, read_motion
 from deltadyn.recording import guess_columns, read_recording
 from deltadyn.recording.guess import ColumnGuess
@@ -27,6 +28,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.file import load_robot
 from deltadyn.studio.columns import Draft, draft_of, uses_of
 from deltadyn.studio.drawing import home
+from deltadyn.studio.force import ForceTrack
 from deltadyn.studio.forms import Values
 from deltadyn.studio.log import CheckedLog, checked
 from deltadyn.studio.motion import (
@@ -219,10 +221,13 @@ class Session:
         self.uploaded: Motion | None = None
         self.log: CheckedLog | None = None
         self.held_out: CheckedLog | None = None
+        self.empty: CheckedLog | None = None  # a run without contact and load
         self.columns: Upload | None = None
         self.draft: Draft | None = None
         self.payload: float | None = None  # kg, of a log that does not say it
         self.held_out_draft: Draft | None = None
+        self.empty_draft: Draft | None = None
+        self._force: tuple[tuple[object, ...], ForceTrack] | None = None
         self.motion_file: Upload | None = None
         self.reading: dict[str, float] = {}  # options for a log that a column map cannot hold
         self.study: Study | None = None
@@ -324,7 +329,7 @@ class Session:
         elif name == FROM_LOG:
             if self.log is None:
                 raise InputError("motion", name, "a log that was uploaded first")
-            track = self.overlay()
+            track = self._with_force(self.overlay(), self.log.recording)
         else:
             track = scenario_track(self.robot, name, self.reference)
         self.track = track
@@ -336,6 +341,23 @@ class Session:
             raise InputError("log", None, "one that was uploaded first")
         fit = None if self.study is None else self.study.fit
         return log_track(self.robot, self.log.recording, fit)
+
+    def _with_force(self, track: Track, log: Recording) -> Track:
+        """The log's motion with the external force, where there is an empty run to find it by."""
+        if self.empty is None or not log.has_torque:
+            return track
+        model = self.robot if self.study is None else self.study.fit
+        made_of = (model, log, self.empty.recording)
+        if self._force is None or any(
+            a is not b for a, b in zip(self._force[0], made_of, strict=True)
+        ):
+            try:
+                found = find_contacts(model, log, [self.empty.recording])
+            except DeltadynError as error:
+                note = f"no external force: {error}"
+                return dataclasses.replace(track, notes=(*track.notes, note))
+            self._force = made_of, ForceTrack(found, self.robot)
+        return dataclasses.replace(track, force=self._force[1])
 
     def upload_motion(self, upload: Upload) -> Track:
         """Take the motion of an uploaded CSV file."""
@@ -367,6 +389,16 @@ class Session:
             return self.held_out
         self.payload = payload
         return self._take(dataclasses.replace(draft, asked=self.reading))
+
+    def upload_empty(self, upload: Upload) -> CheckedLog:
+        """Take a log of usual motion without contact and load: it tells what a force is not."""
+        draft = draft_upload(upload, self.robot, self.limit, columns=self.columns)
+        if self.draft is not None:
+            draft = draft.like(self.draft)
+        self.empty, self.empty_draft = self._read(draft, None), draft
+        if self.track is not None and self.track.name == FROM_LOG:
+            self.play(FROM_LOG)
+        return self.empty
 
     def choose_columns(self, values: Values) -> CheckedLog:
         """Read the log again with the choices of the table."""

@@ -345,8 +345,9 @@ def predicted_tracking(
     check_level(level)
     chosen = preset_by_name(preset).with_switches(**switches)
     rate = setting("rate", rate, low=0.0, strict=True, unit="Hz")
-    deployed = _default(model) if controller is None else controller
+    deployed = _default(model, rate, chosen) if controller is None else controller
     check_predictable(deployed)
+    deployed = deployed.for_drive(rate, chosen)
     robot = model if isinstance(model, Robot) else model.robot
     check_state(robot, motion)
     check_state(deployed.robot, motion)
@@ -450,10 +451,10 @@ def _belief(model: Fit | Robot, task: Task) -> _Belief:
     )
 
 
-def _default(model: Fit | Robot) -> PDFeedforward:
+def _default(model: Fit | Robot, rate: float, preset: Preset) -> PDFeedforward:
     if isinstance(model, Robot):
         return PDFeedforward(model)
-    gains = PD(model.before)
+    gains = PD(model.before).for_drive(rate, preset)
     return PDFeedforward(model.robot, stiffness=gains.stiffness, damping=gains.damping)
 
 

@@ -42,6 +42,7 @@ from deltadyn.dynamics.inverse import check_state
 from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.motion.arguments import check_count, check_level
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -247,10 +248,19 @@ def _moments_of_motion(doubt: Doubt, motion: Motion, tail: float, backend: str) 
     size = ROOM[backend] // (arrays * len(doubt.normal))
     with doubles() if backend == "jax" else nullcontext():
         xp = jax_numpy() if backend == "jax" else np
-        moments = jitted(_moments_on_jax, ("terms",)) if backend == "jax" else _moments_on_numpy
+        moments = (
+            jitted(_moments_on_jax, ("terms", "kind")) if backend == "jax" else _moments_on_numpy
+        )
         normal = xp.asarray(doubt.normal)
         parts = [
-            moments(numbers, normal, _States(*(x[rows] for x in states)), tail, terms=terms)
+            moments(
+                numbers,
+                normal,
+                _States(*(x[rows] for x in states)),
+                tail,
+                terms=terms,
+                kind=actuation(doubt.robot),
+            )
             for rows in _equal_parts(len(motion), size)
         ]
         columns = [[np.asarray(x) for x in part] for part in parts]
@@ -278,17 +288,17 @@ def _numbers(doubt: Doubt) -> _Numbers:
 
 
 def _moments_on_numpy(
-    numbers: _Numbers, normal: Any, states: _States, tail: float, terms: FrictionTerms
+    numbers: _Numbers, normal: Any, states: _States, tail: float, terms: FrictionTerms, kind: str
 ) -> _Moments:
-    middle, moved = _torques(np, numbers, normal, states, terms)
+    middle, moved = _torques(np, numbers, normal, states, terms, kind)
     low, high = np.quantile(moved, [tail, 1 - tail], axis=1)
     return _reduced(middle, moved, low, high, states.p.shape)
 
 
 def _moments_on_jax(
-    numbers: _Numbers, normal: Any, states: _States, tail: Any, terms: FrictionTerms
+    numbers: _Numbers, normal: Any, states: _States, tail: Any, terms: FrictionTerms, kind: str
 ) -> _Moments:
-    middle, moved = _torques(jax_numpy(), numbers, normal, states, terms)
+    middle, moved = _torques(jax_numpy(), numbers, normal, states, terms, kind)
     low, high = _selected_quantiles(moved, tail)
     return _reduced(middle, moved, low, high, states.p.shape)
 
@@ -300,12 +310,13 @@ def _reduced(middle: Any, moved: Any, low: Any, high: Any, shape: Any) -> _Momen
 
 
 def _torques(
-    xp: Any, numbers: _Numbers, normal: Any, states: _States, terms: FrictionTerms
+    xp: Any, numbers: _Numbers, normal: Any, states: _States, terms: FrictionTerms, kind: str
 ) -> tuple[Any, Any]:
     """Torque (n dof,) at the centre, and what the machines add to it (n dof, draws), in N m."""
 
     def products(friction: FrictionTerms | bool) -> tuple[Any, Any]:
-        columns: Any = packed_torque(xp.asarray(numbers.units)[:, None], *states, friction=friction)
+        units = xp.asarray(numbers.units)[:, None]
+        columns: Any = packed_torque(units, *states, friction=friction, kind=kind)
         Y = xp.moveaxis(columns, 0, -1).reshape(-1, len(numbers.units))  # (n dof, K)
         return Y @ numbers.centre, (Y @ numbers.spread) @ normal.T
 
@@ -316,7 +327,7 @@ def _torques(
     packed, share = split(xp.asarray(numbers.packed)), PLACES["load"]
     if terms.motor_load:
         share = PLACES["motor_load"]
-    pose = pose_of_platform(xp, packed, *(split(x) for x in states))
+    pose = pose_of_platform(xp, packed, split(states.p), split(states.pd), split(states.pdd), kind)
     sign = xp.stack(directions(xp, packed, pose.qd, terms), axis=1).reshape(-1, 1)  # (n dof, 1)
     mu = numbers.packed[share][:dof, None] + numbers.moved[share][:dof] @ normal.T  # (dof, draws)
     lost = xp.tile(mu, (n, 1))

@@ -4,39 +4,40 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "cd8a4d313fdb2564"
+#define DELTADYN_DIGEST "379b644d565c6b55"
 
 enum {
     PAR_LIMB = 0,
-    PAR_ELBOW = 15,
-    PAR_SIDE = 18,
-    PAR_GRAVITY = 19,
-    PAR_M_P = 20,
-    PAR_M_X = 21,
-    PAR_A = 24,
-    PAR_G = 27,
-    PAR_G_S = 30,
-    PAR_SPINDLE = 33,
-    PAR_VISCOUS = 41,
-    PAR_COULOMB = 45,
-    PAR_COULOMB_NEGATIVE = 49,
-    PAR_STRIBECK = 53,
-    PAR_STRIBECK_VELOCITY = 57,
-    PAR_OFFSET = 61,
-    PAR_LOAD = 65,
-    PAR_ROTOR = 69,
-    PAR_SMOOTHING = 73,
-    PAR_PAYLOAD_OFFSET = 74,
-    PAR_BEYOND = 76,
-    PAR_THINNING = 77,
-    PAR_THINNING_VELOCITY = 81,
-    PAR_MOTOR_LOAD = 85,
-    PAR_TORQUE_RATIO = 89,
-    PAR_RIPPLE_ORDER = 93,
-    PAR_RIPPLE_COS = 97,
-    PAR_RIPPLE_SIN = 113,
-    PAR_KINEMATIC_COUNT = 19,
-    PAR_COUNT = 129,
+    PAR_ELBOW = 33,
+    PAR_SIDE = 36,
+    PAR_GRAVITY = 37,
+    PAR_M_P = 38,
+    PAR_M_X = 39,
+    PAR_A = 42,
+    PAR_G = 45,
+    PAR_G_S = 48,
+    PAR_SPINDLE = 51,
+    PAR_VISCOUS = 59,
+    PAR_COULOMB = 63,
+    PAR_COULOMB_NEGATIVE = 67,
+    PAR_STRIBECK = 71,
+    PAR_STRIBECK_VELOCITY = 75,
+    PAR_OFFSET = 79,
+    PAR_LOAD = 83,
+    PAR_ROTOR = 87,
+    PAR_SMOOTHING = 91,
+    PAR_PAYLOAD_OFFSET = 92,
+    PAR_BEYOND = 94,
+    PAR_THINNING = 95,
+    PAR_THINNING_VELOCITY = 99,
+    PAR_MOTOR_LOAD = 103,
+    PAR_TORQUE_RATIO = 107,
+    PAR_RIPPLE_ORDER = 111,
+    PAR_RIPPLE_COS = 115,
+    PAR_RIPPLE_SIN = 131,
+    PAR_ACTUATION = 147,
+    PAR_KINEMATIC_COUNT = 37,
+    PAR_COUNT = 148,
     MAX_ARRAYS = 11,
     MAX_INPUTS = 32,
     MAX_OUTPUTS = 43
@@ -45,42 +46,95 @@ enum {
 /* name, parameters, first and count of angles and of rates, dof of the torque,
  * whole rows, widths of inputs and outputs */
 #define DELTADYN_KERNELS(X) \
-    X(platform_row_3, 19, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(joint_row_3, 19, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(platform_row_4, 19, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
-    X(joint_row_4, 19, 0, 4, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
-    X(inverse_kinematics, 19, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics, 19, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state, 19, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state, 19, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_3, 129, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_3, 129, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_3, 129, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(state_torque_4, 129, 17, 1, 0, 0, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
-    X(platform_torque_4, 129, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(joint_torque_4, 129, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(rows_3, 129, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(friction_columns_3, 129, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (6, 3, 3, 3, 3, 3, 3)) \
-    X(rows_4, 129, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
-    X(friction_columns_4, 129, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (6, 4, 4, 4, 4, 4, 4)) \
-    X(mass_3, 129, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(terms_3, 129, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
-    X(joint_terms_3, 129, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
-    X(forward_3, 129, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_3, 129, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
-    X(mass_4, 129, 9, 1, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
-    X(terms_4, 129, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
-    X(joint_terms_4, 129, 0, 4, 0, 0, 0, 1, (2, 4, 4), (3, 16, 16, 4)) \
-    X(forward_4, 129, 0, 4, 4, 4, 0, 1, (4, 4, 4, 4, 4), (1, 4)) \
-    X(payload_4, 129, 0, 4, 0, 0, 0, 1, (3, 4, 4, 4), (2, 4, 4)) \
-    X(passive_rates_3, 129, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
-    X(passive_torque_3, 129, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
-    X(passive_rates_4, 129, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
-    X(passive_torque_4, 129, 9, 1, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4))
+    X(platform_row_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_3, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(platform_row_4, 37, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(joint_row_4, 37, 0, 4, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(inverse_kinematics, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics, 37, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(state_torque_4, 148, 17, 1, 0, 0, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_4, 148, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 148, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(rows_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(friction_columns_3, 148, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (6, 3, 3, 3, 3, 3, 3)) \
+    X(rows_4, 148, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
+    X(friction_columns_4, 148, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (6, 4, 4, 4, 4, 4, 4)) \
+    X(mass_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_3, 148, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_3, 148, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_3, 148, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
+    X(mass_4, 148, 9, 1, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
+    X(terms_4, 148, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
+    X(joint_terms_4, 148, 0, 4, 0, 0, 0, 1, (2, 4, 4), (3, 16, 16, 4)) \
+    X(forward_4, 148, 0, 4, 4, 4, 0, 1, (4, 4, 4, 4, 4), (1, 4)) \
+    X(payload_4, 148, 0, 4, 0, 0, 0, 1, (3, 4, 4, 4), (2, 4, 4)) \
+    X(passive_rates_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
+    X(passive_torque_3, 148, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
+    X(passive_rates_4, 148, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
+    X(passive_torque_4, 148, 9, 1, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4)) \
+    X(platform_row_inclined_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_inclined_3, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_inclined, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_inclined, 37, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_inclined, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_inclined, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_inclined_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_inclined_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_inclined_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(rows_inclined_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_inclined_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_inclined_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_inclined_3, 148, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_inclined_3, 148, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_inclined_3, 148, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
+    X(passive_rates_inclined_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
+    X(passive_torque_inclined_3, 148, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
+    X(platform_row_vertical_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_vertical_3, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_vertical, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_vertical, 37, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_vertical, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_vertical, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_vertical_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(rows_vertical_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_vertical_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_vertical_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_vertical_3, 148, 3, 0, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_vertical_3, 148, 3, 0, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_vertical_3, 148, 3, 0, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
+    X(platform_row_rail_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_rail_3, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_rail, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_rail, 37, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_rail, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_rail, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_rail_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(rows_rail_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_rail_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_rail_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_rail_3, 148, 3, 0, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_rail_3, 148, 3, 0, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_rail_3, 148, 3, 0, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3))
 
 /* those that give the torques of a motion in one pass */
 #define DELTADYN_TORQUE_KERNELS(X) \
-    X(platform_torque_3, 129, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_3, 129, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_4, 129, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(joint_torque_4, 129, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4))
+    X(platform_torque_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_4, 148, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 148, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
+    X(platform_torque_inclined_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_inclined_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3))

@@ -5,7 +5,7 @@
 
 """Names of the compiled kernels, in the order of their numbers."""
 
-DIGEST = "cd8a4d313fdb2564"
+DIGEST = "379b644d565c6b55"
 
 KERNELS = (
     "platform_row_3",
@@ -40,6 +40,53 @@ KERNELS = (
     "passive_torque_3",
     "passive_rates_4",
     "passive_torque_4",
+    "platform_row_inclined_3",
+    "joint_row_inclined_3",
+    "inverse_kinematics_inclined",
+    "forward_kinematics_inclined",
+    "platform_state_inclined",
+    "joint_state_inclined",
+    "state_torque_inclined_3",
+    "platform_torque_inclined_3",
+    "joint_torque_inclined_3",
+    "rows_inclined_3",
+    "mass_inclined_3",
+    "terms_inclined_3",
+    "joint_terms_inclined_3",
+    "forward_inclined_3",
+    "payload_inclined_3",
+    "passive_rates_inclined_3",
+    "passive_torque_inclined_3",
+    "platform_row_vertical_3",
+    "joint_row_vertical_3",
+    "inverse_kinematics_vertical",
+    "forward_kinematics_vertical",
+    "platform_state_vertical",
+    "joint_state_vertical",
+    "state_torque_vertical_3",
+    "platform_torque_vertical_3",
+    "joint_torque_vertical_3",
+    "rows_vertical_3",
+    "mass_vertical_3",
+    "terms_vertical_3",
+    "joint_terms_vertical_3",
+    "forward_vertical_3",
+    "payload_vertical_3",
+    "platform_row_rail_3",
+    "joint_row_rail_3",
+    "inverse_kinematics_rail",
+    "forward_kinematics_rail",
+    "platform_state_rail",
+    "joint_state_rail",
+    "state_torque_rail_3",
+    "platform_torque_rail_3",
+    "joint_torque_rail_3",
+    "rows_rail_3",
+    "mass_rail_3",
+    "terms_rail_3",
+    "joint_terms_rail_3",
+    "forward_rail_3",
+    "payload_rail_3",
 )
 
 # For each axis the inertial columns, per arm and with sine terms, that rows_3 and

@@ -14,13 +14,16 @@
 
 #include "../generated/columns_3.h"
 #include "../generated/columns_4.h"
+#include "../generated/inclined.h"
 #include "../generated/kinematics.h"
 #include "../generated/passive.h"
+#include "../generated/rail.h"
 #include "../generated/table.h"
 #include "../generated/terms_3.h"
 #include "../generated/terms_4.h"
 #include "../generated/torque_3.h"
 #include "../generated/torque_4.h"
+#include "../generated/vertical.h"
 
 enum { BLOCK = 64 };
 

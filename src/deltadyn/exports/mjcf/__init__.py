@@ -117,7 +117,7 @@ def left_out(robot: Robot) -> list[str]:
 def _check_mass(robot: Robot) -> None:
     masses = {"platform.mass": robot.platform.mass}
     masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
-    for i, arm in enumerate(robot.arms):
+    for i, arm in enumerate(robot.rotary_arms):
         masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
     if robot.spindle is not None:
         masses["spindle.upper.mass"] = robot.spindle.upper.mass

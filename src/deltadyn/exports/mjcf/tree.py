@@ -302,7 +302,7 @@ def _surroundings(root: Element, robot: Robot) -> None:
 
 def _size(robot: Robot) -> float:
     g = robot.geometry
-    return float(max(g.base_radius) + max(g.arm_length))
+    return float(max(g.base_radius) + g.size)
 
 
 def _base(root: Element, robot: Robot) -> None:
@@ -326,7 +326,7 @@ def _base(root: Element, robot: Robot) -> None:
 
 def _motor(robot: Robot) -> tuple[float, float]:
     """Half length and radius of a motor drawn (m)."""
-    length = min(robot.geometry.arm_length)
+    length = robot.geometry.size
     return 0.16 * length, 0.11 * length
 
 
@@ -350,7 +350,7 @@ def _prism(
 
 def _limb(root: Element, robot: Robot, i: int) -> None:
     """A tapered arm, the pin at its elbow, and the rods."""
-    length, arm = robot.geometry.arm_length[i], body(root, f"arm_{i + 1}")
+    length, arm = robot.standard.arm_length[i], body(root, f"arm_{i + 1}")
     rods = robot.struts[i].rods
     half, assets = _half_spacing(robot), child(root, "asset")
     thick = 0.09 * length
@@ -378,7 +378,7 @@ def _limb(root: Element, robot: Robot, i: int) -> None:
 def _half_spacing(robot: Robot) -> float:
     """Half the distance of a pair's rods; a guess for the picture where the file has none."""
     spacing = robot.geometry.rod_spacing
-    return (0.12 * min(robot.geometry.arm_length) if spacing is None else spacing) / 2
+    return (0.12 * robot.geometry.size if spacing is None else spacing) / 2
 
 
 def _pin(parent: Element, name: str, at: Point, along: Point, half: float, rods: int) -> None:

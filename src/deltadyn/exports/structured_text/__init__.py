@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from xml.sax.saxutils import escape, quoteattr
@@ -19,6 +19,7 @@ from deltadyn.exports.common import (
     provenance,
     refuse_eccentricity,
 )
+from deltadyn.exports.force import ForceExport, force_export
 from deltadyn.exports.structured_text.blocks import (
     SHORT,
     FunctionBlock,
@@ -28,7 +29,9 @@ from deltadyn.exports.structured_text.blocks import (
     short_name,
     torque_blocks,
 )
+from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
+from deltadyn.force import Tare
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
 
@@ -41,12 +44,14 @@ class Options:
 
     `name` stands in the names of the blocks, FB_<name>_Feedforward; else it is the robot's.
     `rate` (Hz) is that of the task which calls the payload estimator; `estimator` gives its noise
-    and thresholds, measured ones where it has them, and its own rate.
+    and thresholds, measured ones where it has them, and its own rate. With a `tare` the force
+    observer of that empty run is written too.
     """
 
     name: str | None = None
     rate: float = 2000.0
     estimator: PayloadEstimator | None = None
+    tare: Tare | None = None
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
@@ -56,10 +61,12 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
     numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
+    force = force_export(robot, chosen.tare)
     bare = [*kinematic_blocks(robot), *torque_blocks(robot), *payload_blocks(robot, numbers)]
+    bare += force_blocks(robot, force)
     blocks = [named(block, own) for block in bare]
     texts = {
-        "README-structured-text.md": _readme(robot, own, numbers, blocks),
+        "README-structured-text.md": _readme(robot, own, numbers, blocks, force),
         f"{own}.st": plain(robot, blocks),
         f"{own}.plcopen.xml": plcopen(robot, own, blocks),
         f"br/{own}.fun": br_declarations(robot, blocks),
@@ -90,7 +97,11 @@ def _checked(name: str) -> str:
 
 
 def _readme(
-    robot: Robot, own: str, numbers: PayloadNumbers, blocks: Sequence[FunctionBlock]
+    robot: Robot,
+    own: str,
+    numbers: PayloadNumbers,
+    blocks: Sequence[FunctionBlock],
+    force: ForceExport | None,
 ) -> str:
     names = {name: f"FB_{own}_{name}" for name in ("Feedforward", "PayloadEstimator")}
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
@@ -110,7 +121,28 @@ def _readme(
         "step": numbers.step,
         "payload": f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
     }
+    words["force"] = "" if force is None else _force_section(robot, own, force, words)
     return filled("structured_text", "README.md", words)
+
+
+def _force_section(robot: Robot, own: str, force: ForceExport, words: Mapping[str, object]) -> str:
+    """What the README says of the force observer."""
+    numbers, test = force.numbers, force.test
+    inertia = ", PayloadInertia := 0.0" if robot.dof == 4 else ""
+    more = {
+        "ForceObserver": f"FB_{own}_ForceObserver",
+        "ForceSelfTest": f"FB_{own}_ForceSelfTest",
+        "force_load": f"PayloadMass := 0.0{inertia}, PayloadStd := 0.0",
+        "force_rate": f"{numbers.rate:g}",
+        "force_milliseconds": f"{1e3 / numbers.rate:g}",
+        "force_look": f"{1e3 * numbers.look / numbers.rate:.0f}",
+        "force_settle": f"{1e3 * numbers.settle / numbers.rate:.0f}",
+        "force_limit": f"{numbers.limit:.2f}",
+        "force_samples": test.samples,
+        "force_checks": len(test.checks),
+        "force_tolerance": f"{AGREEMENT * test.scale:.2g}",
+    }
+    return filled("structured_text", "README-force.md", {**words, **more})
 
 
 def _rest_of_call(robot: Robot) -> str:

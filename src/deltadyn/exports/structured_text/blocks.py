@@ -124,9 +124,14 @@ def _feedforward(robot: Robot) -> FunctionBlock:
     point = _platform(robot, "", "position", "m", "rad")
     rate = _platform(robot, "V", "velocity", "m/s", "rad/s")
     bend = _platform(robot, "A", "acceleration", "m/s^2", "rad/s^2")
-    load = _load(robot)
+    load = load_variables(robot)
     steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_guards(load, HEAVIEST)]
-    names = {**_names("p", point), **_names("pd", rate), **_names("pdd", bend), **_payload(load)}
+    names = {
+        **_names("p", point),
+        **_names("pd", rate),
+        **_names("pdd", bend),
+        **payload_names(load),
+    }
     steps += bound(f"platform_torque_{robot.dof}", "m_", names)
     if robot.drives.ripple:
         steps += _angles(robot, point)
@@ -139,14 +144,14 @@ def _feedforward_joints(robot: Robot) -> FunctionBlock:
     motion = [
         _joints(robot, name, f"{what} of the controller", unit) for name, what, unit in groups
     ]
-    load = _load(robot)
+    load = load_variables(robot)
     steps = [guard for group in motion for guard in _guards(group, FASTEST)]
     steps += _guards(load, HEAVIEST)
     for name, own in (("Q", "q"), ("QD", "qd"), ("QDD", "qdd")):
         steps += _from_controller(robot, name, own, angle=name == "Q")
     axes = range(1, robot.dof + 1)
     names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
-    steps += bound(f"joint_torque_{robot.dof}", "m_", {**names, **_payload(load)})
+    steps += bound(f"joint_torque_{robot.dof}", "m_", {**names, **payload_names(load)})
     inputs = (*(v for group in motion for v in group), *load)
     return _torque(robot, "FeedforwardJoints", "joint", inputs, steps, "q")
 
@@ -272,13 +277,15 @@ def _joints(robot: Robot, prefix: str, what: str, unit: str) -> tuple[Variable, 
     return tuple(Variable(f"{prefix}{i}", "LREAL", f"{what}, axis {i}, in {unit}") for i in axes)
 
 
-def _load(robot: Robot) -> tuple[Variable, ...]:
+def load_variables(robot: Robot) -> tuple[Variable, ...]:
+    """Inputs for a payload."""
     mass = Variable("PayloadMass", "LREAL", "payload in kg, 0 without one")
     inertia = Variable("PayloadInertia", "LREAL", "of the payload about its own axis in kg m^2")
     return (mass, inertia) if robot.dof == 4 else (mass,)
 
 
-def _payload(load: tuple[Variable, ...]) -> dict[str, str]:
+def payload_names(load: tuple[Variable, ...]) -> dict[str, str]:
+    """What the generated code's inputs for a payload get."""
     return {"mass_1": "PayloadMass", "inertia_1": "PayloadInertia" if len(load) == 2 else "0.0"}
 
 

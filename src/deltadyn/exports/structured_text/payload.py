@@ -46,32 +46,32 @@ def payload_blocks(robot: Robot, numbers: PayloadNumbers) -> list[FunctionBlock]
 
 def _model(robot: Robot) -> FunctionBlock:
     """Torque without payload and what one kg adds, in the robot's own angles."""
-    axes = range(1, robot.dof + 1)
+    own_axes = range(1, robot.dof + 1)
     groups = (
         ("Q", "q", "angle, axis {}, in rad"),
         ("QD", "qd", "rate, axis {}, in rad/s"),
         ("QDD", "qdd", "acceleration, axis {}, in rad/s^2"),
         ("S", "direction", "direction of the rate, axis {}, -1 to 1"),
     )
-    inputs = tuple(v for n, _, what in groups for v in _axes(robot, n, what))
-    names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in axes}
-    names |= {f"stribeck_{i}": f"stribeck_{i}" for i in axes}
+    inputs = tuple(v for n, _, what in groups for v in axes(robot, n, what))
+    names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in own_axes}
+    names |= {f"stribeck_{i}": f"stribeck_{i}" for i in own_axes}
     most = literal(FASTEST**2)
     steps = [Step("", "within", (variable.name, most)) for variable in inputs]
-    steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in axes]
+    steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in own_axes]
     steps += stribeck_steps(robot, "rate")
     steps += bound(f"payload_sample_{robot.dof}", "m_", names)
     steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
     steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
-    steps += [Step(f"direction_{i}", "copy", (f"S{i}",)) for i in axes]
-    steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in axes]
+    steps += [Step(f"direction_{i}", "copy", (f"S{i}",)) for i in own_axes]
+    steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in own_axes]
     steps += motor_steps(robot, "angle", "whole", "driven", "m_out_column")
-    wanted = {f"Torque{i}": f"driven_{i}" for i in axes}
-    wanted |= {f"Column{i}": f"driven_column_{i}" for i in axes}
+    wanted = {f"Torque{i}": f"driven_{i}" for i in own_axes}
+    wanted |= {f"Column{i}": f"driven_column_{i}" for i in own_axes}
     text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
     outputs = (
-        *_axes(robot, "Torque", "torque without payload, axis {}, in N m"),
-        *_axes(robot, "Column", "what one kg adds, axis {}, in N m/kg"),
+        *axes(robot, "Torque", "torque without payload, axis {}, in N m"),
+        *axes(robot, "Column", "what one kg adds, axis {}, in N m/kg"),
         Variable("Speed", "LREAL", "of the platform in m/s"),
         Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose"),
     )
@@ -88,9 +88,9 @@ def _model(robot: Robot) -> FunctionBlock:
 
 def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> FunctionBlock:
     pieces = {name: template("structured_text", f"payload_{name}.st") for name in PIECES}
-    text = _expanded(template("structured_text", "payload_estimator.st"), pieces, "@")
+    text = expanded(template("structured_text", "payload_estimator.st"), pieces, "@")
     lists = {name: "\n".join(own) for name, own in _lists(robot, numbers).items()}
-    filled = _expanded(text, lists, "$")
+    filled = expanded(text, lists, "$")
     lines = Template(filled).substitute(_values(robot, numbers)).rstrip().splitlines()
     return FunctionBlock(
         "PayloadEstimator",
@@ -103,7 +103,7 @@ def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> F
     )
 
 
-def _expanded(text: str, pieces: dict[str, str], mark: str) -> str:
+def expanded(text: str, pieces: dict[str, str], mark: str) -> str:
     """Pieces in the place of the lines that name them, at their indentation."""
     pattern = re.compile(rf"^( *){re.escape(mark)}({'|'.join(pieces)})$", re.M)
 
@@ -180,17 +180,18 @@ def _values(robot: Robot, numbers: PayloadNumbers) -> dict[str, str]:
 
 def _inputs(robot: Robot) -> tuple[Variable, ...]:
     return (
-        *_axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
-        *_axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
+        *axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
+        *axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
         Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
         Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
         Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
     )
 
 
-def _axes(robot: Robot, name: str, comment: str) -> list[Variable]:
-    axes = range(1, robot.dof + 1)
-    return [Variable(f"{name}{i}", "LREAL", comment.format(i)) for i in axes]
+def axes(robot: Robot, name: str, comment: str) -> list[Variable]:
+    """Variables name1, name2, ..., one per axis."""
+    count = range(1, robot.dof + 1)
+    return [Variable(f"{name}{i}", "LREAL", comment.format(i)) for i in count]
 
 
 OUTPUTS = (
@@ -209,12 +210,13 @@ OUTPUTS = (
 )
 
 
+def array(count: int, kind: str = "LREAL") -> str:
+    """The type of an array that counts from 0."""
+    return f"ARRAY[0..{count - 1}] OF {kind}"
+
+
 def _inner(numbers: PayloadNumbers) -> tuple[Variable, ...]:
     """The estimator's memory."""
-
-    def array(count: int, kind: str = "LREAL") -> str:
-        return f"ARRAY[0..{count - 1}] OF {kind}"
-
     n, m, wide, ring = numbers.dof, 2 * numbers.dof, 3 * numbers.dof + 1, numbers.memory
     groups = (
         ("Model", MODEL, "the robot's torque"),

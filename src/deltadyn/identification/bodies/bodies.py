@@ -8,6 +8,7 @@ z (k,) of a family, v = T z: masses, first moments and second moments of mass th
 * family "exact": struts and rods thin, as the exact model has them;
 * family "reduced": the rigid one with symmetric struts and rods, [gnad2024] section VI.
 
+On rails a carriage and its counterweight move straight: of each only the mass reaches the force.
 Arms turn about one axis and effectors about another, so that only m, two first moments and one
 inertia of theirs reach the torque. Such a body exists if and only if the 3x3 matrix
 [[I, m c_x, m c_z], [m c_x, m, 0], [m c_z, 0, m]] is positive semidefinite; `complete` fills in the
@@ -33,6 +34,8 @@ from deltadyn.robot.settings import is_ripple
 
 Family = Literal["rigid", "reduced", "exact"]
 FAMILIES = ("rigid", "reduced", "exact")
+LIMB_BODIES = ("arm", "carriage", "counterweight", "strut", "rotor")
+COMPLETED = ("arm", "effector", "platform", "carriage")  # not all their entries reach the torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +135,7 @@ class Bodies:
         out = values.copy()
         index = {name: j for j, name in enumerate(self.names)}
         for body in self.bodies:
-            if body.kind not in ("arm", "effector", "platform"):
+            if body.kind not in COMPLETED:
                 continue
             ten = {entry: values[index[f"{body.name}.{entry}"]] for entry in body.entries if entry}
             for entry, value in _completed(self.robot, body.kind, ten).items():
@@ -155,8 +158,9 @@ def standard_parameters(robot: Robot, tied: bool | None = None) -> Regressor:
 def tied_names(robot: Robot, values: Mapping[str, float]) -> bool:
     """Whether these names give the three limbs common parameters."""
     bodies = {name.partition(".")[0] for name in values}
-    common = bodies & {"arm", "strut", "rotor"}
-    single = {name for name in bodies if re.fullmatch(r"(arm|strut|rotor)[123]", name)}
+    common = bodies & set(LIMB_BODIES)
+    limb = re.compile(rf"({'|'.join(LIMB_BODIES)})[123]")
+    single = {name for name in bodies if limb.fullmatch(name)}
     if common and single:
         raise InputError(
             "standard parameters", sorted(common | single), "tied or per arm, not both"
@@ -197,7 +201,7 @@ def _build(
         robot=robot,
         family=family,
         names=names,
-        tied=any(name in ("arm.m", "rotor") for name in names),
+        tied=any(name in ("arm.m", "carriage.m", "rotor") for name in names),
         hull=hull,
         bodies=tuple(parts),
         variables=tuple(name for part in parts for name in part.variable_names),
@@ -210,7 +214,7 @@ def _build(
 
 def _completed(robot: Robot, kind: str, ten: Mapping[str, float]) -> dict[str, float]:
     """Entries of a planar body that do not reach the torque, as the robot's bodies have them."""
-    if kind == "platform":
+    if kind in ("platform", "carriage"):
         return dict.fromkeys(("mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz"), 0.0)
     if kind == "arm":  # as `planar_body` has it, also where no body exists
         m, hx, hz = ten["m"], ten["mcx"], ten["mcz"]

@@ -166,7 +166,16 @@ def _order(name: str) -> tuple[int, str]:
 
 
 BodyKind = Literal[
-    "arm", "strut", "platform", "upper", "lower", "effector", "rotor", "friction", "offset"
+    "arm",
+    "carriage",
+    "strut",
+    "platform",
+    "upper",
+    "lower",
+    "effector",
+    "rotor",
+    "friction",
+    "offset",
 ]
 
 
@@ -382,16 +391,18 @@ def body_of(
     known: Mapping[str, float],
     hull: Hull | None,
 ) -> Body:
-    """The body of that name: "arm", "arm1", "strut2", "platform", "upper", "lower", "effector"."""
+    """The body of that name: "arm", "arm1", "carriage3", "strut2", "platform", "upper"..."""
     kind = name.rstrip("123")
     limb = int(name[-1]) - 1 if name[-1] in "123" else 0
     mass = known[f"{name}.m"] if known[f"{name}.m"] > 0 else MASSLESS
     if kind == "arm":
-        arm = _arm(name, robot.geometry.arm_length[limb], mass, index, hull)
+        arm = _arm(name, robot.rotary.arm_length[limb], mass, index, hull)
         return _not_too_heavy(arm, known, index, hull)
     if kind == "strut":
         strut = strut_body(name, family, robot.geometry.strut_length[limb], mass, index, hull)
         return _not_too_heavy(strut, known, index, hull)
+    if kind in ("carriage", "counterweight"):
+        return _not_too_heavy(_moved(name, mass, index), known, index, hull)
     if kind == "platform":
         return _platform(robot, name, mass, index)
     if kind == "effector":
@@ -421,7 +432,8 @@ def scalar_of(
     """A rotor or a friction term: one number that is not negative; offset and ripple may be."""
     value, kind = known[name], _scalar_kind(name)
     if kind == "rotor":
-        arm = known.get("arm.Iyy", known.get("arm1.Iyy", 0.0))
+        names = ("arm.Iyy", "arm1.Iyy", "carriage.m", "carriage1.m")
+        arm = next((known[moved] for moved in names if moved in known), 0.0)
         size = (
             value if value > 0 else (UNKNOWN_ROTOR * arm if name != "rotor4" and arm > 0 else 1e-3)
         )
@@ -517,6 +529,13 @@ def _planar(
     names = PLANAR[kind]
     forms: tuple[Form, ...] = tuple({entry: 1.0} for entry in names)
     return Body(name, kind, names, forms, scale, inside, cones)
+
+
+def _moved(name: str, m: float, index: Mapping[str, int]) -> Body:
+    """A carriage or a counterweight: a mass that is not negative."""
+    cone = line_cone(name, "inertia", f"{name}.m is not negative", index, {"m": 1.0}, m)
+    own = np.array([m])
+    return Body(name, "carriage", ("m",), ({"m": 1.0},), own, own.copy(), (cone,))
 
 
 def _platform(robot: Robot, name: str, m: float, index: Mapping[str, int]) -> Body:

@@ -88,8 +88,9 @@ def _chart(body: Body, guess: FloatArray, bodies: Bodies, reduction: bool) -> Ch
     paper = reduction and bodies.family == "reduced"
     if body.kind == "offset":
         return Chart(body.name, (body.name,), lambda p: (p, np.eye(1)), lambda u: u, (False,))
-    if body.kind in ("rotor", "friction", "platform"):
-        if paper and body.kind == "rotor" and body.name != "rotor4":
+    if body.kind in ("rotor", "friction", "platform", "carriage"):
+        carried = body.name != "rotor4" and not bodies.robot.linear
+        if paper and body.kind == "rotor" and carried:
             fixed = guess.copy()  # the arm's own inertia carries it [gnad2024]
             empty = np.zeros((1, 0))
             return Chart(body.name, (), lambda p: (fixed + 0 * p.sum(), empty), lambda u: u[:0], ())

@@ -13,10 +13,17 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
-from deltadyn.identification.bodies.bodies import Bodies, standard_parameters, tied_names
+from deltadyn.identification.bodies.bodies import (
+    COMPLETED,
+    Bodies,
+    standard_parameters,
+    tied_names,
+)
 from deltadyn.identification.bodies.body import Body, Hull
+from deltadyn.kinematics.actuation import levers
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import is_ripple
+from deltadyn.units import on_axis
 
 # Consistency of base parameters alone, whatever bodies they come from, and of friction.
 #
@@ -46,7 +53,7 @@ def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
     for name, value in values.items():
         stem = name.rstrip("123")
         if stem in _REASONS and value < -ROUNDING * abs(values["M_P"]):
-            unit = _UNITS.get(stem, "")
+            unit = on_axis(_UNITS.get(stem, ""), robot.linear and stem == "A")
             found.append(f"{name} is {value:.4g} {unit}".rstrip() + f": {_REASONS[stem]}.")
         rubs = name.startswith(_FRICTION) or "." in name
         friction = rubs and not is_ripple(name)
@@ -71,7 +78,7 @@ def _needed(robot: Robot, values: Mapping[str, float]) -> tuple[float, str]:
         m_x, A = (values.get(stem if tied else f"{stem}{i + 1}") for stem in ("m_x", "A"))
         if m_x is None or A is None:
             raise InputError("base parameters", list(values), "m_x and A, tied or of every arm")
-        total += _ratio(m_x**2 * robot.geometry.arm_length[i] ** 2, A)
+        total += _ratio(m_x**2 * levers(robot)[i] ** 2, A)
     terms.append("3 m_x^2 l1^2 / A" if tied else "sum of m_x^2 l1^2 / A")
     if "kappa" in values and "H" in values:
         total += _ratio(values["kappa"] ** 2, values["H"])
@@ -199,7 +206,7 @@ def _standard(robot: Robot, values: Mapping[str, float], hull: Hull | bool) -> C
 
 
 def _verdict(body: Body, v: FloatArray, bodies: Bodies) -> BodyVerdict:
-    full = bodies.complete(v) if body.kind in ("arm", "effector", "platform") else v
+    full = bodies.complete(v) if body.kind in COMPLETED else v
     ten = np.array([full[bodies.names.index(f"{body.name}.{entry}")] for entry in TEN])
     P = pseudo_inertia(ten)
     eigenvalues = np.linalg.eigvalsh(P)

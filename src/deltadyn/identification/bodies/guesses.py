@@ -74,6 +74,7 @@ def geometric_guess(
     platform, effector; a number is the density of all. A strut carries ball sockets as heavy as
     its tube, half at each end. Payload and the rotors of the arms are the robot's; friction is 1.
     """
+    _ = robot.rotary  # nothing is known of the shape of a carriage
     tubes = _by_body("radii", radii, RADII)
     if density is None or isinstance(density, Mapping):
         dense = _by_body("density", density, DENSITIES)
@@ -101,7 +102,7 @@ def _guess(
     limb = int(body[-1]) - 1 if body[-1] in "123" else 0
     outer, inner = tubes[kind]
     if kind == "arm":
-        tube = hollow_cylinder(robot.geometry.arm_length[limb], outer, inner, dense[kind])
+        tube = hollow_cylinder(robot.rotary.arm_length[limb], outer, inner, dense[kind])
         return _along_x(tube)
     if kind == "strut":
         length = robot.geometry.strut_length[limb]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import exact_base_map
+from deltadyn.dynamics.base import exact_base_map, level_rails
 from deltadyn.dynamics.inverse import check_robot
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
@@ -32,7 +32,16 @@ from deltadyn.identification.methods.convex import solve_convex
 from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation
 from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Effector, Platform, Rod, Spindle, Strut, TenParameters
+from deltadyn.robot.bodies import (
+    Arm,
+    Carriage,
+    Effector,
+    Platform,
+    Rod,
+    Spindle,
+    Strut,
+    TenParameters,
+)
 from deltadyn.robot.settings import FRICTION_FIELDS, Drives, Friction, GrayBox, Ripple, ripple_name
 
 # Bodies that give base parameters: the nearest consistent ones to the robot's own.
@@ -141,9 +150,12 @@ def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool
     g = robot.geometry
     arms, struts = list(robot.arms), list(robot.struts)
     for i in range(3):
-        arm, strut = ("arm", "strut") if tied else (f"arm{i + 1}", f"strut{i + 1}")
-        if arm in changed:
-            arms[i] = _arm(arm, _ten(new, arm), arms[i].elbow_mass, g.arm_length[i])
+        mark = "" if tied else str(i + 1)
+        arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
+        if isinstance(own, Carriage):
+            arms[i] = _carriage(own, new, changed, mark)
+        elif arm in changed:
+            arms[i] = _arm(arm, _ten(new, arm), own.elbow_mass, robot.rotary.arm_length[i])
         if strut in changed:
             struts[i] = _strut(strut, _ten(new, strut), g.strut_length[i], struts[i].rods)
     if tuple(arms) != robot.arms:
@@ -199,6 +211,17 @@ def _arm(name: str, ten: Mapping[str, float], elbow: float, l1: float) -> Arm:
     inertia = about - m * (com**2 + offset**2)
     inertia = _within(f"inertia of {name} about its COM", inertia, 0.0, np.inf, abs(ten["Iyy"]))
     return Arm(m, com, inertia, offset, elbow)
+
+
+def _carriage(own: Carriage, new: Mapping[str, float], changed: set[str], mark: str) -> Carriage:
+    """The masses that changed."""
+    fields = {"mass": f"carriage{mark}", "counterweight": f"counterweight{mark}"}
+    masses = {
+        field: _within(f"{body}.m", new[f"{body}.m"], 0.0, np.inf, abs(new[f"{body}.m"]))
+        for field, body in fields.items()
+        if body in changed
+    }
+    return replace(own, **masses) if masses else own
 
 
 def _strut(name: str, ten: Mapping[str, float], length: float, rods: int) -> Strut:
@@ -290,7 +313,7 @@ def _drives(robot: Robot, new: Mapping[str, float], tied: bool) -> Drives:
         if value == drives.output_inertia[axis]:
             inertia.append(drives.rotor_inertia[axis])
         elif drives.rotor_side == "motor_side":
-            inertia.append(value / drives.gear_ratio[axis] ** 2)
+            inertia.append(value / drives.motor_turns[axis] ** 2)
         else:
             inertia.append(value)
     return replace(drives, rotor_inertia=tuple(inertia))
@@ -377,6 +400,8 @@ def _exact(problem: Problem, x: FloatArray) -> Realisation:
     )
     values: dict[str, float] = {}
     for name, value in wide.items():
+        if name in level_rails(robot):
+            continue
         family = name[:-1] if name[-1] in "123" and name[:-1] in LIMB_NAMES else ""
         if family == "G_s" and not any(wide[f"G_s{i}"] for i in (1, 2, 3)):
             continue

@@ -35,7 +35,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
 from deltadyn.recording.recording import AXIS_CHANNELS, DataSource, Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Rod, Spindle, Strut, TenParameters
+from deltadyn.robot.bodies import Arm, Platform, Rod, Spindle, Strut, TenParameters
 from deltadyn.robot.settings import FRICTION_FIELDS, SPINDLE_JOINTS, Friction, PassiveFriction, Wave
 
 # The robot of the two-step identification: without its rod, and by one number per body.
@@ -152,7 +152,7 @@ def parameter(robot: Robot, name: str) -> float:
     if body == "platform":
         return robot.platform.mass
     if body == "arm":
-        return robot.arms[index or 0].mass
+        return robot.rotary_arms[index or 0].mass
     if body == "strut":
         return robot.struts[index or 0].mass
     if body == "rotor":
@@ -183,9 +183,10 @@ def _with_one(robot: Robot, name: str, value: float) -> Robot:
     body, index = _parts(name)
     chosen = range(3) if index is None else (index,)
     if body == "platform":
+        assert isinstance(robot.platform, Platform)  # the method knows the rotary Delta alone
         return robot.replace(platform=replace(robot.platform, mass=value))
     if body == "arm":
-        arms = [_arm(x, value) if i in chosen else x for i, x in enumerate(robot.arms)]
+        arms = [_arm(x, value) if i in chosen else x for i, x in enumerate(robot.rotary_arms)]
         return robot.replace(arms=tuple(arms))
     if body == "strut":
         struts = [_shaped(x, value) if i in chosen else x for i, x in enumerate(robot.struts)]

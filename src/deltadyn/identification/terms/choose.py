@@ -236,7 +236,7 @@ class Search:
     def first(self) -> tuple[Point, FloatArray, Near]:
         """Base parameters without terms, what is at rest, and orders of ripple."""
         start = Point(self.par.prior, {})
-        rest = np.full(self.robot.dof, FIRST_REST)
+        rest = FIRST_REST * np.asarray(self.robot.radian)
         rows = stacked(self.samples(start), (), rest, np.zeros(0))
         rest = np.minimum(rest, rest_limit(rows))
         rows = rows.resting(rest)
@@ -397,7 +397,7 @@ def rest_limit(rows: Rows) -> FloatArray:
     """The highest rate (dof,) in rad/s that may count as rest: most rows of an axis are above."""
     top = np.quantile(np.abs(rows.qd), 0.95, axis=0)
     enough = np.quantile(rows.slowest, 1 - ENOUGH, axis=0)
-    out: FloatArray = np.minimum(np.minimum(MOST_REST, REST_SHARE * top), enough)
+    out: FloatArray = np.minimum(np.minimum(MOST_REST * rows.radian, REST_SHARE * top), enough)
     return out
 
 
@@ -407,11 +407,11 @@ def rest_rates(choice: Choice) -> FloatArray:
     An axis at rest or sticking gives whatever torque holds it: its rows say nothing of friction.
     """
     rows, limit = choice.weighing.rows, rest_limit(choice.weighing.rows)
-    found = np.minimum(FIRST_REST, limit)
+    found = np.minimum(FIRST_REST * rows.radian, limit)
     for axis, own in enumerate(rows.axes):
         squared, speed = (own.y - own.X @ choice.z[own.places]) ** 2, rows.slowest[:, axis]
         quiet = squared[speed >= np.median(speed)].mean()
-        for low, high in pairwise(RATES):
+        for low, high in pairwise(rows.radian[axis] * rate for rate in RATES):
             inside = (speed >= low) & (speed < high)
             loud = inside.sum() >= FEW and squared[inside].mean() > LOUD**2 * quiet
             if loud and high <= limit[axis]:

@@ -19,6 +19,7 @@ from deltadyn.robot import Robot
 
 ARMS = 3
 GEOMETRY = ("arm_length", "strut_length", "base_radius", "azimuth")
+ON_RAILS = ("strut_length", "base_radius", "azimuth")
 
 Values = Mapping[str, float]  # of terms, by the names of their columns
 
@@ -48,6 +49,11 @@ def waves(dof: int, values: Values, term: str) -> dict[int, FloatArray]:
     return found
 
 
+def geometry_fields(robot: Robot) -> tuple[str, ...]:
+    """The lengths and azimuths of a robot that may be a little off."""
+    return ON_RAILS if robot.linear else GEOMETRY
+
+
 def changed_geometry(robot: Robot, by: Values) -> Robot:
     """The robot with lengths and azimuths changed by these amounts (m, rad)."""
     own: dict[str, Any] = {
@@ -55,7 +61,7 @@ def changed_geometry(robot: Robot, by: Values) -> Robot:
             value + by.get(f"{name}{i + 1}", 0.0)
             for i, value in enumerate(getattr(robot.geometry, name))
         )
-        for name in GEOMETRY
+        for name in geometry_fields(robot)
     }
     same = all(value == getattr(robot.geometry, name) for name, value in own.items())
     return robot if same else robot.replace(geometry=replace(robot.geometry, **own))

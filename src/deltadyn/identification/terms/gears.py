@@ -26,12 +26,12 @@ from deltadyn.identification.terms.elastic import (
     GearedPoint,
     Slopes,
     ThinnedColumns,
+    compliance_unit,
     elastic,
 )
 from deltadyn.identification.terms.evidence import ODDS
 from deltadyn.identification.terms.library import (
     NEAR,
-    STRIBECK,
     Near,
     Point,
     Sample,
@@ -227,9 +227,10 @@ def _refuse_impossible(found: Choice) -> None:
     if c > 0 and _possible_rotor(found):
         return
     A = inertia(found.par, found.z[: found.weighing.rows.base])
+    unit, kg = compliance_unit(found.robot), found.robot.axis_units("inertia")[0]
     raise _refusal(
-        f"gears that the log shows; here the best have a compliance of {c:.3g} rad/(N m) and a "
-        f"rotor inertia of {R[:ARMS].mean():.3g} kg m^2, of {A:.3g} with the arm. Leave the term "
+        f"gears that the log shows; here the best have a compliance of {c:.3g} {unit} and a "
+        f"rotor inertia of {R[:ARMS].mean():.3g} {kg}, of {A:.3g} with the arm. Leave the term "
         "out, or give drives.rotor_inertia"
     )
 
@@ -340,8 +341,8 @@ def _usual(rigid: Choice, sample: Sample, near: Near) -> list[Term]:
     terms = [term for term in rigid.chosen if not term.corrects]
     terms = [term for term in terms if term.name not in ("other", "load")]
     if not any(term.family == "shape" for term in terms):
-        middle = STRIBECK[len(STRIBECK) // 2]
-        terms += [term for term in friction_shape(sample, Near()) if term.setting == middle]
+        peaks = [term for term in friction_shape(sample, Near()) if term.name == "stribeck"]
+        terms += peaks[len(peaks) // 2 :][:1]  # of a middle velocity
     if not any(term.family == "loss" for term in terms):
         terms += [term for term in gear_loss(sample, near) if term.name == "load"][:1]
     if not any(term.name == "limbs" for term in terms):

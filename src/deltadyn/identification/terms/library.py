@@ -4,6 +4,7 @@ A term is linearised at the last estimate, the point: base parameters x0, whose 
 and the values of terms that change what the model sees (delay, encoder, torque constants). Each
 column is a torque per unit of its parameter, and each parameter has a normal prior about 0 with
 the standard deviation that real machines show. To add a term, add a function here to `TERMS`.
+Angles and rates are those of arms and of axis 4; on rails `Robot.radian` stands for a rad.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from deltadyn.identification.parametrisation import (
     payload_direction,
     widest,
 )
-from deltadyn.identification.terms.corrections import ARMS, GEOMETRY, changed_geometry, contrasts
+from deltadyn.identification.terms.corrections import (
+    ARMS,
+    changed_geometry,
+    contrasts,
+    geometry_fields,
+)
 from deltadyn.identification.terms.orders import LOWEST
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.units import on_axis
 
 STRIBECK = tuple(np.geomspace(0.05, 0.4, 10).tolist())  # rad/s
 THINNING = tuple(np.geomspace(0.8, 6.0, 5).tolist())  # rad/s
@@ -220,11 +227,11 @@ class Near:
     found: tuple[tuple[str, float], ...] = ()
     velocities: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
-    def tried(self, term: str, grid: Sequence[float], dof: int) -> list[tuple[float, ...]]:
+    def tried(self, term: str, grid: Sequence[float], robot: Robot) -> list[tuple[float, ...]]:
         """Velocities of the axes: the grid alike for all, or close to those found before."""
         own = dict(self.velocities).get(term)
         if own is None:
-            return [(v,) * dof for v in grid]
+            return [tuple(v * radian for radian in robot.radian) for v in grid]
         return [tuple(step * v for v in own) for step in CLOSE]
 
     def shares(self, term: str, grid: Sequence[float]) -> Sequence[float]:
@@ -308,14 +315,14 @@ def friction_shape(of: Sample, near: Near) -> Iterator[Term]:
     friction = of.robot.friction
     if friction.stribeck is not None or friction.thinning is not None:
         return
-    dof, size = of.robot.dof, STRIBECK_SIZE * of.coulomb
-    for v in near.tried("stribeck", STRIBECK, dof):
+    size = STRIBECK_SIZE * of.coulomb
+    for v in near.tried("stribeck", STRIBECK, of.robot):
         yield _shaped("stribeck", "Fs", size, _peak, v)
     found = dict(near.velocities).get("stribeck")
     for step in SHARPER if found is not None else ():
         faster = tuple(step * v for v in found or ())
         yield replace(_shaped("exponential", "Fe", size, _cusp, faster), stands_for="stribeck")
-    for v in near.tried("thinning", THINNING, dof):
+    for v in near.tried("thinning", THINNING, of.robot):
         yield _shaped("thinning", "Ft", THINNING_SIZE * of.coulomb, _bend, v)
 
 
@@ -464,7 +471,7 @@ def eccentricity(of: Sample, order: int, family: str) -> Term:
     dof = of.robot.dof
     size = ECCENTRIC_SIZE if order == 1 else WAVY_SIZE
     parameters = tuple(
-        Parameter(f"eccentricity{order}.{wave}{axis + 1}", "rad", size)
+        Parameter(f"eccentricity{order}.{wave}{axis + 1}", "rad", size * of.robot.radian[axis])
         for axis in range(dof)
         for wave in ("cos", "sin")
     )
@@ -483,7 +490,7 @@ def geometry(of: Sample) -> Iterator[Term]:
     """Lengths and azimuths are a little off: a nuisance that widens intervals."""
     parameters = tuple(
         Parameter(f"{name}{i + 1}", unit, size)
-        for name in GEOMETRY
+        for name in geometry_fields(of.robot)
         for unit, size in [("rad", AZIMUTH_SIZE) if name == "azimuth" else ("m", LENGTH_SIZE)]
         for i in range(ARMS)
     )
@@ -502,7 +509,8 @@ def homing(of: Sample) -> Iterator[Term]:
 
     It belongs to the time since the last homing, not to the machine: a fit does not look for it.
     """
-    parameters = tuple(Parameter(f"homing{i + 1}", "rad", HOMING_SIZE) for i in range(ARMS))
+    unit, size = "m" if of.robot.linear else "rad", HOMING_SIZE * of.robot.radian[0]
+    parameters = tuple(Parameter(f"homing{i + 1}", unit, size) for i in range(ARMS))
 
     def columns(sample: Sample) -> Iterator[Column]:
         one, zero = np.ones(len(sample.part)), np.zeros(len(sample.part))
@@ -545,7 +553,8 @@ def candidates(of: Sample, near: Near) -> list[Term]:
     """All terms that are considered at a point."""
     found = [*friction_shape(of, near), *gear_loss(of, near)]
     found += [term for family in FAMILIES for term in family(of)]
-    found.append(eccentricity(of, 1, "eccentricity1"))
+    if not of.robot.linear:  # an encoder that turns with its arm
+        found.append(eccentricity(of, 1, "eccentricity1"))
     taken: set[int] = set()
     for peak, width in near.orders:
         for order in range(max(peak - width, LOWEST), peak + width + 1):
@@ -553,4 +562,13 @@ def candidates(of: Sample, near: Near) -> list[Term]:
                 taken.add(order)
                 found.append(ripple(of, order, f"ripple{peak}"))
                 found.append(eccentricity(of, order, f"eccentricity{peak}"))
-    return found
+    return [_on_rails(term) for term in found] if of.robot.linear else found
+
+
+def _on_rails(term: Term) -> Term:
+    """The term with the units of carriages: N and m; axis 4 turns."""
+
+    def unit(p: Parameter) -> str:
+        return on_axis(p.unit, not p.name.endswith("4") and not p.name.startswith("azimuth"))
+
+    return replace(term, parameters=tuple(p._replace(unit=unit(p)) for p in term.parameters))

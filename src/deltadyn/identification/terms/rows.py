@@ -39,7 +39,8 @@ class Rows:
     """All rows: k base columns, then m of terms with their prior `size` (m,).
 
     `segment` (M,) numbers stretches of time, `part` (M,) the parts of the log; `q`, `qd` and `qdd`
-    (M, dof) are the motion at the rows, `slowest` the lowest |qd| within the filter's reach.
+    (M, dof) are the motion at the rows, `slowest` the lowest |qd| within the filter's reach,
+    `radian` (dof,) what stands for a rad on the axes.
     """
 
     axes: tuple[Axis, ...]
@@ -51,6 +52,7 @@ class Rows:
     qd: FloatArray
     qdd: FloatArray
     slowest: FloatArray
+    radian: FloatArray
 
     @property
     def width(self) -> int:
@@ -136,6 +138,7 @@ def stacked(
         np.concatenate(qd),
         np.concatenate(qdd),
         slow,
+        np.asarray(samples[0].robot.radian),
     )
 
 

@@ -209,7 +209,8 @@ def shapes_of(rows: Rows, f: FloatArray, i: int) -> dict[str, list[FloatArray]]:
     """
     q, qd = rows.q[:, i], rows.qd[:, i]
     Q, v, a, torque = (_normal(x) for x in (rows.q, rows.qd, rows.qdd, f))
-    sign = np.tanh(rows.qd / SLOW[0])
+    qd = qd / rows.radian[i]  # rates of friction are those of arms
+    sign = np.tanh(rows.qd / (SLOW[0] * rows.radian))
     motion = [*Q.T, *v.T, *a.T]
     own = [Q[:, i], v[:, i], a[:, i]]
     rates = _slopes(torque, rows.part)

@@ -107,7 +107,7 @@ class Numbers(NamedTuple):
 
 def numbers(robot: Robot) -> Numbers:
     """The papers' symbols of a robot with equal limbs."""
-    geometry, arm, strut = robot.geometry, robot.arms[0], robot.struts[0]
+    geometry, arm, strut = robot.rotary, robot.rotary_arms[0], robot.struts[0]
     return Numbers(
         r=geometry.shrunk_radius[0],
         l1=geometry.arm_length[0],

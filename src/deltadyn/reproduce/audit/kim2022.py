@@ -56,7 +56,7 @@ class WorkSlip(Slip):
 
 def lagrange_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
     """[kim2022] eqs. 1-2 in the paper's frame, brought to ours (N m): tau = -tau_paper."""
-    geometry, arm, rod = robot.geometry, robot.arms[0], robot.struts[0].mass
+    geometry, arm, rod = robot.rotary, robot.rotary_arms[0], robot.struts[0].mass
     g = -robot.gravity if LagrangeSlip.GRAVITY_IN_1 not in slips else robot.gravity
     L1, R, r = geometry.arm_length[0], geometry.base_radius[0], geometry.platform_radius[0]
     phi, rotor = np.asarray(geometry.azimuth), robot.drives.output_inertia[0]
@@ -88,8 +88,8 @@ def work_torque(
     `friction` holds the coefficients c_v and c_c per joint. In the paper's frame theta, its rates
     and the torque have the other sign, so that friction looks the same in both.
     """
-    arm, rod = robot.arms[0], robot.struts[0].mass
-    L1, rotor = robot.geometry.arm_length[0], robot.drives.output_inertia[0]
+    arm, rod = robot.rotary_arms[0], robot.struts[0].mass
+    L1, rotor = robot.rotary.arm_length[0], robot.drives.output_inertia[0]
     elbow = (0.5 if WorkSlip.HALF_ROD in slips else 1.0) * rod
     inertia = arm.inertia + arm.mass * arm.com**2 + rotor
     if WorkSlip.ARM_AS_POINT in slips:
@@ -118,7 +118,7 @@ def audit_kim2022() -> PaperAudit:
     lagrange = partial(lagrange_torque, robot, motion)
     work = partial(work_torque, robot, motion, friction=friction)
     # I_L1 is below m_a L1c^2, so it cannot be about the motor axis.
-    arm = robot.arms[0]
+    arm = robot.rotary_arms[0]
     about = [(arm.inertia, arm.axis_inertia)]
     items = [
         *slip_items(LagrangeSlip, lagrange, exact, figures={"ARM_COM": about}),
@@ -138,7 +138,7 @@ def audit_kim2022() -> PaperAudit:
 
 def _values_item(robot: Robot) -> AuditItem:
     """The approximations of eqs. 3, 5, 7 beside right values and the identified ones."""
-    arm, rod, L1 = robot.arms[0], robot.struts[0].mass, robot.geometry.arm_length[0]
+    arm, rod, L1 = robot.rotary_arms[0], robot.struts[0].mass, robot.rotary.arm_length[0]
     equivalent = arm.mass + 0.5 * rod
     inertia = arm.axis_inertia + rod * L1**2 + robot.drives.output_inertia[0]
     moment = robot.gravity * (arm.mass * arm.com + rod * L1)
@@ -195,7 +195,7 @@ def _regression_item(robot: Robot) -> AuditItem:
         matrix = Y.reshape(-1, Y.shape[-1])
         fit = matrix @ np.linalg.lstsq(matrix, torque.ravel(), rcond=None)[0]
         left.append(Cost.of(fit.reshape(torque.shape), torque))
-    arm, L1 = robot.arms[0], robot.geometry.arm_length[0]
+    arm, L1 = robot.rotary_arms[0], robot.rotary.arm_length[0]
     moment = arm.mass * arm.com + robot.struts[0].mass * L1
     whole = float(np.sqrt(np.mean(torque**2)))
     figures = [(left[0].rms_Nm, left[1].rms_Nm), (moment, moment * robot.gravity)]

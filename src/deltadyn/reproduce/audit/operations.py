@@ -215,7 +215,7 @@ def _arms(robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
     """cos q, sin q, qd, qdd by the library's closed forms."""
     three = limbs(robot)
     c, s = arm_directions(SYMBOLS, three, p)
-    return [c, s, *joint_rates(three, c, s, p, pd[:3], pdd[:3])]
+    return [c, s, *joint_rates(SYMBOLS, three, c, s, p, pd[:3], pdd[:3])]
 
 
 def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:
@@ -227,7 +227,8 @@ def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[A
 
 def _simplified(robot: Robot, c: Any, s: Any, qdd: Any, p: Any, pdd: Any) -> list[Any]:
     """2 A lambda = M (pdd + g z) by Cramer's rule, tau = I thetadd + v - 2 K lambda."""
-    three, arm, strut = limbs(robot), robot.arms[0], robot.struts[0]
+    three: Any = limbs(robot)
+    arm, strut = robot.rotary_arms[0], robot.struts[0]
     m2, g = strut.rods * strut.mass, robot.gravity
     M = robot.platform.mass + 1.5 * m2
     columns, k = [], []

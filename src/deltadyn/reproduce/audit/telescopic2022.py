@@ -126,8 +126,8 @@ def _through_printed_jacobian(robot: Robot, state: State, force: FloatArray) -> 
 
 def leg_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
     """The legs (N, 3), [telescopic2022] eqs. 35-39 without friction (N m)."""
-    arm, rod = robot.arms[0], robot.struts[0].mass
-    a, g = robot.geometry.arm_length[0], robot.gravity
+    arm, rod = robot.rotary_arms[0], robot.struts[0].mass
+    a, g = robot.rotary.arm_length[0], robot.gravity
     mass = 3 * rod + robot.effector.mass + robot.payload.mass
     if RodSlip.PLATFORM_MASS not in slips:
         mass += robot.platform.mass

@@ -8,8 +8,10 @@ such filters itself is told the samples as they are.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
@@ -63,6 +65,11 @@ def pick_errors(run: Run) -> tuple[PickError, ...]:
 
 WINDOW = 0.01  # s: the estimator hears of a pick half of it late
 LEAST = 5  # samples of a window that tells an acceleration
+REST_SPEED = 0.15  # m/s of the reference: loads are released where it is slower
+DOUBT = 0.1  # s of motion behind such a place until an old load is believed again
+RISE = 0.01  # s
+LIGHT = 0.05  # kg: what counts as a load
+USUAL = 1.5  # kg: deviation of what is picked, before anything is known of it
 
 
 class PayloadEstimate(Protocol):
@@ -79,6 +86,9 @@ class PayloadEstimate(Protocol):
         """Forget all, before a run."""
 
 
+Grip = tuple[float, float]
+
+
 @dataclass(frozen=True)
 class AdaptiveFeedforward(PD):
     """PD, the model's torque for the reference, and that of the estimated payload.
@@ -89,6 +99,17 @@ class AdaptiveFeedforward(PD):
     accelerations and torques of the middle of the last `window` seconds, all through the same
     quadratic fit; with `window=None` the measured angles and torques, and None for the rates. A run
     begins with `estimator.reset()`. `lead` as in `PDFeedforward`.
+
+    `grips` is the gripper's signal: pairs of the times (s) at which it closes and opens. The
+    estimator is told it as `holding` where its `update` takes that, and without a grip no mass is
+    used. Without `grips` a load may go unseen wherever the reference rests: a mass from before is
+    used again only after `doubt` seconds of motion, in which the estimator would have noticed. And
+    the mass is followed with the time constant `rise` (s; 0.01 without `grips`, else 0): a torque
+    that jumps when a load is found shakes the gears, and the estimator takes that for another load.
+
+    Where the estimator has a standard deviation `std`, the mass is weighed with it against what is
+    usually picked, N(0, (1.5 kg)^2): mass / (1 + (std / 1.5 kg)^2), so that its first guesses count
+    little.
     """
 
     estimator: PayloadEstimate
@@ -97,6 +118,9 @@ class AdaptiveFeedforward(PD):
     lightest: float = field(default=0.0, kw_only=True)  # kg
     heaviest: float | None = field(default=None, kw_only=True)  # kg
     lead: float = field(default=0.0, kw_only=True)  # s
+    grips: Sequence[Grip] | None = field(default=None, kw_only=True)  # s
+    doubt: float = field(default=DOUBT, kw_only=True)  # s
+    rise: Any = field(default=None, kw_only=True)  # s
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,6 +137,12 @@ class AdaptiveFeedforward(PD):
         low = setting("lightest", self.lightest, unit="kg")
         if self.heaviest is not None:
             setting("heaviest", self.heaviest, low=low, unit="kg")
+        setting("doubt", self.doubt, low=0.0, unit="s")
+        if self.grips is not None:
+            object.__setattr__(self, "grips", checked_grips(self.grips))
+        usual = RISE if self.grips is None else 0.0
+        rise = setting("rise", usual if self.rise is None else self.rise, low=0.0, unit="s")
+        object.__setattr__(self, "rise", rise)
 
     def prepare(self, task: Task) -> Law:
         """The law of this task, with the estimator as if new."""
@@ -123,7 +153,78 @@ class AdaptiveFeedforward(PD):
         forward = inverse_dynamics(empty, ahead, self.model)
         plain = inverse_dynamics(empty, ahead, self.model, friction=False)
         per_kg = inverse_dynamics(one, ahead, self.model, friction=False) - plain
-        return _AdaptiveLaw(self, feedback_of(self, task), forward, per_kg, task.rate)
+        trust = _Grip(self, task) if self.grips is not None else Doubt(self.doubt, task)
+        return _AdaptiveLaw(self, feedback_of(self, task), forward, per_kg, task.rate, trust)
+
+
+def checked_grips(grips: Any) -> tuple[Grip, ...]:
+    """Pairs of increasing times in s."""
+    found: list[Grip] = []
+    last = -math.inf
+    for index, pair in enumerate(grips):
+        try:
+            close, opened = (float(x) for x in pair)
+        except (TypeError, ValueError):
+            allowed = "a pair of times in s: the gripper closes, and opens"
+            raise InputError(f"grips[{index}]", pair, allowed) from None
+        if not last <= close < opened:
+            allowed = f"a pair of increasing times from {max(last, 0.0):g} s on"
+            raise InputError(f"grips[{index}]", (close, opened), allowed)
+        found.append((close, opened))
+        last = opened
+    return tuple(found)
+
+
+# When the estimator's mass is believed: while the gripper holds, or by what the reference does.
+
+
+class _Grip:
+    """The gripper's signal at the ticks."""
+
+    def __init__(self, controller: AdaptiveFeedforward, task: Task) -> None:
+        closed = np.zeros(len(task.now.t), dtype=bool)
+        for close, opened in controller.grips or ():
+            closed |= (task.now.t >= close) & (task.now.t < opened)
+        self.closed: list[bool] = closed.tolist()
+        update = controller.estimator.update
+        self.told = "holding" in inspect.signature(update).parameters
+
+    def news(self, k: int) -> dict[str, bool]:
+        """What the estimator is told beside a sample."""
+        return {"holding": self.closed[k]} if self.told else {}
+
+    def believes(self, k: int, mass: float) -> bool:
+        """Whether the gripper holds something."""
+        return self.closed[k]
+
+
+class Doubt:
+    """Doubts a load from before the reference rested, until the robot has moved for a while.
+
+    A place of rest begins where the reference has slowed down to 0.15 m/s and slows down no more.
+    """
+
+    def __init__(self, seconds: float, task: Task) -> None:
+        speed = np.linalg.norm(task.now.pd[:, :3], axis=1)
+        slow = (speed < REST_SPEED) & (np.gradient(speed) >= 0)
+        self.rests: list[bool] = slow.tolist()
+        self.ticks = round(seconds * task.rate)
+        self.left = 0  # ticks of motion for which the load is doubted
+        self.loaded = False  # when the reference last moved
+
+    def news(self, k: int) -> dict[str, bool]:
+        """Nothing: there is no signal."""
+        return {}
+
+    def believes(self, k: int, mass: float) -> bool:
+        """Whether a mass is that of now."""
+        if mass <= LIGHT:
+            self.left, self.loaded = 0, False  # what comes later is a new load
+        elif self.rests[k]:
+            self.left = self.ticks if self.loaded else 0
+        else:
+            self.loaded, self.left = True, max(self.left - 1, 0)
+        return not self.left
 
 
 class _AdaptiveLaw:
@@ -136,13 +237,16 @@ class _AdaptiveLaw:
         forward: FloatArray,
         per_kg: FloatArray,
         rate: float,
+        trust: _Grip | Doubt,
     ) -> None:
-        self.feedback, self.estimator = feedback, controller.estimator
+        self.feedback, self.estimator, self.trust = feedback, controller.estimator, trust
         self.forward, self.per_kg = forward.tolist(), per_kg.tolist()
         limit = controller.robot.limits.payload
         heaviest = limit if controller.heaviest is None else controller.heaviest
         self.low, self.high = controller.lightest, math.inf if heaviest is None else heaviest
         self.window = None if controller.window is None else Window(controller.window, rate)
+        self.share = -math.expm1(-1 / (controller.rise * rate)) if controller.rise else 1.0
+        self.used: float | None = None  # kg
         self.tau: Floats | None = None
 
     def measured(self, tau: Floats) -> None:
@@ -150,18 +254,27 @@ class _AdaptiveLaw:
         self.tau = tau
 
     def __call__(self, k: int, q: Floats, qd: Floats) -> Floats:
+        news = self.trust.news(k)
         if self.tau is not None and self.window is None:
-            self.estimator.update(q, None, None, self.tau)
+            self.estimator.update(q, None, None, self.tau, **news)
         elif self.tau is not None and self.window is not None:
             sample = self.window.add(q, self.tau)
             if sample is not None:
-                self.estimator.update(*sample)
+                self.estimator.update(*sample, **news)
         mass = float(self.estimator.mass)
         if not math.isfinite(mass):
             raise PlantStoppedError(f"the payload estimator answers a mass of {mass} kg")
+        mass = self._weighed(mass) if self.trust.believes(k, mass) else 0.0
         mass = max(self.low, min(self.high, mass))
+        before = mass if self.used is None else self.used
+        mass = self.used = before + self.share * (mass - before)
         parts = zip(self.forward[k], self.per_kg[k], self.feedback(k, q, qd), strict=True)
         return tuple([a + mass * b + c for a, b, c in parts])
+
+    def _weighed(self, mass: float) -> float:
+        """The mass by its own deviation, against what is usually picked."""
+        std = getattr(self.estimator, "std", None)
+        return mass if std is None else mass / (1 + (std / USUAL) ** 2)
 
 
 class Middle(NamedTuple):

@@ -9,9 +9,9 @@ the measured state, `control_adaptive` the one that learns its payload.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -21,10 +21,17 @@ from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.simulation.controllers.gains import (
+    SampledLoop,
+    believed_machine,
+    calm_share,
+    groups,
+    workspace_poses,
+)
 from deltadyn.simulation.drive.reference import Task, resampled
 from deltadyn.simulation.plant.machine import DIRECT_DRIVE, axis_inertia
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.presets import setting, settings
+from deltadyn.simulation.presets import Preset, preset_by_name, setting, settings
 
 #: Torque command (dof,) in N m of tick k, measured angles (rad) and their estimated rates (rad/s).
 Law = Callable[[int, Floats, Floats], Floats]
@@ -59,22 +66,43 @@ class PD:
     The gains, where not given, are those of a spring-mass-damper of `bandwidth` hertz with a
     damping ratio of 1, on the robot's own inertia at the middle of its workspace with its rotors.
     The bandwidth, where not given, is 20 Hz, or less where a gear's rotor is light: it must stay
-    calm on its own when the gear gives way.
+    calm on its own when the gear gives way. Where nothing is given, a run lowers it further to what
+    its drive bears, as `for_drive` does.
     """
 
     robot: Robot
     bandwidth: float | None = field(default=None, kw_only=True)  # Hz
     stiffness: Any = field(default=None, kw_only=True)  # N m/rad, one number or (dof,)
     damping: Any = field(default=None, kw_only=True)  # N m s/rad, one number or (dof,)
+    by_default: bool = field(init=False, repr=False, compare=False, default=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise InputError("robot", type(self.robot).__name__, "a Robot")
+        given = (self.bandwidth, self.stiffness, self.damping)
+        object.__setattr__(self, "by_default", all(value is None for value in given))
         inertia, damping = default_damping(self.robot, self.bandwidth)
         for name, default in (("stiffness", damping**2 / (4 * inertia)), ("damping", damping)):
             given = getattr(self, name)
             gain = settings(name, default if given is None else given, self.robot.dof, low=0.0)
             object.__setattr__(self, name, gain)
+
+    def for_drive(self, rate: float, preset: str | Preset = "ideal", **switches: Any) -> Self:
+        """The same with the gains of a drive of this rate (Hz), as `simulate` takes its settings.
+
+        Gains that were given stay. Default gains are lowered until the loop has a gain margin of
+        1.4 over the workspace, with the preset's rotors and gears where the robot names none.
+        """
+        if not self.by_default:
+            return self
+        chosen = preset_by_name(preset).with_switches(**switches)
+        share = drive_shares(self.robot, rate, chosen, self.feedback)
+        stiffness, damping = np.asarray(self.stiffness), np.asarray(self.damping)
+        return replace(self, stiffness=share**2 * stiffness, damping=share * damping)
+
+    def feedback(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Torque per error of angle and rate (dof, dof), in N m/rad and N m s/rad."""
+        return np.diag(self.stiffness), np.diag(self.damping)
 
     def prepare(self, task: Task) -> Law:
         """The law without feedforward."""
@@ -119,6 +147,19 @@ def default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray, 
     return inertia, damping
 
 
+def drive_shares(
+    robot: Robot, rate: float, preset: Preset, feedback: Callable[[FloatArray], Any]
+) -> FloatArray:
+    """Shares (dof,) of the default gains that a drive bears: 1, or less at a slow or late one."""
+    machine, q, shares = believed_machine(robot, preset), workspace_poses(robot), np.ones(robot.dof)
+    stiffness, damping = feedback(q)
+    for axes in groups(robot.dof):
+        loop = SampledLoop.of(machine, q, rate, axes)
+        own = (..., axes, axes)
+        shares[axes] = calm_share(loop, stiffness[own], damping[own])
+    return shares
+
+
 def check_axes(robot: Robot, task: Task) -> None:
     """Refuse a task with other axes than the controller's robot has."""
     axes = task.now.q.shape[1]
@@ -159,7 +200,8 @@ class PDLaw:
 
 def pd_law(gains: PD, task: Task, forward: FloatArray) -> PDLaw:
     """The law of a PD with the torque `forward` (N, dof) of every tick, in N m."""
-    return PDLaw(forward, task.now.q, task.qd_seen, gains.stiffness, gains.damping)
+    own = gains.for_drive(task.rate, task.preset)
+    return PDLaw(forward, task.now.q, task.qd_seen, own.stiffness, own.damping)
 
 
 def feedback_of(gains: PD, task: Task) -> PDLaw:

@@ -15,20 +15,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import available, inverse_dynamics_joints
 from deltadyn.backends.packed import packed_numbers
 from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics import exact, lumped
 from deltadyn.dynamics.friction import reported
-from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.dynamics.inverse import equations_of_motion, inverse_dynamics
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.feedforward import (
@@ -37,13 +39,14 @@ from deltadyn.simulation.controllers.feedforward import (
     PDLaw,
     check_axes,
     default_damping,
+    drive_shares,
     feedback_of,
 )
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.machine import PlantStoppedError
 from deltadyn.simulation.plant.mechanism import pose_of
 from deltadyn.simulation.plant.numerics import Floats
-from deltadyn.simulation.presets import settings
+from deltadyn.simulation.presets import Preset, preset_by_name, settings
 
 # A model's torque at one state, as quick as Python allows. Models that are the exact one with other
 # parameters take 5 to 25 us a call; "rigid" and "projected-rod" go through NumPy one state at a
@@ -101,6 +104,7 @@ def _compiled(robot: Robot, par: ExactParameters) -> ModelAtState:
     plain, bilinear = straight_line(3 * n, inverse), straight_line(4 * n, augmented)
     numbers = packed_numbers(robot, par)
     whole = (n == 4) == (par.spindle is not None)  # a kernel of 4 axes has a spindle
+    whole = whole and (n == 3 or actuation(robot) == ROTARY)
 
     def inverse_at(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         if whole and available():
@@ -258,7 +262,8 @@ class ComputedTorque:
 
     With the right model every axis is its own spring-mass-damper with the position gain a (1/s^2)
     and the rate gain b (1/s), wherever the robot is. Where not given, they are those of `PD` over
-    the axis's inertia: critical damping at `bandwidth` hertz, 20 or less.
+    the axis's inertia: critical damping at `bandwidth` hertz, 20 or less. Where nothing is given, a
+    run lowers it to what its drive bears, as `for_drive` does.
     """
 
     robot: Robot
@@ -266,11 +271,14 @@ class ComputedTorque:
     bandwidth: float | None = field(default=None, kw_only=True)  # Hz
     position_gain: Any = field(default=None, kw_only=True)  # 1/s^2, one number or (dof,)
     rate_gain: Any = field(default=None, kw_only=True)  # 1/s, one number or (dof,)
+    by_default: bool = field(init=False, repr=False, compare=False, default=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise InputError("robot", type(self.robot).__name__, "a Robot")
         model_by_name(self.model)
+        given = (self.bandwidth, self.position_gain, self.rate_gain)
+        object.__setattr__(self, "by_default", all(value is None for value in given))
         inertia, damping = default_damping(self.robot, self.bandwidth)
         rate = damping / inertia
         for name, default in (("position_gain", rate**2 / 4), ("rate_gain", rate)):
@@ -278,13 +286,30 @@ class ComputedTorque:
             gain = settings(name, default if given is None else given, self.robot.dof, low=0.0)
             object.__setattr__(self, name, gain)
 
+    def for_drive(self, rate: float, preset: str | Preset = "ideal", **switches: Any) -> Self:
+        """As `PD.for_drive`."""
+        if not self.by_default:
+            return self
+        chosen = preset_by_name(preset).with_switches(**switches)
+        share = drive_shares(self.robot, rate, chosen, self.feedback)
+        position, rates = np.asarray(self.position_gain), np.asarray(self.rate_gain)
+        return replace(self, position_gain=share**2 * position, rate_gain=share * rates)
+
+    def feedback(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Torque per error of angle and rate (P, dof, dof): M(q) times the gains."""
+        state = State.from_joints(self.robot, q)
+        M = equations_of_motion(self.robot, state, self.model).M
+        scaled = np.asarray(self.robot.sensors.torque_ratio)[:, None] * M
+        return scaled * np.asarray(self.position_gain), scaled * np.asarray(self.rate_gain)
+
     def prepare(self, task: Task) -> Law:
         """The law with the model at the measured state."""
         check_axes(self.robot, task)
+        own = self.for_drive(task.rate, task.preset)
         torque, expected = model_at_state(self.robot, self.model).inverse, expected_state(task)
         friction = _rows(reference_friction(self.robot, task, self.model))
         now, seen, ahead = _rows(task.now.q), _rows(task.qd_seen), _rows(task.ahead.qdd)
-        stiff, damp = self.position_gain, self.rate_gain
+        stiff, damp = own.position_gain, own.rate_gain
 
         def law(k: int, q: Floats, qd: Floats) -> Floats:
             axes = zip(ahead[k], stiff, now[k], q, damp, seen[k], qd, strict=True)

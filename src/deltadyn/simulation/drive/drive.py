@@ -38,7 +38,8 @@ class Drive:
         self.law, self.ramps = law, preset.hold == "linear"
         self.tell = law.measured if isinstance(law, TorqueLaw) else None
         self.sensor = CurrentSensor(machine, seed)
-        self.step = None if preset.encoder_counts is None else 2 * math.pi / preset.encoder_counts
+        counts = machine.encoder_step
+        self.step: Floats | None = None if counts is None else tuple(counts.tolist())
         self.estimator = VelocityEstimator(
             task.rate, preset.velocity_filter, task.now.q[0], task.now.qd[0]
         )
@@ -46,6 +47,7 @@ class Drive:
         self.limit: Floats | None = None
         if preset.saturation is not None and peak is not None:
             self.limit = tuple(preset.saturation * value for value in peak)
+        self.half_turn = math.pi * machine.robot.radian[0]
         self.ratio: Floats = tuple(machine.robot.sensors.torque_ratio)
         scaled = tuple([a * b for a, b in zip(self.ratio, holding, strict=True)])
         self.torque = self._limited(scaled)  # in the drive's own scale
@@ -56,7 +58,7 @@ class Drive:
         """Measure, command, and say what the motors do until the next tick."""
         q = q_motor
         if self.step is not None:
-            q = tuple([round(angle / self.step) * self.step for angle in q])
+            q = tuple([round(x / step) * step for x, step in zip(q, self.step, strict=True)])
         if self.tell is not None:
             self.tell(self.sensor.read(self.torque))
         command = self.law(k, q, self.estimator.update(q))
@@ -147,12 +149,8 @@ def read_log(
     if preset.current_step:
         torque = rounded(torque, preset.current_step * machine.reference_torque)
     written = np.asarray(loss.random(count) >= preset.dropped)
-    return Log(encoder_reading(angle, preset.encoder_counts), torque, written)
-
-
-def encoder_reading(q: FloatArray, counts: float | None) -> FloatArray:
-    """Angles at the nearest count of an encoder with so many counts per turn, in rad."""
-    return q if counts is None else rounded(q, 2 * np.pi / counts)
+    step = machine.encoder_step
+    return Log(angle if step is None else rounded(angle, step), torque, written)
 
 
 def rounded(value: FloatArray, step: FloatArray | float) -> FloatArray:

@@ -69,6 +69,7 @@ class Drivetrain:
         self.amplitude: Floats = tuple(machine.ripple.tolist())
         self.rippled = any(self.amplitude) or bool(self.waves)
         self.preset = machine.preset
+        self.waves_per = tuple(machine.preset.ripple_waves / x for x in machine.robot.radian)
         self.temperature = [machine.preset.temperature] * len(self.axes)
         self.warm = [self._warmth(value) for value in self.temperature]
 
@@ -97,11 +98,11 @@ class Drivetrain:
 
     def ripple(self, q: Floats) -> list[float]:
         """Ripple torque of the motors at their own angles, (dof,) in N m."""
-        waves = self.preset.ripple_waves
         own = self.own_ripple(q)
+        axes = zip(self.amplitude, self.waves_per, q, strict=True)
         return [
             size * math.sin(waves * angle + RIPPLE_PHASE * axis) - own[axis]
-            for axis, (size, angle) in enumerate(zip(self.amplitude, q, strict=True))
+            for axis, (size, waves, angle) in enumerate(axes)
         ]
 
     def own_ripple(self, q: Floats) -> list[float]:
@@ -168,7 +169,9 @@ def _axes(machine: Machine) -> list[AxisFriction]:
 
     positive = friction.coulomb
     negative = positive if friction.coulomb_negative is None else friction.coulomb_negative
-    smoothing = machine.preset.smoothing if friction.smoothing is None else friction.smoothing
+    smoothing = friction.smoothing
+    if smoothing is None:
+        smoothing = machine.preset.smoothing * machine.robot.radian[0]
     columns = (
         friction.viscous,
         positive,

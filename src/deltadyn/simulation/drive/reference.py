@@ -10,7 +10,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.simulation.presets import Preset
+from deltadyn.simulation.presets import PRESETS, Preset
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +20,14 @@ class Task:
     `now` is the reference at the ticks, `ahead` at the instant at which a torque commanded then is
     in force without the delay of the bus: the next tick where the drive ramps, half a tick later
     where it steps. `qd_seen` (N, dof) is `now.qd` as the drive's own velocity estimate shows it.
+    `preset` says what the drive does: its delay, its filter, how it reaches a torque.
     """
 
     now: Motion
     ahead: Motion
     qd_seen: FloatArray
     rate: float  # Hz
+    preset: Preset = PRESETS["ideal"]
 
 
 def make_task(robot: Robot, motion: Motion, rate: float, preset: Preset) -> Task:
@@ -39,7 +41,8 @@ def make_task(robot: Robot, motion: Motion, rate: float, preset: Preset) -> Task
     lead = 1.0 if preset.hold == "linear" else 0.5
     now = resampled(robot, motion, t)
     estimator = VelocityEstimator(rate, preset.velocity_filter, now.q[0], now.qd[0])
-    return Task(now, resampled(robot, motion, t + lead / rate), estimator.course(now.q), rate)
+    ahead = resampled(robot, motion, t + lead / rate)
+    return Task(now, ahead, estimator.course(now.q), rate, preset)
 
 
 def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
@@ -49,13 +52,17 @@ def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
     """
     if len(motion.t) == len(t) and np.array_equal(motion.t, t):
         return motion
+    return Motion.from_joints(robot, t, *joints_at(motion, t))
+
+
+def joints_at(motion: Motion, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, qd, qdd (N, dof) of a motion at instants t (N,); before and after it those of its ends."""
     inside = np.clip(t, motion.t[0], motion.t[-1])
     left = np.clip(np.searchsorted(motion.t, inside, side="right") - 1, 0, len(motion.t) - 2)
     h = (motion.t[left + 1] - motion.t[left])[:, None]
     u = (inside - motion.t[left])[:, None] / h
     x, xd, xdd = ((a[left], a[left + 1]) for a in (motion.q, motion.qd, motion.qdd))
-    q, qd, qdd = quintic_hermite(u, h, x, xd, xdd)
-    return Motion.from_joints(robot, t, q, qd, qdd)
+    return quintic_hermite(u, h, x, xd, xdd)
 
 
 def quintic_hermite(

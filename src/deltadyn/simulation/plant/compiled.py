@@ -61,7 +61,8 @@ def robot_numbers(robot: Robot, smoothing: float, motors: int = 0) -> FloatArray
 def model_numbers(par: ExactParameters) -> FloatArray:
     """The numbers of a model without friction that is the exact one with these parameters."""
     numbers = np.zeros(layout.COUNT)
-    put(numbers, layout.PLACES["limb"], [value for limb in par.limbs for value in limb])
+    limbs = [value for limb in par.limbs for value in limb]  # type: ignore[attr-defined]
+    numbers[: len(limbs)] = limbs
     for name in ("gravity", "M_P", "m_x", "A", "G", "G_s"):
         put(numbers, layout.PLACES[name], getattr(par, name))
     if par.spindle is not None:
@@ -144,6 +145,12 @@ class CompiledPlant:
         if not m:
             return tuple(self.state[:n].tolist())
         return tuple(self.state[2 * n : 2 * n + m].tolist() + self.state[m:n].tolist())
+
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms."""
+        q, qd = self.state[: self.dof], self.state[self.dof : 2 * self.dof]
+        return tuple(q.tolist()), tuple(qd.tolist())
 
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload."""

@@ -89,7 +89,7 @@ class IdealPlant:
     """State q, qd of the axes, of the motors of elastic gears, and the work done so far."""
 
     def __init__(self, machine: Machine, start: Start, dt: float) -> None:
-        self.dof, self.dt = machine.robot.dof, dt
+        self.machine, self.dof, self.dt = machine, machine.robot.dof, dt
         self.drives = Drivetrain(machine)
         self.gears = Gears.of(machine)
         self.motors = len(self.gears.stiffness)
@@ -103,6 +103,11 @@ class IdealPlant:
         """The angles that the encoders see."""
         n, m = self.dof, self.motors
         return (*self.y[2 * n : 2 * n + m], *self.y[m:n])
+
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms."""
+        return self.y[: self.dof], self.y[self.dof : 2 * self.dof]
 
     @property
     def qd_motor(self) -> Floats:

@@ -16,13 +16,14 @@ from deltadyn.errors import DeltadynError, InputError
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
+from deltadyn.kinematics.workspace import SINGULARITY_MARGIN, WorkspaceRules, workspace
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Strut, TenParameters
+from deltadyn.robot.bodies import Arm, Carriage, Strut, TenParameters
 from deltadyn.robot.settings import Friction
 from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset
 
-REFERENCE_ACCELERATION = 100.0  # rad/s^2
+REFERENCE_ACCELERATION = 100.0  # rad/s^2, of an arm or what stands for it on rails
 DIRECT_DRIVE = 0.1  # rotor over arm inertia, below which a drive has no gear
 FALLBACK_ANGLES = (0.3, 0.6, 0.9, 0.0, 1.2)  # rad, of all arms
 
@@ -32,7 +33,7 @@ class Machine:
     """The robot as it is, and the gears of its arms.
 
     `robot` holds rotors, friction at 25 degrees C and unequal limbs. Where `stiffness` is None the
-    gears are rigid.
+    gears are rigid. On rails the arms' torques are forces in N, and a rad is a metre.
     """
 
     robot: Robot
@@ -42,13 +43,19 @@ class Machine:
     damping: FloatArray | None  # (3,), N m s/rad
     ripple: FloatArray  # (dof,), N m
 
+    @property
+    def encoder_step(self) -> FloatArray | None:
+        """What one count of the encoders is on each axis (dof,), in rad; None where exact."""
+        counts = self.preset.encoder_counts
+        return None if counts is None else 2 * np.pi / counts * np.asarray(self.robot.radian)
+
 
 def build_machine(robot: Robot, preset: Preset) -> Machine:
     """The machine that a preset makes of a nominal robot."""
     inertia = axis_inertia(robot)
     rotor = np.asarray(robot.drives.output_inertia)
     rotor = np.where(rotor > 0, rotor, preset.rotor_inertia * inertia)
-    reference = (inertia + rotor) * REFERENCE_ACCELERATION
+    reference = (inertia + rotor) * REFERENCE_ACCELERATION * np.asarray(robot.radian)
     changes: dict[str, Any] = {"friction": _friction(robot, preset, reference)}
     if preset.arm_scale != (1.0, 1.0, 1.0):
         changes["arms"] = tuple(map(_scaled_arm, robot.arms, preset.arm_scale))
@@ -62,7 +69,7 @@ def build_machine(robot: Robot, preset: Preset) -> Machine:
 
 
 def axis_inertia(robot: Robot) -> FloatArray:
-    """Inertia (dof,) at each drive while the others hold still, in kg m^2.
+    """Inertia (dof,) at each drive while the others hold still, in kg m^2 (kg on rails).
 
     At the middle of the workspace, without payload and rotors; the three arms have their mean.
     """
@@ -77,8 +84,12 @@ def home_angles(robot: Robot) -> FloatArray:
     """Joint angles (dof,) on the axis of the robot, in the middle of its workspace."""
     cylinder = robot.limits.workspace
     if cylinder is not None:
+        middle: float | None = (cylinder.z_min + cylinder.z_max) / 2
+    else:
+        middle = _middle_of_axis(robot) if robot.linear else None
+    if middle is not None:
         p = np.zeros(robot.dof)
-        p[2] = (cylinder.z_min + cylinder.z_max) / 2
+        p[2] = middle
         q = inverse_kinematics(robot, p, unreachable="nan")
         if np.isfinite(q).all():
             return q
@@ -88,6 +99,13 @@ def home_angles(robot: Robot) -> FloatArray:
         if np.isfinite(forward_kinematics(robot, q, unreachable="nan")).all():
             return q
     raise InputError("robot", robot.name, "a robot that reaches points on its axis")
+
+
+def _middle_of_axis(robot: Robot) -> float | None:
+    """The middle of what the robot reaches of its axis (m), where rails begin anywhere."""
+    rules = WorkspaceRules(singularity=SINGULARITY_MARGIN)
+    heights = workspace(robot, rules=rules, heights=2, azimuths=3).heights
+    return float(heights.mean()) if heights.size else None
 
 
 def _gears(
@@ -115,30 +133,34 @@ def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
     """The robot's own friction where it has some, else the preset's, other on each axis."""
     own, scale = robot.friction, np.ones(robot.dof)
     scale[:3] = preset.friction_scale
+    radian = np.asarray(robot.radian)
 
-    def level(given: Any, share: float) -> FloatArray:
+    def level(given: Any, share: Any) -> FloatArray:
         values = np.asarray(given)
         return scale * (values if values.any() else share * reference)
 
     coulomb = level(own.coulomb, preset.coulomb)
-    changes: dict[str, Any] = {"viscous": level(own.viscous, preset.viscous), "coulomb": coulomb}
+    viscous = level(own.viscous, preset.viscous / radian)
+    changes: dict[str, Any] = {"viscous": viscous, "coulomb": coulomb}
     if own.coulomb_negative is not None:
         changes["coulomb_negative"] = scale * np.asarray(own.coulomb_negative)
     if own.stribeck is not None:
         changes["stribeck"] = scale * np.asarray(own.stribeck)
     elif preset.stribeck > 0:
         changes["stribeck"] = preset.stribeck * coulomb
-        changes["stribeck_velocity"] = preset.stribeck_velocity
+        changes["stribeck_velocity"] = preset.stribeck_velocity * radian
     if own.thinning is not None:
         changes["thinning"] = scale * np.asarray(own.thinning)
     if own.load is None and own.motor_load is None and preset.load > 0:
         changes["load"] = preset.load
     if own.smoothing is None:
-        changes["smoothing"] = preset.smoothing
+        changes["smoothing"] = preset.smoothing * robot.radian[0]
     return replace(own, **changes).checked(robot.dof)
 
 
-def _scaled_arm(arm: Arm, scale: float) -> Arm:
+def _scaled_arm(arm: Arm | Carriage, scale: float) -> Arm | Carriage:
+    if isinstance(arm, Carriage):
+        return replace(arm, mass=scale * arm.mass)
     return replace(
         arm,
         mass=scale * arm.mass,
@@ -199,9 +221,15 @@ class Plant(Protocol):
     wrench (dof,) on the platform is constant.
     """
 
+    machine: Machine
+
     @property
     def q_motor(self) -> Floats:
         """The angles that the encoders see (dof,), in rad."""
+
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms, each (dof,), in rad and rad/s."""
 
     def sample(self, torque: Floats, wrench: Floats) -> Sample:
         """The state now, under this torque."""

@@ -3,10 +3,13 @@
 A tree of arms with their struts, the platform on three slides, and with a spindle the chain of
 upper joint, telescope, lower joint and effector. The tree is closed by constraints: every strut's
 tip meets its joint on the platform, and the effector's axis meets the platform's in two points,
-which keeps it upright. Struts and rods are the bodies of the robot file, of any shape.
+which keeps it upright. Struts and rods are the bodies of the robot file, of any shape. On rails
+carriages slide in place of the arms; a counterweight slides beside its carriage, held to the
+opposite way by a constraint.
 
-Body frames: an arm's x runs along it and y along its motor axis; a strut's x runs from elbow to
-platform; z of a telescope rod runs down the rod; the effector stands upright at the lower joint.
+Body frames: an arm's x runs along it and y along its motor axis; a carriage's z runs along its
+rail; a strut's x runs from elbow to platform; z of a telescope rod runs down the rod; the effector
+stands upright at the lower joint.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Spindle, TenParameters
+from deltadyn.robot.bodies import Arm, Carriage, Spindle, TenParameters
 from deltadyn.simulation.drive.drivetrain import Gears
 
 SMALLEST_INERTIA = 1e-9  # kg m^2: MuJoCo's compiler wants some about every axis
@@ -39,7 +42,7 @@ def mjcf(robot: Robot, timestep: float, gears: Gears = RIGID) -> str:
     rotor = robot.drives.output_inertia
     on_arms = (0.0,) * 3 if gears.stiffness else rotor
     limbs = "".join(_limb(robot, i, on_arms[i]) for i in range(3))
-    motors = "".join(_motor(i, rotor[i]) for i in range(len(gears.stiffness)))
+    motors = "".join(_motor(robot, i, rotor[i]) for i in range(len(gears.stiffness)))
     spindle = "" if robot.spindle is None else _spindle(robot, robot.spindle, rotor[3])
     mass, _ = platform_masses(robot)
     if mass <= 0:
@@ -73,17 +76,18 @@ def mjcf(robot: Robot, timestep: float, gears: Gears = RIGID) -> str:
 </mujoco>"""
 
 
-def _motor(i: int, rotor: float) -> str:
-    """A rotor on its own axis, at the output side of the gear."""
+def _motor(robot: Robot, i: int, rotor: float) -> str:
+    """A rotor on its own axis, at the output side of the gear: on rails a mass that slides."""
+    kind = "slide" if robot.linear else "hinge"
     return f"""<body name="motor_{i + 1}">
-      <joint name="motor_{i + 1}" axis="0 1 0" armature="{rotor!r}"/>
+      <joint name="motor_{i + 1}" type="{kind}" axis="0 1 0" armature="{rotor!r}"/>
       <inertial pos="0 0 0" mass="{SMALLEST_INERTIA!r}"
         diaginertia="{_text([SMALLEST_INERTIA] * 3)}"/>
     </body>"""
 
 
 def _gear(i: int, gears: Gears) -> str:
-    """Spring and damper on the angle from arm to motor."""
+    """Spring and damper on the angle (or way) from arm to motor."""
     return f"""<fixed stiffness="{gears.stiffness[i]!r}" damping="{gears.damping[i]!r}"
       springlength="0">
       <joint joint="motor_{i + 1}" coef="1"/><joint joint="theta_{i + 1}" coef="-1"/>
@@ -102,25 +106,45 @@ def platform_masses(robot: Robot) -> tuple[float, float]:
 
 def _limb(robot: Robot, i: int, rotor: float) -> str:
     g, arm, strut = robot.geometry, robot.arms[i], robot.struts[i]
-    azimuth, l1, l2 = g.azimuth[i], g.arm_length[i], g.strut_length[i]
-    shoulder = (g.base_radius[i] * math.cos(azimuth), g.base_radius[i] * math.sin(azimuth), 0.0)
-    turn = (math.cos(azimuth / 2), 0.0, 0.0, math.sin(azimuth / 2))
-    inertia = np.diag([SMALLEST_INERTIA, arm.inertia, arm.inertia])
-    elbow = ""
-    if arm.elbow_mass > 0:
-        point = _inertial(arm.elbow_mass, np.array([l1, 0.0, 0.0]), np.zeros((3, 3)))
-        elbow = f"<body>{point}</body>"
-    return f"""<body name="arm_{i + 1}" pos="{_text(shoulder)}" quat="{_text(turn)}">
-      <joint name="theta_{i + 1}" axis="0 1 0" armature="{rotor!r}"/>
-      {_inertial(arm.mass, np.array([arm.com, 0.0, arm.com_offset]), inertia)}
-      {elbow}
-      <body name="strut_{i + 1}" pos="{l1!r} 0 0">
+    frame, l2 = g.frames[i], g.strut_length[i]
+    begin = np.asarray(frame.shoulder) + _platform_joint(robot, i)  # the base is not shrunk here
+    axes = np.stack([frame.x, np.cross(frame.z, frame.x), frame.z], axis=-1)
+    place = f'pos="{_text(begin)}" quat="{_text(_quaternion(axes))}"'
+    driven = _carriage(i, arm, rotor) if isinstance(arm, Carriage) else _arm(robot, i, arm, rotor)
+    length = 0.0 if robot.linear else float(robot.rotary.arm_length[i])
+    beside = ""
+    if isinstance(arm, Carriage) and arm.counterweight > 0:
+        beside = f"""<body name="counter_{i + 1}" {place}>
+      <joint name="counter_{i + 1}" type="slide" axis="0 0 1"/>
+      {_inertial(arm.counterweight, np.zeros(3), np.zeros((3, 3)))}
+    </body>"""
+    return f"""<body name="arm_{i + 1}" {place}>
+      {driven}
+      <body name="strut_{i + 1}" pos="{length!r} 0 0">
         <joint name="swing_{i + 1}" axis="0 1 0"/>
         <joint name="sway_{i + 1}" axis="0 0 1"/>
         {_body(strut.body(l2), strut.rods)}
         <site name="tip_{i + 1}" pos="{l2!r} 0 0"/>
       </body>
-    </body>"""
+    </body>{beside}"""
+
+
+def _arm(robot: Robot, i: int, arm: Arm, rotor: float) -> str:
+    """Joint and body of an arm, with what sits in its elbow."""
+    inertia = np.diag([SMALLEST_INERTIA, arm.inertia, arm.inertia])
+    elbow = ""
+    if arm.elbow_mass > 0:
+        place = np.array([robot.rotary.arm_length[i], 0.0, 0.0])
+        elbow = f"<body>{_inertial(arm.elbow_mass, place, np.zeros((3, 3)))}</body>"
+    return f"""<joint name="theta_{i + 1}" axis="0 1 0" armature="{rotor!r}"/>
+      {_inertial(arm.mass, np.array([arm.com, 0.0, arm.com_offset]), inertia)}
+      {elbow}"""
+
+
+def _carriage(i: int, carriage: Carriage, rotor: float) -> str:
+    """Joint and body of a carriage; the rotor is a mass in kg here."""
+    return f"""<joint name="theta_{i + 1}" type="slide" axis="0 0 1" armature="{rotor!r}"/>
+      {_inertial(carriage.mass, np.zeros(3), np.zeros((3, 3)))}"""
 
 
 def _spindle(robot: Robot, spindle: Spindle, rotor: float) -> str:
@@ -165,10 +189,14 @@ def _effector(robot: Robot, spindle: Spindle) -> str:
     return _inertial(mass, com - np.array([0.0, 0.0, spindle.lower_joint_z]), inertia)
 
 
-def _platform_site(robot: Robot, i: int) -> str:
+def _platform_joint(robot: Robot, i: int) -> FloatArray:
+    """Where strut i meets the platform, from the platform's point (m)."""
     radius, azimuth = robot.geometry.platform_radius[i], robot.geometry.azimuth[i]
-    place = (radius * math.cos(azimuth), radius * math.sin(azimuth), 0.0)
-    return f'<site name="socket_{i + 1}" pos="{_text(place)}"/>'
+    return np.array([radius * math.cos(azimuth), radius * math.sin(azimuth), 0.0])
+
+
+def _platform_site(robot: Robot, i: int) -> str:
+    return f'<site name="socket_{i + 1}" pos="{_text(_platform_joint(robot, i))}"/>'
 
 
 def _constraints(robot: Robot, timestep: float) -> str:
@@ -176,7 +204,13 @@ def _constraints(robot: Robot, timestep: float) -> str:
     if robot.spindle is not None:
         pairs += [("held", "seat"), ("held_above", "seat_above")]
     stiff = f'solref="{SOLREF * timestep!r} 1" solimp="{SOLIMP!r} {SOLIMP!r} 0.001 0.5 2"'
-    return "".join(f'<connect site1="{a}" site2="{b}" {stiff}/>' for a, b in pairs)
+    loops = [f'<connect site1="{a}" site2="{b}" {stiff}/>' for a, b in pairs]
+    belts = [
+        f'<joint joint1="counter_{i}" joint2="theta_{i}" polycoef="0 -1 0 0 0" {stiff}/>'
+        for i, arm in enumerate(robot.arms, start=1)
+        if isinstance(arm, Carriage) and arm.counterweight > 0
+    ]
+    return "".join(loops + belts)
 
 
 def _body(ten: TenParameters, copies: int) -> str:

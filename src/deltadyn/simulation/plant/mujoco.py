@@ -61,6 +61,12 @@ class MujocoPlant:
         """The angles that the encoders see."""
         return tuple(self.data.qpos[self.motor].tolist())
 
+    @property
+    def arms(self) -> tuple[Floats, Floats]:
+        """Angles and rates at the arms."""
+        q, qd = self.data.qpos[self.axes], self.data.qvel[self.axes]
+        return tuple(q.tolist()), tuple(qd.tolist())
+
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload. The coordinates are the same."""
         before = self.data
@@ -199,6 +205,7 @@ class MujocoPlant:
         for i in range(3):
             values[f"theta_{i + 1}"] = start.q[i], start.qd[i]
             values[f"motor_{i + 1}"] = start.q_motor[i], start.qd[i]
+            values[f"counter_{i + 1}"] = -start.q[i], -start.qd[i]
             values[f"swing_{i + 1}"] = angles.elbow[0, i], rates.elbow[0, i]
             values[f"sway_{i + 1}"] = angles.sway[0, i], rates.sway[0, i]
             values["xyz"[i]] = state.p[0, i], state.pd[0, i]

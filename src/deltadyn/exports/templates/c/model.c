@@ -294,7 +294,7 @@ static real direction_of(real rate)
 }
 
 /* Adds the drives' friction to tau, for directions between -1 and 1. */
-static void add_friction(const real *x, const real *direction, real *tau)
+static void add_friction(const real *par, const real *x, const real *direction, real *tau)
 {
     real in[5 * DOF];
     for (int i = 0; i < DOF; i++) {
@@ -310,7 +310,7 @@ static void add_friction(const real *x, const real *direction, real *tau)
         in[3 * DOF + i] = direction[i];
         in[4 * DOF + i] = shape;
     }
-    deltadyn_friction_@dof@(EMPTY, in, tau, 1);
+    deltadyn_friction_@dof@(par, in, tau, 1);
     for (int i = 0; i < DOF; i++)
         if (EMPTY[PAR_THINNING + i] > (real)0.0)
             tau[i] += EMPTY[PAR_THINNING + i]
@@ -362,9 +362,10 @@ static void from_drives(const real *x, const real *direction, real *tau)
 }
 
 @passive@
-static int torque_of_motion(const real *x, real payload, real *tau)
+/* Torque of a motion as the drives count it, own signs. */
+static int own_torque_of_motion(const real *x, real payload, real *own)
 {
-    real par[PAR_COUNT], own[DOF], direction[DOF];
+    real par[PAR_COUNT], direction[DOF];
     int status = numbers_with(payload, par);
     if (status != @ID@_OK)
         return status;
@@ -374,9 +375,15 @@ static int torque_of_motion(const real *x, real payload, real *tau)
     status = add_passive(x, 0, own);
     if (status != @ID@_OK)
         return status;
-    add_friction(x, direction, own);
+    add_friction(EMPTY, x, direction, own);
     to_drives(x, direction, own);
-    status = check_result(own, DOF);
+    return check_result(own, DOF);
+}
+
+static int torque_of_motion(const real *x, real payload, real *tau)
+{
+    real own[DOF];
+    const int status = own_torque_of_motion(x, payload, own);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         tau[i] = SIGN[i] * own[i];
     return status;

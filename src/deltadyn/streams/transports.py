@@ -1,8 +1,9 @@
-"""Batches from an OPC UA server: one node whose value is a packed batch, with reconnection.
+"""Batches from an MQTT broker or an OPC UA server, with reconnection.
 
-One ByteString node, and not one node per quantity: values of different nodes arrive at different
-times, and a subscription cannot follow single samples at 2 kHz. A value is a whole batch, the
-server's queue keeps those between two publications, and the number in it tells what is missing.
+A server has one ByteString node for them, and not one node per quantity: values of different nodes
+arrive at different times, and a subscription cannot follow single samples at 2 kHz. A value is a
+whole batch, the server's queue keeps those between two publications, and the number in it tells
+what is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from deltadyn.errors import InputError, extra_module
-from deltadyn.payload.live import Backoff, Connection, persistent
+from deltadyn.streams.live import Backoff, Connection, Reset, persistent
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -69,37 +70,49 @@ class MqttAddress:
 
 
 class MqttStream:
-    """Messages of a topic; `publish` sends to `<topic>/payload`.
+    """Messages of a topic; `publish` sends to `<topic>/<results>`.
+
+    With `resets` a message of any content on `<topic>/<resets>` is a `Reset`; one that the broker
+    retained is not: it would reset anew at each connection.
 
     The subscription has quality of service 1, so the sender's choice between 0 and 1 holds. What
     is published while the connection is down is lost and shows as a gap: late samples are of no
     use to a live estimate.
     """
 
-    def __init__(self, address: str | MqttAddress, *, backoff: Backoff | None = None) -> None:
+    def __init__(
+        self,
+        address: str | MqttAddress,
+        *,
+        results: str | None = "payload",
+        resets: str | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
         self.address = MqttAddress.parse(address) if isinstance(address, str) else address
+        self.results, self.resets = results, resets
         self.backoff = backoff or Backoff()
         self._library = extra_module("aiomqtt", "a stream over MQTT", "mqtt")
         self._client: aiomqtt.Client | None = None
         self.unpublished = 0
 
-    def items(self) -> AsyncIterator[bytes | Connection]:
-        """Messages and changes of the connection, without end."""
+    def items(self) -> AsyncIterator[bytes | Connection | Reset]:
+        """Messages, resets and changes of the connection, without end."""
         return persistent(self._session, (self._library.MqttError, OSError), self.backoff)
 
     async def publish(self, text: str) -> bool:
-        """Send a text to `<topic>/payload`; False, and counted, where the broker is away."""
+        """Send a text to `<topic>/<results>`; False, and counted, where the broker is away."""
         try:
             if self._client is None:
                 raise self._library.MqttError("not connected")
-            await self._client.publish(f"{self.address.topic}/payload", text, qos=0)
+            await self._client.publish(f"{self.address.topic}/{self.results}", text, qos=0)
         except (self._library.MqttError, OSError):
             self.unpublished += 1
             return False
         return True
 
-    async def _session(self) -> AsyncIterator[bytes | Connection]:
+    async def _session(self) -> AsyncIterator[bytes | Connection | Reset]:
         address = self.address
+        reset = None if self.resets is None else f"{address.topic}/{self.resets}"
         tls = self._library.TLSParameters() if address.tls else None
         client = self._library.Client(
             address.host,
@@ -113,11 +126,16 @@ class MqttStream:
         )
         async with client:
             await client.subscribe(address.topic, qos=1)
+            if reset is not None:
+                await client.subscribe(reset, qos=1)
             self._client = client
             try:
                 yield Connection(True, str(address))
                 async for message in client.messages:
-                    yield bytes(message.payload or b"")
+                    if reset is None or str(message.topic) != reset:
+                        yield bytes(message.payload or b"")
+                    elif not message.retain:
+                        yield Reset()
             finally:
                 self._client = None
 
@@ -140,10 +158,18 @@ class OpcuaStream:
     """Values of the node `node`, such as "ns=2;s=Robot.Batches", a ByteString or a String.
 
     A ByteString holds a packed batch, a String a JSON message. The value that a server has when
-    the subscription begins counts, unless it is empty.
+    the subscription begins counts, unless it is empty. With `reset`, a Boolean node, each change
+    to true is a `Reset`; what it is when the subscription begins is none.
     """
 
-    def __init__(self, url: str, node: str, *, backoff: Backoff | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        node: str,
+        *,
+        reset: str | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
         try:
             parts = urlsplit(url)
             sound = parts.scheme == "opc.tcp" and parts.hostname and parts.port is not None
@@ -152,31 +178,42 @@ class OpcuaStream:
         if not sound:
             raise InputError("address", _place(url), "opc.tcp://host:port[/path]")
         self._library = extra_module("asyncua", "a stream over OPC UA", "opcua")
-        ua = self._library.ua
-        try:
-            self.node = ua.NodeId.from_string(node)
-        except (ua.UaError, ValueError):
-            raise InputError("node", node, "a node id such as ns=2;s=Robot.Batches") from None
+        self.node = self._node("node", node, "ns=2;s=Robot.Batches")
+        self.reset = None if reset is None else self._node("reset node", reset, "ns=2;s=Reset")
         self.url = url
         self.backoff = backoff or Backoff()
+
+    def _node(self, quantity: str, name: str, example: str) -> Any:
+        ua = self._library.ua
+        try:
+            return ua.NodeId.from_string(name)
+        except (ua.UaError, ValueError):
+            raise InputError(quantity, name, f"a node id such as {example}") from None
 
     def __str__(self) -> str:
         """Address and node, without user and password."""
         return f"opc.tcp://{_place(self.url)}, node {self.node.to_string()}"
 
     def items(self) -> AsyncIterator[object]:
-        """Values and changes of the connection, without end."""
-        errors = (self._library.ua.UaError, OSError, asyncio.TimeoutError)
+        """Values, resets and changes of the connection, without end."""
+        errors = (self._library.ua.UaError, OSError, asyncio.TimeoutError, InputError)
         return persistent(self._session, errors, self.backoff)
 
     async def _session(self) -> AsyncIterator[object]:
-        inbox = _Inbox()
+        inbox = _Inbox(self.reset)
         client = self._library.Client(self.url, timeout=OPCUA_TIMEOUT)
         async with client:
             subscription = await client.create_subscription(PERIOD, inbox)
-            await subscription.subscribe_data_change(
-                client.get_node(self.node), queuesize=OPCUA_QUEUE, sampling_interval=0.0
-            )
+            nodes = [client.get_node(self.node)]
+            if self.reset is not None:
+                nodes.append(client.get_node(self.reset))
+                value = await nodes[1].read_value()
+                if not isinstance(value, bool):
+                    raise InputError("reset node", value, "a Boolean", where=str(nodes[1]))
+            for node in nodes:  # one by one: of a list, wrong nodes raise nothing
+                await subscription.subscribe_data_change(
+                    node, queuesize=OPCUA_QUEUE, sampling_interval=0.0
+                )
             yield Connection(True, str(self))
             first = True
             while True:
@@ -186,19 +223,29 @@ class OpcuaStream:
                 except TimeoutError:
                     await client.nodes.server_state.read_value()  # fails where the server is away
                     continue
+                if isinstance(value, Reset):
+                    yield value
+                    continue
                 if value or not first:
                     yield value
                 first = False
 
 
 class _Inbox:
-    """Takes values from the subscription, in their order."""
+    """Takes values from the subscription, in their order; true of the reset node is a Reset."""
 
-    def __init__(self) -> None:
+    def __init__(self, reset: Any) -> None:
         self.values: asyncio.Queue[object] = asyncio.Queue(OPCUA_QUEUE)
+        self._reset = reset
+        self._armed = False  # the first value of the reset node is what it was before
 
     def datachange_notification(self, node: Any, value: object, data: Any) -> None:
-        """Called for every value of the node."""
+        """Called for every value of a node."""
+        if self._reset is not None and node.nodeid == self._reset:
+            armed, self._armed = self._armed, True
+            if not armed or value is not True:
+                return
+            value = Reset()
         if self.values.full():
             self.values.get_nowait()
         self.values.put_nowait(value)

@@ -1,0 +1,367 @@
+"""A model of a robot behind a stream: batches in, its updates out; no message ends it.
+
+Nothing here knows a transport. A stream gives items: messages (bytes or text), `Connection`s and
+`Reset`s; `LiveModel.take` turns each into updates. What comes twice, late, damaged or not at all is
+counted and said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.recording.read import CONVENTIONS
+from deltadyn.robot import Robot
+from deltadyn.robot.convention import Angles, from_controller
+from deltadyn.streams.packing import SEQUENCES, Batch, MalformedError, unpack
+
+#: Kinds of notices and the field of `Counts` that counts them.
+KINDS = {
+    "malformed": "malformed",  # no batch
+    "duplicate": "duplicates",  # came twice
+    "late": "late",  # not after the samples before
+    "refused": "refused",  # of another robot or rate, or values that the model cannot use
+    "gap": "gaps",  # samples or batches missing
+    "restart": "restarts",  # the sender began anew
+}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A change of the connection: `detail` is the address, or why it was lost."""
+
+    up: bool
+    detail: str
+    attempt: int = 0  # to connect since the last message
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Somebody asks to forget an alarm."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about the stream: a kind, a sentence, and how many there were of the kind."""
+
+    kind: str
+    text: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.count}): {self.text}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"type": "notice", **vars(self)}
+
+
+U = TypeVar("U")  # what a model tells beside notices
+
+
+@dataclass
+class Counts:
+    """What came over a stream; `missing` batches by their numbers, all others as `KINDS` says."""
+
+    messages: int = 0
+    samples: int = 0  # used
+    malformed: int = 0
+    duplicates: int = 0
+    late: int = 0
+    refused: int = 0
+    refused_samples: int = 0
+    gaps: int = 0
+    missing: int = 0
+    restarts: int = 0
+    reconnects: int = 0
+    events: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str) -> int:
+        """Count a notice of this kind and give the new count."""
+        name = KINDS[kind]
+        setattr(self, name, getattr(self, name) + 1)
+        return int(getattr(self, name))
+
+    def __str__(self) -> str:
+        events = ", ".join(f"{n} x {name}" for name, n in self.events.items()) or "none"
+        return (
+            f"{self.samples} samples in {self.messages} messages; events: {events}\n"
+            f"malformed {self.malformed}, refused {self.refused}, duplicates {self.duplicates}, "
+            f"late {self.late}, gaps {self.gaps} ({self.missing} batches missing), "
+            f"restarts of the sender {self.restarts}, reconnects {self.reconnects}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"type": "summary", **asdict(self)}
+
+
+SEEN = 256  # batches that are remembered to know one that comes twice
+PATIENCE = 3  # batches in a row after which a new clock, or a new rate, is believed
+ON_TIME = 1.5  # sample times between batches: more is a gap
+SAME_RATE = 0.1  # of the sample time: what a model takes for its own rate
+
+
+class LiveModel(ABC, Generic[U]):
+    """What every model behind a stream does alike: the order of batches, notices and counts.
+
+    `take(item)` gives the updates of an item: those of the model (U), of which readings come every
+    `every` seconds of the stream (None: none), and `Notice`. `convention` is that of the angles and
+    torques in the messages. A model says what it does with a sample, and how it begins anew.
+    """
+
+    noun: ClassVar[str]  # of the model, in messages
+
+    def __init__(self, robot: Any, *, every: float | None, convention: str) -> None:
+        own = getattr(robot, "robot", robot)
+        if not isinstance(own, Robot):
+            raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+        if convention not in CONVENTIONS:
+            raise UnknownNameError("convention", convention, CONVENTIONS)
+        if every is not None and not every > 0:
+            raise InputError("every", every, "above 0 s, or None for no readings")
+        self.robot, self.every, self.convention = own, every, convention
+        self.counts = Counts()
+        self._seen: deque[tuple[Any, ...]] = deque(maxlen=SEEN)
+        self._connected = False
+        self._forget()
+
+    @property
+    @abstractmethod
+    def rate(self) -> float:
+        """Rate of the samples in Hz; 0 where it is not known yet."""
+
+    @abstractmethod
+    def _sample(self, t: float, q: Any, qd: Any, qdd: Any, tau: Any, holding: Any) -> list[U]:
+        """Use a sample and give its events; an InputError where it cannot be used."""
+
+    @abstractmethod
+    def _reading(self, t: float) -> U:
+        """What the model says now."""
+
+    @abstractmethod
+    def _restart(self, reason: str) -> None:
+        """Forget the samples."""
+
+    def _reset(self) -> list[U]:
+        """Forget an alarm; for models that have one."""
+        return []
+
+    def _forget(self) -> None:
+        """Begin a new clock."""
+        self._end: float | None = None  # time of the last sample used
+        self._sequence: int | None = None
+        self._columns: tuple[bool, bool] | None = None
+        self._late: list[float] = []  # begins of batches behind that clock
+        self._due: float | None = None
+
+    def take(self, item: object) -> list[U | Notice]:
+        """The updates of a message, a reset or a change of the connection.
+
+        It never raises for the content of a message.
+        """
+        if isinstance(item, Connection):
+            return [self._connection(item)]
+        if isinstance(item, Reset):
+            return [*self._reset()]
+        self.counts.messages += 1
+        try:
+            batch = unpack(item)
+        except MalformedError as error:
+            return [self._note("malformed", str(error))]
+        return self.feed(batch)
+
+    def feed(self, batch: Batch) -> list[U | Notice]:
+        """The updates of a batch."""
+        key = (batch.sequence, batch.t0, hash(batch.q.tobytes()), hash(batch.tau.tobytes()))
+        if key in self._seen:
+            return [self._note("duplicate", f"{name_of(batch)} came twice: not used")]
+        self._seen.append(key)
+        try:
+            self._check_axes(batch)
+            notices: list[U | Notice] = [*self._check_rate(batch)]
+        except InputError as error:
+            self.counts.refused_samples += len(batch)
+            return [self._note("refused", f"{name_of(batch)}: {error}")]
+        order = self._order(batch)
+        if order is None:
+            text = f"{name_of(batch)} is not after {self._end:.6f} s: not used"
+            return [*notices, self._note("late", text)]
+        notices += [*order, *self._columns_changed(batch)]
+        return [*notices, *self._samples(batch)]
+
+    def _check_axes(self, batch: Batch) -> None:
+        if batch.dof != self.robot.dof:
+            allowed = f"{self.robot.dof}, as robot {self.robot.name!r} has"
+            raise InputError("dof", batch.dof, allowed)
+
+    def _check_rate(self, batch: Batch) -> list[Notice]:
+        """Refuse a batch of another rate."""
+        step = batch.sample_time
+        if step and abs(step * self.rate - 1) > SAME_RATE:
+            allowed = f"{1 / self.rate:g} s, the sample time of the {self.noun}"
+            raise InputError("sample_time", step, allowed)
+        return []
+
+    def _order(self, batch: Batch) -> list[Notice] | None:
+        """Notices of a gap or a new clock; None for a batch that comes too late."""
+        if self._end is None:
+            return []
+        if batch.t0 <= self._end:
+            if self._late and batch.t0 <= self._late[-1]:
+                self._late.clear()
+            self._late.append(batch.t0)
+            if len(self._late) < PATIENCE:
+                return None
+            text = f"{name_of(batch)}: the sender's clock was set back, begun anew"
+            self._anew("new clock")
+            return [self._note("restart", text)]
+        self._late.clear()
+        ahead = 1
+        if batch.sequence is not None and self._sequence is not None:
+            ahead = (batch.sequence - self._sequence) % SEQUENCES
+        if ahead == 0 or ahead > SEQUENCES // 2:
+            return [self._note("restart", f"{name_of(batch)}: the sender counts anew")]
+        pause = batch.t0 - self._end
+        if ahead == 1 and pause * self.rate <= ON_TIME:
+            return []
+        self.counts.missing += ahead - 1
+        text = f"{pause:.4g} s without samples before {name_of(batch)}"
+        return [self._note("gap", f"{text}, {ahead - 1} batches missing" if ahead > 1 else text)]
+
+    def _columns_changed(self, batch: Batch) -> list[Notice]:
+        """A sender that begins or ceases to send rates: the filters begin anew."""
+        columns, before = (batch.qd is not None, batch.qdd is not None), self._columns
+        self._columns = columns
+        if before in (None, columns):
+            return []
+        self._anew("other columns")
+        self._columns = columns
+        return [self._note("restart", f"{name_of(batch)} has other columns: begun anew")]
+
+    def _samples(self, batch: Batch) -> list[U | Notice]:
+        columns = [_listed(values, len(batch)) for values in self._own(batch)]
+        out: list[U | Notice] = []
+        refused, first = 0, ""
+        early = 0.5 / self.rate  # sums of times are rounded: a reading is not a sample late
+        for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
+            try:
+                out += self._sample(t, q, qd, qdd, tau, holding)
+            except (InputError, ArithmeticError) as error:
+                refused, first = refused + 1, first or str(error)
+                continue
+            if self.every is not None and (self._due is None or t >= self._due - early):
+                if self._due is not None:
+                    out.append(self._reading(t))
+                self._due = t + self.every
+        self._end, self._sequence = batch.end, batch.sequence
+        self.counts.samples += len(batch) - refused
+        if refused:
+            self.counts.refused_samples += refused
+            out.append(self._note("refused", f"{refused} samples of {name_of(batch)}: {first}"))
+        return out
+
+    def _own(self, batch: Batch) -> tuple[npt.NDArray[Any] | None, ...]:
+        """q, qd, qdd, tau in deltadyn's convention, and the gripper's signal."""
+        q, rest = batch.q, [batch.qd, batch.qdd, batch.tau]
+        if self.convention == "controller":
+            own = from_controller(self.robot, Angles(q, batch.qd, batch.qdd))
+            tau = None if batch.tau is None else batch.tau * np.asarray(self.robot.controller.sign)
+            q, rest = own.q, [own.qd, own.qdd, tau]
+        return (q, *rest, batch.holding)
+
+    def _anew(self, reason: str) -> None:
+        self._restart(reason)
+        self._forget()
+
+    def _count_event(self, what: str) -> None:
+        self.counts.events[what] = self.counts.events.get(what, 0) + 1
+
+    def _note(self, kind: str, text: str) -> Notice:
+        return Notice(kind, text, self.counts.add(kind))
+
+    def _connection(self, item: Connection) -> Notice:
+        if not item.up:
+            return Notice("connection", f"lost: {item.detail}", item.attempt)
+        if self._connected:
+            self.counts.reconnects += 1
+        text = "again" if self._connected else "to"
+        self._connected = True
+        return Notice("connection", f"connected {text} {item.detail}", 1)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Waits between attempts to connect: `first` s, then `factor` times longer, at most `cap` s."""
+
+    first: float = 0.2
+    factor: float = 2.0
+    cap: float = 5.0
+
+    def delay(self, attempt: int) -> float:
+        """The wait in s after this attempt, counted from 1."""
+        return min(self.cap, self.first * self.factor ** min(attempt - 1, 60))
+
+
+async def persistent(
+    session: Callable[[], AsyncIterator[Any]],
+    errors: tuple[type[BaseException], ...],
+    backoff: Backoff,
+) -> AsyncIterator[Any]:
+    """The items of sessions, one after another, as long as the caller reads.
+
+    A session that ends, or fails with one of `errors`, gives a `Connection`; the next follows
+    after a wait that grows until a message came.
+    """
+    attempt = 0
+    while True:
+        reason = "the stream ended"
+        try:
+            async with aclosing(session()) as items:  # type: ignore[type-var]
+                async for item in items:
+                    if not isinstance(item, Connection):
+                        attempt = 0
+                    yield item
+        except errors as error:
+            reason = str(error) or type(error).__name__
+        attempt += 1
+        yield Connection(False, reason, attempt)
+        await asyncio.sleep(backoff.delay(attempt))
+
+
+async def stop(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended; its own error is raised.
+
+    Once is not enough: before Python 3.12 `asyncio.wait_for`, which the libraries of the transports
+    use, drops a cancellation that comes together with its result.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.2)
+    if not task.cancelled():
+        task.result()
+
+
+def _listed(values: npt.NDArray[Any] | None, count: int) -> list[Any]:
+    return [None] * count if values is None else values.tolist()
+
+
+def name_of(batch: Batch) -> str:
+    """A batch in words."""
+    number = "" if batch.sequence is None else f" {batch.sequence}"
+    return f"batch{number} at {batch.t0:.6f} s"
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON, which has no infinity."""
+    return value if math.isfinite(value) else None
