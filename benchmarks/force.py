@@ -384,7 +384,7 @@ def write_roc(path: Path, records: Mapping[str, Record], about: str) -> Path:
         finished(figure, 380, y="found (%)", x="false alarms per hour")
         figure.update_xaxes(type="log", tickvals=list(RATES), ticktext=[f"{x:g}" for x in RATES])
         figure.update_yaxes(range=[-4, 104])
-        note = "Pushes on the platform in random directions, grown in 20 ms. One line per machine."
+        note = "Pushes on the platform in random directions, grown in 20 ms. One line per cause."
         blocks.append(figure_html(f"Found {words}", figure, note))
     tables = {name: table(record) for name, record in records.items()}
     labels = list(dict.fromkeys(label for shown in tables.values() for label in shown))
