@@ -22,7 +22,7 @@ from deltadyn.report.plots import COLOURS, Curve, draw, draw_points, extreme_row
 
 POINTS = 12_000
 AXES = ("x", "y", "z")
-ENOUGH = 120.0  # s of an empty run
+ENOUGH = 600.0  # s of an empty run
 
 
 def force_page(log: ForceLog, path: str | os.PathLike[str]) -> Path:
@@ -79,8 +79,8 @@ _FORCE = (
     "down."
 )
 _STATISTIC = (
-    "The largest residual torque of an axis in deviations of the empty run, less what friction may "
-    "have changed by. An alarm begins at the line."
+    "The largest residual torque of an axis, less what its friction holds at rest, in deviations. "
+    "An alarm begins at the line."
 )
 
 
