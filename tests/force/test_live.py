@@ -22,10 +22,15 @@ from tests.payload.cases import case, robot_of
 from tests.payload.streams import QUICK, Broker, following, free_port, running_broker
 from tests.waits import PATIENCE
 
+from deltadyn.arrays import FloatArray
 from deltadyn.cli import main
 from deltadyn.errors import InputError
 from deltadyn.force import Contact, ForceObserver, find_contacts
+from deltadyn.force.axes import SlowStates
+from deltadyn.force.filtering import filtered_rows
 from deltadyn.force.live import ForceEvent, ForceReading, LiveForce
+from deltadyn.kinematics.forward import forward_kinematics
+from deltadyn.kinematics.struts import jacobian
 from deltadyn.recording import write_recording
 from deltadyn.streams.live import Notice, Reset
 from deltadyn.streams.packing import Batch, batches_of, pack
@@ -116,6 +121,27 @@ def test_samples_at_once_are_as_one_by_one(delay: float) -> None:
     ]
     assert len(alarms) == 2
     np.testing.assert_array_equal(several.force, whole.force[-1])
+
+
+def test_no_force_below_the_threshold_raises_an_alarm() -> None:
+    """The least of all directions: one that is a little larger is found along an axis' column."""
+    log = case(3, empty=True).recording
+    found = find_contacts(D3, log, tare_of())
+    row = int(np.searchsorted(found.t, 1.1))
+    J = jacobian(D3, forward_kinematics(D3, log.q[np.searchsorted(log.t, found.t[row])])[None])[0]
+    allowed = np.abs(J.T @ directions()).T  # (M, dof): torques of a force of 1 N
+    parts = filtered_rows(D3, log, tare_of().options)
+    states = SlowStates(tare_of().axes, tare_of().options)
+    judged = states.follow(parts[0].rows)
+    least = ((judged.held + found.limit * judged.std)[row] / allowed).min(axis=1)  # N by direction
+    assert found.threshold[row] < least.min() < 1.02 * found.threshold[row]
+
+
+def directions(count: int = 4000) -> FloatArray:
+    """Random unit vectors (3, count)."""
+    drawn = np.random.default_rng(0).standard_normal((3, count))
+    found: FloatArray = drawn / np.linalg.norm(drawn, axis=0)
+    return found
 
 
 def test_plain_data_of_updates(batches: list[Batch]) -> None:

@@ -84,10 +84,14 @@ def test_channels_of_the_force(track: Track, log: ForceLog) -> None:
     np.testing.assert_array_equal(held, contact_rows(log) >= 0)
     np.testing.assert_array_equal(seen.y[held], size.curves["force"].y[held])
     np.testing.assert_array_equal(channels["external force/z"].curves["z"].y, log.force[:, 2])
+    threshold = size.curves["threshold"].y
+    assert np.all(
+        size.curves["force"].y[log.statistic > log.limit] > threshold[log.statistic > log.limit]
+    )
     limit = channels["alarm/statistic"].curves["limit"]
     np.testing.assert_array_equal(limit.y, log.limit)
     figure = json.loads(time_figure([size]).to_json())
-    assert [trace["name"] for trace in figure["data"]] == ["force", "contact"]
+    assert [trace["name"] for trace in figure["data"]] == ["force", "contact", "threshold"]
     assert None in figure["data"][1]["y"]  # a hole where there is no contact
 
 
