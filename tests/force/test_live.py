@@ -442,6 +442,35 @@ def test_wrong_command_lines(files: tuple[str, ...], arguments: tuple[str, ...],
     assert said in result.stderr
 
 
+def test_several_short_empty_runs_are_one(files: tuple[str, ...], tmp_path: Path) -> None:
+    whole = case(28, seed=3, empty=True).recording
+    half = len(whole) // 2
+    write_recording(whole.rows(0, half), tmp_path / "first.csv")
+    write_recording(whole.rows(half), tmp_path / "second.csv")
+    write_recording(pushed(), tmp_path / "log.csv")
+    robot, log, first, second = (
+        files[0],
+        *(str(tmp_path / f"{name}.csv") for name in ("log", "first", "second")),
+    )
+    short = run_command(robot, log, "--empty", first)
+    assert short.exit_code == 2, short.output
+    assert "deltadyn: empty run is '" in short.stderr
+    both = run_command(robot, log, "--empty", first, "--empty", second)
+    assert both.exit_code == 1, both.output
+    assert "platform" in both.stdout
+    missing = run_command(robot, log)
+    assert missing.exit_code == 2
+    assert "--empty is None; allowed: a log of usual motion" in missing.stderr
+
+
+def test_a_robot_without_friction_is_noted(files: tuple[str, ...], tmp_path: Path) -> None:
+    robot = D3.with_friction(viscous=0.0, coulomb=0.0)
+    robot.save(tmp_path / "new.yaml")
+    found = run_command(str(tmp_path / "new.yaml"), "no.csv", *files[1:])
+    assert "note: robot 'sipro-d3-1200' has no friction" in found.stderr
+    assert "note" not in run_command(*files, "no.csv").stderr
+
+
 def test_the_payload_of_a_log_is_part_of_the_model(files: tuple[str, ...], tmp_path: Path) -> None:
     run = case(3, masses=(2.0, 2.0))
     held = np.flatnonzero(run.payload > 0)
