@@ -118,9 +118,9 @@ def together(units: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(units))
 
 
-def suffix(unit: str) -> str:
-    """A unit as the end of a key: "Nm" of "N m", "rad_s" of "rad/s", "Nms_rad" of "N m s/rad"."""
-    return unit.replace(" ", "").replace("/", "_").replace("^", "")
+def key_end(unit: str) -> str:
+    """A unit as the end of a key of results: "Nm" of "N m", "rad_per_s" of "rad/s"."""
+    return unit.replace(" ", "").replace("/", "_per_").replace("^", "")
 
 
 def percent(share: float | None) -> str:

@@ -132,6 +132,14 @@ def exact_base_map(
     return K
 
 
+def level_rails(robot: Robot) -> tuple[str, ...]:
+    """G of the limbs along whose rails gravity does not act: no motion shows it."""
+    if not robot.linear:
+        return ()
+    frames = enumerate(robot.geometry.frames, start=1)
+    return tuple(f"G{i}" for i, frame in frames if frame.z[2] == 0)
+
+
 def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
     """Columns (n, k): directions of the standard parameters that keep struts and rods thin.
 
@@ -163,6 +171,7 @@ def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
 
 def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
     """Base parameter, standard parameter and factor, for every pair that is linked."""
+    robot.needs_three_limbs("base parameters in words")
     g = robot.geometry
     for i in range(3):
         limb = "" if tied else str(i + 1)
@@ -184,7 +193,7 @@ def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
         if robot.linear:
             for base in ("A", "G"):
                 yield f"{base}{limb}", f"carriage{limb}.m", 1.0
-                if has_counterweight(robot):
+                if has_counterweight(robot, i):
                     yield f"{base}{limb}", f"counterweight{limb}.m", 1.0 if base == "A" else -1.0
         else:
             yield f"A{limb}", f"{arm}.Iyy", 1.0

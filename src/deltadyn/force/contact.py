@@ -146,9 +146,12 @@ class Watch:
 
 
 def _where(judged: Judged) -> str:
-    """One arm where the residual of all other axes is small, else the platform."""
+    """One arm where the residual of all other axes is small, else the platform.
+
+    An axis at rest hides a push in its friction: half of what it may hold counts as small.
+    """
     size = np.abs(judged.residual[0])
     first = int(np.argmax(judged.z[0]))
-    free = judged.held[0] + ALONE_DEVIATIONS * judged.std[0]
+    free = judged.held[0] / 2 + ALONE_DEVIATIONS * judged.std[0]
     others = np.delete(size <= np.maximum(free, ALONE * size[first]), first)
     return f"arm {first + 1}" if first < 3 and others.all() else "platform"

@@ -92,7 +92,8 @@ def training_section(fit: Fit) -> Section:
 
 def excerpt_figure(fit: Fit) -> Any:
     """Measured and fitted torque and their difference, per axis."""
-    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit))
+    units = fit.robot.axis_units("tau")
+    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit), units=units)
 
 
 def excerpt_curves(fit: Fit, axes: slice = slice(None)) -> tuple[list[Curve], list[Curve]]:

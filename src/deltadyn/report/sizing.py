@@ -42,7 +42,7 @@ from deltadyn.report.plots import (
     time_figure,
 )
 from deltadyn.robot import Robot
-from deltadyn.sizing.loads import BEARING_ROWS, DRIVE_ROWS, MotionLoads
+from deltadyn.sizing.loads import BEARING_ROWS, MotionLoads, drive_rows
 from deltadyn.sizing.table import SizingCase, SizingTable
 
 OVER = COLOURS[5]
@@ -107,14 +107,16 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
     axes = found.robot.axis_names()
     limits = found.robot.limits
     drives = [
-        (words, unit, *cells(getattr(found.drives, field), 4)) for field, words, unit in DRIVE_ROWS
+        (words, unit, *cells(getattr(found.drives, field), 4))
+        for field, words, unit in drive_rows(found.robot)
     ]
+    unit, word = found.robot.axis_units("tau")[0], "force" if found.robot.linear else "torque"
     for place, words, bound in (
-        (1, "torque, peak allowed", limits.torque_peak),
-        (3, "torque, RMS allowed", limits.torque_rms),
+        (1, f"{word}, peak allowed", limits.torque_peak),
+        (3, f"{word}, RMS allowed", limits.torque_rms),
     ):
         if bound is not None:
-            drives.insert(place, (words, "N m", *cells(np.broadcast_to(bound, len(axes)), 4)))
+            drives.insert(place, (words, unit, *cells(np.broadcast_to(bound, len(axes)), 4)))
     arms = [
         (words, unit, *cells(getattr(found.bearings, field), 4))
         for field, words, unit in BEARING_ROWS

@@ -88,14 +88,19 @@ def key_figure(found: Validation, file: Validation | None, evidence: Evidence) -
     own = slice(worst, worst + 1)
     name = evidence.axes[worst]
     caption = f"Axis {name}, the one with the largest share left; all axes are below."
-    return small_figure(name, *torque_curves(found, file, own), caption)
+    unit = found.robot.axis_units("tau")[worst]
+    return small_figure(name, *torque_curves(found, file, own), caption, unit)
 
 
 def small_figure(
-    axis: str, torques: Sequence[Curve], residuals: Sequence[Curve], caption: str
+    axis: str,
+    torques: Sequence[Curve],
+    residuals: Sequence[Curve],
+    caption: str,
+    unit: str = "N m",
 ) -> str:
     """Torque and residual of one axis, for the first screen."""
-    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS)
+    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS, units=(unit,))
     figure.update_layout(height=KEY_HEIGHT)
     return figure_html("Measured and predicted torque", figure, caption)
 
@@ -110,7 +115,8 @@ def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
         item = found.validations[name]
         torques.append(_curve(item, name, item.torque, colour(k)))
         residuals.append(_curve(item, name, item.residual, colour(k)))
-    figure = axes_figure(first.robot.axis_names(), torques, residuals)
+    units = first.robot.axis_units("tau")
+    figure = axes_figure(first.robot.axis_names(), torques, residuals, units=units)
     curves = figure_html("Torque and residual of all models", figure, _zoom(first))
     sections = [
         Section("metrics", "Models side by side", (paragraphs(found.verdict), bars)),
@@ -223,7 +229,8 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
 
 def torque_figure(found: Validation, file: Validation | None, points: int = POINTS) -> Any:
     """Per axis the torques, and the residuals below; one time axis for all."""
-    return axes_figure(found.robot.axis_names(), *torque_curves(found, file), points)
+    names, units = found.robot.axis_names(), found.robot.axis_units("tau")
+    return axes_figure(names, *torque_curves(found, file), points, units)
 
 
 def torque_curves(

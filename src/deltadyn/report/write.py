@@ -123,7 +123,9 @@ def _key_figure(study: Study) -> str:
     worst = worst_axis(study.evidence)
     name = study.evidence.axes[worst]
     caption = f"Axis {name}, the one with the largest share left, in the first recording."
-    return small_figure(name, *excerpt_curves(study.fit, slice(worst, worst + 1)), caption)
+    unit = study.fit.robot.axis_units("tau")[worst]
+    curves = excerpt_curves(study.fit, slice(worst, worst + 1))
+    return small_figure(name, *curves, caption, unit)
 
 
 def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:

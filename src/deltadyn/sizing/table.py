@@ -101,12 +101,13 @@ class SizingTable:
     @property
     def text(self) -> str:
         """One line per case, worst axis of arms and of the spindle's drive."""
+        torque, speed = (self.robot.axis_units(name)[0] for name in ("tau", "qd"))
         head = (
             "payload kg",
             "cycles/min",
-            "peak N m",
-            "RMS N m",
-            "speed rad/s",
+            f"peak {torque}",
+            f"RMS {torque}",
+            f"speed {speed}",
             "power W",
             "returned J",
             "preload N",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import exact_base_map
+from deltadyn.dynamics.base import exact_base_map, level_rails
 from deltadyn.dynamics.inverse import check_robot
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
@@ -29,7 +29,7 @@ from deltadyn.identification.bodies.bodies import (
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, level_rails
+from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation
 from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import (
