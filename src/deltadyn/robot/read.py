@@ -722,7 +722,7 @@ class _Reader:
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         self.require_side(values)
-        size = (entries.dof, entries.linear)
+        size = (entries.dof, ARMS if entries.linear else 0)
         return entries.build(lambda: Drives(**values).checked(*size), "drives", "drives")
 
     def _at_motors(self) -> bool:
@@ -823,7 +823,7 @@ class _Reader:
             path = "limits.workspace"
             fields = self.section(values["workspace"], path)
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        size = (self.entries.dof, self.entries.linear)
+        size = (self.entries.dof, ARMS if self.entries.linear else 0)
         return self.entries.build(lambda: Limits(**values).checked(*size), "limits", "limits")
 
     def other_sources(self) -> None:
