@@ -25,7 +25,6 @@ from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import SpindleParameters
 from deltadyn.exports.structured_text.code import SINGULAR, UNREACHABLE, Step, literal, step_text
 from deltadyn.simulation.plant.mechanism import pose_of
-from deltadyn.small import dot
 from tools.generated import write_or_check
 from tools.kernel_models import Namespace, friction_model, models
 
@@ -150,10 +149,7 @@ def _payload_sample(dof: int) -> Block:
 
 
 def _force_sample(dof: int) -> Block:
-    """Torque of the loaded robot with friction, J^-T and J of the arms row by row, and pdd.
-
-    With struts s_i and d_i = s_i.E'_i the column i of J^-T is s_i / d_i.
-    """
+    """Torque of the loaded robot with friction, J of the arms row by row, and pdd."""
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck, (mass,), (inertia,) = x
@@ -164,14 +160,12 @@ def _force_sample(dof: int) -> Block:
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
         tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
         tau = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
-        over = [1 / dot(pose.rods[i], pose.e1[i]) for i in range(3)]
-        across = [pose.rods[i][k] * over[i] for k in range(3) for i in range(3)]
         J = [pose.J[i][k] for k in range(3) for i in range(3)]
-        return [*tau, *across, *J, *pdd[:3]]
+        return [*tau, *J, *pdd[:3]]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
     inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))
-    outputs = (("tau", dof), ("across", 9), ("jacobian", 9), ("pdd", 3))
+    outputs = (("tau", dof), ("jacobian", 9), ("pdd", 3))
     return Block(f"force_sample_{dof}", inputs, outputs, trace)
 
 

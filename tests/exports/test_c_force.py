@@ -29,8 +29,12 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="the plant needs gcc 
 STATUS, READY, CONTACT, ARM = range(4)
 
 
-@lru_cache(maxsize=8)
 def compiled(case: str, precision: str = "double", by: str = "gcc") -> Library:
+    return _compiled(case, precision, by)
+
+
+@lru_cache(maxsize=8)
+def _compiled(case: str, precision: str, by: str) -> Library:
     own = touched() if case == "touched" else modelled(case)
     return library_for(own.robot, precision, by, tare=own.tare)
 
@@ -42,7 +46,7 @@ def in_c(code: Library, case: Case) -> Answer:
     q, tau, start, parts = sign * case.q + offset, sign * case.tau, 0, []
     for piece in case.pieces:
         own = slice(start, piece.stop)
-        parts.append(code.observe(q[own], tau[own], piece.payload, begin=start == 0))
+        parts.append(code.observe(q[own], tau[own], piece.payload, piece.std, begin=start == 0))
         start = piece.stop or len(q)
         code.code.acknowledge(code.observer)
     return Answer(*(np.concatenate(x) for x in zip(*parts, strict=True)))
@@ -178,6 +182,6 @@ def test_wrong_tares_are_refused() -> None:
         files(case.robot, Options(tare=1.0))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="axes of the tare is 3; allowed: 4"):
         files(ROBOTS["full-4"], Options(tare=case.tare))
-    still = replace(case.tare, covariance=np.zeros((3, 3)))
+    still = replace(case.tare, axes=replace(case.tare.axes, noise=np.zeros(3)))
     with pytest.raises(InputError, match=r"deviation of the tare is 0.*above 0 N m"):
         files(case.robot, Options(tare=still))

@@ -24,7 +24,7 @@ from tests.waits import PATIENCE
 
 from deltadyn.cli import main
 from deltadyn.errors import InputError
-from deltadyn.force import Contact, find_contacts
+from deltadyn.force import Contact, ForceObserver, find_contacts
 from deltadyn.force.live import ForceEvent, ForceReading, LiveForce
 from deltadyn.recording import write_recording
 from deltadyn.streams.live import Notice, Reset
@@ -76,8 +76,46 @@ def test_a_stream_tells_what_a_log_tells(batches: list[Batch]) -> None:
     assert [each.contact is None for each in readings] == [True] * 5 + [False]
     error = readings[-1].force - np.array(FORCE)
     assert np.all(np.abs(error) < 4 * readings[-1].std)
-    assert str(alarm).split()[:4] == ["1.0020", "s", "alarm", "platform:"]
-    assert str(readings[-1]).endswith("N; alarm since 1.002 s")
+    assert str(alarm).split()[:3] == [f"{expected.time:.4f}", "s", "alarm"]
+    assert str(contact).split()[2:4] == ["contact", "platform:"]
+    assert str(readings[-1]).endswith(f"N; alarm since {expected.time:.3f} s")
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.3e-3, -2.2e-3])
+def test_samples_at_once_are_as_one_by_one(delay: float) -> None:
+    """Blocks of any size, gaps that are bridged, a pause, and samples that are refused."""
+    log = pushed().rows(1500, 2400)
+    tare = replace(tare_of(), options=replace(tare_of().options, delay=delay))
+    keep = np.ones(len(log), bool)
+    keep[[100, 101, 700]] = False  # bridged
+    t = log.t + np.where(np.arange(len(log)) >= 250, 0.05, 0.0)  # a pause
+    q = log.q.copy()
+    q[400, 1] += 1.0  # refused
+    one, several = ForceObserver(D3, tare), ForceObserver(D3, tare)
+    force, std, alarms = [], [], []
+    for row in np.flatnonzero(keep):
+        before = one.contact
+        try:
+            one.update(q[row], log.tau[row], t=float(t[row]))
+        except InputError:
+            assert row == 400
+            continue
+        if one.contact is not before and one.contact is not None:
+            alarms.append(one.contact)
+        force.append(one.force.copy())
+        std.append(one.std.copy())
+    parts = np.split(np.flatnonzero(keep), [1, 2, 5, 90, 95, 300, 520])
+    found = [several.follow(q[part], log.tau[part], t[part]) for part in parts]
+    whole = sum(found[1:], found[0])
+    assert (whole.refused, "within 0.5 rad" in whole.reason) == (1, True)
+    last = np.flatnonzero(np.diff(whole.t, append=np.inf) > 0)  # of bridged rows the sample's own
+    np.testing.assert_allclose(whole.force[last], force, atol=1e-8)
+    np.testing.assert_allclose(whole.std[last], std, rtol=1e-8)
+    assert [(item.time, item.kind) for _, item in whole.alarms] == [
+        (item.time, item.kind) for item in alarms
+    ]
+    assert len(alarms) == 2
+    np.testing.assert_array_equal(several.force, whole.force[-1])
 
 
 def test_plain_data_of_updates(batches: list[Batch]) -> None:
@@ -99,7 +137,7 @@ def test_plain_data_of_updates(batches: list[Batch]) -> None:
 
 def test_four_axes_have_a_moment() -> None:
     live = LiveForce(robot_of(four=True), tare_of(four=True), every=0.1)
-    parts = list(batches_of(pushed((0.0, 0.0, 0.0, 3.0), four=True), 100))[17:24]
+    parts = list(batches_of(pushed((0.0, 20.0, 0.0, 3.0), four=True), 100))[17:24]
     updates = fed(live, parts)
     assert events(updates) == ["alarm", "contact"]
     record = updates[-1].as_dict()

@@ -170,11 +170,11 @@ def bench() -> Bench:
     fit = dd.identify(machine.robot, machine.record(3, 4.0), terms=("load", "offset"))
     rng = np.random.default_rng(3)
     empty = recorded(machine, fit.robot, cycles(machine, rng, 12, 0.35), empty=True)
-    return Bench(machine, fit, NoiseModel.of(fit, empty), rng)
+    return Bench(machine, fit, NoiseModel.of(fit.robot, empty), rng)
 
 
 @needs_plant
-def test_a_delay_that_the_fit_lacks_is_found_in_the_empty_run(bench: Bench) -> None:
+def test_a_delay_that_nobody_told_is_found_in_the_empty_run(bench: Bench) -> None:
     assert bench.noise.bank is not None
     assert bench.noise.bank.rows.delay == pytest.approx(bench.machine.numbers["delay"], abs=2e-4)
 

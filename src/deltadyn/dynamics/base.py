@@ -171,6 +171,7 @@ def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
 
 def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
     """Base parameter, standard parameter and factor, for every pair that is linked."""
+    robot.needs_three_limbs("base parameters in words")
     g = robot.geometry
     for i in range(3):
         limb = "" if tied else str(i + 1)

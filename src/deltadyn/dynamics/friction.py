@@ -272,8 +272,8 @@ def friction_names(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], Floa
     friction, axes = robot.friction, range(robot.dof)
     terms = drive_terms(friction)
     names = [f"{term.name}{axis + 1}" for term in terms for axis in axes]
-    slides = [robot.linear and axis < ARMS for axis in axes]
-    units = [on_axis(term.unit, linear) for term in terms for linear in slides]
+    slides = [robot.linear and axis < robot.legs for axis in axes]
+    units = [on_axis(term.unit, slide) for term in terms for slide in slides]
     values = [float(value) for term in terms for value in getattr(friction, term.field)]
     for wave in robot.drives.ripple:
         for part, amplitudes in (("cos", wave.cos), ("sin", wave.sin)):

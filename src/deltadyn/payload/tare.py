@@ -9,7 +9,7 @@ Per arm, on the rows of an empty run, r = z theta + v with v_k = phi v_k-1 + e_k
 - scale: every second way is taken for a load, which must come out as 0 within its deviation. Where
   these masses vary more than that, all deviations are scaled up by as much;
 - zero: the mean of these masses, with the fit's deviation of the platform's mass;
-- delay: what is left of a delay of the torque, where the rows show one.
+- delay: that of the torque behind the angles, where no fit has looked for one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.bank import ARMS, MASS, VARIANCE, Bank, BankNumbers
 from deltadyn.payload.rows import RowNumbers, RowSeries, recorded_rows
@@ -39,7 +39,7 @@ GAIN = 0.015  # of a mass: the mean torque constant, which no log shows
 FEWEST = 100  # rows of an arm in motion
 NULLS = 6  # ways, at least, that tell a scale; else windows of WINDOW s do
 WINDOW = 0.35  # s
-WORTH = 0.01  # of the residual's variance that a delay must explain
+WORTH = 0.05  # of the residual's variance that a delay must explain
 LONGEST = 0.005  # s of such a delay
 TURNS = 2  # times that a delay is looked for
 
@@ -58,6 +58,7 @@ PICK_REST, PICK_MOVING = 0.01, 1e-5  # per row of 8 ms
 RELEASE_REST, RELEASE_MOVING = 0.02, 1e-4
 ROW = 0.008  # s
 NEAR_REST = 0.04  # s
+REST_SHARE, PEAK_TIME = 0.2, 0.4  # of the highest speed of late; s after which it counts 1/e
 SHORTEST, GAP, LAG, STILL, WARM_UP = 0.08, 0.032, 0.128, 0.048, 0.096  # s
 LIGHTEST = 0.04  # kg
 PICK_ODDS, RELEASE_ODDS, LOST_ODDS = 6.0, 3.0, 3.0  # decades
@@ -84,12 +85,21 @@ class LoadTare:
 
     @classmethod
     def of(
-        cls, robot: Robot, recording: Recording, rate: float, *, zero: float, delay: float = 0.0
+        cls,
+        robot: Robot,
+        recording: Recording,
+        rate: float,
+        *,
+        zero: float,
+        delay: float | None = None,
     ) -> LoadTare:
-        """Of an empty recording, or one whose `payload` is known; `zero` (kg) is the fit's own."""
-        numbers = RowNumbers.of(robot, rate, delay)
+        """Of an empty recording, or one whose `payload` is known; `zero` (kg) is the fit's own.
+
+        A `delay` (s) that is None is looked for in the rows.
+        """
+        numbers = RowNumbers.of(robot, rate, delay or 0.0)
         series = _rows(robot, recording, numbers)
-        for _ in range(TURNS):
+        for _ in range(TURNS if delay is None else 0):
             late = _left_delay(series)
             if not late:
                 break
@@ -186,6 +196,8 @@ class LoadTare:
             release_rest=RELEASE_REST * per,
             release_moving=RELEASE_MOVING * per,
             rest_speed=rest_speed,
+            rest_share=REST_SHARE,
+            peak_keep=math.exp(-interval / PEAK_TIME),
             near_rest=rows(NEAR_REST),
             shortest=rows(SHORTEST),
             gap=max(rows(GAP), len(self.rows.share)),
@@ -256,7 +268,7 @@ def _columns(series: RowSeries, arm: int) -> FloatArray:
     return np.stack([series.qd[:, arm], series.direction[:, arm], ones], axis=1)
 
 
-def _linked(series: RowSeries, arm: int) -> tuple[FloatArray, FloatArray]:
+def _linked(series: RowSeries, arm: int) -> tuple[BoolArray, BoolArray]:
     """Which rows of an arm count, and which of them follow one that does."""
     used = series.rev[:, arm] <= REV_LIMIT
     linked = used.copy()

@@ -132,7 +132,7 @@ def _force_section(robot: Robot, own: str, force: ForceExport, words: Mapping[st
     more = {
         "ForceObserver": f"FB_{own}_ForceObserver",
         "ForceSelfTest": f"FB_{own}_ForceSelfTest",
-        "force_load": f"PayloadMass := 0.0{inertia}",
+        "force_load": f"PayloadMass := 0.0{inertia}, PayloadStd := 0.0",
         "force_rate": f"{numbers.rate:g}",
         "force_milliseconds": f"{1e3 / numbers.rate:g}",
         "force_look": f"{1e3 * numbers.look / numbers.rate:.0f}",
