@@ -273,7 +273,8 @@ def identifiability(
     scale[seen] = np.maximum(scale[seen], FELT * np.linalg.norm(factor[:, -1]) / length[seen])
     felt = length * scale
     left = found.residual_std / np.maximum(torque_rms(information), 1e-300)
-    moved = replace(levels or levels_of_information(information), residual=left)
+    levels = levels or levels_of_information(information)
+    moved = replace(levels, residual=left, linear=robot.linear)
     silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
     silent |= np.array(at_rest(par.names, moved)) & mine
     alive = np.flatnonzero(~silent)

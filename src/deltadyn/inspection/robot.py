@@ -329,7 +329,7 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
             "at rest there",
         ),
         Number(
-            robot.axis_key(f"holding_{push}", "tau"),
+            robot.axis_key("holding_torque", "tau"),
             f"holding {push}",
             tuple(hold),
             robot.axis_unit("tau"),
@@ -379,7 +379,7 @@ def _cycle(robot: Robot) -> tuple[MotionLoads | None, list[Number], list[Finding
         allowed = getattr(robot.limits, f"torque_{kind}")
         against = "" if allowed is None else f"; {_use(values, allowed)} of the limit"
         push, unit = _push(robot), robot.axis_unit("tau")
-        key = robot.axis_key(f"adept_{push}_{kind}", "tau")
+        key = robot.axis_key(f"adept_torque_{kind}", "tau")
         numbers.append(Number(key, f"{push}, {words}", tuple(values), unit, note + against))
     over = [x for x in loads.limits.exceeded if x.name in ("torque_peak", "torque_rms")]
     found = []

@@ -63,7 +63,7 @@ NAMES = {
     "reach_m": "reach",
     "rotor_share": "rotor's share of what the drive of an arm moves",
     "adept_torque_rms_Nm": "largest RMS torque of an arm",
-    "adept_force_rms_N": "largest RMS force of a carriage",
+    "adept_torque_rms_N": "largest RMS force of a carriage",
 }
 
 

@@ -69,7 +69,8 @@ def training_section(fit: Fit) -> Section:
         )
     ]
     band = "all frequencies" if fit.band is None else f"up to {fit.band:.3g} Hz"
-    columns = ("axis", "residual RMS (N m)", "torque RMS (N m)", "share")
+    unit = fit.robot.axis_unit("tau")
+    columns = ("axis", f"residual RMS ({unit})", f"torque RMS ({unit})", "share")
     blocks = [
         paragraphs(fit.status),
         wide_table(columns, rows, caption=f"On the data of the fit itself, {band}"),

@@ -41,7 +41,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
-from deltadyn.units import AXIS_UNITS, key_end, together
+from deltadyn.units import AXIS_UNITS, key_end, rail_keys, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -301,6 +301,17 @@ class Robot:
         It ends in the unit of the first three axes; `axis_units` has that of the fourth.
         """
         return f"{name}_{key_end(self.axis_units(quantity)[0])}"
+
+    def record(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Results for JSON with keys in the units of this robot's axes.
+
+        On rails "residual_rms_Nm" becomes "residual_rms_N", and "axis_units" tells the units of
+        every axis: the fourth is in rad and N m whatever the key ends in.
+        """
+        if not self.linear:
+            return values
+        units = {name: list(self.axis_units(name)) for name in ("q", "qd", "tau")}
+        return {**rail_keys(values), "axis_units": units}
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""
