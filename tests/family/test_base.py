@@ -11,7 +11,7 @@ from tests.reference.family.formulas import limb_parameters, shares
 
 import deltadyn as dd
 from deltadyn.dynamics import base_parameters
-from deltadyn.dynamics.base import exciting_states, unseen_weights
+from deltadyn.dynamics.base import exciting_states, level_rails
 from deltadyn.identification.meanings import meaning
 from deltadyn.identification.parametrisation import parametrise
 
@@ -66,16 +66,17 @@ def test_words_of_rails() -> None:
     assert "carriage.mass + carriage.counterweight" in by_name["A2"].expression
     assert "carriage.mass - carriage.counterweight" in by_name["G2"].expression
     assert "arm" not in found.text.replace("parameters", "")
-    assert "carriage" in meaning("A1")
-    assert "rail" in meaning("G3")
+    assert "carriage" in meaning("A1", linear=True)
+    assert "rail" in meaning("G3", linear=True)
 
 
 def test_level_rails_say_that_their_weight_is_not_seen() -> None:
     robot = make_robot("level", 0)
     found = base_parameters(robot)
-    assert unseen_weights(robot, tied=False) == ("G1", "G2", "G3")
+    assert level_rails(robot) == ("G1", "G2", "G3")
     assert found.no_influence[:3] == ("G1", "G2", "G3")
-    assert "No motion tells G1, G2, G3: the rails are level" in found.text
+    assert "No motion tells G1, G2, G3: on a level rail" in found.text
+    assert "carriage" in found.parameters[-1].expression
     par = parametrise(robot)
     assert not any(name.startswith("G") for name in par.names)
     lifted = parametrise(make_robot("rails", 0))

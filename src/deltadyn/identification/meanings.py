@@ -23,10 +23,8 @@ ALONE = {
 #: Symbols with the number of an arm behind them, or of all arms alike without one.
 LIMB = {
     "m_x": "mass that couples elbow and platform through the struts (a sixth of uniform rods)",
-    "A": "inertia about the motor axis, or mass along a rail: arm or carriage, rotor at the "
-    "output, the struts' share at the elbow",
-    "G": "gravity moment of arm and struts about the motor axis, along the arm; on a rail the mass "
-    "whose weight hangs on the drive",
+    "A": "inertia about the motor axis: arm, rotor at the output, the struts' share at the elbow",
+    "G": "gravity moment of arm and struts about the motor axis, along the arm",
     "G_s": "gravity moment of the arm across its line, where its COM is off it",
     "I": "inertia about the motor axis",
 }
