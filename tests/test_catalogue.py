@@ -144,7 +144,7 @@ def carriage_place(robot: Robot, i: int, x: float, y: float, z: float) -> float:
     up = z - geometry.rail_height[i]
     along = radial * math.sin(pitch) + up * math.cos(pitch)
     off = math.hypot(radial * math.cos(pitch) - up * math.sin(pitch), across)
-    return along + math.sqrt(geometry.strut_length[i] ** 2 - off**2)
+    return float(along) + math.sqrt(geometry.strut_length[i] ** 2 - off**2)
 
 
 def arm_angle(robot: Robot, i: int, x: float, y: float, z: float) -> float:

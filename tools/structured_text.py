@@ -159,9 +159,9 @@ def _force_sample(dof: int) -> Block:
         pdd = _bent(pose, qdd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
         tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
-        tau = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
+        whole = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
         J = [pose.J[i][k] for k in range(3) for i in range(3)]
-        return [*tau, *J, *pdd[:3]]
+        return [*whole, *J, *pdd[:3]]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
     inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,14 +21,14 @@ from deltadyn.simulation.presets import PRESETS
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def run(request: pytest.FixtureRequest):
+def run(request: pytest.FixtureRequest) -> Any:
     """A short motion on MuJoCo without friction: what its bodies ask for."""
     robot = make(request.param)
     robot = robot.replace(friction=Friction())
     return simulate(robot, waves(robot, 0.15), plant="mujoco", rate=2000.0)
 
 
-def test_mujoco_asks_for_the_exact_models_torque(run) -> None:
+def test_mujoco_asks_for_the_exact_models_torque(run: Any) -> None:
     """Constraints of the solver give way a little: 2e-3 of the largest torque."""
     truth = run.truth
     state = State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
@@ -38,7 +39,7 @@ def test_mujoco_asks_for_the_exact_models_torque(run) -> None:
     assert np.abs(state.p - truth.p).max() < 1e-7
 
 
-def test_both_plants_agree(run) -> None:
+def test_both_plants_agree(run: Any) -> None:
     """The same drive follows the same motion on either plant."""
     robot = run.truth.robot
     own = simulate(robot, waves(robot, 0.15), plant="ideal", rate=2000.0)
@@ -68,7 +69,7 @@ def test_presets_are_of_the_robots_size_on_rails() -> None:
     assert np.allclose(machine.reference_torque, 100 * size * moved)
     assert machine.robot.friction.smoothing == pytest.approx(0.02 * size)
     assert machine.robot.friction.stribeck_velocity == pytest.approx((0.3 * size,) * 3)
-    assert np.allclose(machine.encoder_step, 2 * np.pi * size / 2**22)
+    assert np.allclose(np.asarray(machine.encoder_step), 2 * np.pi * size / 2**22)
 
 
 def test_home_is_on_the_axis_without_a_named_workspace() -> None:

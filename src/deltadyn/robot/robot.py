@@ -183,6 +183,10 @@ class Robot:
             raise InputError("robot", self.name, allowed)
         return self.rotary
 
+    def needs_standard_arms(self) -> None:
+        """Refuse rails, and arms that stand otherwise than a Delta robot's."""
+        _ = self.standard
+
     def needs_three_limbs(self, what: str) -> None:
         """Refuse a robot with two or four limbs for what knows three of them alone."""
         if self.legs != ARMS:

@@ -148,13 +148,14 @@ def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
 def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool) -> Robot:
     changes: dict[str, Any] = {}
     g = robot.geometry
-    arms, struts = list(robot.arms), list(robot.struts)
+    arms: list[Arm | Carriage] = list(robot.arms)
+    struts = list(robot.struts)
     for i in range(3):
         mark = "" if tied else str(i + 1)
         arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
         if isinstance(own, Carriage):
             arms[i] = _carriage(own, new, changed, mark)
-        elif arm in changed:
+        elif arm in changed and isinstance(own, Arm):
             arms[i] = _arm(arm, _ten(new, arm), own.elbow_mass, robot.rotary.arm_length[i])
         if strut in changed:
             struts[i] = _strut(strut, _ten(new, strut), g.strut_length[i], struts[i].rods)
