@@ -280,5 +280,4 @@ def recorded_rows(robot: Robot, recording: Recording, numbers: RowNumbers) -> Ro
     )
     speed, torque = np.array([row.speed for row in rows]), np.array(torques).reshape(-1, ARMS)
     kept = tuple(start for start in starts if start < len(rows))
-    t = np.array(times)
-    return RowSeries(numbers, t, r, c, qd, direction, rev, speed, torque, kept)
+    return RowSeries(numbers, np.array(times), r, c, qd, direction, rev, speed, torque, kept)

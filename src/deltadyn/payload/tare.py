@@ -289,7 +289,7 @@ def _arm(series: RowSeries, arm: int) -> _Arm:
 
     z, r = _columns(series, arm), series.r[:, arm]
     used, linked = _linked(series, arm)
-    theta = np.linalg.lstsq(z[used], r[used], rcond=None)[0]
+    theta = np.asarray(np.linalg.lstsq(z[used], r[used], rcond=None)[0], np.float64)
     v, at = r - z @ theta, np.flatnonzero(linked)
     if not np.any(v[used]):
         raise InputError("residual", 0.0, "above 0 N m: this is the model's own torque")
