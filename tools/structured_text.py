@@ -125,7 +125,10 @@ CASADI = SimpleNamespace(sqrt=Namespace.sqrt, where=Namespace.where, cos=casadi.
 
 
 def _payload_sample(dof: int) -> Block:
-    """Torque of the empty robot with friction, what one kg adds, square of the speed."""
+    """Torque of the empty robot with friction, what one kg adds, square of the speed.
+
+    Last the part of the torque that goes through the gears.
+    """
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck = x
@@ -140,11 +143,12 @@ def _payload_sample(dof: int) -> Block:
             through = tau[i] - rotor[i] * qdd[i]
             share = load[i] * direction[i] * xp.where(through < 0, -1.0, 1.0)
             column[i] = column[i] + share * column[i]
+        through = [tau[i] - rotor[i] * qdd[i] for i in range(dof)]
         v = pose.pd
-        return [*with_friction, *column, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]]
+        return [*with_friction, *column, v[0] * v[0] + v[1] * v[1] + v[2] * v[2], *through]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
-    outputs = (("tau", dof), ("column", dof), ("speed2", 1))
+    outputs = (("tau", dof), ("column", dof), ("speed2", 1), ("through", dof))
     return Block(f"payload_sample_{dof}", tuple((name, dof) for name in names), outputs, trace)
 
 

@@ -24,7 +24,14 @@ from deltadyn.exports.structured_text.blocks import (
     thinning_steps,
 )
 from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
-from deltadyn.exports.structured_text.payload import LARGEST, UNKNOWN, array, axes, expanded
+from deltadyn.exports.structured_text.payload import (
+    LARGEST,
+    UNKNOWN,
+    array,
+    axes,
+    expanded,
+    sample_lines,
+)
 from deltadyn.force.numbers import ForceNumbers
 from deltadyn.robot import Robot
 
@@ -149,7 +156,7 @@ def _outputs(robot: Robot) -> tuple[Variable, ...]:
 
 def _lists(robot: Robot, numbers: ForceNumbers) -> dict[str, list[str]]:
     """Statements of which there is one per axis."""
-    dof, own = robot.dof, robot.controller
+    dof = robot.dof
     tables = []
     none = (0.0,) * dof
     for name, values in (
@@ -171,11 +178,6 @@ def _lists(robot: Robot, numbers: ForceNumbers) -> dict[str, list[str]]:
         f"IF NOT (ABS({name}) <= {literal(most)}) THEN Status := 1; RETURN; END_IF;"
         for name, most in inputs
     ]
-    samples = []
-    for k, (sign, offset) in enumerate(zip(own.sign, own.offset, strict=True)):
-        angle = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
-        samples.append(f"X[{k}] := {f'-({angle})' if sign < 0 else angle};")
-        samples.append(f"X[{k + dof}] := {'-' if sign < 0 else ''}Tau{k + 1};")
     row = [f"Needed[{k}] := Model.Torque{k + 1};" for k in range(dof)]
     first = 5 * dof
     row += [f"Parts[{first + k}] := Model.J{k // 3 + 1}{k % 3 + 1};" for k in range(9)]
@@ -196,7 +198,7 @@ def _lists(robot: Robot, numbers: ForceNumbers) -> dict[str, list[str]]:
         ("ContactStd", "HitStd"),
     ):
         out += [f"{prefix}{way} := {values}[{k}];" for k, way in enumerate(WAYS[:dof])]
-    found = {"tables": tables, "door": door, "samples": samples, "row": row}
+    found = {"tables": tables, "door": door, "samples": sample_lines(robot), "row": row}
     return {**found, "cross": cross, "results_out": out}
 
 
