@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import deltadyn as dd
 from deltadyn.dynamics import regressor
 from deltadyn.errors import UnknownNameError
 from deltadyn.kinematics.state import State
+from deltadyn.motion import adept_cycle
 from deltadyn.robot import Robot, load_robot, robot_from_text
-from deltadyn.units import KINDS, on_axis, suffix, together
+from deltadyn.sizing.loads import drive_lines, motion_loads
+from deltadyn.units import key_end, on_axis, together
 
 RAILS = """\
 deltadyn: 1
@@ -69,6 +72,45 @@ def test_words_of_units() -> None:
     assert on_axis("N m", linear=False) == "N m"
     assert on_axis("W", linear=True) == "W"
     assert together(("N", "N", "N m")) == "N, N m"
-    assert (suffix("N m"), suffix("rad/s^2"), suffix("N m s/rad")) == ("Nm", "rad_s2", "Nms_rad")
-    known = {unit.suffix for units in KINDS.values() for unit in units}
-    assert {suffix(unit) for unit in ("N s/m", "N/m", "kg m^2")} <= known
+    assert [key_end(unit) for unit in ("N m", "kg m^2", "m/s")] == ["Nm", "kgm2", "m_per_s"]
+
+
+def test_records(rails: Robot) -> None:
+    """Only numbers of the axes get another key; a bearing's moment stays in N m."""
+    given = {
+        "torque_rms_Nm": [1.0],
+        "moment_peak_Nm": [2.0],
+        "parts": [{"speed_peak_rad_per_s": [3.0], "name": "a"}],
+    }
+    arms = load_robot("example-delta")
+    assert arms.record(given) is given
+    found = rails.record(given)
+    assert found["torque_rms_N"] == [1.0]
+    assert found["moment_peak_Nm"] == [2.0]
+    assert found["parts"] == [{"speed_peak_m_per_s": [3.0], "name": "a"}]
+    assert found["axis_units"]["tau"] == ["N", "N", "N", "N m"]
+    assert set(given) == {"torque_rms_Nm", "moment_peak_Nm", "parts"}
+
+
+def test_loads_of_a_robot_on_rails() -> None:
+    robot = load_robot("kossel-2016")
+    found = motion_loads(robot, adept_cycle(robot, cycles_per_minute=20, rate=200))
+    record = found.as_dict()
+    assert record["drives"]["torque_peak_N"] == found.drives.torque_peak.tolist()
+    assert record["axis_units"]["q"] == ["m", "m", "m"]
+    assert "N m" not in "\n".join(drive_lines(found))
+
+
+def test_a_check_of_a_robot_on_rails() -> None:
+    numbers = {item.key: item for item in dd.check("kossel-2016").robot.numbers}
+    assert numbers["holding_torque_N"].unit == "N"
+    assert numbers["rotor_inertia_kg"].unit == "kg"
+    assert numbers["adept_torque_rms_N"].name == "force, RMS"
+
+
+def test_keys_of_results(rails: Robot) -> None:
+    arms = load_robot("example-delta")
+    assert arms.axis_key("residual_rms", "tau") == "residual_rms_Nm"
+    assert rails.axis_key("residual_rms", "tau") == "residual_rms_N"
+    assert arms.axis_key("rate", "qd") == "rate_rad_per_s"
+    assert rails.axis_key("inertia", "inertia") == "inertia_kg"

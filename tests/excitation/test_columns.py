@@ -53,7 +53,7 @@ def test_complex_steps_are_derivatives(robot: Robot) -> None:
     steps[np.arange(size), np.arange(size)] += 1j * STEP
     pose = pose_of(robot, steps)
     Y = exact_regressor(robot, pose, tied=robot.equal_limbs)
-    angles = joint_angles(pose)
+    angles = joint_angles(robot, pose)
     widths = np.repeat([1e-6, 1e-5, 1e-4], robot.dof)
     for direction, width in enumerate(widths):
         ends = []

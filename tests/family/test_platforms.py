@@ -6,6 +6,7 @@ DELTADYN_FAMILY_STATES sets the number of states of each robot; 1000 is the full
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -167,11 +168,17 @@ def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
     for call in (
         lambda: dd.dynamics.packed_parameters(robot),
         lambda: dd.kinematics.in_workspace(robot, case.state.p),
-        lambda: dd.kinematics.skeleton(robot, case.state.p[0]),
         lambda: robot.save("never-written.yaml"),
     ):
         with pytest.raises((InputError, RobotError), match="three limbs"):
             call()
+
+
+def test_the_skeleton_closes(case: Case) -> None:
+    robot, elbows, _ = case.converted
+    bones = dd.kinematics.skeleton(robot, case.state.p[0], elbows=elbows)
+    lengths = np.linalg.norm(bones.joints - bones.elbows, axis=1)
+    np.testing.assert_allclose(lengths, robot.geometry.strut_length, rtol=1e-12)
 
 
 def test_bad_platforms() -> None:
@@ -201,3 +208,11 @@ def test_bars_across_are_singular_at_home() -> None:
 
     across = robot.replace(platform=replace(platform, phi0=platform.phi0 + np.pi / 2))
     assert abs(float(_volume(across, home)[0])) < 0.2 * right
+
+
+@pytest.mark.parametrize("kind", ["rotary inclined", "linear vertical", "par4 k=2"])
+def test_exports_refuse_what_their_code_does_not_hold(kind: str, tmp_path: Path) -> None:
+    robot = to_robot(random_member(kind, 0)).robot
+    with pytest.raises(InputError, match=r"three limbs|rotary arms|axis_yaw"):
+        dd.export(robot, "c", tmp_path / "out")
+    assert not list(tmp_path.iterdir())

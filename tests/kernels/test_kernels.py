@@ -46,9 +46,9 @@ FRICTION = {
 
 
 def close_states(ours: dd.State, expected: dd.State) -> None:
-    assert ours.single == expected.single
+    assert (ours.single, ours.linear) == (expected.single, expected.linear)
     for item in fields(dd.State):
-        if item.name != "single":
+        if item.name not in ("single", "linear"):
             close(getattr(ours, item.name), getattr(expected, item.name))
     close(ours.q, expected.q)
 

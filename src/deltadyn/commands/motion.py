@@ -173,7 +173,7 @@ def simulate(
             "loads": None if found is None else found.as_dict(),
             "loads_page": page,
         }
-        echo_json(record)
+        echo_json(run.truth.robot.record(record))
     else:
         click.echo(str(run))
         for text in said:

@@ -159,10 +159,10 @@ SCALARS = (
 )
 COUNTS = "warm_up settle windows memory slack confirm mixed calm left same patience"
 FORCE_SCALARS = (
-    "reach rate share over_smooth over_reversal gain gate still calmer allowed limit scale "
+    "reach rate share over_smooth over_reversal gain gate still calmer limit scale "
     "alone alone_deviations pick_deviations pick_share"
 )
-FORCE_COUNTS = "patience angles torques place settle every look"
+FORCE_COUNTS = "patience angles torques place stages settle every look"
 FORCE_ARRAYS = "noise rest_noise held"
 FORCE_TABLES = "states variance growth"
 NAMES = {"over_smoothing": "over_direction", "windows": "window_count"}
@@ -564,6 +564,8 @@ def _force_words(kind: Precision, force: ForceExport | None) -> dict[str, str]:
         "force_limit": kind.literal(own.limit),
         "force_angles": str(own.angles),
         "force_torques": str(own.torques),
+        "force_stages": str(own.stages),
+        "force_parts": str(5 * own.dof + 12),
         "force_samples": str(test.samples),
         "force_checks": str(len(test.checks)),
     }
@@ -666,7 +668,7 @@ def bank_bytes(bank: BankExport, precision: Precision) -> int:
 def observer_bytes(numbers: ForceNumbers, precision: Precision) -> int:
     """Size of the observer's state, but for padding, as `state_bytes` has it."""
     n, size = numbers.dof, 8 if precision.real == "double" else 4
-    reals = 3 + n * (numbers.angles + numbers.torques) + (n + 9 + 4 * n + n + 3) + 14 * n
+    reals = 3 + n * (numbers.angles + numbers.torques) + numbers.stages * (5 * n + 12) + 14 * n
     reals += 2 * n + 1 + 2 * n + 1 + n + 3
     return size * reals + 4 * (9 + 3) + 8
 

@@ -143,9 +143,9 @@ def _torques(
     g = per_load(robot, state.qd, state.qdd, own)
     empty = (own - g * (x[:, 0] * state.qd + x[:, 1] * turn + x[:, 2])) / (1 + g * x[:, 3])
     known = np.stack([state.qd, turn, np.ones_like(turn), empty], axis=-1)
-    may = numbers.allowed * np.sqrt(np.sum((known * tare.axes.spread) ** 2, axis=-1))
-    noise = np.hypot(tare.axes.noise, tare.axes.rest_noise)
-    needed = CLEAR * (numbers.limit * noise + may.max(axis=0) + tare.axes.held)
+    may = np.max(np.sum((known * tare.axes.spread) ** 2, axis=-1), axis=0)
+    std = np.sqrt(tare.axes.noise**2 + tare.axes.rest_noise**2 + may)
+    needed = CLEAR * (numbers.limit * std + tare.axes.held)
 
     def clear(column: FloatArray) -> FloatArray:
         """The column (N, dof) so large that its clearest axis passes the limit."""

@@ -14,7 +14,6 @@ from deltadyn.force.axes import CALMER, RESTS
 from deltadyn.force.filtering import settle
 from deltadyn.force.rows import WINDOW
 from deltadyn.force.settings import (
-    ALLOWED,
     ALONE,
     ALONE_DEVIATIONS,
     GATE,
@@ -24,6 +23,7 @@ from deltadyn.force.settings import (
     REVERSAL,
     SCALE,
     SMOOTH,
+    STAGES,
 )
 from deltadyn.force.tare import Tare
 from deltadyn.payload.settings import Pace
@@ -51,7 +51,8 @@ class ForceNumbers:
     over_smooth: float  # s/rad, of tanh in Z
     over_reversal: float  # s/rad, of tanh in `rest`
 
-    # filter y += gain (x - y) on all parts of a row
+    # filter of some stages y += gain (x - y) on all parts of a row
+    stages: int
     gain: float
     settle: int  # rows after which the force counts
 
@@ -64,11 +65,10 @@ class ForceNumbers:
     still: float  # of `rest`, above which an axis says nothing of them
     calmer: float
 
-    # statistic z = (|e| - held - allowed) / noise, and the alarm above the limit
+    # statistic z = (|e| - held) / std, std^2 = noise^2 + Z P Z^T, and the alarm above the limit
     noise: tuple[float, ...]  # N m
     rest_noise: tuple[float, ...]
     held: tuple[float, ...]
-    allowed: float  # deviations of the states
     limit: float
     scale: float  # of the residual: deviation of the torques' scale
 
@@ -99,6 +99,7 @@ class ForceNumbers:
             share=1.5 + late - math.floor(1.5 + late),
             over_smooth=1 / SMOOTH,
             over_reversal=1 / REVERSAL,
+            stages=STAGES,
             gain=options.gain,
             settle=settle(options) + 1,
             states=_rows(axes.states),
@@ -111,7 +112,6 @@ class ForceNumbers:
             noise=tuple(axes.noise.tolist()),
             rest_noise=tuple(axes.rest_noise.tolist()),
             held=tuple(axes.held.tolist()),
-            allowed=ALLOWED,
             limit=float(tare.limit()),
             scale=SCALE,
             alone=ALONE,

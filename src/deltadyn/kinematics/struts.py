@@ -424,7 +424,7 @@ def passive_rates(robot: Robot, state: State, joint: str) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Joint centres per limb (3, 3) in m: shoulders, elbows and the platform's joints.
+    """Joint centres per limb (legs, 3) in m: shoulders, elbows and the platform's joints.
 
     `pins` are the tangential directions along which the two rods of a strut lie apart, `pivot` and
     `spindle_end` the ends of the telescope where there is one.
@@ -456,7 +456,7 @@ def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
 def attachments_of(robot: Robot) -> FloatArray:
     """The platform's joints from its point (3, 3), which the shrunk base has taken off (m)."""
     g = robot.geometry
-    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
+    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(g.legs)], axis=-1)
     found: FloatArray = outward * np.asarray(g.platform_radius)[:, None]
     return found
 
@@ -470,18 +470,18 @@ def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
-    robot.needs_three_limbs("a drawing")
-    (point,), _ = as_samples(p, robot.dof, "p")
-    coordinates = inverse_kinematics(robot, point, elbows=elbows)[:3]
-    g, three = robot.geometry, limbs(robot)
+    (x,), _ = as_samples(p, robot.dof, "p")
+    coordinates = inverse_kinematics(robot, x, elbows=elbows)
+    legs, attached = limbs(robot), attachments_of(robot)
     _, pins = arm_axes(robot)
-    attached = attachments_of(robot)
-    shoulders = np.array([frame.shoulder for frame in g.frames]) + attached
-    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(three)]
-    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(three)]) + attached
-    joints = point[:3] + attached
+    shoulders = np.array([frame.shoulder for frame in robot.geometry.frames]) + attached
+    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(legs)]
+    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(legs)]) + attached
+    place = legs.carrier.place(np, x)
+    ends = [legs.carrier.attachment(place, i, tuple(x))[:3] for i in range(len(legs))]
+    point = np.array([x[0], 0.0, x[1]]) if robot.dof == 2 else x[:3]
     pivot = end = None
     if robot.spindle is not None:
         pivot = np.array([0.0, 0.0, robot.spindle.upper_joint_z])
-        end = point[:3] + np.array([0.0, 0.0, robot.spindle.lower_joint_z])
-    return Skeleton(shoulders, at_elbow, joints, pins, point[:3], pivot, end)
+        end = point + np.array([0.0, 0.0, robot.spindle.lower_joint_z])
+    return Skeleton(shoulders, at_elbow, np.array(ends) + attached, pins, point, pivot, end)

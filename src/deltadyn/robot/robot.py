@@ -41,7 +41,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
-from deltadyn.units import AXIS_UNITS, together
+from deltadyn.units import AXIS_UNITS, key_end, rail_keys, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -294,6 +294,24 @@ class Robot:
     def axis_unit(self, quantity: str) -> str:
         """The unit of all axes for a heading: "N m"; "N, N m" on rails with a spindle."""
         return together(self.axis_units(quantity))
+
+    def axis_key(self, name: str, quantity: str) -> str:
+        """A key of results that hold a quantity of the axes: "residual_rms_Nm", "_N" on rails.
+
+        It ends in the unit of the first three axes; `axis_units` has that of the fourth.
+        """
+        return f"{name}_{key_end(self.axis_units(quantity)[0])}"
+
+    def record(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Results for JSON with keys in the units of this robot's axes.
+
+        On rails "residual_rms_Nm" becomes "residual_rms_N", and "axis_units" tells the units of
+        every axis: the fourth is in rad and N m whatever the key ends in.
+        """
+        if not self.linear:
+            return values
+        units = {name: list(self.axis_units(name)) for name in ("q", "qd", "tau")}
+        return {**rail_keys(values), "axis_units": units}
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""

@@ -130,7 +130,9 @@ def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[st
         yield "spindle", writer.spindle(robot.spindle)
     for name, default in _defaults(robot.dof).items():
         part = getattr(robot, name)
-        if name == "drives" and side_matters(part.gear_ratio, part.rotor_inertia, linear):
+        if name == "drives" and side_matters(
+            part.gear_ratio, part.rotor_inertia, robot.geometry.legs if linear else 0
+        ):
             default = replace(default, rotor_side=None)  # the side is always written there
         yield name, writer.fields(at[name], part, name, default)
     yield "sources", writer.other_sources()

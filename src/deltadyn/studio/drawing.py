@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.struts import Skeleton, arm_axes, attachments_of, rail_ends, skeleton
+from deltadyn.kinematics.struts import Skeleton, arm_axes, attachments_of, skeleton
 from deltadyn.kinematics.workspace import working_cylinder
-from deltadyn.report.picture import drawn_spacing
+from deltadyn.report.picture import drawn_rails, drawn_spacing
 from deltadyn.robot import Robot
 
 # Small solid shapes as triangles, and the rotations that put them in their place.
@@ -260,7 +260,7 @@ def _base(robot: Robot, unit: float, spacing: float) -> Shape:
     """A plate above the shoulders: it ends where the motors begin. Or the rails."""
     if robot.linear:
         rails = []
-        for low, high, pin in zip(*_drawn_rails(robot), arm_axes(robot)[1], strict=True):
+        for low, high, pin in zip(*drawn_rails(robot), arm_axes(robot)[1], strict=True):
             along = high - low
             beam = box(float(np.linalg.norm(along)), 1.2 * unit, 0.6 * spacing)
             rails.append(beam.turned(frame_along(along, np.cross(pin, along))).moved(low))
@@ -273,24 +273,11 @@ def _base(robot: Robot, unit: float, spacing: float) -> Shape:
     return plate(np.concatenate(corners), top + 1.8 * unit, top + 2.8 * unit)
 
 
-def _drawn_rails(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """The ends of the rails; of those without limits what the home pose needs and a strut."""
-    low, high = rail_ends(robot)
-    limits, pose = robot.limits, skeleton(robot, home(robot))
-    along = np.array([frame.z for frame in robot.geometry.frames])
-    room = 0.7 * np.asarray(robot.geometry.strut_length)[:, None] * along
-    if limits.angle_min is None:
-        low = pose.elbows - room
-    if limits.angle_max is None:
-        high = pose.elbows + room
-    return low, high
-
-
 def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
     """A motor on every shoulder axis, on both sides of the arm's root, or on top of every rail."""
     _, tangential = arm_axes(robot)
     found: list[Shape] = []
-    centres = _drawn_rails(robot)[1] if robot.linear else _shoulders(robot)
+    centres = drawn_rails(robot)[1] if robot.linear else _shoulders(robot)
     for i, centre in enumerate(centres):
         rotation = frame_along(tangential[i], [0.0, 0.0, 1.0])
         length = 0.6 * spacing + 2 * unit

@@ -43,9 +43,10 @@ ARM = "0: the platform is touched; 1 to 3: this arm alone"
 
 
 def force_blocks(robot: Robot, force: ForceExport | None) -> list[FunctionBlock]:
-    """Model, observer and self-test; none without a tare."""
+    """Model, observer and self-test; none without a tare. The text has two stages of the filter."""
     if force is None:
         return []
+    assert force.numbers.stages == 2
     model = _model(robot)
     observer = _observer(robot, force.numbers, model)
     return [model, observer, _test(robot, force, observer)]
@@ -219,7 +220,7 @@ def _values(robot: Robot, numbers: ForceNumbers) -> dict[str, str]:
         "half_square": 0.5 * numbers.rate * numbers.rate,
         "count": float(numbers.look - numbers.look // 2),
     }
-    names = "reach rate share over_smooth over_reversal gain gate still calmer allowed limit alone"
+    names = "reach rate share over_smooth over_reversal gain gate still calmer limit alone"
     for name in (*names.split(), "scale", "alone_deviations", "pick_deviations", "pick_share"):
         real[name] = getattr(numbers, name)
     groups = (("Q", "Middle"), ("QD", "Rate"), ("QDD", "Bend"))
@@ -258,10 +259,10 @@ def _inner(numbers: ForceNumbers) -> tuple[Variable, ...]:
         ("Middle", array(n), "in rad"),
         ("Rate", array(n), "in rad/s"),
         ("Bend", array(n), "in rad/s^2"),
-        ("Torque Needed Residual Held Allowed", array(n), "in N m"),
+        ("Torque Needed Residual Held", array(n), "in N m"),
         ("Noise2 Spread", array(n), "in (N m)^2"),
         ("Z", array(n), "residuals beyond what is allowed, in deviations"),
-        ("Parts Filtered", array(5 * n + 12), "parts of a row"),
+        ("Parts Stage Filtered", array(5 * n + 12), "parts of a row"),
         ("Normal", array(9), "of the Jacobian's columns, in m^2"),
         ("H Ph", array(STATES), "regressor of an axis and its spread"),
         ("Shown Deviation HitForce HitStd Sum", array(n), "forces, in N"),

@@ -1,9 +1,9 @@
 /* ---------------------------------------------------------------- force observer
  * Four samples give angle, rate and acceleration between the middle two, and the torque there:
- * r = ID(q, qd, qdd) - tau = J^T F + Z x. All parts of it pass one filter, y += FORCE_GAIN (x - y):
- * the generalised-momentum observer. A Kalman filter per axis follows its slow states x, Z x =
+ * r = ID(q, qd, qdd) - tau = J^T F + Z x. All parts of it pass one filter of equal stages,
+ * y += FORCE_GAIN (x - y): the generalised-momentum observer. A Kalman filter per axis follows its slow states x, Z x =
  * x1 qd + x2 tanh(qd / e) + x3 + x4 tau. An alarm begins where |r - Z x| of an axis, less what
- * friction holds and the states may be off by, passes the limit of the empty run.
+ * friction holds, in deviations, passes the limit of the empty run.
  */
 
 typedef @id@_force force_state;
@@ -94,9 +94,57 @@ static void jacobian_at(const real *x, real J[3][3])
     }
 }
 
-static real blended(real y, real x, int first)
+/* Parts of a row, which all pass the filter. */
+typedef struct {
+    real missing[DOF], qd[DOF], turn[DOF], tau[DOF], rest[DOF], J[3][3], pull[3];
+} force_row;
+
+enum { FORCE_PARTS = 5 * DOF + 12 };
+
+static void pack(const force_row *row, real *x)
 {
-    return first ? x : y + FORCE_GAIN * (x - y);
+    for (int i = 0; i < DOF; i++) {
+        x[i] = row->missing[i];
+        x[DOF + i] = row->qd[i];
+        x[2 * DOF + i] = row->turn[i];
+        x[3 * DOF + i] = row->tau[i];
+        x[4 * DOF + i] = row->rest[i];
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++)
+            x[5 * DOF + 3 * i + k] = row->J[i][k];
+        x[5 * DOF + 9 + k] = row->pull[k];
+    }
+}
+
+static void unpack(const real *x, force_row *row)
+{
+    for (int i = 0; i < DOF; i++) {
+        row->missing[i] = x[i];
+        row->qd[i] = x[DOF + i];
+        row->turn[i] = x[2 * DOF + i];
+        row->tau[i] = x[3 * DOF + i];
+        row->rest[i] = x[4 * DOF + i];
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++)
+            row->J[i][k] = x[5 * DOF + 3 * i + k];
+        row->pull[k] = x[5 * DOF + 9 + k];
+    }
+}
+
+/* A row through the stages of the filter. */
+static void smooth(force_state *e, force_row *row)
+{
+    real x[FORCE_PARTS];
+    pack(row, x);
+    for (int stage = 0; stage < FORCE_STAGES; stage++)
+        for (int k = 0; k < FORCE_PARTS; k++) {
+            real *y = &e->stage[stage][k];
+            *y = e->rows == 0 ? x[k] : *y + FORCE_GAIN * (x[k] - *y);
+            x[k] = *y;
+        }
+    unpack(x, row);
 }
 
 /* What the reported torque grows by for each N m that the gear carries more; `turn` is the axis'
@@ -109,12 +157,11 @@ static real per_load(int i, real turn, real qdd, real tau)
         / ((real)1.0 - EMPTY[PAR_MOTOR_LOAD + i] * turn * sign);
 }
 
-/* The row of the window, into the filter. */
-static int take_row(force_state *e, real payload)
+/* The row of the window. */
+static int row_at(const force_state *e, real payload, force_row *row)
 {
-    real x[MOTION], q[DOF], qd[DOF], qdd[DOF], tau[DOF], own[DOF], J[3][3];
+    real x[MOTION], q[DOF], qdd[DOF], own[DOF], *qd = row->qd, *tau = row->tau;
     const real *w[4];
-    const int first = e->rows == 0;
     for (int k = 0; k < 4; k++)
         w[k] = kept(&e->q[0][0], FORCE_ANGLES, e->newest_angle, FORCE_ANGLES - 1 - k);
     for (int i = 0; i < DOF; i++) {
@@ -133,31 +180,21 @@ static int take_row(force_state *e, real payload)
     for (int i = 0; i < DOF; i++)
         if (!(REAL_ABS(own[i] - tau[i]) <= FORCE_LARGE && REAL_ABS(x[AT_PDD + i]) <= FORCE_LARGE))
             return @ID@_RANGE;
-    jacobian_at(x, J);
+    jacobian_at(x, row->J);
     for (int i = 0; i < DOF; i++) {
-        const real turn = @tanh@(qd[i] * FORCE_OVER_SMOOTH);
-        const real missing = (own[i] - tau[i]) / per_load(i, turn, qdd[i], tau[i]);
-        e->missing[i] = blended(e->missing[i], missing, first);
-        e->known[i][0] = blended(e->known[i][0], qd[i], first);
-        e->known[i][1] = blended(e->known[i][1], turn, first);
-        e->known[i][2] = (real)1.0;
-        e->known[i][3] = blended(e->known[i][3], tau[i], first);
-        const real moves = REAL_ABS(@tanh@(qd[i] * FORCE_OVER_REVERSAL));
-        e->rest[i] = blended(e->rest[i], (real)1.0 - moves, first);
+        row->turn[i] = @tanh@(qd[i] * FORCE_OVER_SMOOTH);
+        row->missing[i] = (own[i] - tau[i]) / per_load(i, row->turn[i], qdd[i], tau[i]);
+        row->rest[i] = (real)1.0 - REAL_ABS(@tanh@(qd[i] * FORCE_OVER_REVERSAL));
     }
-    for (int k = 0; k < 3; k++) {
-        const real pull = x[AT_PDD + k] + (k == 2 ? EMPTY[PAR_GRAVITY] : (real)0.0);
-        e->pull[k] = blended(e->pull[k], pull, first);
-        for (int i = 0; i < 3; i++)
-            e->J[i][k] = blended(e->J[i][k], J[i][k], first);
-    }
+    for (int k = 0; k < 3; k++)
+        row->pull[k] = x[AT_PDD + k] + (k == 2 ? EMPTY[PAR_GRAVITY] : (real)0.0);
     return @ID@_OK;
 }
 
-/* Residuals behind the slow states, in N m: what the states may be off by (its square), what
- * friction may hold, the deviation of the rest (its square), and what is beyond, in deviations. */
+/* Residuals behind the slow states, in N m: what friction may hold, the noise of the rest (its
+ * square), with what the states may be off by its deviation, and what is beyond, in deviations. */
 typedef struct {
-    real residual[DOF], spread[DOF], allowed[DOF], held[DOF], noise[DOF], noise2[DOF], z[DOF];
+    real h[DOF][4], residual[DOF], held[DOF], noise2[DOF], variance[DOF], std[DOF], z[DOF];
 } judgement;
 
 /* P h of an axis. */
@@ -175,22 +212,24 @@ static real dot4(const real *a, const real *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-static void judge_row(force_state *e, real unsure, judgement *own)
+static void judge_row(force_state *e, const force_row *row, real unsure, judgement *own)
 {
     for (int i = 0; i < DOF; i++) {
-        real Ph[4];
-        const real *h = e->known[i];
+        real Ph[4], *h = own->h[i];
+        h[0] = row->qd[i];
+        h[1] = row->turn[i];
+        h[2] = (real)1.0;
+        h[3] = row->tau[i];
         spread_along(e->P[i], h, Ph);
-        const real load = i < 3 ? unsure * dot(e->J[i % 3], e->pull) : (real)0.0;
-        const real spread = dot4(h, Ph) + load * load, shaken = FORCE_REST_NOISE[i] * e->rest[i];
-        own->residual[i] = e->missing[i] - dot4(h, e->states[i]);
-        own->spread[i] = spread > (real)0.0 ? spread : (real)0.0;
-        own->allowed[i] = FORCE_ALLOWED * REAL_SQRT(own->spread[i]);
-        own->held[i] = FORCE_HELD[i] * e->rest[i];
+        const real load = i < 3 ? unsure * dot(row->J[i % 3], row->pull) : (real)0.0;
+        const real spread = dot4(h, Ph) + load * load;
+        const real shaken = FORCE_REST_NOISE[i] * row->rest[i];
+        own->residual[i] = row->missing[i] - dot4(h, e->states[i]);
+        own->held[i] = FORCE_HELD[i] * row->rest[i];
         own->noise2[i] = FORCE_NOISE[i] * FORCE_NOISE[i] + shaken * shaken;
-        own->noise[i] = REAL_SQRT(own->noise2[i]);
-        const real beyond = REAL_ABS(own->residual[i]) - own->allowed[i] - own->held[i];
-        own->z[i] = beyond / own->noise[i];
+        own->variance[i] = own->noise2[i] + (spread > (real)0.0 ? spread : (real)0.0);
+        own->std[i] = REAL_SQRT(own->variance[i]);
+        own->z[i] = (REAL_ABS(own->residual[i]) - own->held[i]) / own->std[i];
         if (i == 0 || own->z[i] > e->statistic)
             e->statistic = own->z[i];
     }
@@ -198,7 +237,7 @@ static void judge_row(force_state *e, real unsure, judgement *own)
 
 /* A step of the slow states: what is not known grows to what it was at the begin, P += W (1 - P /
  * P_0), and what is seen counts, unless something touches. */
-static void learn(force_state *e, const judgement *own)
+static void learn(force_state *e, const force_row *row, const judgement *own)
 {
     for (int i = 0; i < DOF; i++)
         for (int j = 0; j < 4; j++) {
@@ -209,11 +248,11 @@ static void learn(force_state *e, const judgement *own)
         return;
     for (int i = 0; i < DOF; i++) {
         real Ph[4];
-        if (e->rest[i] > FORCE_STILL)
+        if (row->rest[i] > FORCE_STILL)
             continue;
-        spread_along(e->P[i], e->known[i], Ph);
+        spread_along(e->P[i], own->h[i], Ph);
         const real over
-            = (real)1.0 / (dot4(e->known[i], Ph) + FORCE_CALMER * own->noise2[i]);
+            = (real)1.0 / (dot4(own->h[i], Ph) + FORCE_CALMER * own->noise2[i]);
         for (int j = 0; j < 4; j++) {
             const real gain = Ph[j] * over;
             e->states[i][j] += gain * own->residual[i];
@@ -224,19 +263,19 @@ static void learn(force_state *e, const judgement *own)
 }
 
 /* F = J^-T e, cov F = J^-T S J^-1; what friction holds at rest often acts alike on all axes. */
-static int force_of(force_state *e, const judgement *own)
+static int force_of(force_state *e, const force_row *row, const judgement *own)
 {
     real n[3][3], variance[DOF], size = TINY * TINY;
     for (int i = 0; i < 3; i++) {
-        cross(e->J[(i + 1) % 3], e->J[(i + 2) % 3], n[i]);
-        size *= dot(e->J[i], e->J[i]);
+        cross(row->J[(i + 1) % 3], row->J[(i + 2) % 3], n[i]);
+        size *= dot(row->J[i], row->J[i]);
     }
-    const real det = dot(e->J[0], n[0]);
+    const real det = dot(row->J[0], n[0]);
     if (!(det * det > size))
         return @ID@_SINGULAR;
     for (int i = 0; i < DOF; i++) {
         const real scale = FORCE_SCALE * own->residual[i];
-        variance[i] = own->noise2[i] + own->spread[i] + scale * scale;
+        variance[i] = own->variance[i] + scale * scale;
     }
     for (int k = 0; k < DOF; k++) {
         real force = (real)0.0, spread = (real)0.0, held = (real)0.0;
@@ -263,8 +302,7 @@ static int arm_of(const judgement *own)
             first = i;
     const real share = FORCE_ALONE * REAL_ABS(own->residual[first]);
     for (int i = 0; i < DOF; i++) {
-        const real free
-            = own->allowed[i] + own->held[i] + FORCE_ALONE_DEVIATIONS * own->noise[i];
+        const real free = (real)0.5 * own->held[i] + FORCE_ALONE_DEVIATIONS * own->std[i];
         if (i != first && !(REAL_ABS(own->residual[i]) <= (free > share ? free : share)))
             return 0;
     }
@@ -294,7 +332,7 @@ static void name_contact(force_state *e, const judgement *own)
     }
 }
 
-static void watch(force_state *e, const judgement *own)
+static void watch(force_state *e, const force_row *row, const judgement *own)
 {
     if (e->contact == @ID@_NO_CONTACT) {
         if (!(e->statistic > FORCE_LIMIT))
@@ -316,8 +354,8 @@ static void watch(force_state *e, const judgement *own)
         return;
     if (e->looked >= FORCE_LOOK / 2) {
         e->squares += dot(e->force, e->force);
-        e->along += dot(e->force, e->pull);
-        e->pulls += dot(e->pull, e->pull);
+        e->along += dot(e->force, row->pull);
+        e->pulls += dot(row->pull, row->pull);
         for (int i = 0; i < DOF; i++)
             e->sum[i] += e->force[i];
     }
@@ -328,25 +366,27 @@ static void watch(force_state *e, const judgement *own)
 /* One sample in the robot's own signs. */
 static int observe(force_state *e, const real *q, const real *tau, real payload, real unsure)
 {
+    force_row row;
     judgement own;
     keep_sample(e, q, tau);
     if (e->angles < FORCE_ANGLES)
         return @ID@_OK;
-    int status = take_row(e, payload);
+    int status = row_at(e, payload, &row);
     if (status != @ID@_OK)
         return status;
+    smooth(e, &row);
     e->rows += e->rows < FORCE_SETTLE;
     if (e->rows < FORCE_SETTLE)
         return status;
-    judge_row(e, unsure, &own);
-    status = force_of(e, &own);
+    judge_row(e, &row, unsure, &own);
+    status = force_of(e, &row, &own);
     if (status != @ID@_OK)
         return status;
     if (++e->steps >= FORCE_EVERY) {
         e->steps = 0;
-        learn(e, &own);
+        learn(e, &row, &own);
     }
-    watch(e, &own);
+    watch(e, &row, &own);
     return status;
 }
 

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
     int ready, has_last, jumped, newest_angle, newest_torque, angles, torques, rows, steps;
     @id@_real last[3], q[@force_angles@][@ID@_DOF], tau[@force_torques@][@ID@_DOF];
-    @id@_real missing[@ID@_DOF], J[3][3], known[@ID@_DOF][4], rest[@ID@_DOF], pull[3];
+    @id@_real stage[@force_stages@][@force_parts@];
     @id@_real states[@ID@_DOF][4], P[@ID@_DOF][10];
     @id@_real force[@ID@_DOF], std[@ID@_DOF], statistic;
     int contact, arm, looked;
