@@ -17,7 +17,6 @@ from deltadyn.dynamics.motor import motor_output, motor_torque, ripple_torque
 from deltadyn.dynamics.passive import joint_columns, passive_units, pose_with_rods
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 from deltadyn.robot.settings import Friction, ripple_name
 from deltadyn.small import Vector
 from deltadyn.tracing import on_jax
