@@ -111,7 +111,8 @@ def test_a_session_finds_the_force_by_an_empty_run(tmp_path: Path) -> None:
     assert opened.track is not None
     assert opened.track.force is not None
     # an empty run that is too short is no error: the log is shown without a force
-    session.upload_empty(Upload("short.csv", touched_bytes(3.0, 5, NONE)))
-    assert session.track is not None
-    assert session.track.force is None
-    assert session.track.notes[-1].startswith("no external force: empty run is '")
+    assert session.empty is not None
+    session.empty = replace(session.empty, recording=touched(3.0, 5, NONE))
+    short = session.play(FROM_LOG)
+    assert short.force is None
+    assert short.notes[-1].startswith("no external force: empty run is '")
