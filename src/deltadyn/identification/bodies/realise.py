@@ -148,7 +148,8 @@ def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
 def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool) -> Robot:
     changes: dict[str, Any] = {}
     g = robot.geometry
-    arms, struts = list(robot.arms), list(robot.struts)
+    arms: list[Arm | Carriage] = list(robot.arms)
+    struts = list(robot.struts)
     for i in range(3):
         mark = "" if tied else str(i + 1)
         arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
