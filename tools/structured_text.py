@@ -162,8 +162,8 @@ def _force_sample(dof: int) -> Block:
         pose = pose_of(CASADI, numbers.limbs, q, qd)
         pdd = _bent(pose, qdd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
-        tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
-        tau = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
+        own_tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
+        tau = friction_model(dof).trace(par, [own_tau, qd, qdd, direction, stribeck])
         J = [pose.J[i][k] for k in range(3) for i in range(3)]
         return [*tau, *J, *pdd[:3]]
 

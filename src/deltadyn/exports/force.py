@@ -110,7 +110,7 @@ def self_test(robot: Robot, tare: Tare, numbers: ForceNumbers) -> SelfTest:
 def _angles(robot: Robot, pace: float) -> FloatArray:
     """Coefficients (dof, DEGREE + 1) of own angles around the middle of the reach."""
     g, dof = robot.geometry, robot.dof
-    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    depth = 0.5 * (g.size + min(g.strut_length))
     middle = inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof]))
     for size in SIZES:
         found = np.zeros((dof, DEGREE + 1))

@@ -93,7 +93,7 @@ def payload_test(robot: Robot, estimator: PayloadEstimator) -> PayloadTest:
 def _place(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Own angles (dof,) at the begin and how far they swing, around the middle of the reach."""
     g, dof = robot.geometry, robot.dof
-    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    depth = 0.5 * (g.size + min(g.strut_length))
     middle = np.asarray(inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof])))
     for size in SIZES:
         swing = size * np.array(SWING[:dof])
