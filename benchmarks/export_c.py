@@ -6,7 +6,8 @@ The export is compiled with `-O2` by every compiler that is found, for a generic
 over a stream of picks with loads. The mean of an update is the best of several passes over the
 stream, or the mean of each sample's least time in all passes where that is less; "worst" is the
 slowest sample after the least of all passes was taken for each, so that what other programs do to a
-single sample is left out. The clock's own time is in "worst" and not in the mean. Python's estimator runs on the same samples in the same process, for the ratio.
+single sample is left out. The clock's own time is in "worst" and not in the mean. Python's
+estimator runs on the same samples in the same process, for the ratio.
 """
 
 from __future__ import annotations

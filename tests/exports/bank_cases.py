@@ -93,5 +93,6 @@ def lost_and_put(case: Case, holding: bool) -> Told:
         event = EVENTS[estimator.event]
         rows.append((mass, estimator.std, event, estimator.loaded, estimator.picked > count, told))
         count = estimator.picked
-    columns = [np.array(x) for x in zip(*rows, strict=True)]
-    return Told(*columns[:5], columns[5], list(estimator.picks))
+    columns: list[Any] = [np.array(x) for x in zip(*rows, strict=True)]
+    mass_, std, events, loaded, finished, last_ = columns
+    return Told(mass_, std, events, loaded, finished, last_, list(estimator.picks))

@@ -115,7 +115,7 @@ class _Statistic:
 
     def __init__(self, observer: ForceObserver) -> None:
         self.last, self._step = 0.0, observer._watch.step
-        observer._watch.step = self  # type: ignore[method-assign, assignment]
+        observer._watch.step = self  # type: ignore[method-assign]
 
     def __call__(self, t: float, row: Any, judged: Any, seen: Any) -> None:
         self.last = float(judged.z.max())

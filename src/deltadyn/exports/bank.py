@@ -10,6 +10,7 @@ from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
 from deltadyn.payload.bank import SPAWNING, BankNumbers
 from deltadyn.payload.bank_estimator import AT_ONCE, NOT_KNOWN, BankEstimator
+from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import AVERAGED
 from deltadyn.payload.rows import ACROSS, RowNumbers, lossless
 
@@ -29,8 +30,10 @@ class BankExport:
     known: bool  # whether an empty run stands behind the deviations
 
     @classmethod
-    def of(cls, estimator: BankEstimator) -> BankExport:
+    def of(cls, estimator: PayloadEstimator) -> BankExport:
         """The numbers of an estimator; what it has seen does not matter."""
+        if not isinstance(estimator, BankEstimator):
+            raise InputError("estimator", type(estimator).__name__, "a PayloadEstimator 'bank'")
         own = estimator.numbers
         numbers = packed_parameters(lossless(estimator.robot))
         return cls(

@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 import numpy as np
 
@@ -136,7 +137,7 @@ class PayloadNumbers(EstimatorNumbers):
 
 
 def payload_estimator(
-    robot: Robot, estimator: PayloadEstimator | str | None = None, *, rate: float = 2000.0
+    robot: Robot, estimator: Any = None, *, rate: float = 2000.0
 ) -> PayloadEstimator:
     """The estimator that is given, or the robot's own one of that name at `rate` Hz."""
     if estimator is None or isinstance(estimator, str):
@@ -151,7 +152,8 @@ def payload_estimator(
     if estimator.grid.form != "acceleration":
         allowed = "'acceleration'; make the estimator with that form for an export"
         raise InputError("form of the estimator", estimator.grid.form, allowed)
-    return estimator
+    found: PayloadEstimator = estimator
+    return found
 
 
 def payload_numbers(
