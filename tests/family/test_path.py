@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_the_fitted_robot_predicts_another_motion(path: Path) -> None:
 def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     """A second run of the same machine, with the words of its units."""
     robot = path.robot
-    settings = {"rate": 1000.0, "arm_scale": (SCALE, 1.0, 1.0), "seed": 4}
+    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": (SCALE, 1.0, 1.0), "seed": 4}
     run = dd.simulate(robot, waves(robot, 1.0, share=0.5), plant="mujoco", **settings)
     found = dd.validate(path.fit, run.recording)
     assert np.all(found.r_squared > 0.999)
@@ -107,6 +107,7 @@ def test_weight_along_a_level_rail_is_said_to_be_unseen() -> None:
     fit = dd.identify(robot, run.recording, terms="file")
     assert fit.held == ("G",)
     assert any("level rail" in text for text in fit.warnings)
+    assert fit.information is not None
     known = identifiability(robot, fit.information, fit.parametrisation)
     assert "Seen in no motion" in known.text
 
