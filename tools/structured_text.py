@@ -25,7 +25,6 @@ from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import SpindleParameters
 from deltadyn.exports.structured_text.code import SINGULAR, UNREACHABLE, Step, literal, step_text
 from deltadyn.simulation.plant.mechanism import pose_of
-from deltadyn.small import dot
 from tools.generated import write_or_check
 from tools.kernel_models import Namespace, friction_model, models
 
@@ -126,7 +125,10 @@ CASADI = SimpleNamespace(sqrt=Namespace.sqrt, where=Namespace.where, cos=casadi.
 
 
 def _payload_sample(dof: int) -> Block:
-    """Torque of the empty robot with friction, what one kg adds, square of the speed."""
+    """Torque of the empty robot with friction, what one kg adds, square of the speed.
+
+    Last the part of the torque that goes through the gears.
+    """
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck = x
@@ -141,19 +143,17 @@ def _payload_sample(dof: int) -> Block:
             through = tau[i] - rotor[i] * qdd[i]
             share = load[i] * direction[i] * xp.where(through < 0, -1.0, 1.0)
             column[i] = column[i] + share * column[i]
+        through = [tau[i] - rotor[i] * qdd[i] for i in range(dof)]
         v = pose.pd
-        return [*with_friction, *column, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]]
+        return [*with_friction, *column, v[0] * v[0] + v[1] * v[1] + v[2] * v[2], *through]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
-    outputs = (("tau", dof), ("column", dof), ("speed2", 1))
+    outputs = (("tau", dof), ("column", dof), ("speed2", 1), ("through", dof))
     return Block(f"payload_sample_{dof}", tuple((name, dof) for name in names), outputs, trace)
 
 
 def _force_sample(dof: int) -> Block:
-    """Torque of the loaded robot with friction, J^-T and J of the arms row by row, and pdd.
-
-    With struts s_i and d_i = s_i.E'_i the column i of J^-T is s_i / d_i.
-    """
+    """Torque of the loaded robot with friction, J of the arms row by row, and pdd."""
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck, (mass,), (inertia,) = x
@@ -163,15 +163,13 @@ def _force_sample(dof: int) -> Block:
         pdd = _bent(pose, qdd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
         tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
-        tau = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
-        over = [1 / dot(pose.rods[i], pose.e1[i]) for i in range(3)]
-        across = [pose.rods[i][k] * over[i] for k in range(3) for i in range(3)]
+        whole = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
         J = [pose.J[i][k] for k in range(3) for i in range(3)]
-        return [*tau, *across, *J, *pdd[:3]]
+        return [*whole, *J, *pdd[:3]]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
     inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))
-    outputs = (("tau", dof), ("across", 9), ("jacobian", 9), ("pdd", 3))
+    outputs = (("tau", dof), ("jacobian", 9), ("pdd", 3))
     return Block(f"force_sample_{dof}", inputs, outputs, trace)
 
 

@@ -10,8 +10,8 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.parameters import exact_parameters
-from deltadyn.excitation.columns import exact_regressor, exact_values, pose_of
-from deltadyn.excitation.problem import STEP, joint_angles
+from deltadyn.excitation.columns import exact_regressor, exact_values, joint_angles, pose_of
+from deltadyn.excitation.problem import STEP
 from deltadyn.robot import Robot
 
 ROUNDING = 1e-12  # of a column: the same closed forms in another order

@@ -63,6 +63,11 @@ void estimate(void *state, int begin, long count, const real *q, const real *qd,
     }
 }
 
+int payload_self_test(void *state, real *error)
+{
+    return F(payload_self_test)(state, error);
+}
+
 #ifdef FORCE
 int force_state_size(void)
 {
@@ -82,7 +87,7 @@ void acknowledge(void *state)
 /* numbers: force, std, force and std of the alarm, statistic, age, the alarm's statistic; flags:
  * status, ready, contact, arm. */
 void observe(void *state, int begin, long count, const real *q, const real *tau, real payload,
-    real *numbers, int *flags)
+    real payload_std, real *numbers, int *flags)
 {
     F(force) *own = state;
     F(force_result) r;
@@ -92,7 +97,7 @@ void observe(void *state, int begin, long count, const real *q, const real *tau,
         const long i = k * DOF;
         real *out = numbers + (4 * DOF + 3) * k;
         int *flag = flags + 4 * k;
-        flag[0] = F(force_update)(own, q + i, tau + i, payload, &r);
+        flag[0] = F(force_update)(own, q + i, tau + i, payload, payload_std, &r);
         flag[1] = r.ready;
         flag[2] = r.contact;
         flag[3] = r.arm;

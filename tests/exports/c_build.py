@@ -193,7 +193,12 @@ class Library:
         return numbers.astype(float), flags
 
     def observe(
-        self, q: FloatArray, tau: FloatArray, payload: float = 0.0, begin: bool = True
+        self,
+        q: FloatArray,
+        tau: FloatArray,
+        payload: float = 0.0,
+        std: float = 0.0,
+        begin: bool = True,
     ) -> tuple[FloatArray, Any]:
         """Numbers (N, 4 dof + 3) and flags (N, 4) of the force observer, see c_batch.c."""
         if begin:
@@ -208,10 +213,17 @@ class Library:
             _pointer(angles),
             _pointer(torque),
             self.real(payload),
+            self.real(std),
             _pointer(numbers),
             _pointer(flags),
         )
         return numbers.astype(float), flags
+
+    def payload_self_test(self) -> tuple[int, float]:
+        """What the estimator's self-test returns, and its error."""
+        error = self.real()
+        failed = self.code.payload_self_test(self.state, ctypes.byref(error))
+        return failed, float(error.value)
 
     def self_test(self) -> tuple[int, float]:
         """What the observer's self-test returns, and its error."""

@@ -19,7 +19,7 @@ TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>:=|\.\.|<=|>=|<>|[-+*/<>=()\[\],;:.]))",
     re.S,
 )
-FUNCTIONS = {"sqrt", "abs", "exp", "atan", "sin", "cos"}
+FUNCTIONS = {"sqrt", "abs", "exp", "atan", "sin", "cos", "ln"}
 ZERO: dict[str, Any] = {"lreal": 0.0, "dint": 0, "bool": False}
 
 
@@ -187,7 +187,9 @@ class _Parser:
         source += [f"    v_{n} = V[{n!r}]" for n in self.variables]
         source += ["    try:", *(lines or ["        pass"]), "    finally:"]
         source += [f"        V[{n!r}] = v_{n}" for n in scalars] or ["        pass"]
-        scope: dict[str, Any] = {n: getattr(math, n) for n in FUNCTIONS - {"abs"}}
+        scope: dict[str, Any] = {
+            n: getattr(math, {"ln": "log"}.get(n, n)) for n in FUNCTIONS - {"abs"}
+        }
         scope["at"] = _at
         exec(compile("\n".join(source), name, "exec"), scope)
         return scope["run"]

@@ -12,7 +12,7 @@ from tests.exports.st_cases import own_robot
 from deltadyn.exports.structured_text import Options, files
 
 pytest.importorskip("blark", reason="the parser is not installed")
-BLOCKS = parts(files(own_robot(3), Options(name="Own"))["Own.st"])
+BLOCKS = parts(files(own_robot(3), Options(name="Own", estimator="least-squares"))["Own.st"])
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -15,7 +15,7 @@ from tests.exports.st_cases import own_robot
 from deltadyn.exports.structured_text import Options, files
 
 pytest.importorskip("blark", reason="the parser is not installed")
-TEXTS = files(own_robot(4), Options(name="Own"))
+TEXTS = files(own_robot(4), Options(name="Own", estimator="least-squares"))
 BLOCKS = parts(TEXTS["Own.st"])
 
 

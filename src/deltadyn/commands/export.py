@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.common import guarded, json_option, robot_argument, robot_of, show
+from deltadyn.commands.common import (
+    checked_log,
+    guarded,
+    json_option,
+    log_options,
+    no_check_option,
+    reading_options,
+    robot_argument,
+    robot_of,
+    show,
+)
+from deltadyn.errors import InputError
+
+if TYPE_CHECKING:
+    from deltadyn.recording.recording import Recording
+    from deltadyn.robot import Robot
+
+CODE = ("c", "structured-text")  # targets with estimator and observer
 
 
-@click.command(epilog="Example: deltadyn export mine.yaml c --out controller --precision float")
+@click.command(
+    epilog="Example: deltadyn export mine.yaml c --out controller --precision float. With payload "
+    "deviations and force observer of an empty run: deltadyn export mine.yaml c --empty empty.csv"
+)
 @robot_argument
 @click.argument("target", metavar="TARGET")
 @click.option("--out", default=None, help="Folder to write into; default: the target's name.")
@@ -17,12 +37,24 @@ from deltadyn.commands.common import guarded, json_option, robot_argument, robot
 @click.option(
     "--rate", default=None, type=float, help="Hz of the payload estimator (c, structured-text)."
 )
+@click.option(
+    "--estimator", default=None, help="Of the payload: bank or least-squares (c, structured-text)."
+)
+@click.option(
+    "--empty",
+    default=None,
+    metavar="LOG",
+    help="Log of usual motion without contact and load: gives the payload's deviations, and adds "
+    "the force observer (c, structured-text).",
+)
 @click.option("--name", "called", default=None, help="Name of the blocks (structured-text).")
 @click.option("--payload", default=None, type=float, help="kg to carry instead of the file's.")
 @click.option("--timestep", default=None, type=float, help="Step in s (targets mjcf, fmu).")
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
 @click.option("--fmi", default=None, help="Version of the standard, 2.0 or 3.0 (target fmu).")
 @click.option("--no-binary", is_flag=True, help="Sources alone (target fmu).")
+@log_options
+@no_check_option
 @click.option("--force", is_flag=True, help="Replace files that an export did not write.")
 @json_option
 @guarded
@@ -32,12 +64,17 @@ def export(
     out: str | None,
     precision: str | None,
     rate: float | None,
+    estimator: str | None,
+    empty: str | None,
     called: str | None,
     payload: float | None,
     timestep: float | None,
     linear_units: str | None,
     fmi: str | None,
     no_binary: bool,
+    columns: str | None,
+    read: tuple[str, ...],
+    no_check: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -50,6 +87,7 @@ def export(
     given: dict[str, Any] = {
         "precision": precision,
         "rate": rate,
+        "estimator": estimator,
         "name": called,
         "timestep": timestep,
         "linear_units": linear_units,
@@ -57,4 +95,22 @@ def export(
         "binary": False if no_binary else None,
     }
     options = {key: value for key, value in given.items() if value is not None}
+    if empty is not None:
+        if target.lower() not in CODE:
+            raise InputError("--empty", empty, f"with a target of {', '.join(CODE)}")
+        log = checked_log(robot, empty, reading_options(columns, read), not no_check)
+        options |= _of_empty_run(robot, log, rate, estimator)
     show(write(robot, target, out or target.lower(), overwrite=force, **options), as_json)
+
+
+def _of_empty_run(
+    robot: Robot, log: Recording, rate: float | None, estimator: str | None
+) -> dict[str, Any]:
+    """Payload estimator and tare of the force observer by an empty run."""
+    from deltadyn.force import Tare
+    from deltadyn.payload import PayloadEstimator
+    from deltadyn.payload.settings import EstimatorOptions
+
+    chosen = EstimatorOptions().estimator if estimator is None else estimator
+    own = PayloadEstimator.from_fit(robot, log, rate=rate, estimator=chosen)
+    return {"estimator": own, "tare": Tare.of(robot, log)}

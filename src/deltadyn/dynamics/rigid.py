@@ -48,8 +48,8 @@ def bodies(robot: Robot, state: State) -> list[BodyMotion]:
     geometry, platform = platform_map(robot, state)
     if robot.linear:
         moving = [_sliding(robot, state, "carriage", i) for i in range(3)]
-        held = [i for i in range(3) if has_counterweight(robot, i)]
-        moving += [_sliding(robot, state, "counterweight", i) for i in held]
+        if has_counterweight(robot):
+            moving += [_sliding(robot, state, "counterweight", i) for i in range(3)]
     else:
         moving = [_arm(robot, state, i) for i in range(3)]
     moving += [_strut(robot, state, geometry, platform, i) for i in range(3)]
@@ -172,10 +172,9 @@ def _axes(robot: Robot, i: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     return x, np.cross(z, x), z
 
 
-def has_counterweight(robot: Robot, i: int) -> bool:
-    """Whether carriage i has a counterweight: a body of its own."""
-    carriage = robot.arms[i]
-    return isinstance(carriage, Carriage) and carriage.counterweight > 0
+def has_counterweight(robot: Robot) -> bool:
+    """Whether some carriage has a counterweight: a body of its own."""
+    return any(isinstance(arm, Carriage) and arm.counterweight > 0 for arm in robot.arms)
 
 
 def _sliding(robot: Robot, state: State, name: str, i: int) -> BodyMotion:
@@ -316,11 +315,11 @@ def effector_body(robot: Robot) -> TenParameters:
 def _rotor_columns(robot: Robot, state: State, tied: bool) -> Columns:
     """Rotor inertias at the output side: one for the arms where tied, and one for axis 4."""
     dof, values = robot.dof, robot.drives.output_inertia
+    units = robot.axis_units("inertia")
     diagonal = state.qdd[:, :, None] * np.eye(dof)  # (N, dof, dof)
     if not tied:
         names = tuple(f"rotor{axis + 1}" for axis in range(dof))
-        return Columns(diagonal, names, robot.axis_units("inertia"), np.array(values))
+        return Columns(diagonal, names, units, np.array(values))
     Y = np.concatenate([diagonal[:, :, :3].sum(axis=2, keepdims=True), diagonal[:, :, 3:]], axis=2)
     names = ("rotor", "rotor4")[: dof - 2]
-    units = robot.axis_units("inertia")
-    return Columns(Y, names, (units[0], *units[3:]), np.array([values[0], *values[3:]]))
+    return Columns(Y, names, units[2:], np.array([values[0], *values[3:]]))

@@ -81,6 +81,7 @@ class Pose:
 
 def limb_arrays(robot: Robot) -> Limb:
     """The constants of the three limbs as arrays (3, 1, 1), so that one call serves all."""
+    robot.needs_three_limbs("excitation")
     three: Any = limbs(robot)
     columns = zip(*three, strict=True)
     limb: Limb = type(three[0])(*(np.array(values)[:, None, None] for values in columns))

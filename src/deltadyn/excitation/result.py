@@ -218,7 +218,7 @@ class Excitation:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON."""
-        return {
+        record = {
             "robot": self.robot.name,
             "model": self.model,
             "criterion": self.criterion,
@@ -253,6 +253,7 @@ class Excitation:
             "searches": self.searches,
             "seconds": self.seconds,
         }
+        return self.robot.record(record)
 
     def __str__(self) -> str:
         """The table: condition numbers and standard deviations before and after, limits."""

@@ -7,14 +7,16 @@ around them. The robot's numbers, and those of estimator and observer, are const
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.exports.bank import BankExport
 from deltadyn.exports.common import (
     PayloadNumbers,
     column_parameters,
@@ -24,14 +26,16 @@ from deltadyn.exports.common import (
     identifier,
     kernel_sources,
     number,
-    payload_numbers,
+    payload_estimator,
     provenance,
     refuse_eccentricity,
     template,
 )
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
+from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
+from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import SHARP
 from deltadyn.robot import Robot
@@ -49,7 +53,8 @@ class Precision:
     The limits keep squares and quotients of accepted numbers inside the type, so that nothing
     overflows: `largest` input in its unit, `tiny` relative denominator, `information` (1/kg^2) that
     counts as none, `residual` (N m, N m/kg) and `weight` beyond which a robot is not at work.
-    Sums of the load are halved above `full`. A self-test agrees to `agreement` of its forces.
+    Sums of the load are halved above `full`. A self-test agrees to `agreement` of its forces and to
+    `weighing` kg. A hypothesis whose logarithm is below `faint` has no chance.
     """
 
     real: str
@@ -61,6 +66,8 @@ class Precision:
     weight: float
     full: float
     agreement: float
+    weighing: float
+    faint: float
 
     def literal(self, value: float) -> str:
         """A number of this type."""
@@ -72,8 +79,8 @@ class Precision:
 
 
 PRECISIONS = {
-    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30, 1e-6),
-    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8, 0.01),
+    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30, 1e-6, 1e-6, -690.0),
+    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8, 5e-4, 0.02, -80.0),
 }
 
 
@@ -152,10 +159,12 @@ SCALARS = (
 )
 COUNTS = "warm_up settle windows memory slack confirm mixed calm left same patience"
 FORCE_SCALARS = (
-    "reach rate share over_rest load gain limit alone alone_deviations pick_deviations pick_share"
+    "reach rate share over_smooth over_reversal gain gate still calmer limit scale "
+    "alone alone_deviations pick_deviations pick_share"
 )
-FORCE_COUNTS = "patience angles torques place settle look"
-FORCE_ARRAYS = "held viscous dry offset sigma"
+FORCE_COUNTS = "patience angles torques place stages settle every look"
+FORCE_ARRAYS = "noise rest_noise held"
+FORCE_TABLES = "states variance growth"
 NAMES = {"over_smoothing": "over_direction", "windows": "window_count"}
 
 
@@ -217,7 +226,10 @@ def observer_numbers(force: ForceExport, precision: Precision) -> str:
                 _array(f"FORCE_{name.upper()}[DOF]", getattr(own, name), precision)
                 for name in FORCE_ARRAYS.split()
             ),
-            _table("FORCE_COVARIANCE[DOF][DOF]", own.covariance, precision),
+            *(
+                _table(f"FORCE_{name.upper()}[DOF][4]", getattr(own, name), precision)
+                for name in FORCE_TABLES.split()
+            ),
             *_test_tables(force.test, precision),
         ]
     )
@@ -254,6 +266,98 @@ def _test_tables(test: SelfTest, precision: Precision) -> list[str]:
         ),
         *(_table(head, values, precision) for head, values in tables.items()),
     ]
+
+
+def bank_numbers(bank: BankExport, precision: Precision) -> str:
+    """All numbers of the payload estimator by the bank of hypotheses."""
+    real = {name.upper(): value for name, value in bank.real.items()}
+    real |= {"FAINT": precision.faint, "LARGE_RESIDUAL": precision.residual}
+    return "\n".join(
+        [
+            "/* Numbers of the payload estimator; the README names them. */",
+            _enumeration({name.upper(): value for name, value in bank.whole.items()}),
+            "static const unsigned long LONGEST_PICK = 0x7fffffffUL; /* halves of a sample */",
+            *(_scalar(name, value, precision) for name, value in real.items()),
+            *(
+                _array(f"{name.upper()}[{len(values)}]", values, precision)
+                for name, values in bank.arms.items()
+            ),
+            _array("SHARE[SHARES]", bank.bank.share, precision),
+            _array("NARROW[MODELS]", bank.rows.narrow.tolist(), precision),
+            _table("KERNEL[LENGTH][4]", bank.kernel.tolist(), precision),
+            "/* The robot without payload and without what gears lose of a load. */",
+            _parameters("LOSSLESS", bank.lossless, precision),
+        ]
+    )
+
+
+def _bank(_robot: Robot, estimator: Any, kind: Precision, test: PayloadTest) -> Payload:
+    bank = BankExport.of(estimator)
+    words = {
+        "bank_length": str(bank.rows.length),
+        "bank_models": str(bank.models),
+        "bank_size": str(bank.size),
+    }
+    own, n = bank.bank, bank.rows
+    said: dict[str, object] = {
+        "state": bank_bytes(bank, kind),
+        "stack": 100 * round((24 * bank.size + 500 * (8 if kind.real == "double" else 4)) / 100),
+        "step": n.step,
+        "row": n.step * n.every,
+        "delay": f"{1e3 * n.lateness:.1f}",
+        "keep": own.keep,
+        "size": bank.size,
+        "odds": f"{own.pick_odds / math.log(10):.1f}",
+        "relative": f"{own.gain:.3g}",
+        "zero": f"{own.zero:.3g}",
+        "known": "of an empty run" if bank.known else "assumed: give an estimator with a tare",
+    }
+    return Payload(
+        template("c", "bank.h"),
+        ("bank.c", "payload_test.c"),
+        bank_numbers(bank, kind),
+        words,
+        "README-bank.md",
+        said,
+        test,
+    )
+
+
+def test_numbers(test: PayloadTest, precision: Precision) -> str:
+    """The motion of the payload's self-test and what is to be seen on it."""
+    checks = test.checks
+    whole = {
+        "LOAD_SAMPLES": test.samples,
+        "LOAD_LENGTH": test.length,
+        "LOAD_WAYS": len(test.begins),
+        "LOAD_PICK": test.pick,
+        "LOAD_RELEASE": test.release,
+        "LOAD_CHECKS": len(checks),
+    }
+    rows = {
+        "LOAD_BEGINS[LOAD_WAYS]": test.begins,
+        "LOAD_AT[LOAD_CHECKS]": [check.sample for check in checks],
+        "LOAD_HELD[LOAD_CHECKS]": [int(check.loaded) for check in checks],
+        "LOAD_PICKS[LOAD_CHECKS]": [check.picks for check in checks],
+    }
+    torques = [check.torque.tolist() for check in checks]
+    seen = [[float(check.mass), float(check.std)] for check in checks]
+    return "\n".join(
+        [
+            _enumeration(whole),
+            _scalar("LOAD_MASS", test.mass, precision),
+            _scalar("LOAD_TOLERANCE", precision.weighing, precision),
+            _scalar("LOAD_TORQUE_TOLERANCE", 10 * precision.agreement * test.scale, precision),
+            *(
+                f"static const int {head} = {{ {', '.join(map(str, values))} }};"
+                for head, values in rows.items()
+            ),
+            _array("LOAD_BEGIN[DOF]", test.begin.tolist(), precision),
+            _array("LOAD_SWING[DOF]", test.swing.tolist(), precision),
+            _table("LOAD_TORQUE[LOAD_CHECKS][DOF]", torques, precision),
+            _table("LOAD_SEEN[LOAD_CHECKS][2]", seen, precision),
+        ]
+    )
 
 
 def _enumeration(values: Mapping[str, int]) -> str:
@@ -296,7 +400,7 @@ def _parameters(name: str, values: Sequence[float], precision: Precision) -> str
     return f"static const real {name}[PAR_COUNT] = {{\n" + ",\n".join(rows) + "\n};"
 
 
-PARTS = ("model.c", "calls.c", "payload.c", "filters.c")
+PARTS = ("model.c", "calls.c")
 KERNELS = (
     "inverse_kinematics",
     "forward_kinematics",
@@ -318,7 +422,7 @@ class Options:
     """Options of target `c`."""
 
     precision: str = "double"  # or "float"
-    estimator: PayloadEstimator | None = None  # whose numbers are taken, and whose rate
+    estimator: PayloadEstimator | str | None = None  # whose numbers and rate are taken, or a name
     rate: float = 2000.0  # Hz, of `PayloadEstimator(robot, rate=rate)` where none is given
     tare: Tare | None = None  # of the force observer, which is written only with one
 
@@ -328,19 +432,19 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
-    numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
-    force = force_export(robot, chosen.tare)
+    estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
+    payload, force = _payload(robot, estimator, kind), force_export(robot, chosen.tare)
     name = f"{identifier(robot)}_delta"
-    words = _words(robot, kind, numbers, name) | _force_words(kind, force)
-    parts = PARTS if force is None else (*PARTS, "force.c")
+    words = _words(robot, kind, name) | payload.words | _force_words(kind, force)
+    parts = (*PARTS, *payload.parts, *(() if force is None else ("force.c",)))
     source = "\n".join(template("c", part) for part in parts)
-    constants = robot_numbers(robot, kind) + "\n" + estimator_numbers(numbers, kind)
+    source = source.replace("@test_numbers@", test_numbers(payload.test, kind))
+    constants = robot_numbers(robot, kind) + "\n" + payload.constants
     rubbing = template("c", "passive.c" if robot.friction.passive else "no_passive.c")
     source = source.replace("@passive@", rubbing)
     source = source.replace("@numbers@", constants).replace("@kernels@", kernels(robot.dof))
-    header = template("c", "delta.h").replace(
-        "@force@", "" if force is None else template("c", "force.h")
-    )
+    header = template("c", "delta.h").replace("@payload@", payload.header)
+    header = header.replace("@force@", "" if force is None else template("c", "force.h"))
     if force is not None:
         source = source.replace("@force_numbers@", observer_numbers(force, kind))
     what = "payload estimator" if force is None else "payload estimator and force observer"
@@ -349,11 +453,74 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         f"{name}.c": (f"what {name}.h declares", source),
         "example.c": (f"an example of a program that uses {name}.c", template("c", "example.c")),
     }
-    out = {"README-c.md": _readme(robot, kind, numbers, name, force)}
+    out = {"README-c.md": _readme(robot, kind, payload, name, force)}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
         out[file] = f"{head}\n{_with_words(text, words)}"
     return out
+
+
+class Payload(NamedTuple):
+    """The payload estimator's part of the files."""
+
+    header: str
+    parts: tuple[str, ...]
+    constants: str
+    words: dict[str, str]  # of the templates
+    readme: str  # name of the section's template
+    said: dict[str, object]  # words of the README
+    test: PayloadTest
+
+
+def _payload(robot: Robot, estimator: PayloadEstimator, kind: Precision) -> Payload:
+    test = payload_test(robot, estimator)
+    words = {"test_samples": str(test.samples), "test_checks": str(len(test.checks))}
+    said: dict[str, object] = {
+        **words,
+        "test_mass": f"{test.mass:g}",
+        "test_tolerance": f"{kind.weighing:g}",
+        "rate": f"{estimator.grid.rate:g}",
+        "reach": f"{estimator.numbers.reach:g}",
+        "patience": estimator.numbers.patience,
+        "events": "searched" if estimator.events else "not searched: all samples are one load",
+    }
+    words["rate"] = kind.literal(estimator.grid.rate)
+    make = _bank if isinstance(estimator, BankEstimator) else _least_squares
+    found = make(robot, estimator, kind, test)
+    header = found.header + template("c", "payload_test.h")
+    return found._replace(header=header, words=words | found.words, said=said | found.said)
+
+
+def _least_squares(
+    robot: Robot, estimator: PayloadEstimator, kind: Precision, test: PayloadTest
+) -> Payload:
+    numbers = PayloadNumbers.of(robot, estimator.numbers)
+    dof = robot.dof
+    words = {
+        "stages": str(numbers.stages),
+        "channels": str(4 * dof),
+        "narrow_stages": str(numbers.narrow_stages),
+        "narrow_width": str(3 * dof + 1),
+        "memory": str(numbers.memory),
+    }
+    said: dict[str, object] = {
+        "state": state_bytes(numbers, kind),
+        "step": numbers.step,
+        "delay": f"{1e3 * numbers.delay:.1f}",
+        "limit": f"{numbers.limit:.2f}",
+        "relative": f"{numbers.relative:g}",
+        "zero": f"{numbers.zero:g}",
+        "tare": f"{numbers.tare:g}",
+    }
+    return Payload(
+        template("c", "payload.h"),
+        ("payload.c", "filters.c", "payload_test.c"),
+        estimator_numbers(numbers, kind),
+        words,
+        "README-least-squares.md",
+        said,
+        test,
+    )
 
 
 def kernels(dof: int) -> str:
@@ -366,7 +533,7 @@ def kernels(dof: int) -> str:
     return "\n\n".join(found)
 
 
-def _words(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) -> dict[str, str]:
+def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     """What stands for the @words@ of the templates."""
     own, dof = identifier(robot), robot.dof
     words = {
@@ -380,15 +547,9 @@ def _words(robot: Robot, kind: Precision, numbers: PayloadNumbers, name: str) ->
         "own_payload": kind.literal(robot.payload.mass),
         "largest": kind.literal(kind.largest),
         "tiny": kind.literal(kind.tiny),
-        "rate": kind.literal(numbers.rate),
-        "stages": str(numbers.stages),
-        "channels": str(4 * dof),
-        "narrow_stages": str(numbers.narrow_stages),
-        "narrow_width": str(3 * dof + 1),
-        "memory": str(numbers.memory),
         "place": ", ".join(kind.literal(x) for x in middle(robot)),
     }
-    for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "atan2"):
+    for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "log", "atan2"):
         words[function] = kind.function(function)
     return words
 
@@ -403,6 +564,8 @@ def _force_words(kind: Precision, force: ForceExport | None) -> dict[str, str]:
         "force_limit": kind.literal(own.limit),
         "force_angles": str(own.angles),
         "force_torques": str(own.torques),
+        "force_stages": str(own.stages),
+        "force_parts": str(5 * own.dof + 12),
         "force_samples": str(test.samples),
         "force_checks": str(len(test.checks)),
     }
@@ -415,12 +578,12 @@ def _with_words(text: str, words: dict[str, str]) -> str:
 def _readme(
     robot: Robot,
     kind: Precision,
-    numbers: PayloadNumbers,
+    payload: Payload,
     name: str,
     force: ForceExport | None,
 ) -> str:
     own, dof = identifier(robot), robot.dof
-    words = {
+    words: dict[str, object] = {
         "name": robot.name,
         "head": commented(
             provenance(robot, "model and payload estimator in C99"), "<!--", "", "-->"
@@ -436,23 +599,14 @@ def _readme(
         "offset": ", ".join(f"{x:g}" for x in robot.payload.offset),
         "own": f"{robot.payload.mass:g}",
         "largest": f"{kind.largest:g}",
-        "reach": f"{numbers.reach:g}",
-        "patience": numbers.patience,
-        "state": state_bytes(numbers, kind),
-        "rate": f"{numbers.rate:g}",
-        "step": numbers.step,
-        "delay": f"{1e3 * numbers.delay:.1f}",
-        "limit": f"{numbers.limit:.2f}",
-        "relative": f"{numbers.relative:g}",
-        "zero": f"{numbers.zero:g}",
-        "tare": f"{numbers.tare:g}",
-        "events": "searched" if numbers.events else "not searched: all samples are one load",
+        **payload.said,
         "passive": " and that of passive joints" if robot.friction.passive else "",
         "single": SINGLE if kind.real == "float" else "",
         "observer": "" if force is None else " and force observer",
     }
     if force is not None:
         words |= _observer_words(force, kind)
+    words["payload"] = filled("c", payload.readme, words)
     words["force"] = "" if force is None else filled("c", "README-force.md", words)
     words["calls"] = "" if force is None else FORCE_CALLS.format(id=own)
     return filled("c", "README.md", words)
@@ -478,8 +632,9 @@ def _observer_words(force: ForceExport, kind: Precision) -> dict[str, object]:
         "force_settle": f"{1e3 * own.settle / own.rate:.0f}",
         "force_behind": f"{1e3 * behind / own.rate:.2g}",
         "force_limit": f"{own.limit:.2f}",
-        "force_sigma": ", ".join(f"{x:.3g}" for x in own.sigma),
-        "force_offset": ", ".join(f"{x:.3g}" for x in own.offset),
+        "force_noise": ", ".join(f"{x:.3g}" for x in own.noise),
+        "force_held": ", ".join(f"{x:.3g}" for x in own.held),
+        "force_every": own.every,
         "force_look": f"{1e3 * own.look / own.rate:.0f}",
         "force_reach": f"{own.reach:g}",
     }
@@ -501,11 +656,21 @@ def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
     return size * reals + 4 * (10 + 2 + 6 + 2) + 2 * 8
 
 
+def bank_bytes(bank: BankExport, precision: Precision) -> int:
+    """Size of the state of the estimator by the bank, but for padding, as `state_bytes` has it."""
+    size = 8 if precision.real == "double" else 4
+    hypothesis = 24 * size + 3 * 4 + 4
+    reals = 3 + 2 * bank.dof * bank.rows.length + 16 * bank.models + bank.size + 18 + 2 + 16 + 2
+    whole = 5 + 6 + bank.size + 8 + 7
+    return size * reals + hypothesis * bank.size + 4 * whole + 5 * 8 + 8
+
+
 def observer_bytes(numbers: ForceNumbers, precision: Precision) -> int:
     """Size of the observer's state, but for padding, as `state_bytes` has it."""
     n, size = numbers.dof, 8 if precision.real == "double" else 4
-    reals = 3 + n * (numbers.angles + numbers.torques) + 4 * n + 3 + 1 + 3 * n + 1 + 3
-    return size * reals + 4 * (8 + 3) + 8
+    reals = 3 + n * (numbers.angles + numbers.torques) + numbers.stages * (5 * n + 12) + 14 * n
+    reals += 2 * n + 1 + 2 * n + 1 + n + 3
+    return size * reals + 4 * (9 + 3) + 8
 
 
 def _axes(robot: Robot) -> str:

@@ -10,7 +10,6 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
 from deltadyn.payload.estimator import PayloadEstimator
-from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions, numbers_of
+from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
 
@@ -136,22 +135,31 @@ class PayloadNumbers(EstimatorNumbers):
         return cls(**own, empty=empty_parameters(robot), column=column_parameters(robot))
 
 
-def payload_numbers(
-    robot: Robot, estimator: PayloadEstimator | None = None, *, rate: float = 2000.0
-) -> PayloadNumbers:
-    """The numbers of the estimator that is given, or of the robot's own one at `rate` Hz.
-
-    What an estimator has seen does not matter.
-    """
-    if estimator is None:
-        return PayloadNumbers.of(robot, numbers_of(robot, None, EstimatorOptions(rate=rate)))
+def payload_estimator(
+    robot: Robot, estimator: PayloadEstimator | str | None = None, *, rate: float = 2000.0
+) -> PayloadEstimator:
+    """The estimator that is given, or the robot's own one of that name at `rate` Hz."""
+    if estimator is None or isinstance(estimator, str):
+        name = EstimatorOptions().estimator if estimator is None else estimator
+        return PayloadEstimator(robot, EstimatorOptions(rate=rate, estimator=name))
     if not isinstance(estimator, PayloadEstimator):
-        raise InputError("estimator", type(estimator).__name__, "a PayloadEstimator")
+        allowed = "a PayloadEstimator, 'bank' or 'least-squares'"
+        raise InputError("estimator", type(estimator).__name__, allowed)
     if estimator.robot != robot:
         allowed = f"one of the robot that is exported, {robot.name!r}, with the same numbers"
         raise InputError("robot of the estimator", estimator.robot.name, allowed)
-    _check(estimator)
-    return PayloadNumbers.of(robot, estimator.numbers)
+    if estimator.grid.form != "acceleration":
+        allowed = "'acceleration'; make the estimator with that form for an export"
+        raise InputError("form of the estimator", estimator.grid.form, allowed)
+    return estimator
+
+
+def payload_numbers(
+    robot: Robot, estimator: PayloadEstimator | None = None, *, rate: float = 2000.0
+) -> PayloadNumbers:
+    """The numbers of a least-squares estimator; what it has seen does not matter."""
+    own = payload_estimator(robot, estimator or "least-squares", rate=rate)
+    return PayloadNumbers.of(robot, own.numbers)
 
 
 def empty_parameters(robot: Robot) -> tuple[float, ...]:
@@ -173,13 +181,3 @@ def column_parameters(robot: Robot, inertia_per_kg: float = 0.0) -> tuple[float,
         about = x**2 + y**2 + inertia_per_kg
         column[PLACES["spindle"]] = [robot.spindle.pivot_z, 0.0, 0.0, 0.0, 0.0, x, y, about]
     return tuple(column.tolist())
-
-
-def _check(estimator: Any) -> None:
-    """Refuse what the exported estimators do not have."""
-    if estimator.options.estimator != "least-squares":
-        allowed = "'least-squares'; make it with PayloadEstimator(..., estimator='least-squares')"
-        raise InputError("estimator", estimator.options.estimator, allowed)
-    if estimator.grid.form != "acceleration":
-        allowed = "'acceleration'; make the estimator with that form for an export"
-        raise InputError("form of the estimator", estimator.grid.form, allowed)

@@ -17,7 +17,7 @@ from deltadyn.errors import InputError, UnreachableError
 from deltadyn.force.contact import CONTACT, PICK, UNSURE
 from deltadyn.force.numbers import ForceNumbers
 from deltadyn.force.observer import ForceObserver
-from deltadyn.force.rows import drift, held
+from deltadyn.force.rows import per_load
 from deltadyn.force.tare import Tare
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
@@ -82,8 +82,8 @@ def force_export(robot: Robot, tare: Any) -> ForceExport | None:
     if not isinstance(tare, Tare):
         raise InputError("tare", type(tare).__name__, "a Tare, the empty run of this robot")
     numbers = ForceNumbers.of(robot, tare)
-    if not min(numbers.sigma) > 0:
-        raise InputError("deviation of the tare", min(numbers.sigma), "above 0 N m on every axis")
+    if not min(numbers.noise) > 0:
+        raise InputError("deviation of the tare", min(numbers.noise), "above 0 N m on every axis")
     return ForceExport(numbers, self_test(robot, tare, numbers))
 
 
@@ -110,7 +110,7 @@ def self_test(robot: Robot, tare: Tare, numbers: ForceNumbers) -> SelfTest:
 def _angles(robot: Robot, pace: float) -> FloatArray:
     """Coefficients (dof, DEGREE + 1) of own angles around the middle of the reach."""
     g, dof = robot.geometry, robot.dof
-    depth = 0.5 * (min(g.arm_length) + min(g.strut_length))
+    depth = 0.5 * (g.size + min(g.strut_length))
     middle = inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof]))
     for size in SIZES:
         found = np.zeros((dof, DEGREE + 1))
@@ -138,9 +138,14 @@ def _torques(
     u = np.linspace(-1, 1, 200)
     state = _motion(robot, angles, u, pace)
     J, own = jacobian(robot, state.p), inverse_dynamics(robot, state)
-    empty = own - tare.offset
-    may = np.max(held(robot, state.qd) + drift(robot, state.qd, own), axis=0)
-    needed = CLEAR * (np.abs(numbers.limit) * tare.sigma + may)
+    # ID - tau is g Z x there, with tau in Z: the residual behind the slow states is 0
+    x, turn = tare.axes.states, np.tanh(state.qd * numbers.over_smooth)
+    g = per_load(robot, state.qd, state.qdd, own)
+    empty = (own - g * (x[:, 0] * state.qd + x[:, 1] * turn + x[:, 2])) / (1 + g * x[:, 3])
+    known = np.stack([state.qd, turn, np.ones_like(turn), empty], axis=-1)
+    may = np.max(np.sum((known * tare.axes.spread) ** 2, axis=-1), axis=0)
+    std = np.sqrt(tare.axes.noise**2 + tare.axes.rest_noise**2 + may)
+    needed = CLEAR * (numbers.limit * std + tare.axes.held)
 
     def clear(column: FloatArray) -> FloatArray:
         """The column (N, dof) so large that its clearest axis passes the limit."""

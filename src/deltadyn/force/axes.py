@@ -192,5 +192,5 @@ def _ridge(Z: FloatArray, r: FloatArray, spread: FloatArray) -> FloatArray:
     """States by least squares, weakly held to 0 by their spread."""
     noise = float(np.var(r)) / 100
     weight = np.diag(noise / spread**2)
-    found: FloatArray = np.linalg.solve(Z.T @ Z + weight, Z.T @ r)
+    found: FloatArray = np.asarray(np.linalg.solve(Z.T @ Z + weight, Z.T @ r), dtype=np.float64)
     return found

@@ -1,6 +1,6 @@
 """Every number of a force observer, for those who write it in another language.
 
-`observer.py` and `contact.py` are the program that the numbers belong to.
+`observer.py`, `axes.py` and `contact.py` are the program that the numbers belong to.
 """
 
 from __future__ import annotations
@@ -8,25 +8,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.force.filtering import SETTLE, gain
+from deltadyn.force.axes import CALMER, RESTS
+from deltadyn.force.filtering import settle
 from deltadyn.force.rows import WINDOW
 from deltadyn.force.settings import (
     ALONE,
     ALONE_DEVIATIONS,
-    AT_REST,
-    COULOMB_SHARE,
-    LOAD_SHARE,
+    GATE,
     LOOK,
     PICK_DEVIATIONS,
     PICK_SHARE,
-    VISCOUS_SHARE,
+    REVERSAL,
+    SCALE,
+    SMOOTH,
+    STAGES,
 )
 from deltadyn.force.tare import Tare
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
+
+Rows = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,29 @@ class ForceNumbers:
     torques: int  # samples of torques that are kept
     place: int  # whole samples from the oldest angle to the torque; below 0 before it
     share: float  # of the sample behind that place
+    over_smooth: float  # s/rad, of tanh in Z
+    over_reversal: float  # s/rad, of tanh in `rest`
 
-    # what friction holds or may have changed by, in N m
-    held: tuple[float, ...]  # of an axis at rest
-    over_rest: float  # s/rad: it falls with exp(-(qd over_rest)^2)
-    viscous: tuple[float, ...]  # N m s/rad, on |qd|
-    dry: tuple[float, ...]
-    load: float  # of |tau|
-
-    # filter y += gain (x - y) on force, friction and pull
+    # filter of some stages y += gain (x - y) on all parts of a row
+    stages: int
     gain: float
-    settle: int  # rows until the force counts
+    settle: int  # rows after which the force counts
 
-    # statistic (|J^T F - offset| - held - drift) / sigma, and the alarm above the limit
-    offset: tuple[float, ...]  # N m
-    sigma: tuple[float, ...]  # N m
-    covariance: tuple[tuple[float, ...], ...]  # (N m)^2
+    # slow states of each axis, (dof, 4): those of the empty run
+    states: Rows
+    variance: Rows  # when a log begins
+    growth: Rows  # of the variance from step to step
+    every: int  # rows from step to step
+    gate: float  # z above which they learn nothing
+    still: float  # of `rest`, above which an axis says nothing of them
+    calmer: float
+
+    # statistic z = (|e| - held) / std, std^2 = noise^2 + Z P Z^T, and the alarm above the limit
+    noise: tuple[float, ...]  # N m
+    rest_noise: tuple[float, ...]
+    held: tuple[float, ...]
     limit: float
+    scale: float  # of the residual: deviation of the torques' scale
 
     # where it acts and what it is
     alone: float
@@ -73,12 +82,12 @@ class ForceNumbers:
     @classmethod
     def of(cls, robot: Robot, tare: Tare) -> ForceNumbers:
         """The numbers of `ForceObserver(robot, tare)`."""
-        if len(tare.offset) != robot.dof:
-            raise InputError("axes of the tare", len(tare.offset), f"{robot.dof}, as the robot has")
-        options, pace = tare.options, Pace.of(tare.options.rate)
+        axes, options, pace = tare.axes, tare.options, Pace.of(tare.options.rate)
+        if len(axes.held) != robot.dof:
+            raise InputError("axes of the tare", len(axes.held), f"{robot.dof}, as the robot has")
         late = options.delay * options.rate
         behind, before = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
-        viscous, coulomb = (np.asarray(x) for x in (robot.friction.viscous, robot.friction.coulomb))
+        step = options.every / options.rate  # s
         return cls(
             dof=robot.dof,
             reach=pace.reach,
@@ -88,17 +97,23 @@ class ForceNumbers:
             torques=WINDOW + behind + before,
             place=math.floor(1.5 + late),
             share=1.5 + late - math.floor(1.5 + late),
-            held=_floats(coulomb),
-            over_rest=1 / AT_REST,
-            viscous=_floats(VISCOUS_SHARE * viscous),
-            dry=_floats(COULOMB_SHARE * coulomb),
-            load=LOAD_SHARE,
-            gain=gain(options),
-            settle=round(SETTLE / options.bandwidth * options.rate),
-            offset=_floats(tare.offset),
-            sigma=_floats(tare.sigma),
-            covariance=tuple(_floats(row) for row in tare.covariance),
+            over_smooth=1 / SMOOTH,
+            over_reversal=1 / REVERSAL,
+            stages=STAGES,
+            gain=options.gain,
+            settle=settle(options) + 1,
+            states=_rows(axes.states),
+            variance=_rows(axes.spread**2),
+            growth=_rows(step * axes.walk**2),
+            every=options.every,
+            gate=GATE,
+            still=RESTS,
+            calmer=CALMER,
+            noise=tuple(axes.noise.tolist()),
+            rest_noise=tuple(axes.rest_noise.tolist()),
+            held=tuple(axes.held.tolist()),
             limit=float(tare.limit()),
+            scale=SCALE,
             alone=ALONE,
             alone_deviations=ALONE_DEVIATIONS,
             look=max(4, round(LOOK * options.rate)),
@@ -107,5 +122,5 @@ class ForceNumbers:
         )
 
 
-def _floats(values: object) -> tuple[float, ...]:
-    return tuple(float(x) for x in np.asarray(values))
+def _rows(values: FloatArray) -> Rows:
+    return tuple(tuple(row) for row in values.tolist())

@@ -21,12 +21,12 @@ from deltadyn.force.settings import ForceOptions
 from deltadyn.recording.recording import Recording
 
 STRETCH = 0.4  # s of motion whose maximum counts once
-TAIL = 0.3  # share of the maxima that make the tail
+TAIL, MOST, ENOUGH = 0.1, 0.3, 40  # share of the maxima that make the tail: more where it has few
 FEWEST = 30  # stretches
 LEARN = 4.0  # s in which the slow states settle: they do not count
 SHAPES = (-0.1, 0.3)  # of the tail
 EXPONENTIAL = 200  # maxima in the tail that the shape 0 counts for
-NORMAL, LIKE_NORMAL = 1.6, 100  # scale of a normal residual's tail, and the maxima it counts for
+NORMAL, LIKE_NORMAL = 1.5, 10  # scale of a normal residual's tail, and the maxima it counts for
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,18 @@ class Tail:
         scale below that one's is drawn to it.
         """
         squares = np.maximum(maxima, 0.0) ** 2
-        base = float(np.quantile(squares, 1 - TAIL))
+        share = min(MOST, max(TAIL, ENOUGH / len(squares)))
+        base = float(np.quantile(squares, 1 - share))
         y = np.sort(squares[squares > base] - base)
         n = len(y)
         if n < 2:  # nothing ever strays
-            return cls(base, NORMAL, 0.0, TAIL)
+            return cls(base, NORMAL, 0.0, share)
         first, second = y.mean(), float(np.mean((n - np.arange(1, n + 1)) / (n - 1) * y))
         shape = (2 - first / (first - 2 * second)) * n / (n + EXPONENTIAL)
         shape = float(np.clip(shape, *SHAPES))
         scale = float(first * (1 - shape))
         usual = (n * scale + LIKE_NORMAL * NORMAL) / (n + LIKE_NORMAL)
-        return cls(base, max(scale, usual), shape, TAIL)
+        return cls(base, max(scale, usual), shape, share)
 
     def passed(self, chance: float) -> float:
         """z that a stretch passes with this chance."""

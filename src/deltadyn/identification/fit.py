@@ -347,7 +347,7 @@ class Fit:
             },
         }
         plain: dict[str, Any] = _plain(record)
-        return plain
+        return self.robot.record(plain)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write the robot file and, beside it, a JSON with parameters and provenance."""

@@ -158,7 +158,7 @@ class MotionLoads:
         struts = self.struts
         without, with_all = self.mean_power
         balls = {"ball_elbow_N": struts.ball_elbow, "ball_platform_N": struts.ball_platform}
-        return {
+        record = {
             "robot": self.robot.name,
             "payload_kg": self.robot.payload.mass,
             "friction": not self.robot.friction.absent,
@@ -182,6 +182,7 @@ class MotionLoads:
             "spindle_lower_N": self.spindle_lower,
             "limits": limits_dict(self.limits),
         }
+        return self.robot.record(record)
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with tables and curves, to open without a network."""

@@ -133,7 +133,7 @@ class SizingTable:
 
     def as_dict(self) -> dict[str, Any]:
         """Every case, for JSON."""
-        return {
+        record = {
             "robot": self.robot.name,
             "motion": self.what,
             "share": self.share,
@@ -141,6 +141,7 @@ class SizingTable:
             "axes": list(self.robot.axis_names()),
             "cases": [item.as_dict() for item in self.cases],
         }
+        return self.robot.record(record)
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with verdict, figure and tables, to open without a network."""

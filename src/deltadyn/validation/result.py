@@ -183,12 +183,14 @@ class Validation:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON; of `parts` the numbers."""
-        return {
-            **self._numbers(),
-            "diagnosis": self.diagnosis.as_dict(),
-            "verdict": self.verdict,
-            "parts": [part._numbers() for part in self.parts],
-        }
+        return self.robot.record(
+            {
+                **self._numbers(),
+                "diagnosis": self.diagnosis.as_dict(),
+                "verdict": self.verdict,
+                "parts": [part._numbers() for part in self.parts],
+            }
+        )
 
     def _numbers(self) -> dict[str, Any]:
         return {

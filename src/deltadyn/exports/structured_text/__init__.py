@@ -10,16 +10,19 @@ from importlib.metadata import version
 from xml.sax.saxutils import escape, quoteattr
 
 from deltadyn.errors import InputError
+from deltadyn.exports.bank import BankExport
 from deltadyn.exports.common import (
     PayloadNumbers,
     commented,
     filled,
     fingerprint,
-    payload_numbers,
+    payload_estimator,
     provenance,
     refuse_eccentricity,
 )
 from deltadyn.exports.force import ForceExport, force_export
+from deltadyn.exports.payload_test import payload_test
+from deltadyn.exports.structured_text.bank import bank_blocks
 from deltadyn.exports.structured_text.blocks import (
     SHORT,
     FunctionBlock,
@@ -31,7 +34,9 @@ from deltadyn.exports.structured_text.blocks import (
 )
 from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
+from deltadyn.exports.structured_text.self_test import payload_test_block
 from deltadyn.force import Tare
+from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
 
@@ -50,7 +55,7 @@ class Options:
 
     name: str | None = None
     rate: float = 2000.0
-    estimator: PayloadEstimator | None = None
+    estimator: PayloadEstimator | str | None = None
     tare: Tare | None = None
 
 
@@ -60,13 +65,17 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
-    numbers = payload_numbers(robot, chosen.estimator, rate=chosen.rate)
+    estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
     force = force_export(robot, chosen.tare)
-    bare = [*kinematic_blocks(robot), *torque_blocks(robot), *payload_blocks(robot, numbers)]
+    bare = [*kinematic_blocks(robot), *torque_blocks(robot), *_weighing(robot, estimator)]
+    work = {block.name: block.operations for block in bare}
+    test = payload_test(robot, estimator)
+    most = work["FeedforwardJoints"] + work["PayloadEstimator"]
+    bare.append(payload_test_block(robot, test, estimator.grid.rate, most))
     bare += force_blocks(robot, force)
     blocks = [named(block, own) for block in bare]
     texts = {
-        "README-structured-text.md": _readme(robot, own, numbers, blocks, force),
+        "README-structured-text.md": _readme(robot, own, estimator, blocks, force),
         f"{own}.st": plain(robot, blocks),
         f"{own}.plcopen.xml": plcopen(robot, own, blocks),
         f"br/{own}.fun": br_declarations(robot, blocks),
@@ -75,6 +84,28 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         texts[f"twincat/{block.name}.TcPOU"] = twincat(robot, block)
         texts[f"br/{block.name}.st"] = br_statements(robot, block)
     return texts
+
+
+def _weighing(robot: Robot, estimator: PayloadEstimator) -> list[FunctionBlock]:
+    """The blocks of a payload estimator."""
+    if isinstance(estimator, BankEstimator):
+        return bank_blocks(robot, BankExport.of(estimator))
+    return payload_blocks(robot, PayloadNumbers.of(robot, estimator.numbers))
+
+
+def _cycles(estimator: PayloadEstimator) -> str:
+    """Which calls of an estimator do what."""
+    if isinstance(estimator, BankEstimator):
+        n, keep = estimator.row_numbers, estimator.bank_numbers.keep
+        return (
+            f"It is the bank of {keep} hypotheses, with room for {keep + 8}. Its model runs in\n"
+            f"every {n.step}th call, the hypotheses in every {n.step * n.every}th, "
+            "which takes the longest."
+        )
+    return (
+        f"Its model runs in every {estimator.numbers.step}th call, the filter behind it in the\n"
+        "next one, the search for changes in another."
+    )
 
 
 def _refuse_passive(robot: Robot) -> None:
@@ -99,7 +130,7 @@ def _checked(name: str) -> str:
 def _readme(
     robot: Robot,
     own: str,
-    numbers: PayloadNumbers,
+    estimator: PayloadEstimator,
     blocks: Sequence[FunctionBlock],
     force: ForceExport | None,
 ) -> str:
@@ -116,9 +147,10 @@ def _readme(
         "rest": _rest_of_call(robot),
         "angles": ", ".join(f"Q{i} := Actual{i}" for i in range(1, robot.dof + 1)),
         "torques": ", ".join(f"Tau{i} := Torque{i}" for i in range(1, robot.dof + 1)),
-        "rate": f"{numbers.rate:g}",
-        "milliseconds": f"{1e3 / numbers.rate:g}",
-        "step": numbers.step,
+        "rate": f"{estimator.grid.rate:g}",
+        "milliseconds": f"{1e3 / estimator.grid.rate:g}",
+        "cycles": _cycles(estimator),
+        "PayloadSelfTest": f"FB_{own}_PayloadSelfTest",
         "payload": f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
     }
     words["force"] = "" if force is None else _force_section(robot, own, force, words)
@@ -132,7 +164,7 @@ def _force_section(robot: Robot, own: str, force: ForceExport, words: Mapping[st
     more = {
         "ForceObserver": f"FB_{own}_ForceObserver",
         "ForceSelfTest": f"FB_{own}_ForceSelfTest",
-        "force_load": f"PayloadMass := 0.0{inertia}",
+        "force_load": f"PayloadMass := 0.0{inertia}, PayloadStd := 0.0",
         "force_rate": f"{numbers.rate:g}",
         "force_milliseconds": f"{1e3 / numbers.rate:g}",
         "force_look": f"{1e3 * numbers.look / numbers.rate:.0f}",

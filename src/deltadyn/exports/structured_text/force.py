@@ -1,7 +1,7 @@
 """The force observer as function blocks: its model, the observer, and its self-test.
 
 The bodies are the texts `force_observer.st` and `force_test.st` with numbers in them; the first
-follows `force/observer.py` and `force/contact.py` step by step.
+follows `force/observer.py`, `force/axes.py` and `force/contact.py` step by step.
 """
 
 from __future__ import annotations
@@ -24,13 +24,22 @@ from deltadyn.exports.structured_text.blocks import (
     thinning_steps,
 )
 from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
-from deltadyn.exports.structured_text.payload import LARGEST, UNKNOWN, array, axes, expanded
+from deltadyn.exports.structured_text.payload import (
+    LARGEST,
+    UNKNOWN,
+    array,
+    axes,
+    expanded,
+    sample_lines,
+)
 from deltadyn.force.numbers import ForceNumbers
 from deltadyn.robot import Robot
 
 MODEL, OBSERVER, TEST = "ForceModel", "ForceObserver", "ForceSelfTest"
-PIECES = ("begin", "forget", "results", "where")
+PIECES = ("begin", "forget", "results", "where", "turn_smooth", "turn_rest")
+STATES = 4  # slow ones of an axis
 WAYS = ("X", "Y", "Z", "Turn")  # names of the force's components
+SMALLEST = "1.0E-9"  # m^3: a Jacobian whose determinant is smaller has no inverse
 AGREEMENT = 1e-6  # of the largest force: LREAL has 64 bits
 STATUS = (
     "0: running; 1, 4: sample refused, no number or a jump; 2, 3: no loop closes, begun anew; "
@@ -41,16 +50,17 @@ ARM = "0: the platform is touched; 1 to 3: this arm alone"
 
 
 def force_blocks(robot: Robot, force: ForceExport | None) -> list[FunctionBlock]:
-    """Model, observer and self-test; none without a tare."""
+    """Model, observer and self-test; none without a tare. The text has two stages of the filter."""
     if force is None:
         return []
+    assert force.numbers.stages == 2
     model = _model(robot)
     observer = _observer(robot, force.numbers, model)
     return [model, observer, _test(robot, force, observer)]
 
 
 def _model(robot: Robot) -> FunctionBlock:
-    """Torque with friction, J^-T, J and the platform's acceleration, in the robot's own angles."""
+    """Torque with friction, J and the platform's acceleration, in the robot's own angles."""
     count = range(1, robot.dof + 1)
     groups = (
         ("Q", "q", "angle, axis {}, in rad"),
@@ -71,14 +81,11 @@ def _model(robot: Robot) -> FunctionBlock:
     steps += motor_steps(robot, "angle", "whole", "driven")
     wanted = {f"Torque{i}": f"driven_{i}" for i in count}
     outputs = axes(robot, "Torque", "torque of the motion, axis {}, in N m")
-    for name, own, what in (
-        ("A", "across", "of J^-T, in 1/m"),
-        ("J", "jacobian", "of the Jacobian, in m/rad"),
-    ):
-        for k in range(9):
-            entry = f"{name}{k // 3 + 1}{k % 3 + 1}"
-            wanted[entry] = f"m_out_{own}_{k + 1}"
-            outputs.append(Variable(entry, "LREAL", f"row {k // 3 + 1}, axis {k % 3 + 1} {what}"))
+    for k in range(9):
+        row, axis = k // 3 + 1, k % 3 + 1
+        wanted[f"J{row}{axis}"] = f"m_out_jacobian_{k + 1}"
+        what = f"row {row}, axis {axis} of the Jacobian, in m"
+        outputs.append(Variable(f"J{row}{axis}", "LREAL", what))
     for k, way in enumerate(WAYS[:3]):
         wanted[f"P{way}"] = f"m_out_pdd_{k + 1}"
         outputs.append(Variable(f"P{way}", "LREAL", "acceleration of the platform in m/s^2"))
@@ -100,11 +107,10 @@ def _observer(robot: Robot, numbers: ForceNumbers, model: FunctionBlock) -> Func
     text = expanded(template("structured_text", "force_observer.st"), pieces, "@")
     text = expanded(text, {k: "\n".join(v) for k, v in _lists(robot, numbers).items()}, "$")
     lines = Template(text).substitute(_values(robot, numbers)).rstrip().splitlines()
-    load = load_variables(robot)
     inputs = (
         *axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
         *axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
-        *load,
+        *_load(robot),
         Variable("Acknowledge", "BOOL", "TRUE: forget the alarm and go on with the force"),
         Variable("Reset", "BOOL", "TRUE: forget all samples and the alarm"),
     )
@@ -115,8 +121,13 @@ def _observer(robot: Robot, numbers: ForceNumbers, model: FunctionBlock) -> Func
         _outputs(robot),
         _inner(numbers),
         tuple(lines),
-        model.operations + 60 * numbers.dof + 8 * numbers.dof**2 + 4 * numbers.dof**3 + 60,
+        model.operations + 330 * numbers.dof + 150,
     )
+
+
+def _load(robot: Robot) -> tuple[Variable, ...]:
+    std = Variable("PayloadStd", "LREAL", "standard deviation of the payload in kg")
+    return (*load_variables(robot), std)
 
 
 def _ways(robot: Robot, prefix: str, what: str) -> list[Variable]:
@@ -145,35 +156,40 @@ def _outputs(robot: Robot) -> tuple[Variable, ...]:
 
 def _lists(robot: Robot, numbers: ForceNumbers) -> dict[str, list[str]]:
     """Statements of which there is one per axis."""
-    dof, own = robot.dof, robot.controller
-    covariance = [x for row in numbers.covariance for x in row]
+    dof = robot.dof
     tables = []
+    none = (0.0,) * dof
     for name, values in (
+        ("Ratio", robot.sensors.torque_ratio),
+        ("Rotor", robot.drives.output_inertia),
+        ("GearLoss", robot.friction.load or none),
+        ("MotorLoss", robot.friction.motor_load or none),
+        ("Noise", numbers.noise),
+        ("RestNoise", numbers.rest_noise),
         ("Stuck", numbers.held),
-        ("Viscous", numbers.viscous),
-        ("Dry", numbers.dry),
-        ("Offset", numbers.offset),
-        ("Sigma", numbers.sigma),
-        ("Covariance", covariance),
+        ("Begins", [x for row in numbers.states for x in row]),
+        ("Variance", [x for row in numbers.variance for x in row]),
+        ("Growth", [x for row in numbers.growth for x in row]),
     ):
         tables += [f"{name}[{k}] := {literal(value)};" for k, value in enumerate(values)]
     inputs = [(f"{n}{k + 1}", LARGEST) for n in ("Q", "Tau") for k in range(dof)]
-    inputs += [(v.name, HEAVIEST) for v in load_variables(robot)]
+    inputs += [(v.name, HEAVIEST) for v in _load(robot)]
     door = [
         f"IF NOT (ABS({name}) <= {literal(most)}) THEN Status := 1; RETURN; END_IF;"
         for name, most in inputs
     ]
-    samples = []
-    for k, (sign, offset) in enumerate(zip(own.sign, own.offset, strict=True)):
-        angle = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
-        samples.append(f"X[{k}] := {f'-({angle})' if sign < 0 else angle};")
-        samples.append(f"X[{k + dof}] := {'-' if sign < 0 else ''}Tau{k + 1};")
     row = [f"Needed[{k}] := Model.Torque{k + 1};" for k in range(dof)]
-    for name, entry in (("Across", "A"), ("Jacobian", "J")):
-        row += [f"{name}[{k}] := Model.{entry}{k // 3 + 1}{k % 3 + 1};" for k in range(9)]
-    row += [f"Bent[{k}] := Model.P{way};" for k, way in enumerate(WAYS[:3])]
-    row.append(f"Bent[2] := Bent[2] + {literal(robot.gravity)};")
-    moment = ["Raw[3] := Needed[3] - Torque[3];"] if dof == 4 else []
+    first = 5 * dof
+    row += [f"Parts[{first + k}] := Model.J{k // 3 + 1}{k % 3 + 1};" for k in range(9)]
+    row += [f"Parts[{first + 9 + k}] := Model.P{way};" for k, way in enumerate(WAYS[:3])]
+    row.append(f"Parts[{first + 11}] := Parts[{first + 11}] + {literal(robot.gravity)};")
+    cross = []
+    for k in range(3):
+        a, b = (first + 3 * ((k + n) % 3) for n in (1, 2))
+        cross.append(
+            f"Normal[3 * i + {k}] := Filtered[{a} + j] * Filtered[{b} + k]"
+            f" - Filtered[{b} + j] * Filtered[{a} + k];"
+        )
     out = []
     for prefix, values in (
         ("Force", "Shown"),
@@ -182,8 +198,8 @@ def _lists(robot: Robot, numbers: ForceNumbers) -> dict[str, list[str]]:
         ("ContactStd", "HitStd"),
     ):
         out += [f"{prefix}{way} := {values}[{k}];" for k, way in enumerate(WAYS[:dof])]
-    found = {"tables": tables, "door": door, "samples": samples, "row": row, "moment": moment}
-    return {**found, "results_out": out}
+    found = {"tables": tables, "door": door, "samples": sample_lines(robot), "row": row}
+    return {**found, "cross": cross, "results_out": out}
 
 
 def _values(robot: Robot, numbers: ForceNumbers) -> dict[str, str]:
@@ -195,16 +211,19 @@ def _values(robot: Robot, numbers: ForceNumbers) -> dict[str, str]:
         "three_dof": 3 * dof,
         "last_axis": dof - 1,
         "half_look": numbers.look // 2,
+        "last_part": 5 * dof + 11,
+        "jacobian": 5 * dof,
+        "pull": 5 * dof + 9,
     }
-    for name in ("patience", "angles", "torques", "settle", "look"):
+    for name in ("patience", "angles", "torques", "settle", "every", "look"):
         whole[name] = getattr(numbers, name)
     real = {
         "sample_time": 1 / numbers.rate,
         "half_square": 0.5 * numbers.rate * numbers.rate,
         "count": float(numbers.look - numbers.look // 2),
     }
-    names = "reach rate share over_rest load gain limit alone alone_deviations pick_deviations"
-    for name in (*names.split(), "pick_share"):
+    names = "reach rate share over_smooth over_reversal gain gate still calmer limit alone"
+    for name in (*names.split(), "scale", "alone_deviations", "pick_deviations", "pick_share"):
         real[name] = getattr(numbers, name)
     groups = (("Q", "Middle"), ("QD", "Rate"), ("QDD", "Bend"))
     arguments = [
@@ -214,6 +233,8 @@ def _values(robot: Robot, numbers: ForceNumbers) -> dict[str, str]:
     place = numbers.place
     return {
         "unknown": UNKNOWN,
+        "tiny": SMALLEST,
+        "det": " + ".join(f"Filtered[{5 * dof + 3 * k}] * Normal[{k}]" for k in range(3)),
         "place": f"({place})" if place < 0 else str(place),
         "arguments": ",\n          ".join(arguments),
         **{name: str(value) for name, value in whole.items()},
@@ -226,9 +247,12 @@ def _inner(numbers: ForceNumbers) -> tuple[Variable, ...]:
     n = numbers.dof
     groups = (
         ("Model", MODEL, "the robot's torque"),
-        ("Stuck Dry Offset Sigma", array(n), "of each axis, in N m"),
-        ("Viscous", array(n), "of each axis, in N m s"),
-        ("Covariance", array(n * n), "of the empty run, in (N m)^2"),
+        ("Ratio GearLoss MotorLoss", array(n), "of each drive"),
+        ("Rotor", array(n), "of each drive, in kg m^2"),
+        ("Noise RestNoise Stuck", array(n), "of each axis, in N m"),
+        ("Begins Variance Growth", array(STATES * n), "of the slow states of the empty run"),
+        ("States", array(STATES * n), "viscous, Coulomb friction, offset, scale of each axis"),
+        ("P", array(STATES * STATES * n), "their covariance"),
         ("X", array(2 * n), "angles in rad, torques in N m"),
         ("Last", array(3), "angles of the arms, in rad"),
         ("RingQ", array(n * numbers.angles), "angles, in rad"),
@@ -237,16 +261,17 @@ def _inner(numbers: ForceNumbers) -> tuple[Variable, ...]:
         ("Middle", array(n), "in rad"),
         ("Rate", array(n), "in rad/s"),
         ("Bend", array(n), "in rad/s^2"),
-        ("Torque Needed Residual Held Drift", array(n), "in N m"),
-        ("Across", array(9), "J^-T, in 1/m"),
-        ("Jacobian", array(9), "in m/rad"),
-        ("Bent Pull", array(3), "in m/s^2"),
-        ("Raw Force Shown Deviation HitForce HitStd Sum", array(n), "forces, in N"),
-        ("Lever", array(n), "row of J^-T, in 1/m"),
-        ("Share Holds Drifts Square Spread Rubbed Most Mass", "LREAL", "temporaries"),
+        ("Torque Needed Residual Held", array(n), "in N m"),
+        ("Noise2 Spread", array(n), "in (N m)^2"),
+        ("Z", array(n), "residuals beyond what is allowed, in deviations"),
+        ("Parts Stage Filtered", array(5 * n + 12), "parts of a row"),
+        ("Normal", array(9), "of the Jacobian's columns, in m^2"),
+        ("H Ph", array(STATES), "regressor of an axis and its spread"),
+        ("Shown Deviation HitForce HitStd Sum", array(n), "forces, in N"),
+        ("Share Turn Resting Square Most Lever Det Mass Rest", "LREAL", "temporaries"),
         ("Squares Along Pulls", "LREAL", "sums over the look at an alarm"),
         ("i j k Low First", "DINT", "temporaries"),
-        ("SlotQ SlotT Angles Torques Rows Jumped Looked Since", "DINT", "counters"),
+        ("SlotQ SlotT Angles Torques Rows Steps Jumped Looked Since", "DINT", "counters"),
         ("Started HasLast Jump", "BOOL", "state"),
     )
     rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
@@ -259,7 +284,7 @@ def _test(robot: Robot, force: ForceExport, observer: FunctionBlock) -> Function
     lists = {"tables": _tables(test), "seen": _seen(robot)}
     text = expanded(text, {k: "\n".join(v) for k, v in lists.items()}, "$")
     inputs = [f"{name}{k + 1} := {name}[{k}]" for name in ("Q", "Tau") for k in range(n)]
-    inputs += [f"{v.name} := 0.0" for v in load_variables(robot)]
+    inputs += [f"{v.name} := 0.0" for v in _load(robot)]
     values = {
         "dof": n,
         "two_dof": 2 * n,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from string import Template
+from typing import Any
 
 from deltadyn.errors import InputError
 from deltadyn.exports.common import PayloadNumbers, template
@@ -40,11 +41,11 @@ def payload_blocks(robot: Robot, numbers: PayloadNumbers) -> list[FunctionBlock]
     """The model of one sample, and the estimator that calls it."""
     if not min(numbers.variance) > 0:
         raise InputError("variance of the residual", min(numbers.variance), "above 0 (N m)^2")
-    model = _model(robot)
+    model = model_block(robot)
     return [model, _estimator(robot, numbers, model)]
 
 
-def _model(robot: Robot) -> FunctionBlock:
+def model_block(robot: Robot) -> FunctionBlock:
     """Torque without payload and what one kg adds, in the robot's own angles."""
     own_axes = range(1, robot.dof + 1)
     groups = (
@@ -68,10 +69,12 @@ def _model(robot: Robot) -> FunctionBlock:
     steps += motor_steps(robot, "angle", "whole", "driven", "m_out_column")
     wanted = {f"Torque{i}": f"driven_{i}" for i in own_axes}
     wanted |= {f"Column{i}": f"driven_column_{i}" for i in own_axes}
+    wanted |= {f"Through{i}": f"m_out_through_{i}" for i in own_axes}
     text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
     outputs = (
         *axes(robot, "Torque", "torque without payload, axis {}, in N m"),
         *axes(robot, "Column", "what one kg adds, axis {}, in N m/kg"),
+        *axes(robot, "Through", "torque through the gear, axis {}, in N m"),
         Variable("Speed", "LREAL", "of the platform in m/s"),
         Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose"),
     )
@@ -118,22 +121,31 @@ def expanded(text: str, pieces: dict[str, str], mark: str) -> str:
 
 def _lists(robot: Robot, numbers: PayloadNumbers) -> dict[str, list[str]]:
     """Statements of which there is one per axis or window."""
-    dof, tables, own = robot.dof, [], robot.controller
+    dof, tables = robot.dof, []
     per_axis = (("A1", numbers.a1), ("A2", numbers.a2), ("Variance", numbers.variance))
     for name, values in (*per_axis, ("Dry", numbers.friction)):
         tables += [f"{name}[{k}] := {literal(value)};" for k, value in enumerate(values)]
     tables += [f"Windows[{k}] := {length};" for k, length in enumerate(numbers.windows)]
-    inputs = [f"{name}{k + 1}" for name in ("Q", "Tau") for k in range(dof)]
-    most = literal(LARGEST)
-    door = [f"IF NOT (ABS({n}) <= {most}) THEN Status := 1; RETURN; END_IF;" for n in inputs]
-    samples = []
-    for k, (sign, offset) in enumerate(zip(own.sign, own.offset, strict=True)):
-        angle = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
-        samples.append(f"X[{k}] := {f'-({angle})' if sign < 0 else angle};")
-        samples.append(f"X[{k + dof}] := {'-' if sign < 0 else ''}Tau{k + 1};")
+    door, samples = door_lines(dof), sample_lines(robot)
     residuals = [f"W[{k}] := Middle[{k + dof}] - Model.Torque{k + 1};" for k in range(dof)]
     residuals += [f"W[{k + dof}] := Model.Column{k + 1};" for k in range(dof)]
     return {"tables": tables, "door": door, "samples": samples, "residuals": residuals}
+
+
+def door_lines(dof: int) -> list[str]:
+    """Values that are no numbers are refused."""
+    inputs, most = [f"{name}{k + 1}" for name in ("Q", "Tau") for k in range(dof)], literal(LARGEST)
+    return [f"IF NOT (ABS({n}) <= {most}) THEN Status := 1; RETURN; END_IF;" for n in inputs]
+
+
+def sample_lines(robot: Robot) -> list[str]:
+    """X: angles and torques in the robot's own signs."""
+    dof, own, lines = robot.dof, robot.controller, []
+    for k, (sign, offset) in enumerate(zip(own.sign, own.offset, strict=True)):
+        angle = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
+        lines.append(f"X[{k}] := {f'-({angle})' if sign < 0 else angle};")
+        lines.append(f"X[{k + dof}] := {'-' if sign < 0 else ''}Tau{k + 1};")
+    return lines
 
 
 def _values(robot: Robot, numbers: PayloadNumbers) -> dict[str, str]:
@@ -179,13 +191,7 @@ def _values(robot: Robot, numbers: PayloadNumbers) -> dict[str, str]:
 
 
 def _inputs(robot: Robot) -> tuple[Variable, ...]:
-    return (
-        *axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
-        *axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
-        Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
-        Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
-        Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
-    )
+    return (*axes(robot, *INPUTS[0]), *axes(robot, *INPUTS[1]), *INPUTS[2:])
 
 
 def axes(robot: Robot, name: str, comment: str) -> list[Variable]:
@@ -194,6 +200,13 @@ def axes(robot: Robot, name: str, comment: str) -> list[Variable]:
     return [Variable(f"{name}{i}", "LREAL", comment.format(i)) for i in count]
 
 
+INPUTS: Any = (
+    ("Q", "measured angle of the controller, axis {}, in rad"),
+    ("Tau", "measured torque in the controller's sign, axis {}, in N m"),
+    Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
+    Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
+    Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
+)
 OUTPUTS = (
     Variable("Mass", "LREAL", "payload in kg, 0 while the robot is empty"),
     Variable("Std", "LREAL", f"standard deviation of Mass in kg; {UNKNOWN} while nothing is known"),

@@ -155,7 +155,7 @@ def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool
         arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
         if isinstance(own, Carriage):
             arms[i] = _carriage(own, new, changed, mark)
-        elif arm in changed:
+        elif arm in changed and isinstance(own, Arm):
             arms[i] = _arm(arm, _ten(new, arm), own.elbow_mass, robot.rotary.arm_length[i])
         if strut in changed:
             struts[i] = _strut(strut, _ten(new, strut), g.strut_length[i], struts[i].rods)

@@ -232,7 +232,7 @@ int @id@_forward_dynamics(
         dry[i] = (real)0.0; /* with no torque through the gears: what does not grow with it */
         given[i] = SIGN[i] * tau[i];
     }
-    add_friction(x, direction, dry);
+    add_friction(EMPTY, x, direction, dry);
     from_drives(x, direction, given);
     for (int i = 0; i < DOF; i++) {
         given[i] -= dry[i];

@@ -61,7 +61,7 @@ static int residual(payload_state *e, const real *middle, const real *bend)
         column[i] += (through < (real)0.0 ? -loss : loss) * column[i];
         none[i] = tau[i];
     }
-    add_friction(x, s, none);
+    add_friction(EMPTY, x, s, none);
     for (int i = 0; i < DOF; i++)
         tau[i] = none[i];
     to_drives(x, s, none);

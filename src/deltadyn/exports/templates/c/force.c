@@ -1,8 +1,9 @@
 /* ---------------------------------------------------------------- force observer
  * Four samples give angle, rate and acceleration between the middle two, and the torque there:
- * F = J^-T (ID(q, qd, qdd) - tau), then F_k += FORCE_GAIN (F - F_k): the generalised-momentum
- * observer. An alarm begins where the residual of an axis, J^T F less what friction may do, passes
- * the limit of the empty run.
+ * r = ID(q, qd, qdd) - tau = J^T F + Z x. All parts of it pass one filter of equal stages,
+ * y += FORCE_GAIN (x - y): the generalised-momentum observer. A Kalman filter per axis follows its slow states x, Z x =
+ * x1 qd + x2 tanh(qd / e) + x3 + x4 tau. An alarm begins where |r - Z x| of an axis, less what
+ * friction holds, in deviations, passes the limit of the empty run.
  */
 
 typedef @id@_force force_state;
@@ -20,11 +21,24 @@ static void begin_force(force_state *e)
 {
     e->angles = e->torques = e->rows = 0;
     e->newest_angle = e->newest_torque = 0;
-    for (int i = 0; i < DOF; i++)
-        e->force[i] = e->held[i] = e->drift[i] = e->std[i] = (real)0.0;
-    for (int k = 0; k < 3; k++)
-        e->pull[k] = (real)0.0;
     e->statistic = (real)0.0;
+}
+
+/* Places of the symmetric covariance of four states. */
+static const int PLACE_OF[4][4] = { { 0, 1, 2, 3 }, { 1, 4, 5, 6 }, { 2, 5, 7, 8 }, { 3, 6, 8, 9 } };
+
+/* Back to the states of the empty run, with all that may have changed since. */
+static void begin_states(force_state *e)
+{
+    e->steps = 0;
+    for (int i = 0; i < DOF; i++) {
+        for (int j = 0; j < 10; j++)
+            e->P[i][j] = (real)0.0;
+        for (int j = 0; j < 4; j++) {
+            e->states[i][j] = FORCE_STATES[i][j];
+            e->P[i][PLACE_OF[j][j]] = FORCE_VARIANCE[i][j];
+        }
+    }
 }
 
 static void keep_sample(force_state *e, const real *q, const real *tau)
@@ -58,8 +72,8 @@ static void torque_between(const force_state *e, real *tau)
         tau[i] = ((real)1.0 - share) * a[i] + share * b[i];
 }
 
-/* Columns of J^-T, which are s_i / d_i, and of J, d_i S^-1 e_i, of the arms. */
-static void force_maps(const real *x, real across[3][3], real J[3][3])
+/* Columns of the arms' Jacobian, d_i S^-1 e_i. */
+static void jacobian_at(const real *x, real J[3][3])
 {
     real s[3][3], n[3], d[3];
     for (int i = 0; i < 3; i++) {
@@ -75,21 +89,78 @@ static void force_maps(const real *x, real across[3][3], real J[3][3])
     const real over = (real)1.0 / dot(s[0], n);
     for (int i = 0; i < 3; i++) {
         cross(s[(i + 1) % 3], s[(i + 2) % 3], n);
-        for (int k = 0; k < 3; k++) {
-            across[i][k] = s[i][k] / d[i];
+        for (int k = 0; k < 3; k++)
             J[i][k] = d[i] * over * n[k];
-        }
     }
 }
 
-/* What a row says: force, what friction may hold and have changed by, what a mass feels. */
+/* Parts of a row, which all pass the filter. */
 typedef struct {
-    real force[DOF], held[DOF], drift[DOF], pull[3], across[3][3], J[3][3];
+    real missing[DOF], qd[DOF], turn[DOF], tau[DOF], rest[DOF], J[3][3], pull[3];
 } force_row;
 
-static int row_of(const force_state *e, real payload, force_row *row)
+enum { FORCE_PARTS = 5 * DOF + 12 };
+
+static void pack(const force_row *row, real *x)
 {
-    real x[MOTION], q[DOF], qd[DOF], qdd[DOF], tau[DOF], own[DOF];
+    for (int i = 0; i < DOF; i++) {
+        x[i] = row->missing[i];
+        x[DOF + i] = row->qd[i];
+        x[2 * DOF + i] = row->turn[i];
+        x[3 * DOF + i] = row->tau[i];
+        x[4 * DOF + i] = row->rest[i];
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++)
+            x[5 * DOF + 3 * i + k] = row->J[i][k];
+        x[5 * DOF + 9 + k] = row->pull[k];
+    }
+}
+
+static void unpack(const real *x, force_row *row)
+{
+    for (int i = 0; i < DOF; i++) {
+        row->missing[i] = x[i];
+        row->qd[i] = x[DOF + i];
+        row->turn[i] = x[2 * DOF + i];
+        row->tau[i] = x[3 * DOF + i];
+        row->rest[i] = x[4 * DOF + i];
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++)
+            row->J[i][k] = x[5 * DOF + 3 * i + k];
+        row->pull[k] = x[5 * DOF + 9 + k];
+    }
+}
+
+/* A row through the stages of the filter. */
+static void smooth(force_state *e, force_row *row)
+{
+    real x[FORCE_PARTS];
+    pack(row, x);
+    for (int stage = 0; stage < FORCE_STAGES; stage++)
+        for (int k = 0; k < FORCE_PARTS; k++) {
+            real *y = &e->stage[stage][k];
+            *y = e->rows == 0 ? x[k] : *y + FORCE_GAIN * (x[k] - *y);
+            x[k] = *y;
+        }
+    unpack(x, row);
+}
+
+/* What the reported torque grows by for each N m that the gear carries more; `turn` is the axis'
+ * direction, -1 to 1. */
+static real per_load(int i, real turn, real qdd, real tau)
+{
+    const real through = tau - EMPTY[PAR_ROTOR + i] * qdd;
+    const real sign = (real)(through > (real)0.0) - (real)(through < (real)0.0);
+    return EMPTY[PAR_TORQUE_RATIO + i] * ((real)1.0 + EMPTY[PAR_LOAD + i] * turn * sign)
+        / ((real)1.0 - EMPTY[PAR_MOTOR_LOAD + i] * turn * sign);
+}
+
+/* The row of the window. */
+static int row_at(const force_state *e, real payload, force_row *row)
+{
+    real x[MOTION], q[DOF], qdd[DOF], own[DOF], *qd = row->qd, *tau = row->tau;
     const real *w[4];
     for (int k = 0; k < 4; k++)
         w[k] = kept(&e->q[0][0], FORCE_ANGLES, e->newest_angle, FORCE_ANGLES - 1 - k);
@@ -102,86 +173,144 @@ static int row_of(const force_state *e, real payload, force_row *row)
     }
     int status = motion_of_own_joints(q, qd, qdd, x);
     if (status == @ID@_OK)
-        status = solvable(x, x + AT_P, 1);
-    if (status == @ID@_OK)
         status = own_torque_of_motion(x, payload, own);
     if (status != @ID@_OK)
         return status;
     torque_between(e, tau);
-    force_maps(x, row->across, row->J);
-    for (int k = 0; k < 3; k++) {
-        row->force[k] = (real)0.0;
-        for (int i = 0; i < 3; i++)
-            row->force[k] += row->across[i][k] * (own[i] - tau[i]);
-        row->pull[k] = x[AT_PDD + k];
-    }
-    row->pull[2] += EMPTY[PAR_GRAVITY];
-#if @ID@_DOF == 4
-    row->force[3] = own[3] - tau[3];
-#endif
-    for (int i = 0; i < DOF; i++) {
-        const real slow = qd[i] * FORCE_OVER_REST, speed = REAL_ABS(qd[i]);
-        row->held[i] = FORCE_HELD[i] * @exp@(-slow * slow);
-        row->drift[i] = FORCE_VISCOUS[i] * speed + FORCE_DRY[i] + FORCE_LOAD * REAL_ABS(tau[i]);
-        if (!(REAL_ABS(row->force[i]) <= FORCE_LARGE && REAL_ABS(row->pull[i % 3]) <= FORCE_LARGE))
+    for (int i = 0; i < DOF; i++)
+        if (!(REAL_ABS(own[i] - tau[i]) <= FORCE_LARGE && REAL_ABS(x[AT_PDD + i]) <= FORCE_LARGE))
             return @ID@_RANGE;
+    jacobian_at(x, row->J);
+    for (int i = 0; i < DOF; i++) {
+        row->turn[i] = @tanh@(qd[i] * FORCE_OVER_SMOOTH);
+        row->missing[i] = (own[i] - tau[i]) / per_load(i, row->turn[i], qdd[i], tau[i]);
+        row->rest[i] = (real)1.0 - REAL_ABS(@tanh@(qd[i] * FORCE_OVER_REVERSAL));
+    }
+    for (int k = 0; k < 3; k++)
+        row->pull[k] = x[AT_PDD + k] + (k == 2 ? EMPTY[PAR_GRAVITY] : (real)0.0);
+    return @ID@_OK;
+}
+
+/* Residuals behind the slow states, in N m: what friction may hold, the noise of the rest (its
+ * square), with what the states may be off by its deviation, and what is beyond, in deviations. */
+typedef struct {
+    real h[DOF][4], residual[DOF], held[DOF], noise2[DOF], variance[DOF], std[DOF], z[DOF];
+} judgement;
+
+/* P h of an axis. */
+static void spread_along(const real *P, const real *h, real *Ph)
+{
+    for (int j = 0; j < 4; j++) {
+        Ph[j] = (real)0.0;
+        for (int k = 0; k < 4; k++)
+            Ph[j] += P[PLACE_OF[j][k]] * h[k];
+    }
+}
+
+static real dot4(const real *a, const real *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+}
+
+static void judge_row(force_state *e, const force_row *row, real unsure, judgement *own)
+{
+    for (int i = 0; i < DOF; i++) {
+        real Ph[4], *h = own->h[i];
+        h[0] = row->qd[i];
+        h[1] = row->turn[i];
+        h[2] = (real)1.0;
+        h[3] = row->tau[i];
+        spread_along(e->P[i], h, Ph);
+        const real load = i < 3 ? unsure * dot(row->J[i % 3], row->pull) : (real)0.0;
+        const real spread = dot4(h, Ph) + load * load;
+        const real shaken = FORCE_REST_NOISE[i] * row->rest[i];
+        own->residual[i] = row->missing[i] - dot4(h, e->states[i]);
+        own->held[i] = FORCE_HELD[i] * row->rest[i];
+        own->noise2[i] = FORCE_NOISE[i] * FORCE_NOISE[i] + shaken * shaken;
+        own->variance[i] = own->noise2[i] + (spread > (real)0.0 ? spread : (real)0.0);
+        own->std[i] = REAL_SQRT(own->variance[i]);
+        own->z[i] = (REAL_ABS(own->residual[i]) - own->held[i]) / own->std[i];
+        if (i == 0 || own->z[i] > e->statistic)
+            e->statistic = own->z[i];
+    }
+}
+
+/* A step of the slow states: what is not known grows to what it was at the begin, P += W (1 - P /
+ * P_0), and what is seen counts, unless something touches. */
+static void learn(force_state *e, const force_row *row, const judgement *own)
+{
+    for (int i = 0; i < DOF; i++)
+        for (int j = 0; j < 4; j++) {
+            real *P = &e->P[i][PLACE_OF[j][j]];
+            *P += FORCE_GROWTH[i][j] * ((real)1.0 - *P / FORCE_VARIANCE[i][j]);
+        }
+    if (e->statistic > FORCE_GATE)
+        return;
+    for (int i = 0; i < DOF; i++) {
+        real Ph[4];
+        if (row->rest[i] > FORCE_STILL)
+            continue;
+        spread_along(e->P[i], own->h[i], Ph);
+        const real over
+            = (real)1.0 / (dot4(own->h[i], Ph) + FORCE_CALMER * own->noise2[i]);
+        for (int j = 0; j < 4; j++) {
+            const real gain = Ph[j] * over;
+            e->states[i][j] += gain * own->residual[i];
+            for (int k = j; k < 4; k++)
+                e->P[i][PLACE_OF[j][k]] -= gain * Ph[k];
+        }
+    }
+}
+
+/* F = J^-T e, cov F = J^-T S J^-1; what friction holds at rest often acts alike on all axes. */
+static int force_of(force_state *e, const force_row *row, const judgement *own)
+{
+    real n[3][3], variance[DOF], size = TINY * TINY;
+    for (int i = 0; i < 3; i++) {
+        cross(row->J[(i + 1) % 3], row->J[(i + 2) % 3], n[i]);
+        size *= dot(row->J[i], row->J[i]);
+    }
+    const real det = dot(row->J[0], n[0]);
+    if (!(det * det > size))
+        return @ID@_SINGULAR;
+    for (int i = 0; i < DOF; i++) {
+        const real scale = FORCE_SCALE * own->residual[i];
+        variance[i] = own->variance[i] + scale * scale;
+    }
+    for (int k = 0; k < DOF; k++) {
+        real force = (real)0.0, spread = (real)0.0, held = (real)0.0;
+        for (int i = 0; i < DOF; i++) {
+            const real across = i < 3 && k < 3 ? n[i % 3][k % 3] / det : (real)(i == k);
+            force += across * own->residual[i];
+            spread += across * across * variance[i];
+            held += REAL_ABS(across) * own->held[i];
+        }
+        if (!(REAL_ABS(force) <= FORCE_LARGE))
+            return @ID@_RANGE;
+        e->force[k] = force;
+        e->std[k] = REAL_SQRT(spread + held * held / (real)3.0);
     }
     return @ID@_OK;
 }
 
-static void blend(real *y, const real *x, int count, int first)
-{
-    for (int i = 0; i < count; i++)
-        y[i] = first ? x[i] : y[i] + FORCE_GAIN * (x[i] - y[i]);
-}
-
-/* cov F = J^-T S J^-1 + (|J^-T| (held + drift) / 3)^2 */
-static void deviation(force_state *e, const force_row *row)
-{
-    for (int k = 0; k < DOF; k++) {
-        real spread = (real)0.0, rubbed = (real)0.0, by[DOF];
-        for (int i = 0; i < DOF; i++)
-            by[i] = i < 3 && k < 3 ? row->across[i % 3][k % 3] : (real)(i == k);
-        for (int i = 0; i < DOF; i++) {
-            for (int j = 0; j < DOF; j++)
-                spread += by[i] * by[j] * FORCE_COVARIANCE[i][j];
-            rubbed += REAL_ABS(by[i]) * (e->held[i] + e->drift[i]);
-        }
-        rubbed *= (real)(1.0 / 3.0);
-        e->std[k] = REAL_SQRT(spread + rubbed * rubbed);
-    }
-}
-
-/* Residual of each axis, J^T F less the mean of the empty run; the statistic beside it. */
-static void residuals(force_state *e, const force_row *row, real *r)
-{
-    e->statistic = (real)0.0;
-    for (int i = 0; i < DOF; i++) {
-        r[i] = (i < 3 ? dot(row->J[i % 3], e->force) : e->force[i]) - FORCE_OFFSET[i];
-        const real z = (REAL_ABS(r[i]) - e->held[i] - e->drift[i]) / FORCE_SIGMA[i];
-        if (i == 0 || z > e->statistic)
-            e->statistic = z;
-    }
-}
-
 /* The arm whose axis alone has a residual, from 1; 0: the platform. */
-static int arm_of(const real *r)
+static int arm_of(const judgement *own)
 {
     int first = 0;
     for (int i = 1; i < DOF; i++)
-        if (REAL_ABS(r[i]) > REAL_ABS(r[first]))
+        if (own->z[i] > own->z[first])
             first = i;
-    const real share = FORCE_ALONE * REAL_ABS(r[first]);
+    const real share = FORCE_ALONE * REAL_ABS(own->residual[first]);
     for (int i = 0; i < DOF; i++) {
-        const real small = FORCE_ALONE_DEVIATIONS * FORCE_SIGMA[i];
-        if (i != first && !(REAL_ABS(r[i]) <= (small > share ? small : share)))
+        const real free = (real)0.5 * own->held[i] + FORCE_ALONE_DEVIATIONS * own->std[i];
+        if (i != first && !(REAL_ABS(own->residual[i]) <= (free > share ? free : share)))
             return 0;
     }
     return first < 3 ? first + 1 : 0;
 }
 
 /* A pick is F = -m (pdd + g z) with m > 0, over the second half of what was seen. */
-static void judge(force_state *e, const real *r)
+static void name_contact(force_state *e, const judgement *own)
 {
     const real count = (real)(FORCE_LOOK - FORCE_LOOK / 2);
     real mass = (real)0.0, left = e->squares, unsure = (real)0.0;
@@ -190,24 +319,26 @@ static void judge(force_state *e, const real *r)
         left += mass * ((real)2.0 * e->along + mass * e->pulls);
     }
     for (int k = 0; k < 3; k++)
-        unsure += e->contact_std[k] * e->contact_std[k];
+        unsure += e->std[k] * e->std[k];
     unsure = FORCE_PICK_DEVIATIONS * REAL_SQRT(unsure);
     const real share = FORCE_PICK_SHARE * REAL_SQRT(e->squares / count);
     const real most = unsure > share ? unsure : share;
     const int pick = mass > (real)0.0 && left < most * most * count;
     e->contact = pick ? @ID@_LOAD : @ID@_CONTACT;
-    e->arm = pick ? 0 : arm_of(r);
-    for (int i = 0; i < DOF; i++)
+    e->arm = pick ? 0 : arm_of(own);
+    for (int i = 0; i < DOF; i++) {
         e->contact_force[i] = e->sum[i] / count;
+        e->contact_std[i] = e->std[i];
+    }
 }
 
-static void watch(force_state *e, const real *r)
+static void watch(force_state *e, const force_row *row, const judgement *own)
 {
     if (e->contact == @ID@_NO_CONTACT) {
         if (!(e->statistic > FORCE_LIMIT))
             return;
         e->contact = @ID@_UNSURE;
-        e->arm = arm_of(r);
+        e->arm = arm_of(own);
         e->contact_statistic = e->statistic;
         e->since = 0;
         e->looked = 0;
@@ -223,36 +354,39 @@ static void watch(force_state *e, const real *r)
         return;
     if (e->looked >= FORCE_LOOK / 2) {
         e->squares += dot(e->force, e->force);
-        e->along += dot(e->force, e->pull);
-        e->pulls += dot(e->pull, e->pull);
+        e->along += dot(e->force, row->pull);
+        e->pulls += dot(row->pull, row->pull);
         for (int i = 0; i < DOF; i++)
             e->sum[i] += e->force[i];
     }
     if (++e->looked >= FORCE_LOOK)
-        judge(e, r);
+        name_contact(e, own);
 }
 
 /* One sample in the robot's own signs. */
-static int observe(force_state *e, const real *q, const real *tau, real payload)
+static int observe(force_state *e, const real *q, const real *tau, real payload, real unsure)
 {
     force_row row;
-    real r[DOF];
+    judgement own;
     keep_sample(e, q, tau);
     if (e->angles < FORCE_ANGLES)
         return @ID@_OK;
-    const int status = row_of(e, payload, &row), first = e->rows == 0;
+    int status = row_at(e, payload, &row);
     if (status != @ID@_OK)
         return status;
-    blend(e->force, row.force, DOF, first);
-    blend(e->held, row.held, DOF, first);
-    blend(e->drift, row.drift, DOF, first);
-    blend(e->pull, row.pull, 3, first);
+    smooth(e, &row);
     e->rows += e->rows < FORCE_SETTLE;
     if (e->rows < FORCE_SETTLE)
         return status;
-    deviation(e, &row);
-    residuals(e, &row, r);
-    watch(e, r);
+    judge_row(e, &row, unsure, &own);
+    status = force_of(e, &row, &own);
+    if (status != @ID@_OK)
+        return status;
+    if (++e->steps >= FORCE_EVERY) {
+        e->steps = 0;
+        learn(e, &row, &own);
+    }
+    watch(e, &row, &own);
     return status;
 }
 
@@ -264,6 +398,7 @@ void @id@_force_init(@id@_force *state)
         state->last[k] = (real)0.0;
     state->has_last = state->jumped = 0;
     begin_force(state);
+    begin_states(state);
     @id@_force_acknowledge(state);
     state->ready = READY;
 }
@@ -278,10 +413,10 @@ void @id@_force_acknowledge(@id@_force *state)
         state->contact_force[i] = state->contact_std[i] = state->sum[i] = (real)0.0;
 }
 
-static int admit_force(force_state *e, const real *q, const real *tau, real payload, real *x)
+static int admit_force(force_state *e, const real *q, const real *tau, const real *payload, real *x)
 {
     int status = check_three(q, tau, tau);
-    const int load = check(&payload, 1);
+    const int load = check(payload, 2);
     if (status != @ID@_NOT_FINITE)
         status = load == @ID@_NOT_FINITE ? load : worse(status, load);
     if (status != @ID@_OK)
@@ -322,18 +457,19 @@ static void tell_force(const force_state *e, @id@_force_result *out)
 }
 
 int @id@_force_update(@id@_force *state, const real *q, const real *tau, real payload,
-    @id@_force_result *result)
+    real payload_std, @id@_force_result *result)
 {
+    const real load[2] = { payload, payload_std };
     real x[2 * DOF];
     if (state->ready != READY) {
         static const force_state none = { 0 };
         tell_force(&none, result);
         return @ID@_NOT_READY;
     }
-    int status = admit_force(state, q, tau, payload, x);
+    int status = admit_force(state, q, tau, load, x);
     if (status == @ID@_OK || status == @ID@_RESTARTED) {
         state->since += state->contact != @ID@_NO_CONTACT && state->since < LONGEST_PICK;
-        const int worked = observe(state, x, x + DOF, payload);
+        const int worked = observe(state, x, x + DOF, payload, payload_std);
         if (worked != @ID@_OK) {
             begin_force(state);
             status = worked;
@@ -380,7 +516,7 @@ int @id@_force_self_test(@id@_force *state, @id@_real *error)
             q[i] = at_place(TEST_ANGLE[i], u);
             tau[i] = at_place(TEST_TORQUE[part][i], u);
         }
-        const int status = @id@_force_update(state, q, tau, (real)0.0, &seen);
+        const int status = @id@_force_update(state, q, tau, (real)0.0, (real)0.0, &seen);
         if (next < TEST_CHECKS && k == TEST_AT[next]) {
             const real off = test_difference(seen.force, TEST_FORCE[next],
                 test_difference(seen.std, TEST_STD[next], (real)0.0));

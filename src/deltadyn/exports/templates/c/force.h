@@ -30,26 +30,28 @@ typedef struct {
 
 /* State of an observer, one per robot; init before the first update. No field is for the user. */
 typedef struct {
-    int ready, has_last, jumped, newest_angle, newest_torque, angles, torques, rows;
+    int ready, has_last, jumped, newest_angle, newest_torque, angles, torques, rows, steps;
     @id@_real last[3], q[@force_angles@][@ID@_DOF], tau[@force_torques@][@ID@_DOF];
-    @id@_real force[@ID@_DOF], held[@ID@_DOF], drift[@ID@_DOF], pull[3], std[@ID@_DOF], statistic;
+    @id@_real stage[@force_stages@][@force_parts@];
+    @id@_real states[@ID@_DOF][4], P[@ID@_DOF][10];
+    @id@_real force[@ID@_DOF], std[@ID@_DOF], statistic;
     int contact, arm, looked;
     unsigned long since;
     @id@_real contact_force[@ID@_DOF], contact_std[@ID@_DOF], contact_statistic;
     @id@_real sum[@ID@_DOF], squares, along, pulls;
 } @id@_force;
 
-/* Begin: nothing known, no alarm. */
+/* Begin: nothing known but the empty run, no alarm. */
 void @id@_force_init(@id@_force *state);
 
 /*
  * Take one sample of measured angles and torques; call it at @ID@_FORCE_RATE. `payload` is the mass
- * in kg that the robot is known to carry. `result` is always written; a sample that is refused
- * (NOT_FINITE, RANGE, JUMPED) changes nothing, UNREACHABLE, SINGULAR and RANGE in the middle of the
- * work begin anew. An alarm stays in any case.
+ * in kg that the robot is known to carry, `payload_std` its deviation; 0, 0 without one. `result` is
+ * always written; a sample that is refused (NOT_FINITE, RANGE, JUMPED) changes nothing, UNREACHABLE,
+ * SINGULAR and RANGE in the middle of the work begin anew. An alarm stays in any case.
  */
 int @id@_force_update(@id@_force *state, const @id@_real *q, const @id@_real *tau,
-    @id@_real payload, @id@_force_result *result);
+    @id@_real payload, @id@_real payload_std, @id@_force_result *result);
 
 /* Forget the alarm and go on with the force. */
 void @id@_force_acknowledge(@id@_force *state);

@@ -294,7 +294,7 @@ static real direction_of(real rate)
 }
 
 /* Adds the drives' friction to tau, for directions between -1 and 1. */
-static void add_friction(const real *x, const real *direction, real *tau)
+static void add_friction(const real *par, const real *x, const real *direction, real *tau)
 {
     real in[5 * DOF];
     for (int i = 0; i < DOF; i++) {
@@ -310,7 +310,7 @@ static void add_friction(const real *x, const real *direction, real *tau)
         in[3 * DOF + i] = direction[i];
         in[4 * DOF + i] = shape;
     }
-    deltadyn_friction_@dof@(EMPTY, in, tau, 1);
+    deltadyn_friction_@dof@(par, in, tau, 1);
     for (int i = 0; i < DOF; i++)
         if (EMPTY[PAR_THINNING + i] > (real)0.0)
             tau[i] += EMPTY[PAR_THINNING + i]
@@ -375,7 +375,7 @@ static int own_torque_of_motion(const real *x, real payload, real *own)
     status = add_passive(x, 0, own);
     if (status != @ID@_OK)
         return status;
-    add_friction(x, direction, own);
+    add_friction(EMPTY, x, direction, own);
     to_drives(x, direction, own);
     return check_result(own, DOF);
 }
