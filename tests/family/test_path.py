@@ -102,7 +102,7 @@ def test_weight_along_a_level_rail_is_said_to_be_unseen() -> None:
     assert par.unseen == ("G",)
     assert parametrise(make("vertical")).unseen == ()
     assert parametrise(robot, tied=False).unseen == ("G1", "G2", "G3")
-    assert base_parameters(robot, "exact", True).no_influence[-1] == "G"
+    assert "G" in base_parameters(robot, "exact", True).no_influence
     run = dd.simulate(robot, waves(robot, 1.5), rate=500.0)
     fit = dd.identify(robot, run.recording, terms="file")
     assert fit.held == ("G",)
