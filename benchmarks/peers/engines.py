@@ -174,7 +174,7 @@ def python_peer(name: str, case: Case) -> Callable[[], FloatArray]:
 
 
 def _add_limb(pin: Any, model: Any, tree: Tree, i: int) -> None:
-    g = tree.robot.rotary
+    g = tree.robot.standard
     ca, sa = np.cos(g.azimuth[i]), np.sin(g.azimuth[i])
     turned = np.array([[ca, -sa, 0.0], [sa, ca, 0.0], [0.0, 0.0, 1.0]])
     shoulder = pin.SE3(turned, g.base_radius[i] * np.array([ca, sa, 0.0]))
