@@ -275,7 +275,8 @@ def measure_preset(robot: dd.Robot, preset: str, seed: int, runs: int = 8) -> Re
         )
 
         def at(x: float, force: Array = force) -> Array:
-            return force[min(round(x / 5e-4), len(force) - 1)]
+            found: Array = force[min(round(x / 5e-4), len(force) - 1)]
+            return found
 
         log = find_contacts(fit, run(50 + number, at), tare)
         late = log.recording.t[0] - path.t[0]
@@ -388,8 +389,8 @@ def write_roc(path: Path, records: Mapping[str, Record], about: str) -> Path:
         blocks.append(figure_html(f"Found {words}", figure, note))
     tables = {name: table(record) for name, record in records.items()}
     labels = list(dict.fromkeys(label for shown in tables.values() for label in shown))
-    rows = [[label, *(shown.get(label, "") for shown in tables.values())] for label in labels]
-    blocks.append(wide_table(["", *tables], rows, caption="At one stated false alarm an hour"))
+    lines = [[label, *(shown.get(label, "") for shown in tables.values())] for label in labels]
+    blocks.append(wide_table(["", *tables], lines, caption="At one stated false alarm an hour"))
     section = Section("roc", "Contacts found over false alarms", tuple(blocks))
     return write_sections(path, "Force and contact", about, [], [section])
 
