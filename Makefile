@@ -59,7 +59,8 @@ nightly: $(STAMPS)/test
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --workers 2 --json build/nightly/machines.jsonl --table build/nightly/machines.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --dof 4 --workers 2 --json build/nightly/machines-4.jsonl --table build/nightly/machines-4.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.foreign --cases 200 --out build/nightly/foreign.json
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.force --seeds 0-4 --hours 8 --json build/nightly/force.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.force --seeds 0-4 --hours 8 --presets lab,industrial --json build/nightly/force.json --page build/nightly/force.html
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.payload --machines none,load,all --seeds 0-9 --empty 1000 --estimator bank,least-squares --json build/nightly/payload.json
 	OMP_NUM_THREADS=1 DELTADYN_FAMILY_STATES=1000 $(BIN)/python -m pytest -q tests/family tests/reference/family --junitxml build/nightly/family.xml
 
 docs: $(STAMPS)/docs

@@ -58,7 +58,7 @@ def ways(run: Run, plan: PickPlan) -> tuple[float, float]:
     return first, second
 
 
-def compare(preset: str, cycles: int, seed: int) -> None:
+def compare(preset: str, cycles: int, seed: int, kind: str) -> None:
     """The rows of a preset."""
     motions = (dd.motion.y2(ROBOT), dd.motion.y1(ROBOT))
     logs = [simulate(ROBOT, m, preset=preset, seed=k).recording for k, m in enumerate(motions)]
@@ -69,7 +69,7 @@ def compare(preset: str, cycles: int, seed: int) -> None:
     other = pick_plan(ROBOT, EMPTY, seed=seed + 1).motion
     empty = simulate(ROBOT, other, plain, preset=preset, seed=9).recording
     plan = pick_plan(ROBOT, cycles, seed=seed, masses=(0.3, 4.0))
-    estimator = PayloadEstimator(fit, noise=NoiseModel.of(fit, empty))
+    estimator = PayloadEstimator(fit, noise=NoiseModel.of(fit, empty), estimator=kind)
     grips = [(cycle.pick, cycle.end) for cycle in plan.cycles]
     laws: dict[str, Controller] = {
         "feedforward, no payload known": plain,
@@ -77,8 +77,8 @@ def compare(preset: str, cycles: int, seed: int) -> None:
         "the same, old loads not doubted": AdaptiveFeedforward(
             fit.robot, estimator, window=None, doubt=0.0, **same
         ),
-        "neither doubt nor rise": AdaptiveFeedforward(
-            fit.robot, estimator, window=None, doubt=0.0, rise=0.0, **same
+        "with a rise of 10 ms": AdaptiveFeedforward(
+            fit.robot, estimator, window=None, rise=0.01, **same
         ),
         "adaptive, gripper's signal": AdaptiveFeedforward(
             fit.robot, estimator, window=None, grips=grips, **same
@@ -98,10 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cycles", type=int, default=12)
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--estimator", default="bank", choices=("bank", "least-squares"))
     chosen = parser.parse_args(arguments)
     print(f"{'tracking error, mrad RMS':46}{'out':>8}{'back':>8}")
     for preset in chosen.presets:
-        compare(preset, chosen.cycles, chosen.seed)
+        compare(preset, chosen.cycles, chosen.seed, chosen.estimator)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,9 @@ from deltadyn.dynamics import packed_parameters
 from deltadyn.kinematics import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Carriage, Platform, RailGeometry, Strut
 from deltadyn.robot.file import load_robot
+from deltadyn.robot.settings import Drives
 
 if TYPE_CHECKING:
     from tests.reference.engines import EngineRobot
@@ -92,6 +94,30 @@ def drawn(dof: int, samples: int, seed: int = SEED) -> Drawn:
     spec = random_robot(rng, dof, thin=True, equal_limbs=True)
     robot = to_robot(spec, thin=True)
     return Drawn(spec, robot, State.from_joints(robot, *random_states(spec, rng, samples)))
+
+
+def family() -> dict[str, Robot]:
+    """Robots with inclined arms and with rails, of sizes that are sold; masses are assumed."""
+    rod = Strut.uniform(0.03, 0.25)
+    printer = Robot(
+        name="vertical rails",
+        geometry=RailGeometry(0.13, 0.03, 0.25),
+        arms=Carriage(0.15),  # type: ignore[arg-type]
+        struts=rod,  # type: ignore[arg-type]
+        platform=Platform(0.2),
+        drives=Drives(rotor_inertia=0.05, rotor_side="output_side"),
+    )
+    leaning = RailGeometry(0.13, 0.03, 0.25, rail_pitch=0.5, rail_roll=(0.1, -0.05, 0.08))
+    base = load_robot(ROBOTS[3])
+    turned = replace(base.rotary, axis_yaw=(0.1, -0.05, 0.02), axis_roll=(0.15, 0.1, -0.08))
+    return {
+        robot.name: robot
+        for robot in (
+            printer,
+            printer.replace(name="rails in any direction", geometry=leaning),
+            base.replace(name="inclined arms", geometry=turned),
+        )
+    }
 
 
 def standard_case(dof: int, samples: int = SAMPLES) -> Case:

@@ -40,6 +40,7 @@ SOON = 0.06  # s
 TWIST = 12.0  # N m on an arm
 TURN = 3.0  # N m on the spindle
 WALLS = ((10e3, 0.5), (30e3, 1.0), (100e3, 2.0))  # N/m, m/s
+BEYOND = 0.03  # m that the motion goes on behind a wall
 PIECE = 300.0  # s of a simulated run
 EMPTY = 2  # pieces that make the tare
 
@@ -133,7 +134,8 @@ class Bench:
                 wall_normal=tuple((-way).tolist()),
                 wall_stiffness=stiffness,
             )
-            run = self.machine.run_touched(touched_at + 0.08, wall, path=path)
+            on = BEYOND / speed  # s that the motion goes on
+            run = self.machine.run_touched(touched_at + on, wall, path=path)
             log = find_contacts(self.fit, read_anew(self.fit, run.recording), self.tare)
             inside = (run.truth.platform - at) @ way > 0
             if not inside.any():
@@ -171,7 +173,7 @@ class Bench:
 
 def read_anew(fit: Any, recording: dd.Recording) -> dd.Recording:
     """The log as it is read with the identified robot file: its encoders' eccentricity is known."""
-    counted = fit.nominal.to_controller(recording.q)
+    counted = fit.before.to_controller(recording.q)
     return recording.replace(q=fit.robot.from_controller(counted))
 
 
@@ -382,7 +384,7 @@ def write_roc(path: Path, records: Mapping[str, Record], about: str) -> Path:
         finished(figure, 380, y="found (%)", x="false alarms per hour")
         figure.update_xaxes(type="log", tickvals=list(RATES), ticktext=[f"{x:g}" for x in RATES])
         figure.update_yaxes(range=[-4, 104])
-        note = "Pushes on the platform in random directions, grown in 20 ms. One line per machine."
+        note = "Pushes on the platform in random directions, grown in 20 ms. One line per cause."
         blocks.append(figure_html(f"Found {words}", figure, note))
     tables = {name: table(record) for name, record in records.items()}
     labels = list(dict.fromkeys(label for shown in tables.values() for label in shown))
@@ -409,16 +411,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for cause in filter(None, asked.causes.split(",")):
         seeds = seeds_of(asked.seeds)
         records[cause] = together([measure(robot, cause, seed, asked.hours) for seed in seeds])
-        print(printed({cause: table(records[cause])}), flush=True)
+        print(f"{cause}: seeds {asked.seeds} measured", flush=True)
+        _save(asked.json, records)
     for preset in filter(None, asked.presets.split(",")):
         own = [measure_preset(robot, preset, seed + 1) for seed in seeds_of(asked.seeds)]
         records[f"preset {preset}"] = together(own)
     print(printed({name: table(record) for name, record in records.items()}))
-    if asked.json:
-        asked.json.write_text(json.dumps(records, indent=1))
+    _save(asked.json, records)
     if asked.page:
         about = f"{asked.robot}, seeds {asked.seeds}, {machine_name()}"
         print(write_roc(asked.page, records, about))
+
+
+def _save(path: Path | None, records: Mapping[str, Record]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(records, indent=1))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 
 RATE = 2000.0  # Hz
 CHUNK = 200_000  # samples
@@ -75,7 +76,7 @@ def machine() -> Robot:
 def nominal() -> Robot:
     """What is known before: another platform mass and another friction."""
     robot = machine()
-    heavier = robot.replace(platform=type(robot.platform)(robot.platform.mass * 1.3))
+    heavier = robot.replace(platform=Platform(robot.platform.mass * 1.3))
     return heavier.with_friction(viscous=0.1, coulomb=0.5)
 
 

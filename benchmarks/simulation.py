@@ -208,7 +208,7 @@ def acceleration_error(
 
 
 def _followed(body: Any, drive: Drive, task: Task, forces: FloatArray) -> Story:
-    return follow(body, drive, task, {}, forces, lambda ticks: None)
+    return follow(body, drive, task, {}, forces, None, lambda ticks: None)
 
 
 def _peer_state(robot: Robot) -> tuple[Any, Any]:

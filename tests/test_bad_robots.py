@@ -514,6 +514,10 @@ WRONG_RAILS = {
         "wavelength_mm: 2", "wavelength_mm: 2, order: 4", "drives.ripple[0].order",
         "is given beside wavelength; allowed: one of the two",
     ),
+    "friction in joints": Wrong(
+        "viscous_Ns_m: 8", "passive: {prismatic: {coulomb_N: 4}}", "friction.passive.prismatic",
+        "allowed: none on rails",
+    ),
     "friction of arms": Wrong(
         "viscous_Ns_m: 8", "coulomb_mN: 8", "friction.coulomb_mN",
         "has the unit 'mN', which this field cannot have; allowed: coulomb_N or coulomb_Nm",

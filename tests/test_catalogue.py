@@ -14,7 +14,7 @@ import yaml
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import cylinder_inside, inverse_kinematics
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Strut
+from deltadyn.robot.bodies import RailGeometry, Strut
 from deltadyn.robot.catalogue import catalogue_table
 from deltadyn.robot.file import load_robot, robot_names
 
@@ -27,7 +27,10 @@ CITED = (
     "telescopic2022",
     "testbedCIIRC",
     "delta_robot_tesis",
+    "delta_robot_dynamics_simulation",
+    "klipper",
 )
+ARMS = tuple(name for name in NAMES if not load_robot(name).linear)
 
 
 def written_values(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -50,6 +53,9 @@ def test_the_robots_that_users_expect_are_there() -> None:
         "usach-delta",
         "example-delta",
         "example-delta-4",
+        "example-linear-delta",
+        "kaist-delta",
+        "kossel-2016",
     }
     assert set(NAMES) == wanted
     assert list(NAMES) == sorted(NAMES)
@@ -79,8 +85,8 @@ def test_bodies_are_consistent(name: str) -> None:
         thin = Strut(strut.mass, strut.com_fraction, strut.inertia, strut.rods)
         most = thin.mass * thin.com_fraction * (1 - thin.com_fraction) * length**2
         assert thin.inertia <= most * 1.001  # [gnad2024] identified a strut just at this bound
-        arm = robot.arms[i]
-        assert 0 < arm.com < robot.geometry.arm_length[i]
+        if not robot.linear:
+            assert 0 < robot.rotary_arms[i].com < robot.rotary.arm_length[i]
     if robot.spindle is not None:
         for rod, direction in ((robot.spindle.upper, 1), (robot.spindle.lower, -1)):
             assert_consistent(rod.body(direction).pseudo_inertia())
@@ -95,9 +101,9 @@ def assert_consistent(matrix: FloatArray) -> None:
 def test_one_arm_holds_more_inertia_than_its_mass_allows() -> None:
     """Mass between shoulder and elbow has at most m c (l - c) about its COM."""
     beyond = {}
-    for name in NAMES:
+    for name in ARMS:
         robot = load_robot(name)
-        arm, length = robot.arms[0], robot.geometry.arm_length[0]
+        arm, length = robot.rotary_arms[0], robot.rotary.arm_length[0]
         beyond[name] = arm.inertia / (arm.mass * arm.com * (length - arm.com))
     # [gnad2024] identified arm and rotor together; the D3-1200 is near the bound, as its file says.
     assert [name for name, share in beyond.items() if share > 1] == ["abb-irb360-6-1600"]
@@ -112,8 +118,8 @@ def test_the_workspace_is_reachable_within_all_limits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_arms_reach_the_rim_by_the_plain_formula(name: str) -> None:
-    """Cosine rule in the arm's plane, written here on its own."""
+def test_the_limbs_reach_the_rim_by_the_plain_formula(name: str) -> None:
+    """Cosine rule in the arm's plane, or Pythagoras' by a rail, written here on its own."""
     robot = load_robot(name)
     workspace = robot.limits.workspace
     assert workspace is not None
@@ -121,15 +127,28 @@ def test_the_arms_reach_the_rim_by_the_plain_formula(name: str) -> None:
     for phi in np.radians(np.arange(0, 360, 15)):
         for z in (workspace.z_min, workspace.z_max):
             x, y = workspace.radius * math.cos(phi), workspace.radius * math.sin(phi)
-            angles = [arm_angle(robot, i, x, y, z) for i in range(3)]
+            reached = carriage_place if robot.linear else arm_angle
+            angles = [reached(robot, i, x, y, z) for i in range(3)]
             assert (low[:3] <= angles).all()
             assert (angles <= high[:3]).all()
             p = [x, y, z, 0.0][: robot.dof]
             assert inverse_kinematics(robot, p)[:3] == pytest.approx(angles, abs=1e-9)
 
 
-def arm_angle(robot: Robot, i: int, x: float, y: float, z: float) -> float:
+def carriage_place(robot: Robot, i: int, x: float, y: float, z: float) -> float:
     geometry = robot.geometry
+    assert isinstance(geometry, RailGeometry)
+    azimuth, pitch = geometry.azimuth[i], geometry.rail_pitch[i]
+    radial = x * math.cos(azimuth) + y * math.sin(azimuth) - geometry.shrunk_radius[i]
+    across = y * math.cos(azimuth) - x * math.sin(azimuth)
+    up = z - geometry.rail_height[i]
+    along = radial * math.sin(pitch) + up * math.cos(pitch)
+    off = math.hypot(radial * math.cos(pitch) - up * math.sin(pitch), across)
+    return float(along) + math.sqrt(geometry.strut_length[i] ** 2 - off**2)
+
+
+def arm_angle(robot: Robot, i: int, x: float, y: float, z: float) -> float:
+    geometry = robot.rotary
     azimuth, l1 = geometry.azimuth[i], geometry.arm_length[i]
     radial = x * math.cos(azimuth) + y * math.sin(azimuth) - geometry.shrunk_radius[i]
     across = y * math.cos(azimuth) - x * math.sin(azimuth)
@@ -167,14 +186,36 @@ def test_figures_of_the_papers() -> None:
     telescopic, usach = load_robot("telescopic-delta"), load_robot("usach-delta")
     assert telescopic.spindle is not None
     assert telescopic.spindle.stroke == pytest.approx((0.6, 1.123))
-    assert telescopic.arms[0].axis_inertia == pytest.approx(0.34 * 0.38**2 / 3)
+    assert telescopic.rotary_arms[0].axis_inertia == pytest.approx(0.34 * 0.38**2 / 3)
     assert usach.struts[0].mass * 2 == 1.315
+
+
+def test_figures_of_the_printer() -> None:
+    """Klipper's numbers come back, and so does the bed below the end switches."""
+    kossel = load_robot("kossel-2016")
+    assert kossel.linear
+    assert kossel.geometry.shrunk_radius == pytest.approx((0.0998,) * 3)
+    assert kossel.geometry.strut_length == (0.2294,) * 3
+    assert kossel.drives.motor_turns == pytest.approx((2 * math.pi / 0.04,) * 3)
+    above = math.sqrt(0.2294**2 - 0.0998**2)
+    assert inverse_kinematics(kossel, [0, 0, -above]) == pytest.approx([0, 0, 0], abs=1e-12)
+    assert kossel.controller.offset[0] == pytest.approx(0.273 + above, abs=1e-5)
+    assert kossel.limits.workspace is not None
+    assert kossel.limits.workspace.z_min == pytest.approx(-0.273 - above, abs=1e-3)
+    assert kossel.sources["carriage.mass"].assumed
+
+
+def test_figures_of_kaist() -> None:
+    kaist = load_robot("kaist-delta")
+    assert kaist.drives.output_inertia == pytest.approx((25**2 * 0.27e-4,) * 3)
+    assert kaist.rotary_arms[0].axis_inertia == pytest.approx(0.00098)
+    assert "0.426" in kaist.sources["arm.mass"].text
 
 
 def test_figures_of_the_irb_360() -> None:
     """Table I of gnad2024, "ID geom", comes back from the bodies."""
     abb = load_robot("abb-irb360-6-1600")
-    arm = abb.arms[0]
+    arm = abb.rotary_arms[0]
     assert arm.mass * arm.com == pytest.approx(0.091)
     assert arm.mass * arm.com_offset == pytest.approx(0.009)
     assert arm.axis_inertia == pytest.approx(0.189)

@@ -174,6 +174,24 @@ def test_simulate_warns_of_gains_that_swing(tmp_path: Path) -> None:
     assert json.loads(calm.output)["warnings"] == []
 
 
+def test_simulate_repeats_a_motion_that_closes(tmp_path: Path) -> None:
+    rows = {}
+    for times in ("1", "2"):
+        out = tmp_path / f"{times}.csv"
+        call = ("simulate", "example-delta", "--preset", "ideal", "--out", str(out), "--json")
+        result = run(*call, "--repeat", times)
+        assert result.exit_code == 0, result.output
+        rows[times] = json.loads(result.stdout)["rows"]
+    assert abs(rows["2"] - 2 * rows["1"]) <= 2  # the last sample of one is the first of the next
+    wrong = run("simulate", "example-delta", "--motion", "gate", "--repeat", "2")
+    assert wrong.exit_code == 2
+    assert "allowed: 1 for a motion that ends" in wrong.stderr
+    assert (
+        "--repeat is 0; allowed: at least 1"
+        in run("simulate", "example-delta", "--repeat", "0").stderr
+    )
+
+
 def test_simulate_of_a_missing_file_is_status_2(tmp_path: Path) -> None:
     result = run("simulate", "example-delta", "--motion", str(tmp_path / "none.csv"))
     assert result.exit_code == 2

@@ -17,7 +17,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 
 def test_examples_are_numbered_and_titled() -> None:
     """In the order of the user's path, each with a title that the gallery can show."""
-    assert [path.name[:2] for path in EXAMPLES] == [f"{n:02d}" for n in range(1, 17)]
+    assert [path.name[:2] for path in EXAMPLES] == [f"{n:02d}" for n in range(1, 19)]
     for path in EXAMPLES:
         text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
         assert text, path.name

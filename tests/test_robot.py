@@ -62,7 +62,7 @@ def robot(**changes: Any) -> Robot:
 
 def test_one_number_stands_for_all() -> None:
     plain = robot(limits=Limits(rate=2.0), drives=Drives(gear_ratio=[10, 10, 11]))
-    assert plain.geometry.arm_length == (0.3, 0.3, 0.3)
+    assert plain.rotary.arm_length == (0.3, 0.3, 0.3)
     assert plain.arms == (ARM, ARM, ARM)
     assert plain.limits.rate == (2.0, 2.0, 2.0)
     assert plain.drives.gear_ratio == (10.0, 10.0, 11.0)

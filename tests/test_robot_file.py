@@ -311,11 +311,11 @@ def rods(draw: st.DrawFn, sign: int) -> Rod:
 
 
 @st.composite
-def frictions(draw: st.DrawFn, dof: int) -> Friction:
+def frictions(draw: st.DrawFn, dof: int, linear: bool) -> Friction:
     joints = PASSIVE_JOINTS if dof == 4 else PASSIVE_JOINTS[1:5]
+    some = st.lists(st.sampled_from(joints), unique=True, max_size=0 if linear else 3)
     passive = tuple(
-        PassiveFriction(joint, draw(NONNEGATIVE), draw(NONNEGATIVE))
-        for joint in draw(st.lists(st.sampled_from(joints), unique=True, max_size=3))
+        PassiveFriction(joint, draw(NONNEGATIVE), draw(NONNEGATIVE)) for joint in draw(some)
     )
     stribeck, thinning, motor = (draw(st.booleans()) for _ in range(3))
     share = per(dof, st.floats(0.0, 0.9))
@@ -438,7 +438,7 @@ def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
             **(draw(travel) if linear else {}),
         ),
         sensors=Sensors(draw(per(dof, SIZES)), draw(eccentricities(dof))),
-        friction=draw(frictions(dof)),
+        friction=draw(frictions(dof, linear)),
         limits=draw(limits(dof)),
         controller=Controller(draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))),
         gray_box=GrayBox(draw(SIZES), draw(SIGNED)),

@@ -89,7 +89,7 @@ def _asked_torque(
 ) -> list[Any]:
     """The simulator's own source, with friction tanh(rate) in every passive joint."""
     limbs, dof = limbs_of(par, kind), len(p)
-    rods = rods_of(limbs, c, s, p)
+    rods = rods_of(xp, limbs, c, s, p)
     e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(limbs))
     pose = Pose(c, s, p, pd, (0.0,) * dof, tuple(rods.base), e1, tuple(jacobian_columns(rods)))
     items = tuple(PassiveFriction(name, 0.0, 1.0) for name in joints_of(dof))

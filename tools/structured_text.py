@@ -162,10 +162,10 @@ def _force_sample(dof: int) -> Block:
         pose = pose_of(CASADI, numbers.limbs, q, qd)
         pdd = _bent(pose, qdd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
-        own_tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
-        tau = friction_model(dof).trace(par, [own_tau, qd, qdd, direction, stribeck])
+        tau = tuple(inverse_dynamics(CASADI, numbers, *motion))
+        whole = friction_model(dof).trace(par, [tau, qd, qdd, direction, stribeck])
         J = [pose.J[i][k] for k in range(3) for i in range(3)]
-        return [*tau, *J, *pdd[:3]]
+        return [*whole, *J, *pdd[:3]]
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
     inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks import simulation, single_sample
-from benchmarks.cases import ROBOTS, Case, standard_case
+from benchmarks.cases import ROBOTS, SAMPLES, Case, family, standard_case
 from benchmarks.machine import Best, best, machine, threads
 from benchmarks.peers.engines import python_peer
 from benchmarks.peers.programs import RECIPES, PeerMissingError, Program, Race, Tell, build
 from benchmarks.peers.rows import Benchmark, Row, Target, not_measured
+from benchmarks.peers.tree import Tree
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import (
     available,
@@ -40,6 +41,7 @@ TARGETS = {
     (4, "MuJoCo"): Target("at least", 10, "ratio"),
     (4, "Pinocchio"): Target("at least", 10, "ratio"),
 }
+FAMILY_TARGET = Target("at least", 25, "ratio")
 # s per 3-DOF torque on one core of 2.8 GHz, where the peer cannot be compiled here.
 REFERENCE = {"MuJoCo": 1.73e-6, "Pinocchio": 2.86e-6}
 TWO_CORES = Target("at least", 20e6, "rate")
@@ -95,6 +97,9 @@ def run_benchmark(*, full: bool = False, tell: Tell = lambda text: None) -> Benc
             else:
                 rows += compiled_rows(case, program, effort.rounds)
             rows += python_rows(case, peer, effort.python)
+    for name, robot in family().items():
+        tell(name)
+        rows += family_rows(robot, effort.rounds, tell)
     tell("simulation")
     rows += simulation_rows(effort.simulation)
     tell("start of a process")
@@ -103,21 +108,41 @@ def run_benchmark(*, full: bool = False, tell: Tell = lambda text: None) -> Benc
     return Benchmark(tuple(rows), facts)
 
 
-def compiled_peers(tell: Tell) -> tuple[dict[str, Program], dict[str, str]]:
-    """The peers' programs, and for those that are missing the reason."""
+def compiled_peers(tell: Tell, kind: str = "rotary") -> tuple[dict[str, Program], dict[str, str]]:
+    """The peers' programs for limbs of a kind, and for those that are missing the reason."""
     programs, missing = {}, {}
     for peer, recipe in RECIPES.items():
         try:
-            programs[peer] = build(recipe(), tell=tell)
+            programs[peer] = build(recipe(kind), tell=tell)
         except PeerMissingError as error:
             missing[peer] = error.reason
     return programs, missing
 
 
-def compiled_rows(case: Case, program: Program, rounds: int) -> list[Row]:
+def family_rows(robot: Robot, rounds: int, tell: Tell) -> list[Row]:
+    """Inclined arms and rails beside the compiled peers, of which each has the same limbs."""
+    case = Case.of(robot, SAMPLES)
+    check_own(case)
+    programs, missing = compiled_peers(tell, Tree.of(robot).kind)
+    group, count = group_name(case), len(case.p)
+    with threads(1):
+        found = best(own_function(case), rounds)
+    rows = [_row(group, "deltadyn, from p, pd, pdd", found, count, found.seconds / count)]
+    for peer, language in LANGUAGES.items():
+        if peer in programs:
+            rows += compiled_rows(case, programs[peer], rounds, FAMILY_TARGET)
+        else:
+            name = f"{peer} in {language}, whole"
+            rows += not_measured(group, [name], missing[peer], FAMILY_TARGET)
+    return rows
+
+
+def compiled_rows(
+    case: Case, program: Program, rounds: int, target: Target | None = None
+) -> list[Row]:
     """A compiled peer beside ours on one core, by turns on the same states."""
     group, name = group_name(case), f"{program.peer} in {program.language}"
-    target = TARGETS[case.robot.dof, program.peer]
+    target = target or TARGETS[case.robot.dof, program.peer]
     try:
         with threads(1), Race(program, case) as race:
             times = race.run(own_function(case), rounds)

@@ -5,6 +5,9 @@
  * given all coordinates, rates and accelerations of its tree from p, pd, pdd by a few closed forms,
  * and its forces are brought to the drives by the transpose of the same forms: no numerical
  * Jacobian, no iteration, one 3 by 3 solve. No peer can do with less.
+ *
+ * LIMBS says what moves the elbows: arms with tangential axes in the base plane, arms about any
+ * axes, or carriages on rails. Each is a program of its own.
  */
 #ifndef DELTADYN_BENCH_CLOSURE_H
 #define DELTADYN_BENCH_CLOSURE_H
@@ -16,12 +19,27 @@
 #define MOST_JOINTS 15
 #define BODIES 9
 
+#define STANDARD 0
+#define INCLINED 1
+#define RAILS 2
+#ifndef LIMBS
+#define LIMBS STANDARD
+#endif
+
+#if LIMBS == STANDARD
 typedef struct {
   double ca, sa;   /* cos and sin of the azimuth */
   double shoulder; /* m, base radius */
   double base;     /* m, base radius less platform radius */
   double l1, l2;   /* m */
 } limb_shape;
+#else
+typedef struct {
+  double axes[3][3]; /* rows: arm at 0, pins, up; a carriage moves along the last */
+  double base[3];    /* m, shoulder or the rail's zero less the platform's joint */
+  double l1, l2;     /* m */
+} limb_shape;
+#endif
 
 /* mass, COM (3), inertia about the COM xx yy zz xy yz xz, in the body's frame */
 typedef struct {
@@ -36,7 +54,7 @@ typedef struct {
   body_numbers body[BODIES]; /* arm and strut of limbs 1 to 3, upper rod, lower rod, effector */
 } robot_numbers;
 
-/* A turning joint: cos and sin of its angle, rate and acceleration. */
+/* A joint: cos and sin of its angle, or its place and 0 on a rail; rate and acceleration. */
 typedef struct {
   double c, s, rate, acc;
 } turn;
@@ -60,21 +78,59 @@ typedef struct {
   spindle_state spindle;
 } closed_state;
 
+/* A vector's parts along the limb's axes, and the vector of such parts. */
+static inline void to_limb(const limb_shape *g, const double *v, double *r) {
+#if LIMBS == STANDARD
+  r[0] = v[0] * g->ca + v[1] * g->sa, r[1] = v[1] * g->ca - v[0] * g->sa, r[2] = v[2];
+#else
+  for (int k = 0; k < 3; k++)
+    r[k] = g->axes[k][0] * v[0] + g->axes[k][1] * v[1] + g->axes[k][2] * v[2];
+#endif
+}
+
+static inline void from_limb(const limb_shape *g, const double *r, double *v) {
+#if LIMBS == STANDARD
+  v[0] = r[0] * g->ca - r[1] * g->sa, v[1] = r[0] * g->sa + r[1] * g->ca, v[2] = r[2];
+#else
+  for (int k = 0; k < 3; k++)
+    v[k] = g->axes[0][k] * r[0] + g->axes[1][k] * r[1] + g->axes[2][k] * r[2];
+#endif
+}
+
+/* The platform's joint from the shoulder, along the limb's axes. */
+static inline void from_shoulder(const limb_shape *g, const double *p, double *r) {
+#if LIMBS == STANDARD
+  to_limb(g, p, r);
+  r[0] -= g->base;
+#else
+  const double w[3] = {p[0] - g->base[0], p[1] - g->base[1], p[2] - g->base[2]};
+  to_limb(g, w, r);
+#endif
+}
+
 /* Coordinates, rates and accelerations of one limb from those of the platform point. */
 static inline void close_limb(const limb_shape *g, const double *p, const double *pd,
                               const double *pdd, limb_state *x) {
-  const double h = p[0] * g->ca + p[1] * g->sa - g->base, w = p[1] * g->ca - p[0] * g->sa, z = p[2];
+  double at_joint[3], speed[3], push[3];
+  from_shoulder(g, p, at_joint), to_limb(g, pd, speed), to_limb(g, pdd, push);
+  const double h = at_joint[0], w = at_joint[1], z = at_joint[2];
+  const double vr = speed[0], vt = speed[1], vz = speed[2];
+  const double ar = push[0], at = push[1], az = push[2];
+#if LIMBS == RAILS
+  const double q = z + sqrt(g->l2 * g->l2 - h * h - w * w);
+  const double e1r = 0, e1z = 1, e2r = 0, e2z = 0;
+  const double sr = h, st = w, sz = z - q;
+#else
   const double k = (h * h + w * w + z * z + g->l1 * g->l1 - g->l2 * g->l2) / (2 * g->l1);
   const double n2 = h * h + z * z, n = sqrt(n2 - k * k);
   const double c = (h * k - z * n) / n2, s = (-z * k - h * n) / n2;
   const double e1r = -g->l1 * s, e1z = -g->l1 * c, e2r = -g->l1 * c, e2z = g->l1 * s;
   const double sr = h - g->l1 * c, st = w, sz = z + g->l1 * s;
+#endif
   const double d = sr * e1r + sz * e1z;
-  const double vr = pd[0] * g->ca + pd[1] * g->sa, vt = pd[1] * g->ca - pd[0] * g->sa, vz = pd[2];
-  const double ar = pdd[0] * g->ca + pdd[1] * g->sa, at = pdd[1] * g->ca - pdd[0] * g->sa;
   const double rate = (sr * vr + st * vt + sz * vz) / d;
   const double sdr = vr - e1r * rate, sdt = vt, sdz = vz - e1z * rate;
-  const double br = ar - e2r * rate * rate, bz = pdd[2] - e2z * rate * rate;
+  const double br = ar - e2r * rate * rate, bz = az - e2z * rate * rate;
   const double acc =
       (sr * br + st * at + sz * bz + sdr * sdr + sdt * sdt + sdz * sdz) / d;
   const double sddr = br - e1r * acc, sddz = bz - e1z * acc;
@@ -82,13 +138,20 @@ static inline void close_limb(const limb_shape *g, const double *p, const double
   const double beta = (sz * sdr - sr * sdz) / m2;
   const double betad = (sz * sddr - sr * sddz - 2 * (sr * sdr + sz * sdz) * beta) / m2;
   const double cb = sr / m, sb = -sz / m, gamma = sdt / m;
-  x->theta.c = c, x->theta.s = s, x->theta.rate = rate, x->theta.acc = acc;
+  x->theta.rate = rate, x->theta.acc = acc;
+#if LIMBS == RAILS
+  x->theta.c = q, x->theta.s = 0;
+  x->elbow.c = cb, x->elbow.s = sb, x->elbow.rate = beta, x->elbow.acc = betad;
+#else
+  x->theta.c = c, x->theta.s = s;
   x->elbow.c = cb * c + sb * s, x->elbow.s = sb * c - cb * s;
   x->elbow.rate = beta - rate, x->elbow.acc = betad - acc;
+#endif
   x->sway.c = m / g->l2, x->sway.s = st / g->l2;
   x->sway.rate = gamma, x->sway.acc = (at + st * gamma * gamma) / m;
   x->e1r = e1r, x->e1z = e1z, x->sr = sr, x->sz = sz, x->m = m, x->m2 = m2, x->d = d;
-  x->strut[0] = sr * g->ca - st * g->sa, x->strut[1] = sr * g->sa + st * g->ca, x->strut[2] = sz;
+  const double rod[3] = {sr, st, sz};
+  from_limb(g, rod, x->strut);
 }
 
 /* The spindle's joints; the lower universal joint mirrors the upper one. */
@@ -136,8 +199,11 @@ static inline void project(const robot_numbers *robot, int dof, const double *st
     const limb_shape *g = &robot->limb[i];
     const double *f = force + LIMB_JOINTS * i;
     const double wr = f[1] * a->sz / a->m2, wz = -f[1] * a->sr / a->m2, wt = f[2] / a->m;
-    tau[i] = f[0] - f[1] - wr * a->e1r - wz * a->e1z;
-    load[0] += wr * g->ca - wt * g->sa, load[1] += wr * g->sa + wt * g->ca, load[2] += wz;
+    const double along[3] = {wr, wt, wz};
+    double pull[3];
+    from_limb(g, along, pull);
+    tau[i] = f[0] - (LIMBS == RAILS ? 0 : f[1]) - wr * a->e1r - wz * a->e1z;
+    for (int k = 0; k < 3; k++) load[k] += pull[k];
   }
   if (dof == 4) {
     const spindle_state *a = &x->spindle;

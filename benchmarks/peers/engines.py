@@ -174,7 +174,7 @@ def python_peer(name: str, case: Case) -> Callable[[], FloatArray]:
 
 
 def _add_limb(pin: Any, model: Any, tree: Tree, i: int) -> None:
-    g = tree.robot.geometry
+    g = tree.robot.rotary
     ca, sa = np.cos(g.azimuth[i]), np.sin(g.azimuth[i])
     turned = np.array([[ca, -sa, 0.0], [sa, ca, 0.0], [0.0, 0.0, 1.0]])
     shoulder = pin.SE3(turned, g.base_radius[i] * np.array([ca, sa, 0.0]))
@@ -223,7 +223,7 @@ def _limb(
     xdd: list[FloatArray],
 ) -> tuple[Triple, tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
     """Coordinates of one limb; its strut, the elbow's derivative and the strut in its plane."""
-    g = tree.robot.geometry
+    g = tree.robot.standard
     ca, sa = np.cos(g.azimuth[i]), np.sin(g.azimuth[i])
     l1, l2 = g.arm_length[i], g.strut_length[i]
     (h, w, z), (vr, vt, vz), (ar, at, az) = (

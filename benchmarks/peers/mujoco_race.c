@@ -19,7 +19,12 @@ static void place(const closed_state *x, int dof, double *given) {
   double *q = given ? given : data->qpos, *v = given ? given + n : data->qvel;
   double *a = given ? given + 2 * n : data->qacc;
   for (int i = 0; i < 3; i++) {
+#if LIMBS == RAILS
+    const turn *t = &x->limb[i].theta;
+    q[3 * i] = t->c, v[3 * i] = t->rate, a[3 * i] = t->acc;
+#else
     put(&x->limb[i].theta, 3 * i, 1, q, v, a);
+#endif
     put(&x->limb[i].elbow, 3 * i + 1, 1, q, v, a);
     put(&x->limb[i].sway, 3 * i + 2, 1, q, v, a);
   }

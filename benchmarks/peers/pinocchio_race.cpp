@@ -22,7 +22,11 @@ static pin::Model model;
 static pin::Data *data;
 static Eigen::VectorXd position, rate, acceleration;
 
+#if LIMBS == RAILS
+static int coordinates(int dof) { return dof == 4 ? 16 : 9; }
+#else
 static int coordinates(int dof) { return dof == 4 ? 19 : 12; }  // a drive has two
+#endif
 
 static void put_drive(const turn &t, double *&q, double *&v, double *&a) {
   *q++ = t.c, *q++ = t.s, *v++ = t.rate, *a++ = t.acc;
@@ -39,7 +43,11 @@ static void place(const closed_state *x, int dof, double *given) {
   double *q = given ? given : position.data(), *v = given ? given + width : rate.data();
   double *a = given ? given + width + n : acceleration.data();
   for (const limb_state &limb : x->limb) {
+#if LIMBS == RAILS
+    *q++ = limb.theta.c, *v++ = limb.theta.rate, *a++ = limb.theta.acc;
+#else
     put_drive(limb.theta, q, v, a);
+#endif
     put(angle(limb.elbow), limb.elbow, 1, q, v, a);
     put(angle(limb.sway), limb.sway, 1, q, v, a);
   }
@@ -90,9 +98,18 @@ static void build(const robot_numbers &r) {
   for (int i = 0; i < 3; i++) {
     const limb_shape &g = r.limb[i];
     Matrix3d turned;
+#if LIMBS == STANDARD
     turned << g.ca, -g.sa, 0, g.sa, g.ca, 0, 0, 0, 1;
     const Vector3d shoulder(g.shoulder * g.ca, g.shoulder * g.sa, 0);
+#else
+    for (int k = 0; k < 9; k++) turned(k % 3, k / 3) = g.axes[k / 3][k % 3];
+    const Vector3d shoulder(g.base[0], g.base[1], g.base[2]);
+#endif
+#if LIMBS == RAILS
+    const auto arm = add(0, pin::JointModelPZ(), pin::SE3(turned, shoulder));
+#else
     const auto arm = add(0, pin::JointModelRUBY(), pin::SE3(turned, shoulder));
+#endif
     hang(arm, r.body[2 * i]);
     const pin::JointModelUniversal swing_and_sway(Vector3d(0, 1, 0), Vector3d(0, 0, 1));
     hang(add(arm, swing_and_sway, shift(g.l1, 0)), r.body[2 * i + 1]);

@@ -34,6 +34,9 @@ CACHE = "XDG_CACHE_HOME"
 OWN_PASSES = 20  # of ours in a round; the peer has its many blocks
 SAME = 1e-9  # of the largest torque: below it the peer has done the same work
 
+#: What moves the limbs: of each a program of its own.
+LIMBS = {"rotary": (), "inclined": ("-DLIMBS=INCLINED",), "rail": ("-DLIMBS=RAILS",)}
+
 Tell = Callable[[str], None]
 Way = Literal["whole", "open"]
 
@@ -89,7 +92,7 @@ class Program:
         }
 
 
-def mujoco_recipe() -> Recipe:
+def mujoco_recipe(kind: str = "rotary") -> Recipe:
     """MuJoCo as its wheel ships it: headers and one shared library."""
     folder = _package("mujoco", "MuJoCo")
     if not (folder / "include" / "mujoco" / "mujoco.h").is_file():
@@ -98,10 +101,10 @@ def mujoco_recipe() -> Recipe:
     if not libraries:
         raise PeerMissingError("MuJoCo", "its wheel holds no libmujoco")
     found = (f"-I{folder / 'include'}", str(libraries[0]), f"-Wl,-rpath,{folder}", "-lm")
-    return Recipe("MuJoCo", "C", "gcc", "mujoco_race.c", ("-std=c99", *found))
+    return Recipe("MuJoCo", "C", "gcc", "mujoco_race.c", ("-std=c99", *LIMBS[kind], *found))
 
 
-def pinocchio_recipe() -> Recipe:
+def pinocchio_recipe(kind: str = "rotary") -> Recipe:
     """Pinocchio by its headers alone, so that all of it is compiled for this processor."""
     folder = _package("pinocchio", "Pinocchio")
     roots = [parent / "include" for parent in folder.parents]
@@ -119,10 +122,11 @@ def pinocchio_recipe() -> Recipe:
     if _first([headers, *_system_headers("")], "boost/variant.hpp") is None:
         raise PeerMissingError("Pinocchio", "there are no headers of Boost (boost/variant.hpp)")
     found = ("-isystem", str(headers), "-isystem", str(eigen))
-    return Recipe("Pinocchio", "C++", "g++", "pinocchio_race.cpp", ("-std=c++17", "-w", *found))
+    words = ("-std=c++17", "-w", *LIMBS[kind], *found)
+    return Recipe("Pinocchio", "C++", "g++", "pinocchio_race.cpp", words)
 
 
-RECIPES: dict[str, Callable[[], Recipe]] = {
+RECIPES: dict[str, Callable[..., Recipe]] = {
     "MuJoCo": mujoco_recipe,
     "Pinocchio": pinocchio_recipe,
 }

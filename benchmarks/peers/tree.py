@@ -1,9 +1,9 @@
 """A robot as the open tree that the peers' engines take: plain numbers, and the same as MJCF.
 
-Arm and strut of each limb, and with a spindle its two rods and the effector. A body's frame is at
-its joint: an arm's x runs along it and y along its motor axis, a strut's x runs from elbow to
-platform, z of a rod runs down the rod, the effector stands upright at the lower joint. The platform
-is a point mass, so it is a number and no body.
+Arm or carriage and strut of each limb, and with a spindle its two rods and the effector. A body's
+frame is at its joint: an arm's x runs along it and y along its motor axis, a strut's x runs from
+elbow to platform, z of a rod runs down the rod, the effector stands upright at the lower joint. The
+platform is a point mass, so it is a number and no body.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
 from deltadyn.kinematics import State
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Spindle, TenParameters
+from deltadyn.robot.bodies import LimbFrame, Spindle, TenParameters
 
 BODIES = 9  # places for bodies in closure.h; a 3-DOF robot leaves the last three empty
 SMALLEST_INERTIA = 1e-14  # kg m^2: MuJoCo's compiler wants some; mujoco_race.c takes it away again
@@ -49,6 +51,10 @@ class Tree:
     @classmethod
     def of(cls, robot: Robot) -> Tree:
         """The tree of a robot with thin or other struts; friction is no part of it."""
+        if robot.linear and any(getattr(rail, "counterweight", 0.0) for rail in robot.arms):
+            raise InputError(
+                "carriage.counterweight", robot.name, "0 kg: the tree has no such body"
+            )
         bodies: list[TreeBody] = []
         for i in range(3):
             bodies += [_arm(robot, i), _strut(robot, i)]
@@ -60,6 +66,11 @@ class Tree:
             bodies += [_from_ten(spindle.upper.body(1)), _from_ten(spindle.lower.body(-1))]
             bodies.append(_effector(robot, spindle))
         return cls(robot, tuple(bodies), mass)
+
+    @property
+    def kind(self) -> str:
+        """What moves the limbs, by the names of `programs.LIMBS`."""
+        return "rail" if self.robot.linear else actuation(self.robot)
 
     def numbers(self, state: State) -> FloatArray:
         """What closure.h reads: the robot, then p, pd, pdd of every sample."""
@@ -87,16 +98,27 @@ class Tree:
 """
 
     def _limb(self, i: int) -> str:
-        ca, sa, shoulder, _, l1, _ = _limb_shape(self.robot, i)
-        half = self.robot.geometry.azimuth[i] / 2
-        turned = (math.cos(half), 0.0, 0.0, math.sin(half))
-        place = (shoulder * ca, shoulder * sa, 0.0)
+        place, turned = self._shoulder(i)
+        l1 = 0.0 if self.robot.linear else self.robot.rotary.arm_length[i]
+        drive = 'type="slide" axis="0 0 1"' if self.robot.linear else 'axis="0 1 0"'
         return f"""<body pos="{_text(place)}" quat="{_text(turned)}">
-      <joint axis="0 1 0"/>{_inertial(self.bodies[2 * i])}
+      <joint {drive}/>{_inertial(self.bodies[2 * i])}
       <body pos="{l1!r} 0 0">
         <joint axis="0 1 0"/><joint axis="0 0 1"/>{_inertial(self.bodies[2 * i + 1])}
       </body>
     </body>"""
+
+    def _shoulder(self, i: int) -> tuple[Iterable[float], Iterable[float]]:
+        """Place and quaternion of a limb's axes."""
+        if self.kind == "rotary":
+            ca, sa, shoulder, *_ = _limb_shape(self.robot, i)
+            half = self.robot.geometry.azimuth[i] / 2
+            return (shoulder * ca, shoulder * sa, 0.0), (math.cos(half), 0.0, 0.0, math.sin(half))
+        from scipy.spatial.transform import Rotation
+
+        frame = self.robot.geometry.frames[i]
+        x, y, z, w = Rotation.from_matrix(_axes(frame).T).as_quat().tolist()
+        return frame.shoulder, (w, x, y, z)
 
     def _spindle(self, spindle: Spindle) -> str:
         """The quaternion 0 1 -1 0 maps (x, y, z) to (-y, -x, -z): the rod hangs down at psi = 0."""
@@ -113,16 +135,39 @@ class Tree:
 
 
 def _limb_shape(robot: Robot, i: int) -> tuple[float, ...]:
-    """cos and sin of the azimuth, base radius, base less platform radius, l1, l2."""
+    """cos and sin of the azimuth, base radius, base less platform radius, l1, l2.
+
+    Of inclined arms and rails the limb's axes in rows, its shoulder on the shrunk base, l1, l2.
+    """
     g = robot.geometry
+    if robot.linear or not robot.rotary.standard:
+        frame, l1 = g.frames[i], 0.0 if robot.linear else robot.rotary.arm_length[i]
+        return (*_axes(frame).ravel().tolist(), *frame.shoulder, l1, g.strut_length[i])
     azimuth, base = g.azimuth[i], g.base_radius[i]
     shrunk = base - g.platform_radius[i]
-    return math.cos(azimuth), math.sin(azimuth), base, shrunk, g.arm_length[i], g.strut_length[i]
+    return (
+        math.cos(azimuth),
+        math.sin(azimuth),
+        base,
+        shrunk,
+        robot.rotary.arm_length[i],
+        g.strut_length[i],
+    )
+
+
+def _axes(frame: LimbFrame) -> FloatArray:
+    """Rows (3, 3): the arm's direction at 0, the joints' pins, up or along the rail."""
+    return np.array([frame.x, np.cross(frame.z, frame.x), frame.z])
 
 
 def _arm(robot: Robot, i: int) -> TreeBody:
-    """Arm and elbow mass as one body; it turns about y alone, so one moment is all it has."""
-    arm, l1 = robot.arms[i], robot.geometry.arm_length[i]
+    """Arm and elbow mass as one body; it turns about y alone, so one moment is all it has.
+
+    A carriage does not turn at all.
+    """
+    if robot.linear:
+        return TreeBody(robot.arms[i].mass, np.zeros(3), np.zeros((3, 3)))
+    arm, l1 = robot.rotary_arms[i], robot.rotary.arm_length[i]
     parts = [(arm.mass, np.array([arm.com, 0.0, arm.com_offset]), arm.inertia)]
     parts.append((arm.elbow_mass, np.array([l1, 0.0, 0.0]), 0.0))
     mass, com, about_y = _joined(parts, axis=1)

@@ -55,6 +55,10 @@ class Inverse(NamedTuple):
     determinant: Component
     over: Component  # 1 / det S
 
+    def column(self, i: int, factor: Component) -> Vector:
+        """Column i of S^-1, times a factor."""
+        return times(self.normals[i], factor * self.over)
+
     def columns(self) -> list[Vector]:
         """The columns of S^-1."""
         return [times(normal, self.over) for normal in self.normals]
@@ -69,6 +73,113 @@ class Inverse(NamedTuple):
     def solve_transposed(self, force: Parts) -> list[Component]:
         """lambda with S^T lambda = force."""
         return [dot(normal, force) * self.over for normal in self.normals]
+
+
+class PlaneInverse(NamedTuple):
+    """S^-1 of a matrix S with two rows of two."""
+
+    first: Parts
+    second: Parts
+    determinant: Component
+    over: Component  # 1 / det S
+
+    def column(self, i: int, factor: Component) -> Vector:
+        """Column i of S^-1, times a factor."""
+        own = self.second if i == 0 else self.first
+        scale = factor * self.over
+        return (own[1] * scale, -own[0] * scale) if i == 0 else (-own[1] * scale, own[0] * scale)
+
+    def columns(self) -> list[Vector]:
+        """The columns of S^-1."""
+        return [self.column(0, 1.0), self.column(1, 1.0)]
+
+    def solve(self, right: Parts) -> Vector:
+        """x with S x = right."""
+        (a, b), (c, d) = self.first[:2], self.second[:2]
+        return (
+            (d * right[0] - b * right[1]) * self.over,
+            (a * right[1] - c * right[0]) * self.over,
+        )
+
+    def solve_transposed(self, force: Parts) -> list[Component]:
+        """lambda with S^T lambda = force."""
+        (a, b), (c, d) = self.first[:2], self.second[:2]
+        return [
+            (d * force[0] - c * force[1]) * self.over,
+            (a * force[1] - b * force[0]) * self.over,
+        ]
+
+
+class PairsInverse(NamedTuple):
+    """S^-1 of four struts in two pairs, each on a half of the platform.
+
+    Row i is (s_i, sigma s_i.a rate), with the offset sigma of the strut's half along the direction
+    `a` that the fourth coordinate moves at `rate`: the halves' velocities differ by L a rate xd_4,
+    L = sigma_1 - sigma_2. N12 = s_1 x s_2 and N34 = s_3 x s_4 are normal to the pairs, and
+    det S = rate L N12.(N34 x a).
+    """
+
+    rods: Sequence[Parts]
+    along: Vector
+    sigma: tuple[Component, Component]
+    rate: Component
+    normals: tuple[Vector, Vector]
+    determinant: Component  # N12.(N34 x a)
+
+    @classmethod
+    def of(
+        cls, rods: Sequence[Parts], along: Vector, sigma: tuple[Any, Any], rate: Any
+    ) -> PairsInverse:
+        """The inverse for these struts."""
+        normals = cross(rods[0], rods[1]), cross(rods[2], rods[3])
+        return cls(rods, along, sigma, rate, normals, dot(normals[0], cross(normals[1], along)))
+
+    def column(self, i: int, factor: Component) -> Vector:
+        """Column i of S^-1, times a factor."""
+        return self.solve([factor if j == i else 0.0 for j in range(4)])
+
+    def columns(self) -> list[Vector]:
+        """The columns of S^-1."""
+        return [self.column(i, 1.0) for i in range(4)]
+
+    def solve(self, right: Parts) -> Vector:
+        """x with S x = right: v1 of half 1 solves s_1.v1 = r_1, s_2.v1 = r_2 but for N12, v2 alike.
+
+        v1 - v2 = L a w fixes what is free along N12, and w = rate x_4.
+        """
+        (n12, n34), a, (first, second) = self.normals, self.along, self.sigma
+        one = _held(self.rods[0], self.rods[1], n12, right[0], right[1])
+        two = _held(self.rods[2], self.rods[3], n34, right[2], right[3])
+        apart = tuple(two[k] - one[k] for k in range(3))
+        over = 1 / self.determinant
+        free = dot(apart, cross(n34, a)) * over
+        w = -dot(apart, cross(n12, n34)) * over / (first - second)
+        v = tuple(one[k] + free * n12[k] - first * w * a[k] for k in range(3))
+        return (*v, w / self.rate)
+
+    def solve_transposed(self, force: Parts) -> list[Component]:
+        """lambda with S^T lambda = force: f1, f2 on the halves, each in the plane of its pair."""
+        (n12, n34), a, (first, second) = self.normals, self.along, self.sigma
+        t = (force[3] / self.rate - second * dot(a, force)) / (first - second)
+        lead, over = dot(n34, force), 1 / self.determinant
+        turned, both = cross(a, n12), cross(n12, n34)
+        f1 = tuple((lead * turned[k] + t * both[k]) * over for k in range(3))
+        f2 = tuple(force[k] - f1[k] for k in range(3))
+        found: list[Component] = []
+        for own, other, normal, f in (
+            (self.rods[0], self.rods[1], n12, f1),
+            (self.rods[2], self.rods[3], n34, f2),
+        ):
+            square = 1 / dot(normal, normal)
+            found += [dot(cross(f, other), normal) * square, dot(cross(own, f), normal) * square]
+        return found
+
+
+def _held(a: Parts, b: Parts, n: Parts, first: Component, second: Component) -> Vector:
+    """The shortest v with a.v = first and b.v = second, n = a x b."""
+    over = 1 / dot(n, n)
+    x, y = cross(b, n), cross(n, a)
+    return tuple((first * x[k] + second * y[k]) * over for k in range(3))
 
 
 def normals_of_rows(

@@ -7,9 +7,10 @@ cent, for sentences and tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,15 @@ AXIS_UNITS: dict[str, tuple[str, str]] = {
     "stiffness": ("N m/rad", "N/m"),
 }
 _RAIL_UNITS = dict(AXIS_UNITS.values())
+#: Numbers of the axes in results for JSON, by their quantity; their keys end in the unit.
+AXIS_NUMBERS = {
+    "tau": (
+        "residual_rms", "held_out_rms", "torque_rms", "torque_peak", "torque_std", "rms",
+        "noise_std",
+    ),
+    "qd": ("speed_peak",),
+    "q": ("tracking_error_rms",),
+}  # fmt: skip
 
 _DIGITS = 9  # a degree with more decimals is no more readable than the radian
 
@@ -118,9 +128,23 @@ def together(units: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(units))
 
 
-def suffix(unit: str) -> str:
-    """A unit as the end of a key: "Nm" of "N m", "rad_s" of "rad/s", "Nms_rad" of "N m s/rad"."""
-    return unit.replace(" ", "").replace("/", "_").replace("^", "")
+def key_end(unit: str) -> str:
+    """A unit as the end of a key of results: "Nm" of "N m", "rad_per_s" of "rad/s"."""
+    return unit.replace(" ", "").replace("/", "_per_").replace("^", "")
+
+
+_RAIL_KEYS = {
+    f"{name}_{key_end(AXIS_UNITS[quantity][0])}": f"{name}_{key_end(AXIS_UNITS[quantity][1])}"
+    for quantity, names in AXIS_NUMBERS.items()
+    for name in names
+}
+
+
+def rail_keys(record: Any) -> Any:
+    """Results with the keys of `AXIS_NUMBERS` as they are on rails: "torque_rms_N"."""
+    if isinstance(record, Mapping):
+        return {_RAIL_KEYS.get(key, key): rail_keys(value) for key, value in record.items()}
+    return [rail_keys(item) for item in record] if isinstance(record, list) else record
 
 
 def percent(share: float | None) -> str:

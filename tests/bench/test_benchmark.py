@@ -29,7 +29,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     reasons = {"MuJoCo": "there is no gcc", "Pinocchio": "there is no g++"}
     monkeypatch.setattr(benchmark, "QUICK", ONCE)
     monkeypatch.setattr(machine, "SPAN", 0.0)
-    monkeypatch.setattr(benchmark, "compiled_peers", lambda tell: ({}, reasons))
+    monkeypatch.setattr(benchmark, "compiled_peers", lambda tell, kind="": ({}, reasons))
     monkeypatch.setattr(
         benchmark, "simulation_rows", lambda repeats: [Row("simulation", "loop", 1e-6)]
     )
@@ -45,7 +45,9 @@ def test_a_whole_run() -> None:
     groups = list(dict.fromkeys(row.group for row in found.rows))
     assert groups[0] == "3-DOF inverse dynamics, sipro-d3-1200"
     assert groups[1] == "4-DOF inverse dynamics, example-delta-4"
-    assert groups[2:] == ["simulation", "start of a process"]
+    names = ("vertical rails", "rails in any direction", "inclined arms")
+    assert groups[2:5] == [f"3-DOF inverse dynamics, {name}" for name in names]
+    assert groups[5:] == ["simulation", "start of a process"]
     rows = {row.what: row for row in found.rows if row.group == groups[0]}
     assert rows["deltadyn, from p, pd, pdd"].ratio == 1.0
     assert rows["MuJoCo in C, whole"].seconds == 1.73e-6  # the reference figure

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.cases import Case, standard_case
+from benchmarks.cases import Case, family, standard_case
 from benchmarks.peers import benchmark, programs
 from benchmarks.peers.programs import (
     RECIPES,
@@ -19,7 +19,12 @@ from benchmarks.peers.programs import (
     Recipe,
     build,
 )
+from benchmarks.peers.tree import Tree
 from tests.dynamics.factory import make_robot
+
+from deltadyn.errors import InputError
+from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Carriage
 
 FEW = 300
 SAYS_NO = """#!/bin/sh
@@ -27,12 +32,27 @@ if [ "$1" = --version ]; then echo fake 1; else echo 'x.c: error: no' >&2; exit 
 """
 
 
-def program(name: str) -> Program:
+def program(name: str, kind: str = "rotary") -> Program:
     """A peer from the user's cache, so that Pinocchio's minute of compiling is spent once."""
     try:
-        return build(RECIPES[name]())
+        return build(RECIPES[name](kind))
     except PeerMissingError as error:
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("robot", family().values(), ids=list(family()))
+def test_mujoco_gives_our_torques_of_inclined_arms_and_rails(robot: Robot) -> None:
+    """Pinocchio compiles for a minute: `deltadyn bench` compares its torques too."""
+    case = Case.of(robot, FEW)
+    with Race(program("MuJoCo", Tree.of(robot).kind), case) as race:
+        assert 0 < race.difference() < SAME
+
+
+def test_a_counterweight_is_refused() -> None:
+    robot = family()["vertical rails"]
+    heavy = robot.replace(arms=Carriage(0.2, counterweight=0.1))
+    with pytest.raises(InputError, match="counterweight"):
+        Tree.of(heavy)
 
 
 @pytest.mark.parametrize("name", list(RECIPES))

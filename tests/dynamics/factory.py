@@ -88,7 +88,7 @@ def make_robot(dof: int, equal_limbs: bool, *, seed: int = 0, **parts: Any) -> R
 def make_states(robot: Robot, count: int, *, seed: int = 0) -> State:
     """States well inside the workspace, with rates and accelerations of fast machines."""
     rng = np.random.default_rng([seed, 17])
-    g = robot.geometry
+    g = robot.rotary
     l1, l2, r = np.mean(g.arm_length), np.mean(g.strut_length), np.mean(g.shrunk_radius)
     angle = np.array([0.2, 0.9])
     top, bottom = -l1 * np.sin(angle) - np.sqrt(l2**2 - (r + l1 * np.cos(angle)) ** 2)

@@ -40,7 +40,7 @@ def rods_of(loads: ConstraintLoads) -> RodLoads:
 
 def limb_vectors(robot: Robot, state: State) -> dict[str, FloatArray]:
     """Shoulder-to-elbow, strut, elbow velocity and acceleration, each (N, 3, 3)."""
-    g, q = robot.geometry, state.q[:, :3, None]
+    g, q = robot.rotary, state.q[:, :3, None]
     e_r = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
     l1, qd, qdd = np.array(g.arm_length)[:, None], state.qd[:, :3, None], state.qdd[:, :3, None]
     along, below = np.cos(q) * e_r - np.sin(q) * Z, -np.sin(q) * e_r - np.cos(q) * Z

@@ -155,7 +155,7 @@ def test_names_are_split_without_remainder() -> None:
 def test_groups_in_numbers_by_hand() -> None:
     """M_P, A and G of the rigid model where I_zz stands for the strut's transverse inertia."""
     robot = plain(3)
-    l1, l2 = robot.geometry.arm_length[0], robot.geometry.strut_length[0]
+    l1, l2 = robot.rotary.arm_length[0], robot.geometry.strut_length[0]
     base = base_parameters(robot, "rigid")
     row = dict(zip(base.independent, base.matrix, strict=True))
     column = base.standard.index

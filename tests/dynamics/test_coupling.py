@@ -21,6 +21,7 @@ from deltadyn.dynamics import (
 from deltadyn.errors import InputError, UnknownNameError, UnreachableError
 from deltadyn.kinematics import State, in_workspace
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 from deltadyn.robot.settings import Limits, Workspace
 
 ROUNDING = 1e-10  # relative: determinants of M with a condition number of 1e2 to 1e4
@@ -64,10 +65,10 @@ def test_rotors_alone_are_not_coupled() -> None:
     """A platform and struts without mass: M is diagonal, by hand rotor + arm."""
     robot = make_robot(3, True)
     strut = replace(robot.struts[0], mass=0.0, inertia=0.0)
-    bare = robot.replace(struts=(strut,) * 3, platform=replace(robot.platform, mass=0.0))
+    bare = robot.replace(struts=(strut,) * 3, platform=Platform(0.0))
     bare = bare.with_payload(0.0)
     found = inertia_coupling(bare, make_states(bare, 5).p)
-    arm, l1 = bare.arms[0], bare.geometry.arm_length[0]
+    arm, l1 = bare.rotary_arms[0], bare.rotary.arm_length[0]
     inertia = arm.axis_inertia + arm.elbow_mass * l1**2 + bare.drives.output_inertia[0]
     np.testing.assert_array_equal(found.coupling, 0.0)
     np.testing.assert_allclose(found.felt, inertia, rtol=ROUNDING)

@@ -175,7 +175,7 @@ def joint_angle(robot: Robot, q: FloatArray, joint: str) -> FloatArray:
             return length[:, None]
         upper = fork if joint == "universal_fork" else cross
         return np.stack([upper, -upper], axis=-1)  # the lower joint undoes what the upper does
-    g = robot.geometry
+    g = robot.rotary
     a, theta = np.array(g.azimuth), q[:, :3]
     radial = p[:, :1] * np.cos(a) + p[:, 1:2] * np.sin(a)
     tangential = p[:, 1:2] * np.cos(a) - p[:, :1] * np.sin(a)

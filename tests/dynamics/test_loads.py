@@ -65,8 +65,8 @@ def test_arms_shoulders_and_drives(robot: Robot) -> None:
     loads, limb = constraint_loads(robot, state, force), limb_vectors(robot, state)
     tau = inverse_dynamics(robot, state, external_force=force)
     up = robot.gravity * Z
-    for i, arm in enumerate(robot.arms):
-        l1, qdd, qd = robot.geometry.arm_length[i], state.qdd[:, i, None], state.qd[:, i, None]
+    for i, arm in enumerate(robot.rotary_arms):
+        l1, qdd, qd = robot.rotary.arm_length[i], state.qdd[:, i, None], state.qd[:, i, None]
         along, above, t = limb["along"][:, i], limb["above"][:, i], limb["t"][i]
         com = arm.com * along + arm.com_offset * above
         at_com = qdd * np.cross(t, com) - qd**2 * com + up
@@ -97,7 +97,7 @@ def test_the_base_carries_the_whole_robot(robot: Robot) -> None:
     loads, limb = constraint_loads(robot, state, force), limb_vectors(robot, state)
     pdd, up = state.pdd[:, :3], robot.gravity * Z
     need = robot.platform.mass * (pdd + up)
-    for i, arm in enumerate(robot.arms):
+    for i, arm in enumerate(robot.rotary_arms):
         com = arm.com * limb["along"][:, i] + arm.com_offset * limb["above"][:, i]
         at_com = state.qdd[:, i, None] * np.cross(limb["t"][i], com)
         need = need + arm.mass * (at_com - state.qd[:, i, None] ** 2 * com + up)
@@ -143,7 +143,7 @@ def moved(robot: Robot, state: State, t: float) -> State:
 
 def strut_energy(robot: Robot, state: State) -> FloatArray:
     """T + V (N, 3) of the pairs, as points."""
-    limb, g = limb_vectors(robot, state), robot.geometry
+    limb, g = limb_vectors(robot, state), robot.rotary
     energy = np.zeros((len(state), 3))
     for i in range(3):
         for mass, place in zip(*rod_as_points(robot, i), strict=True):

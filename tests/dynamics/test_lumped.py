@@ -36,9 +36,9 @@ class Points:
 
 def half_half(robot: Robot) -> Points:
     """Uniform arms; half of each pair of rods in the elbow, half on the platform."""
-    l1 = np.array(robot.geometry.arm_length)
-    arm = np.array([item.mass for item in robot.arms])
-    elbow = np.array([item.elbow_mass for item in robot.arms])
+    l1 = np.array(robot.rotary.arm_length)
+    arm = np.array([item.mass for item in robot.rotary_arms])
+    elbow = np.array([item.elbow_mass for item in robot.rotary_arms])
     half = np.array([2 * item.mass for item in robot.struts]) / 2
     rotor = np.array(robot.drives.rotor_inertia[:3])
     return Points(
@@ -58,15 +58,15 @@ def gray_box(robot: Robot) -> Points:
 
 def euler_lagrange(robot: Robot) -> Points:
     """Half-half with the arms as they are."""
-    plain, l1 = half_half(robot), np.array(robot.geometry.arm_length)
+    plain, l1 = half_half(robot), np.array(robot.rotary.arm_length)
     half = np.array([2 * item.mass for item in robot.struts]) / 2
-    elbow = half + np.array([item.elbow_mass for item in robot.arms])
-    own = np.array([a.inertia + a.mass * (a.com**2 + a.com_offset**2) for a in robot.arms])
+    elbow = half + np.array([item.elbow_mass for item in robot.rotary_arms])
+    own = np.array([a.inertia + a.mass * (a.com**2 + a.com_offset**2) for a in robot.rotary_arms])
     return replace(
         plain,
         A=own + elbow * l1**2 + np.array(robot.drives.rotor_inertia[:3]),
-        G=np.array([a.mass * a.com for a in robot.arms]) + elbow * l1,
-        G_s=np.array([a.mass * a.com_offset for a in robot.arms]),
+        G=np.array([a.mass * a.com for a in robot.rotary_arms]) + elbow * l1,
+        G_s=np.array([a.mass * a.com_offset for a in robot.rotary_arms]),
     )
 
 
@@ -103,7 +103,7 @@ each_model = pytest.mark.parametrize("model", POINTS)
 
 def jacobian(robot: Robot, state: State) -> FloatArray:
     """dp/dtheta (N, 3, 3) from |p - E|^2 = l2^2: s.dp = s.E' dtheta for each limb."""
-    g, q = robot.geometry, state.q[:, :3]
+    g, q = robot.rotary, state.q[:, :3]
     e_r = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
     up = np.array([0.0, 0.0, 1.0])
     l1, r = np.array(g.arm_length), np.array(g.base_radius) - np.array(g.platform_radius)

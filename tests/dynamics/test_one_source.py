@@ -30,7 +30,7 @@ def traced(robot: dd.Robot) -> Any:
     inputs = [casadi.SX.sym(name, dof) for name in ("p", "pd", "pdd")]
     p, pd, pdd = (tuple(casadi.vertsplit(symbol)) for symbol in inputs)
     cos_q, sin_q = arm_directions(Symbols, limbs(robot), p)
-    qd, qdd = joint_rates(limbs(robot), cos_q, sin_q, p, pd, pdd)
+    qd, qdd = joint_rates(np, limbs(robot), cos_q, sin_q, p, pd, pdd)
     tau = exact.inverse_dynamics(Symbols, par, cos_q, sin_q, qd, qdd, p, pd, pdd)
     back = platform_point(Symbols, limbs(robot), cos_q, sin_q)
     return casadi.Function("model", inputs, [casadi.vertcat(*tau), casadi.vertcat(*back)])

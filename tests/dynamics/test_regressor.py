@@ -71,7 +71,7 @@ def test_axes_without_a_rotor(
 @pytest.mark.parametrize("com_offset", [None, True, False])
 def test_gravity_of_arms_off_their_line_is_a_choice(com_offset: bool | None) -> None:
     off = make_robot(3, True)
-    on = off.replace(arms=(replace(off.arms[0], com_offset=0.0),) * 3)
+    on = off.replace(arms=(replace(off.rotary_arms[0], com_offset=0.0),) * 3)
     state = make_states(off, 20)
     for robot in (on, off):
         reg = regressor(robot, state, com_offset=com_offset, friction=False)
@@ -232,8 +232,8 @@ def test_columns_of_the_exact_model_by_hand(equal_limbs: bool) -> None:
     reg = regressor(robot, state, friction=False)
     index, limb = (None, "") if equal_limbs else (1, "2")
     count = 3 if equal_limbs else 1
-    arm, strut, load = robot.arms[1], robot.struts[1], robot.payload
-    l1, l2, f = robot.geometry.arm_length[1], robot.geometry.strut_length[1], strut.com_fraction
+    arm, strut, load = robot.rotary_arms[1], robot.struts[1], robot.payload
+    l1, l2, f = robot.rotary.arm_length[1], robot.geometry.strut_length[1], strut.com_fraction
     m_x, A, G, G_s = (f"{name}{limb}" for name in ("m_x", "A", "G", "G_s"))
     assert robot.spindle is not None
     c1, c2 = robot.spindle.upper.com, robot.spindle.lower.com

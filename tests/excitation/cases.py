@@ -27,6 +27,7 @@ def with_all_friction(robot: Robot, smoothing: float | None) -> Robot:
     if robot.dof == 4:
         joints += ["prismatic", "universal_fork", "universal_cross"]
         robot = robot.replace(effector=Effector(0.4, (0.03, 0.02, 0.1), 0.01))
+    joints = [] if robot.linear else joints  # modelled beside arms alone
     return robot.with_friction(
         viscous=0.5,
         coulomb=1.0,

@@ -10,8 +10,8 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.parameters import exact_parameters
-from deltadyn.excitation.columns import exact_regressor, exact_values, pose_of
-from deltadyn.excitation.problem import STEP, joint_angles
+from deltadyn.excitation.columns import exact_regressor, exact_values, joint_angles, pose_of
+from deltadyn.excitation.problem import STEP
 from deltadyn.robot import Robot
 
 ROUNDING = 1e-12  # of a column: the same closed forms in another order
@@ -53,7 +53,7 @@ def test_complex_steps_are_derivatives(robot: Robot) -> None:
     steps[np.arange(size), np.arange(size)] += 1j * STEP
     pose = pose_of(robot, steps)
     Y = exact_regressor(robot, pose, tied=robot.equal_limbs)
-    angles = joint_angles(pose)
+    angles = joint_angles(robot, pose)
     widths = np.repeat([1e-6, 1e-5, 1e-4], robot.dof)
     for direction, width in enumerate(widths):
         ends = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.exports.c_build import (
@@ -50,13 +51,12 @@ def fuzz(compiler: str, name: str, precision: str, *flags: str) -> list[int]:
 def singular(robot: Robot) -> tuple[str, str]:
     """Points on the shoulder axes, and angles at which all elbows are on the z axis, as C rows."""
     points, angles = [], []
+    arms: Any = limbs(robot)
     for k in range(3):
-        limb = limbs(robot)[k]
+        limb = arms[k]
         side = 0.1 * k
         points.append((limb.r * limb.ca - side * limb.sa, limb.r * limb.sa + side * limb.ca, 0.0))
-        turns = [
-            math.acos(-own.r / own.l1) * (1 if j == k else -1) for j, own in enumerate(limbs(robot))
-        ]
+        turns = [math.acos(-own.r / own.l1) * (1 if j == k else -1) for j, own in enumerate(arms)]
         pairs = zip(robot.controller.sign, robot.controller.offset, [*turns, 0.3], strict=False)
         angles.append([sign * turn + offset for sign, offset, turn in pairs])
     return _rows(points), _rows(angles)

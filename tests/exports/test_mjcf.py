@@ -126,7 +126,7 @@ def test_one_second_follows_the_ideal_plant(name: str) -> None:
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600"])
 def test_masses_sum_up_with_the_payload(name: str) -> None:
     robot = dd.load_robot(name).with_payload(1.5, offset=(0.02, 0.0, -0.05))
-    expected = sum(arm.mass + arm.elbow_mass for arm in robot.arms)
+    expected = sum(arm.mass + arm.elbow_mass for arm in robot.rotary_arms)
     expected += sum(strut.rods * strut.mass for strut in robot.struts)
     expected += robot.platform.mass + robot.effector.mass + 1.5
     if robot.spindle is not None:

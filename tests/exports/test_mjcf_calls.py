@@ -13,6 +13,7 @@ import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports import mjcf
 from deltadyn.exports.mjcf import Options, files, xml_text
+from deltadyn.robot.bodies import Platform
 from deltadyn.robot.settings import Friction
 
 ROBOT = dd.load_robot("sipro-d3-1200")
@@ -26,11 +27,11 @@ def test_time_steps_beyond_the_known_are_refused(step: object) -> None:
 
 def test_bodies_without_mass_are_refused() -> None:
     with pytest.raises(InputError, match=r"platform.mass is 0; allowed: above 0 kg for target 'mj"):
-        files(ROBOT.replace(platform=replace(ROBOT.platform, mass=0.0)))
+        files(ROBOT.replace(platform=Platform(0.0)))
     strut = replace(ROBOT.struts[0], mass=0.0, inertia=0.0)
     with pytest.raises(InputError, match=r"struts\[1\].mass is 0; allowed: above 0 kg"):
         files(ROBOT.replace(struts=(ROBOT.struts[0], strut, ROBOT.struts[2])))
-    arm = replace(ROBOT.arms[0], mass=0.0, elbow_mass=0.0)
+    arm = replace(ROBOT.rotary_arms[0], mass=0.0, elbow_mass=0.0)
     with pytest.raises(InputError, match=r"arms\[0\].mass is 0; allowed: above 0 kg"):
         files(ROBOT.replace(arms=(arm, *ROBOT.arms[1:])))
     four = dd.load_robot("example-delta-4")
@@ -44,7 +45,7 @@ def test_bodies_without_mass_are_refused() -> None:
 
 def test_a_platform_too_light_for_soft_constraints_is_refused() -> None:
     pytest.importorskip("mujoco")
-    light = ROBOT.replace(platform=replace(ROBOT.platform, mass=0.02))
+    light = ROBOT.replace(platform=Platform(0.02))
     with pytest.raises(DeltadynError, match=r"an acceleration error of \d.* %, above 0.2 %"):
         files(light)
 

@@ -156,7 +156,7 @@ def test_mass_matrix_mass_and_rotors() -> None:
     own = dd.equations_of_motion(robot, still).M[0]
     np.testing.assert_allclose(projection.T @ M @ projection, own, atol=1e-12)
     mass = pin.computeTotalMass(delta.model)
-    bodies = sum(arm.mass + arm.elbow_mass for arm in robot.arms)
+    bodies = sum(arm.mass + arm.elbow_mass for arm in robot.rotary_arms)
     bodies += sum(strut.rods * strut.mass for strut in robot.struts)
     bodies += robot.platform.mass + robot.effector.mass + robot.payload.mass
     assert robot.spindle is not None

@@ -153,7 +153,7 @@ def test_codesys_declaration_parses() -> None:
 
 def test_twincat_has_geometry_and_masses() -> None:
     values = assignments(files(ROBOT.with_payload(2.0))[TWINCAT])
-    arm, strut = ROBOT.arms[0], ROBOT.struts[0]
+    arm, strut = ROBOT.rotary_arms[0], ROBOT.struts[0]
     assert values["Inner arm length"] == 375.0
     assert values["Outer arm length"] == 900.0
     assert values["Displacement"] == 250.0
@@ -169,7 +169,7 @@ def test_twincat_has_geometry_and_masses() -> None:
 
 
 def test_br_describes_every_limb() -> None:
-    g = replace(ROBOT.geometry, arm_length=(0.375, 0.38, 0.37), azimuth=(0.0, 2.0, 4.0))
+    g = replace(ROBOT.rotary, arm_length=(0.375, 0.38, 0.37), azimuth=(0.0, 2.0, 4.0))
     robot = ROBOT.replace(geometry=g)
     written = files(robot)
     assert sorted(written) == [README, BR]

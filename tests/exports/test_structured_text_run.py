@@ -216,7 +216,7 @@ def test_a_singular_pose_has_its_status() -> None:
     """All elbows in one point, and a point on the axis of a shoulder."""
     robot = make_robot(3, True)
     length, azimuth = (0.4,) * 3, (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
-    geometry = replace(robot.geometry, azimuth=azimuth, arm_length=length, strut_length=length)
+    geometry = replace(robot.rotary, azimuth=azimuth, arm_length=length, strut_length=length)
     own = robot.replace(geometry=geometry)
     r = own.geometry.shrunk_radius[0]
     folded = numbered("Q", np.full(3, math.acos(-r / 0.4)))

@@ -40,8 +40,8 @@ def inclined(**changes: Any) -> Robot:
     robot = Robot(
         name="inclined arms",
         geometry=geometry,
-        arms=Arm(0.8, 0.12, 0.006, elbow_mass=0.1),
-        struts=Strut.uniform(0.06, 0.7),
+        arms=(Arm(0.8, 0.12, 0.006, elbow_mass=0.1),) * 3,
+        struts=(Strut.uniform(0.06, 0.7),) * 3,
         platform=Platform(0.4),
         drives=Drives(gear_ratio=20.0, rotor_inertia=1e-4, rotor_side="motor_side"),
         friction=Friction(viscous=0.2, coulomb=0.8, smoothing=0.02),
@@ -62,8 +62,8 @@ def vertical(**changes: Any) -> Robot:
     robot = Robot(
         name="vertical rails",
         geometry=geometry,
-        arms=Carriage(0.6, 0.1),
-        struts=Strut.uniform(0.05, 0.5),
+        arms=(Carriage(0.6, 0.1),) * 3,
+        struts=(Strut.uniform(0.05, 0.5),) * 3,
         platform=Platform(0.5),
         drives=Drives(rotor_inertia=2e-4, rotor_side="motor_side", pulley_radius=0.02),
         friction=Friction(viscous=4.0, coulomb=6.0, smoothing=0.005),

@@ -17,17 +17,18 @@ from deltadyn.robot.settings import Friction, PassiveFriction
 from deltadyn.simulation import simulate
 from deltadyn.simulation.plant.machine import axis_inertia, build_machine, home_angles
 from deltadyn.simulation.presets import PRESETS
+from deltadyn.simulation.run import Run
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def run(request: pytest.FixtureRequest):
+def run(request: pytest.FixtureRequest) -> Run:
     """A short motion on MuJoCo without friction: what its bodies ask for."""
     robot = make(request.param)
     robot = robot.replace(friction=Friction())
     return simulate(robot, waves(robot, 0.15), plant="mujoco", rate=2000.0)
 
 
-def test_mujoco_asks_for_the_exact_models_torque(run) -> None:
+def test_mujoco_asks_for_the_exact_models_torque(run: Run) -> None:
     """Constraints of the solver give way a little: 2e-3 of the largest torque."""
     truth = run.truth
     state = State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
@@ -38,7 +39,7 @@ def test_mujoco_asks_for_the_exact_models_torque(run) -> None:
     assert np.abs(state.p - truth.p).max() < 1e-7
 
 
-def test_both_plants_agree(run) -> None:
+def test_both_plants_agree(run: Run) -> None:
     """The same drive follows the same motion on either plant."""
     robot = run.truth.robot
     own = simulate(robot, waves(robot, 0.15), plant="ideal", rate=2000.0)
@@ -68,7 +69,7 @@ def test_presets_are_of_the_robots_size_on_rails() -> None:
     assert np.allclose(machine.reference_torque, 100 * size * moved)
     assert machine.robot.friction.smoothing == pytest.approx(0.02 * size)
     assert machine.robot.friction.stribeck_velocity == pytest.approx((0.3 * size,) * 3)
-    assert np.allclose(machine.encoder_step, 2 * np.pi * size / 2**22)
+    assert machine.encoder_step == pytest.approx(2 * np.pi * size / 2**22)
 
 
 def test_home_is_on_the_axis_without_a_named_workspace() -> None:

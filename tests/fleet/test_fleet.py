@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
 from deltadyn.recording import Recording
 from deltadyn.report.plots import power_ticks, squeezed
+from deltadyn.robot.bodies import Platform
 
 ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=1.0, coulomb=3.0)
 NAMES = ("cell-1", "cell-2", "cell-3", "cell-4")
@@ -101,7 +101,7 @@ def test_terms_of_one_robot_are_fitted_in_all() -> None:
 
 def test_a_heavier_robot_is_no_forgotten_payload() -> None:
     found = logs(1.0)
-    heavy = ROBOT.replace(platform=replace(ROBOT.platform, mass=ROBOT.platform.mass + 0.8))
+    heavy = ROBOT.replace(platform=Platform(ROBOT.platform.mass + 0.8))
     found["cell-2"] = [recording_of(heavy, NOISE, seed=1, name="cell-2")]
     odd = fleet(ROBOT, found).outliers[0]
     assert (odd.member, odd.parameter) == ("cell-2", "M_P")

@@ -16,6 +16,9 @@ import deltadyn as dd
 from deltadyn.cli import main
 from deltadyn.errors import InputError
 from deltadyn.force import ForceObserver, ForceOptions, Tare, find_contacts
+from deltadyn.force.axes import SlowStates
+from deltadyn.force.filtering import filtered_rows
+from deltadyn.force.tare import Tail
 from deltadyn.identification import Fit
 from deltadyn.robot import save_robot
 
@@ -151,6 +154,48 @@ def test_the_payload_is_no_force_once_it_is_known(machine: Machine, fit: Fit, ta
     assert observer.contact is None
     assert find_contacts(fit, rec, tare).contacts
     assert not find_contacts(fit, rec.replace(payload=1.0), tare).contacts
+
+
+def test_a_payload_that_is_known_roughly_is_no_contact(
+    machine: Machine, fit: Fit, tare: Tare
+) -> None:
+    rec = machine.run_touched(4.0, Touch(carried=np.full(4000, 1.0)), first=2).recording
+    seen = []
+    for std in (0.0, 0.2):
+        observer = ForceObserver(fit, tare)
+        observer.carry(0.85, std)
+        for q, tau in zip(rec.q[:1200], rec.tau, strict=False):
+            observer.update(q, tau)
+        seen.append(observer.contact is not None)
+    assert seen == [True, False]
+    with pytest.raises(InputError, match="std"):
+        ForceObserver(fit, tare).carry(1.0, -0.1)
+
+
+def test_slow_states_follow_the_friction(machine: Machine, fit: Fit, tare: Tare) -> None:
+    drives = [copied(drive) for drive in machine.drives]
+    for drive in drives:
+        drive.viscous *= 0.8
+    warm = replace(machine, drives=tuple(drives)).run_touched(20.0, Touch(), first=4).recording
+    states = SlowStates(tare.axes, tare.options)
+    (part,) = filtered_rows(fit.robot, warm, tare.options)
+    first = states.judge(part.rows).std
+    later = states.follow(part.rows).std[-2000:]
+    fell = states.states[:, 0] - tare.axes.states[:, 0]
+    np.testing.assert_allclose(fell, 0.2 * np.array(fit.robot.friction.viscous), rtol=0.25)
+    assert np.all(later.mean(axis=0) < first.mean(axis=0) / 2)  # it is as sensitive as before
+
+
+def test_the_tail_is_passed_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    for spread, strays in ((1.0, 0.0), (0.8, 0.0), (1.0, 0.2)):
+        # the largest of 24 normal residuals in a stretch, some of which stray by half as far again
+        wide = np.where(rng.random((400_000, 1)) < strays, 1.5, 1.0)
+        z = spread * np.abs(wide * rng.standard_normal((400_000, 24))).max(axis=1)
+        for part in range(4):
+            tail = Tail.of(z[part * 1500 : (part + 1) * 1500])
+            share = np.mean(z[10_000:] > tail.passed(1e-3))
+            assert 1 / 3 < share / 1e-3 < 3
 
 
 def test_the_limit_follows_the_allowed_rate(tare: Tare) -> None:

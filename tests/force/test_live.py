@@ -22,10 +22,15 @@ from tests.payload.cases import case, robot_of
 from tests.payload.streams import QUICK, Broker, following, free_port, running_broker
 from tests.waits import PATIENCE
 
+from deltadyn.arrays import FloatArray
 from deltadyn.cli import main
 from deltadyn.errors import InputError
-from deltadyn.force import Contact, find_contacts
+from deltadyn.force import Contact, ForceObserver, find_contacts
+from deltadyn.force.axes import SlowStates
+from deltadyn.force.filtering import filtered_rows
 from deltadyn.force.live import ForceEvent, ForceReading, LiveForce
+from deltadyn.kinematics.forward import forward_kinematics
+from deltadyn.kinematics.struts import jacobian
 from deltadyn.recording import write_recording
 from deltadyn.streams.live import Notice, Reset
 from deltadyn.streams.packing import Batch, batches_of, pack
@@ -76,8 +81,67 @@ def test_a_stream_tells_what_a_log_tells(batches: list[Batch]) -> None:
     assert [each.contact is None for each in readings] == [True] * 5 + [False]
     error = readings[-1].force - np.array(FORCE)
     assert np.all(np.abs(error) < 4 * readings[-1].std)
-    assert str(alarm).split()[:4] == ["1.0020", "s", "alarm", "platform:"]
-    assert str(readings[-1]).endswith("N; alarm since 1.002 s")
+    assert str(alarm).split()[:3] == [f"{expected.time:.4f}", "s", "alarm"]
+    assert str(contact).split()[2:4] == ["contact", "platform:"]
+    assert str(readings[-1]).endswith(f"N; alarm since {expected.time:.3f} s")
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.3e-3, -2.2e-3])
+def test_samples_at_once_are_as_one_by_one(delay: float) -> None:
+    """Blocks of any size, gaps that are bridged, a pause, and samples that are refused."""
+    log = pushed().rows(1500, 2400)
+    tare = replace(tare_of(), options=replace(tare_of().options, delay=delay))
+    keep = np.ones(len(log), bool)
+    keep[[100, 101, 700]] = False  # bridged
+    t = log.t + np.where(np.arange(len(log)) >= 250, 0.05, 0.0)  # a pause
+    q = log.q.copy()
+    q[400, 1] += 1.0  # refused
+    one, several = ForceObserver(D3, tare), ForceObserver(D3, tare)
+    force, std, alarms = [], [], []
+    for row in np.flatnonzero(keep):
+        before = one.contact
+        try:
+            one.update(q[row], log.tau[row], t=float(t[row]))
+        except InputError:
+            assert row == 400
+            continue
+        if one.contact is not before and one.contact is not None:
+            alarms.append(one.contact)
+        force.append(one.force.copy())
+        std.append(one.std.copy())
+    parts = np.split(np.flatnonzero(keep), [1, 2, 5, 90, 95, 300, 520])
+    found = [several.follow(q[part], log.tau[part], t[part]) for part in parts]
+    whole = sum(found[1:], found[0])
+    assert (whole.refused, "within 0.5 rad" in whole.reason) == (1, True)
+    last = np.flatnonzero(np.diff(whole.t, append=np.inf) > 0)  # of bridged rows the sample's own
+    np.testing.assert_allclose(whole.force[last], force, atol=1e-8)
+    np.testing.assert_allclose(whole.std[last], std, rtol=1e-8)
+    assert [(item.time, item.kind) for _, item in whole.alarms] == [
+        (item.time, item.kind) for item in alarms
+    ]
+    assert len(alarms) == 2
+    np.testing.assert_array_equal(several.force, whole.force[-1])
+
+
+def test_no_force_below_the_threshold_raises_an_alarm() -> None:
+    """The least of all directions: one that is a little larger is found along an axis' column."""
+    log = case(3, empty=True).recording
+    found = find_contacts(D3, log, tare_of())
+    row = int(np.searchsorted(found.t, 1.1))
+    J = jacobian(D3, forward_kinematics(D3, log.q[np.searchsorted(log.t, found.t[row])])[None])[0]
+    allowed = np.abs(J.T @ directions()).T  # (M, dof): torques of a force of 1 N
+    parts = filtered_rows(D3, log, tare_of().options)
+    states = SlowStates(tare_of().axes, tare_of().options)
+    judged = states.follow(parts[0].rows)
+    least = ((judged.held + found.limit * judged.std)[row] / allowed).min(axis=1)  # N by direction
+    assert found.threshold[row] < least.min() < 1.02 * found.threshold[row]
+
+
+def directions(count: int = 4000) -> FloatArray:
+    """Random unit vectors (3, count)."""
+    drawn = np.random.default_rng(0).standard_normal((3, count))
+    found: FloatArray = drawn / np.linalg.norm(drawn, axis=0)
+    return found
 
 
 def test_plain_data_of_updates(batches: list[Batch]) -> None:
@@ -99,7 +163,7 @@ def test_plain_data_of_updates(batches: list[Batch]) -> None:
 
 def test_four_axes_have_a_moment() -> None:
     live = LiveForce(robot_of(four=True), tare_of(four=True), every=0.1)
-    parts = list(batches_of(pushed((0.0, 0.0, 0.0, 3.0), four=True), 100))[17:24]
+    parts = list(batches_of(pushed((0.0, 20.0, 0.0, 3.0), four=True), 100))[17:24]
     updates = fed(live, parts)
     assert events(updates) == ["alarm", "contact"]
     record = updates[-1].as_dict()
@@ -376,6 +440,35 @@ def test_wrong_command_lines(files: tuple[str, ...], arguments: tuple[str, ...],
     result = run_command(*files, *arguments)
     assert result.exit_code == 2, result.output
     assert said in result.stderr
+
+
+def test_several_short_empty_runs_are_one(files: tuple[str, ...], tmp_path: Path) -> None:
+    whole = case(28, seed=3, empty=True).recording
+    half = len(whole) // 2
+    write_recording(whole.rows(0, half), tmp_path / "first.csv")
+    write_recording(whole.rows(half), tmp_path / "second.csv")
+    write_recording(pushed(), tmp_path / "log.csv")
+    robot, log, first, second = (
+        files[0],
+        *(str(tmp_path / f"{name}.csv") for name in ("log", "first", "second")),
+    )
+    short = run_command(robot, log, "--empty", first)
+    assert short.exit_code == 2, short.output
+    assert "deltadyn: empty run is '" in short.stderr
+    both = run_command(robot, log, "--empty", first, "--empty", second)
+    assert both.exit_code == 1, both.output
+    assert "platform" in both.stdout
+    missing = run_command(robot, log)
+    assert missing.exit_code == 2
+    assert "--empty is None; allowed: a log of usual motion" in missing.stderr
+
+
+def test_a_robot_without_friction_is_noted(files: tuple[str, ...], tmp_path: Path) -> None:
+    robot = D3.with_friction(viscous=0.0, coulomb=0.0)
+    robot.save(tmp_path / "new.yaml")
+    found = run_command(str(tmp_path / "new.yaml"), "no.csv", *files[1:])
+    assert "note: robot 'sipro-d3-1200' has no friction" in found.stderr
+    assert "note" not in run_command(*files, "no.csv").stderr
 
 
 def test_the_payload_of_a_log_is_part_of_the_model(files: tuple[str, ...], tmp_path: Path) -> None:

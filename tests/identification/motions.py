@@ -51,7 +51,7 @@ def unequal(robot: Robot, share: float = 0.1) -> Robot:
     factors = (1.0 + share, 1.0 - share / 2, 1.0)
     arms = tuple(
         replace(arm, mass=arm.mass * f, inertia=arm.inertia * f)
-        for arm, f in zip(robot.arms, factors, strict=True)
+        for arm, f in zip(robot.rotary_arms, factors, strict=True)
     )
     struts = tuple(
         replace(strut, mass=strut.mass * f, inertia=strut.inertia * f)

@@ -184,7 +184,7 @@ def test_base_parameters_alone() -> None:
     robot = dd.load_robot("nt-robot")
     base = dd.regressor(robot, exciting_states(robot, 2, 0), "exact")
     values = dict(zip(base.names, base.parameters.tolist(), strict=True))
-    l1 = robot.geometry.arm_length[0]
+    l1 = robot.rotary.arm_length[0]
     least = 3 * values["m_x"] ** 2 * l1**2 / values["A"]
     assert consistency({**values, "M_P": 1.001 * least}, robot=robot).consistent
     report = consistency({**values, "M_P": 0.999 * least, "Fc1": -1.0, "Fv1": 1.0}, robot=robot)

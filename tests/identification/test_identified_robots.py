@@ -9,6 +9,7 @@ from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification import METHODS, consistency, identify
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 
 STATES = 10_000
 SWARM = {"iterations": 40, "particles": 40, "neighbours": 8}
@@ -29,7 +30,7 @@ CASES = [
 def real(name: str) -> tuple[Robot, Robot]:
     """A machine and what its file says: other masses and no friction known."""
     machine = dd.load_robot(name).with_friction(viscous=0.6, coulomb=1.5)
-    file = machine.replace(platform=type(machine.platform)(machine.platform.mass * 0.8))
+    file = machine.replace(platform=Platform(machine.platform.mass * 0.8))
     return machine, file.with_friction(viscous=0.0, coulomb=0.0)
 
 

@@ -14,6 +14,7 @@ from deltadyn.identification import METHODS, UnidentifiableError, identify
 from deltadyn.identification.information import load_information
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 
 NAMES = ("sipro-d3-1200", "abb-irb360-6-1600", "unequal-3", "unequal-4")
 
@@ -28,7 +29,7 @@ def make(name: str) -> Robot:
 
 def perturbed(robot: Robot) -> Robot:
     """The same robot with other masses and friction: what an engineer has before a fit."""
-    heavier = robot.replace(platform=type(robot.platform)(robot.platform.mass * 1.3))
+    heavier = robot.replace(platform=Platform(robot.platform.mass * 1.3))
     return heavier.with_friction(viscous=0.1, coulomb=0.5)
 
 
@@ -182,7 +183,7 @@ def test_a_fit_that_explains_nothing_says_so(truth: Robot, noisy: Recording) -> 
 
 def test_an_identified_robot_has_no_new_parameter(truth: Robot, noisy: Recording) -> None:
     fit = identify(perturbed(truth), noisy, rates="measured")
-    assert fit.robot.arms[0].com_offset == 0.0
+    assert fit.robot.rotary_arms[0].com_offset == 0.0
     again = identify(fit.robot, noisy, rates="measured")
     assert again.names == fit.names
 

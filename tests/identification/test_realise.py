@@ -55,7 +55,7 @@ def test_payload_elbow_mass_and_sources_stay() -> None:
     assert new.payload == robot.payload
     assert new.effector.mass == pytest.approx(0.4)
     assert new.effector.com[2] == robot.effector.com[2]
-    assert new.arms[0].elbow_mass == robot.arms[0].elbow_mass > 0
+    assert new.rotary_arms[0].elbow_mass == robot.rotary_arms[0].elbow_mass > 0
     assert new.arms[0].mass == pytest.approx(1.15)
     assert new.struts == robot.struts
     lost = set(robot.sources) - set(new.sources)
@@ -70,7 +70,7 @@ def test_elbow_mass_goes_where_the_rest_would_be_no_body() -> None:
     state = exciting_states(robot, 10, 0)
     values = {"arm.m": 0.06, "arm.mcx": 0.002, "arm.mcz": 0.0, "arm.Iyy": 0.0002}
     new = robot_from_standard(robot, values)
-    assert new.arms[0].elbow_mass == 0
+    assert new.rotary_arms[0].elbow_mass == 0
     found = dd.regressor(robot, state, "rigid")
     own = dict(zip(found.names, found.parameters.tolist(), strict=True))
     tau = found.Y @ np.array([{**own, **values}[key] for key in found.names])

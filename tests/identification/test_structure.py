@@ -50,7 +50,9 @@ def _weighing(
         axes.append(Axis(X, np.arange(4 * i, 4 * i + 4), y, used))
     part = np.repeat(np.arange(logs), rows)
     segment = np.arange(len(q)) // 100
-    found = Rows(tuple(axes), 4 * DOF, np.zeros(0), segment, part, q, qd, qdd, np.abs(qd))
+    found = Rows(
+        tuple(axes), 4 * DOF, np.zeros(0), segment, part, q, qd, qdd, np.abs(qd), np.ones(DOF)
+    )
     return Weighing(found, np.ones(DOF), 1.0)
 
 

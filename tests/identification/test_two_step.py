@@ -201,7 +201,7 @@ def test_a_missing_platform_makes_the_rotor_negative_and_is_said() -> None:
     result = two_step(start, *experiments(robot, "projected-rod"), model="projected-rod")
     # By the sums that the torque holds: m_b grows by a third of the platform, m_a falls by two
     # thirds, and the rotor by the inertia of 1/9 of the platform at the elbow.
-    rotor = 0.01 - 0.7 / 9 * nominal().geometry.arm_length[0] ** 2
+    rotor = 0.01 - 0.7 / 9 * nominal().rotary.arm_length[0] ** 2
     assert rotor < 0
     assert result.legs.forbidden == ("rotor",)
     assert result.legs.unbounded[result.legs.names.index("rotor")] == pytest.approx(

@@ -29,7 +29,7 @@ positions = st.tuples(st.floats(-0.25, 0.25), st.floats(-0.25, 0.25), st.floats(
 
 def elbow_points(robot: Robot, q: FloatArray) -> FloatArray:
     """Elbows (N, 3, 3) of the shrunk base, written out from the conventions."""
-    g = robot.geometry
+    g = robot.rotary
     reach = np.asarray(g.shrunk_radius) + np.asarray(g.arm_length) * np.cos(q[:, :3])
     drop = -np.asarray(g.arm_length) * np.sin(q[:, :3])
     return np.stack([reach * np.cos(g.azimuth), reach * np.sin(g.azimuth), drop], axis=-1)
@@ -174,7 +174,7 @@ def test_nan_rows_only_where_unreachable(robot: Robot) -> None:
     np.testing.assert_array_equal(np.isnan(q).all(axis=1), ~mask)
     np.testing.assert_array_equal(np.isnan(q).any(axis=1), ~mask)
     # Independent of the closed form: a limb reaches what its shoulder's torus holds.
-    g = robot.geometry
+    g = robot.rotary
     held = np.ones(500, dtype=bool)
     for i in range(3):
         ca, sa = np.cos(g.azimuth[i]), np.sin(g.azimuth[i])

@@ -82,7 +82,7 @@ def test_joint_rates_by_complex_step(robot: Robot) -> None:
     going = tuple((pd + pdd * t).T)
     still = tuple(np.zeros_like(x) for x in at)
     c, s = arm_directions(np, limbs(robot), at)
-    qd, _ = joint_rates(limbs(robot), c, s, at, going, still)
+    qd, _ = joint_rates(np, limbs(robot), c, s, at, going, still)
     for i in range(3):
         # Rounding of terms of some 100 rad/s^2.
         np.testing.assert_allclose(state.qdd[:, i], qd[i].imag / STEP, rtol=1e-12, atol=1e-11)

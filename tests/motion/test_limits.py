@@ -219,7 +219,7 @@ def test_pairs_without_a_spacing_share_their_force() -> None:
     m = quick(THREE)
     loads = constraint_loads(THREE, m)
     pair = max(np.abs(loads.axial_max).max(), np.abs(loads.axial_min).max())
-    g = THREE.geometry
+    g = THREE.rotary
     unknown = THREE.replace(
         geometry=type(g)(g.base_radius, g.platform_radius, g.arm_length, g.strut_length, g.azimuth)
     )

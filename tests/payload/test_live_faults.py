@@ -14,7 +14,8 @@ from tests.payload.cases import D3, case
 from tests.payload.streams import events_of, fed, notices_of
 
 from deltadyn.payload.bank_estimator import ASSUMED
-from deltadyn.payload.live import LiveEstimator, Notice, Update
+from deltadyn.payload.live import LiveEstimator, Update
+from deltadyn.streams.live import Notice
 from deltadyn.streams.packing import Batch, batches_of, pack
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests.payload.cases import D3, FOUR, RATE, case, coloured
@@ -12,6 +10,7 @@ from deltadyn.errors import InputError
 from deltadyn.payload.bound import payload_column
 from deltadyn.payload.front_end import NARROW, STAGES, Grid, recorded_grid
 from deltadyn.payload.noise import NoiseModel, filtered_autocovariance, window_scores
+from deltadyn.robot.bodies import Platform
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +107,7 @@ def test_a_known_payload_is_taken_out() -> None:
 
 def test_what_an_empty_robot_weighs_is_tared() -> None:
     """A model whose platform is 50 g too light shows them as a payload of an empty robot."""
-    light = D3.replace(platform=replace(D3.platform, mass=D3.platform.mass - 0.05))
+    light = D3.replace(platform=Platform(D3.platform.mass - 0.05))
     found = case(12, seed=5, empty=True).recording
     noise, right = NoiseModel.of(light, found), NoiseModel.of(D3, found)
     assert noise.tare - right.tare == pytest.approx(0.05, abs=3e-3)  # other weights

@@ -168,10 +168,10 @@ def test_a_mirror_through_the_first_arm_swaps_the_others(robot: Robot, seed: int
 
 def potential(robot: Robot, q: FloatArray) -> FloatArray:
     """V = sum m g z over all bodies, in J."""
-    p, g = forward_kinematics(robot, q), robot.geometry
+    p, g = forward_kinematics(robot, q), robot.rotary
     z = p[:, 2]
     V = (robot.platform.mass + robot.payload.mass + robot.effector.mass) * z
-    for i, (arm, strut) in enumerate(zip(robot.arms, robot.struts, strict=True)):
+    for i, (arm, strut) in enumerate(zip(robot.rotary_arms, robot.struts, strict=True)):
         c, s = np.cos(q[:, i]), np.sin(q[:, i])
         elbow = -g.arm_length[i] * s
         V = V + arm.mass * (arm.com_offset * c - arm.com * s) + arm.elbow_mass * elbow
@@ -275,7 +275,7 @@ def scaled(robot: Robot, mass: float, length: float) -> Robot:
     def triple(value: Any) -> tuple[float, ...]:
         return tuple(length * x for x in value)
 
-    g, spindle = robot.geometry, robot.spindle
+    g, spindle = robot.rotary, robot.spindle
     radii = triple(g.base_radius), triple(g.platform_radius)
     arms = [part(arm, mass=0, inertia=2, elbow_mass=0) for arm in robot.arms]
     arms = [replace(a, com=length * a.com, com_offset=length * a.com_offset) for a in arms]

@@ -185,7 +185,7 @@ def test_a_mass_in_the_elbow_is_a_point_of_the_arm(dof: int, engine: str) -> Non
     ]
     heavier = replace(drawn, arms=(loaded[0], loaded[1], loaded[2]))
     robot = to_robot(drawn, thin=True)
-    arms = [replace(arm, elbow_mass=m) for arm, m in zip(robot.arms, masses, strict=True)]
+    arms = [replace(arm, elbow_mass=m) for arm, m in zip(robot.rotary_arms, masses, strict=True)]
     robot = robot.replace(arms=tuple(arms))
     expected = inverse_dynamics(MAKERS[engine](heavier), *states)
     for model in ("exact", "rigid"):

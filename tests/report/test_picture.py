@@ -28,7 +28,7 @@ def test_drawn_lengths_are_the_robots(name: str) -> None:
     lines = robot_lines(robot, pose, drawn_spacing(robot))
     lengths = {part: [np.linalg.norm(line[1] - line[0]) for line in lines[part]] for part in lines}
     # 1e-12 m: roundings of lengths of about 1 m
-    np.testing.assert_allclose(lengths["arm"], robot.geometry.arm_length, atol=1e-12)
+    np.testing.assert_allclose(lengths["arm"], robot.rotary.arm_length, atol=1e-12)
     pairs = np.repeat(robot.geometry.strut_length, 2)
     np.testing.assert_allclose(lengths["strut"], pairs, atol=1e-12)
     assert ("spindle" in lines) == (robot.dof == 4)

@@ -68,7 +68,7 @@ def test_pictures_keep_the_lengths_of_the_robot() -> None:
     for frame in (figure.frames[0], figure.frames[-1]):
         arms, rods = frame.data[0], frame.data[1]
         for trace, length, count in (
-            (arms, robot(4).geometry.arm_length[0], 3),
+            (arms, robot(4).rotary.arm_length[0], 3),
             (rods, robot(4).geometry.strut_length[0], 6),
         ):
             ends = np.array([[v for v in axis if v is not None] for axis in

@@ -255,7 +255,7 @@ def test_all_signs_are_needed_in_the_simplified_model() -> None:
 def test_one_rod_model_of_2020_is_that_of_2022_with_the_pair() -> None:
     """M_KH with one rod's mass: m0 + 3 m2 and m1/3 + m2 (falezza2020, below eq. 4)."""
     states = states_of(D3)
-    rod, l1, g = D3.struts[0].mass, D3.geometry.arm_length[0], D3.gravity
+    rod, l1, g = D3.struts[0].mass, D3.rotary.arm_length[0], D3.gravity
     limbs = LimbGeometry.of(D3, states.p, states.cos_q, states.sin_q)
     force = (D3.platform.mass + 3 * rod) * (states.pdd + np.array([0.0, 0.0, g]))
     own = (D3.arms[0].mass / 3 + rod) * l1**2 * states.qdd
@@ -273,8 +273,8 @@ def test_complete_model_as_printed_cannot_be_evaluated_everywhere() -> None:
 
 def test_right_rods_and_arm_cannot_shift_the_mean_as_published() -> None:
     item = audit().item("MEAN_SHIFT")
-    arm = D3.arms[0]
-    bound = arm.mass * D3.gravity * (D3.geometry.arm_length[0] / 2 - arm.com)  # at theta = 0
+    arm = D3.rotary_arms[0]
+    bound = arm.mass * D3.gravity * (D3.rotary.arm_length[0] / 2 - arm.com)  # at theta = 0
     assert figure(item, "change at rest")[1] == pytest.approx(bound, rel=1e-3)
     assert figure(item, "change at rest")[1] <= bound
     published, right = figure(item, "mean shift in tables 3-5")

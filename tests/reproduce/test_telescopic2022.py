@@ -63,7 +63,7 @@ def test_table_2_as_printed_has_a_negative_rotor() -> None:
 
 def test_the_robot_of_the_experiment_keeps_its_limits() -> None:
     robot = experiment_robot()
-    assert robot.geometry.arm_length == (ARM_LENGTH,) * 3
+    assert robot.rotary.arm_length == (ARM_LENGTH,) * 3
     assert robot.drives.output_inertia[:3] == (0.0075,) * 3
     for series in (EXCITATION, VALIDATION):
         report = check_motion(robot, fourier_motion(robot, series, rate=500.0))

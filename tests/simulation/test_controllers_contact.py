@@ -26,7 +26,7 @@ from deltadyn.simulation import (
     check_gains,
     simulate,
 )
-from deltadyn.simulation.controllers.contact import BRAKES, braked, braked_task
+from deltadyn.simulation.controllers.contact import BRAKES, Place, braked, braked_task
 from deltadyn.simulation.drive.reference import make_task
 from deltadyn.simulation.plant.machine import build_machine
 
@@ -79,7 +79,7 @@ def test_the_clock_of_a_braked_path(retreat: float) -> None:
     motion = across(1.0)
     task = make_task(ROBOT, motion, 2000.0, Preset())
     tick, brake = 500, 0.04
-    slowed = braked(ROBOT, task, tick, brake, retreat)
+    slowed = braked(ROBOT, task, tick, Place(), brake, retreat)
     np.testing.assert_allclose(slowed.q[: tick + 1], task.now.q[: tick + 1])
     np.testing.assert_allclose(slowed.qd[: tick + 1], task.now.qd[: tick + 1])
     inner = slice(tick - 20, tick + 250)
@@ -113,7 +113,7 @@ def test_the_brake_is_as_short_as_the_torque_allows() -> None:
     peak = np.asarray(ROBOT.limits.torque_peak)
 
     def chosen(robot: dd.Robot) -> Motion:
-        return braked_task(ContactStop(PDFeedforward(robot), Told()), task, tick).now
+        return braked_task(ContactStop(PDFeedforward(robot), Told()), task, tick, Place()).now
 
     tau = np.abs(dd.inverse_dynamics(ROBOT, chosen(ROBOT)))
     assert np.all(tau[tick : tick + 100] <= peak)

@@ -92,7 +92,7 @@ def test_shoulders_of_a_standing_robot_carry_its_weight() -> None:
     robot = THREE.with_payload(3.0)
     found = motion_loads(robot, _standing(robot, [0.0, 0.0, -0.85]))
     mass = 3.0 + robot.platform.mass + robot.effector.mass
-    for arm, strut in zip(robot.arms, robot.struts, strict=True):
+    for arm, strut in zip(robot.rotary_arms, robot.struts, strict=True):
         mass += arm.mass + arm.elbow_mass + strut.rods * strut.mass
     # in the middle all arms carry alike, without a force along their axes
     np.testing.assert_allclose(found.bearings.axial_peak, 0.0, atol=1e-9 * mass)

@@ -1,6 +1,5 @@
 """Logs for tests of the studio, of a robot whose platform is heavier than its file says."""
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ import deltadyn as dd
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording, write_recording
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 
 ROBOT = "example-delta"
 HEAVIER = 1.25  # times the platform's mass in the file
@@ -40,7 +40,7 @@ def sines(robot: Robot, seconds: float, seed: int) -> dd.Motion:
 def simulated(seed: int, seconds: float = 3.0, name: str = ROBOT) -> Recording:
     """What the drives of the heavier robot log while it follows its motion."""
     robot = dd.load_robot(name)
-    heavy = robot.replace(platform=replace(robot.platform, mass=HEAVIER * robot.platform.mass))
+    heavy = robot.replace(platform=Platform(HEAVIER * robot.platform.mass))
     motion = sines(heavy, seconds, seed)
     return dd.simulate(heavy, motion, dd.PDFeedforward(heavy), rate=RATE, seed=seed).recording
 

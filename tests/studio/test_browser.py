@@ -457,7 +457,7 @@ def test_the_force_of_a_log_is_an_arrow(page: Page) -> None:
     page.page.get_by_text("external force, 20 N per 100 mm").wait_for()
     plot = page.page.locator(".js-plotly-plot:visible")
     plot.get_by_text("external force").first.wait_for()
-    plot.get_by_text("alarm").first.wait_for()
+    plot.get_by_text("threshold").first.wait_for()
     track, tab = page.window.session.track, page.window.motion_tab
     assert track is not None
 

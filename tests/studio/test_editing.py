@@ -26,8 +26,8 @@ def test_a_uniform_rod_stays_uniform() -> None:
 
 def test_an_arm_grows_in_proportion() -> None:
     changed = edited(ROBOT, {"arm_length": 600.0})
-    ratio = 0.6 / ROBOT.geometry.arm_length[0]
-    for old, new in zip(ROBOT.arms, changed.arms, strict=True):
+    ratio = 0.6 / ROBOT.rotary.arm_length[0]
+    for old, new in zip(ROBOT.rotary_arms, changed.rotary_arms, strict=True):
         assert new.mass == old.mass
         assert new.com == pytest.approx(old.com * ratio)
         assert new.inertia == pytest.approx(old.inertia * ratio**2)
@@ -101,7 +101,7 @@ def test_drives_friction_and_centres_of_mass_have_fields() -> None:
     assert changed.drives.rotor_side == ROBOT.drives.rotor_side
     assert changed.friction.viscous == (0.2,) * 3
     assert changed.friction.coulomb == (0.7,) * 3
-    assert all(arm.com == pytest.approx(0.09) for arm in changed.arms)
+    assert all(arm.com == pytest.approx(0.09) for arm in changed.rotary_arms)
     assert all(strut.com_fraction == pytest.approx(0.4) for strut in changed.struts)
     side = "motor" if ROBOT.drives.rotor_side == "motor_side" else "output"
     assert entries(ROBOT)["rotor_inertia"].label == f"rotor inertia at the {side} (kg cm²)"

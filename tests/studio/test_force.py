@@ -12,8 +12,8 @@ from tests.studio.cases import PUSH, PUSHED, ROBOT, touched, touched_bytes
 
 import deltadyn as dd
 from deltadyn.force import ForceLog, find_contacts
-from deltadyn.studio.drawing import PAYLOAD
-from deltadyn.studio.force import FREE, TOUCHED, ForceTrack, contact_rows
+from deltadyn.studio.drawing import PAYLOAD, thickness
+from deltadyn.studio.force import FREE, LONGEST, TOUCHED, ForceTrack, contact_rows
 from deltadyn.studio.motion import FROM_LOG, Track, log_track
 from deltadyn.studio.plots import time_figure, track_channels
 from deltadyn.studio.project import open_project, save_project
@@ -56,7 +56,7 @@ def test_the_arrow_has_a_round_scale_and_fits(track: Track) -> None:
     assert push is not None
     arrow = force.arrow(push)
     np.testing.assert_allclose(arrow / np.linalg.norm(arrow), np.array(PUSH) / 32.4, atol=0.02)
-    assert 0.3 * DELTA.geometry.arm_length[0] < np.linalg.norm(arrow) < DELTA.geometry.arm_length[0]
+    assert 0.3 < np.linalg.norm(arrow) / (LONGEST * thickness(DELTA)) <= 1.0
     assert force.newtons == 20.0
     assert f"{force.newtons:g} N per 100 mm" in force.legend
 
@@ -84,10 +84,14 @@ def test_channels_of_the_force(track: Track, log: ForceLog) -> None:
     np.testing.assert_array_equal(held, contact_rows(log) >= 0)
     np.testing.assert_array_equal(seen.y[held], size.curves["force"].y[held])
     np.testing.assert_array_equal(channels["external force/z"].curves["z"].y, log.force[:, 2])
+    threshold = size.curves["threshold"].y
+    assert np.all(
+        size.curves["force"].y[log.statistic > log.limit] > threshold[log.statistic > log.limit]
+    )
     limit = channels["alarm/statistic"].curves["limit"]
     np.testing.assert_array_equal(limit.y, log.limit)
     figure = json.loads(time_figure([size]).to_json())
-    assert [trace["name"] for trace in figure["data"]] == ["force", "contact"]
+    assert [trace["name"] for trace in figure["data"]] == ["force", "contact", "threshold"]
     assert None in figure["data"][1]["y"]  # a hole where there is no contact
 
 
@@ -107,7 +111,8 @@ def test_a_session_finds_the_force_by_an_empty_run(tmp_path: Path) -> None:
     assert opened.track is not None
     assert opened.track.force is not None
     # an empty run that is too short is no error: the log is shown without a force
-    session.upload_empty(Upload("short.csv", touched_bytes(3.0, 5, NONE)))
-    assert session.track is not None
-    assert session.track.force is None
-    assert session.track.notes[-1].startswith("no external force: empty run is '")
+    assert session.empty is not None
+    session.empty = replace(session.empty, recording=touched(3.0, 5, NONE))
+    short = session.play(FROM_LOG)
+    assert short.force is None
+    assert short.notes[-1].startswith("no external force: empty run is '")

@@ -50,7 +50,7 @@ def test_struts_carry_the_weight_below_them() -> None:
     light, loaded = pose_at(robot, p), pose_at(heavy, p)
     # on the axis three equal pairs carry the payload: tension grows by m g / (3 cos)
     q = light.q[0]
-    drop = -p[2] - robot.geometry.arm_length[0] * math.sin(q)
+    drop = -p[2] - robot.rotary.arm_length[0] * math.sin(q)
     cosine = drop / robot.geometry.strut_length[0]
     grown = (2.0 - robot.payload.mass) * robot.gravity / (3 * cosine)
     np.testing.assert_allclose(loaded.tension - light.tension, grown, rtol=1e-9)

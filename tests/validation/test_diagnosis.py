@@ -153,7 +153,7 @@ def test_a_heavier_arm_is_a_limb_that_differs() -> None:
     assert limbs is not None
     assert inertia is not None
     assert len(found.diagnosis.causes) == 2
-    arm = robot().arms[0]
+    arm = robot().rotary_arms[0]
     G = dd.regressor(robot(), run_of().reference)
     mean = G.parameters[G.names.index("G")]
     moment = 0.3 * arm.mass * arm.com

@@ -44,7 +44,7 @@ from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, ro
 Array = Any
 #: p, pd, pdd, cos_q, sin_q, qd, qdd
 Seven = tuple[Array, Array, Array, Array, Array, Array, Array]
-Modes = tuple[int, int, int]
+Modes = tuple[int, ...]
 OUT: Modes = (1, 1, 1)
 
 

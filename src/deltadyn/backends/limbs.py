@@ -15,8 +15,8 @@ from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.layout import KINEMATIC, PLACES
 from deltadyn.backends.loader import available
 from deltadyn.kinematics import limbs as closed_forms
-from deltadyn.kinematics.actuation import ACTUATIONS, Three, actuation, limbs
-from deltadyn.kinematics.limbs import platform_point
+from deltadyn.kinematics.actuation import ACTUATIONS, actuation
+from deltadyn.kinematics.limbs import Limbs, limbs, platform_point
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 
@@ -27,10 +27,9 @@ ROTARY = "rotary"  # the standard arm
 
 
 @remembered
-def packed_limbs(
-    robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
-) -> FloatArray:
+def packed_limbs(robot: Robot, elbows: tuple[int, ...] = (1, 1, 1), side: int = -1) -> FloatArray:
     """Limbs, elbows (+1 outward) and platform side (-1 below) in the order of `backends.layout`."""
+    robot.needs_three_limbs("what the kernels, JAX and exports read")
     par = np.zeros(KINEMATIC)
     numbers = [value for limb in limbs(robot) for value in limb]  # type: ignore[attr-defined]
     par[: len(numbers)] = numbers
@@ -42,18 +41,17 @@ def packed_limbs(
 
 def compiled(robot: Robot) -> bool:
     """Whether the compiled kernels are in use and know robots of this kind."""
-    return available() and (robot.dof == 3 or actuation(robot) == ROTARY)
+    return available() and robot.legs == 3 and (robot.dof == 3 or actuation(robot) == ROTARY)
 
 
 Components = tuple[Component, ...]
 
 
-def limbs_of(par: Components, kind: str = ROTARY) -> Three:
+def limbs_of(par: Components, kind: str = ROTARY) -> Limbs:
     """The constants of the three limbs."""
     make = ACTUATIONS[kind]
     width = len(make._fields)
-    first, second, third = (make(*par[width * i : width * (i + 1)]) for i in range(3))
-    return first, second, third
+    return Limbs([make(*par[width * i : width * (i + 1)]) for i in range(3)])
 
 
 def arms(
@@ -73,7 +71,7 @@ def platform_state(
 ) -> tuple[Components, Components, Components, Components]:
     """c, s, qd, qdd of a platform motion; psi passes through."""
     c, s = arms(xp, par, p, kind)
-    return c, s, *closed_forms.joint_rates(limbs_of(par, kind), c, s, p, pd, pdd)
+    return c, s, *closed_forms.joint_rates(xp, limbs_of(par, kind), c, s, p, pd, pdd)
 
 
 def joint_state(
@@ -96,7 +94,7 @@ def platform_rates(
 ) -> tuple[Components, Components]:
     """pd and pdd of a joint motion at a known pose; psi passes through."""
     three = limbs_of(par, kind)
-    rods = closed_forms.rods_of(three, c, s, p)
+    rods = closed_forms.rods_of(None, three, c, s, p)
     return closed_forms.platform_rates(three, rods, c, s, qd, qdd)
 
 
@@ -104,4 +102,4 @@ def jacobian_columns(
     par: Components, c: Components, s: Components, p: Components, kind: str = ROTARY
 ) -> list[Components]:
     """dp/dq_i of the three arms: pd = sum of column i times qd_i."""
-    return closed_forms.jacobian_columns(closed_forms.rods_of(limbs_of(par, kind), c, s, p))
+    return closed_forms.jacobian_columns(closed_forms.rods_of(None, limbs_of(par, kind), c, s, p))

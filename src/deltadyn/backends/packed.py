@@ -32,7 +32,7 @@ FRICTION = (
 
 @remembered
 def packed_parameters(
-    robot: Robot, elbows: tuple[int, int, int] = (1, 1, 1), side: int = -1
+    robot: Robot, elbows: tuple[int, ...] = (1, 1, 1), side: int = -1
 ) -> FloatArray:
     """Geometry, base parameters and the drives' friction, in the order of `backends.layout`.
 

@@ -255,6 +255,14 @@ def robot_of(name: str) -> Robot:
     return robot
 
 
+def note_frictionless(robot: Robot) -> None:
+    """Say that a robot without friction is hardly an identified one: its torque is not measured."""
+    friction = robot.friction
+    if not any((*friction.viscous, *friction.coulomb)):
+        text = "its friction will look like a load or a force; `deltadyn identify` finds it"
+        click.echo(f"note: robot {robot.name!r} has no friction: {text}", err=True)
+
+
 def complete_robot(_context: Any, _parameter: Any, incomplete: str) -> list[Any]:
     """Catalogue names, and robot files in this folder, for the shell."""
     from click.shell_completion import CompletionItem

@@ -15,12 +15,14 @@ from deltadyn.commands.common import (
     guarded,
     log_options,
     no_check_option,
+    note_frictionless,
     reading_options,
     robot_argument,
     robot_of,
     show_logs,
 )
 from deltadyn.commands.live import follow, live_options, refuse_mixed, stream_of
+from deltadyn.errors import InputError
 
 if TYPE_CHECKING:
     from deltadyn.force import ForceLog
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 @robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option(
-    "--empty", required=True, metavar="LOG", help="Log of usual motion without contact and load."
+    "--empty",
+    multiple=True,
+    metavar="LOG",
+    help="Log of usual motion without contact and load, 16 s or more; several are taken together.",
 )
 @click.option("--false-alarms", type=float, default=1.0, show_default=True, help="Per hour.")
 @click.option(
@@ -65,7 +70,7 @@ if TYPE_CHECKING:
 def force(
     name: str,
     logs: tuple[str, ...],
-    empty: str,
+    empty: tuple[str, ...],
     false_alarms: float,
     bandwidth: float,
     delay_ms: float,
@@ -91,6 +96,8 @@ def force(
     """
     from deltadyn.force import ForceOptions, Tare, find_contacts
 
+    if not empty:
+        raise InputError("--empty", None, "a log of usual motion without contact and load")
     of_streams = {"--node": node, "--publish": publish, "--every": every, "--seconds": seconds}
     refuse_mixed(
         logs,
@@ -103,11 +110,13 @@ def force(
         results = "force" if publish else None
         stream = stream_of(live, node, results, resets="force/reset", reset_node=reset_node)
     robot = robot_of(name)
+    note_frictionless(robot)
     options = reading_options(columns, read)
     if convention is not None:
         options = replace(options, convention=convention)
     chosen = ForceOptions(bandwidth=bandwidth, false_alarms=false_alarms, delay=delay_ms / 1e3)
-    tare = Tare.of(robot, checked_log(robot, empty, options, not no_check), chosen)
+    empty_runs = [checked_log(robot, path, options, not no_check) for path in empty]
+    tare = Tare.of(robot, empty_runs, chosen)
     if stream is not None:
         from deltadyn.force.live import LiveForce
 

@@ -100,6 +100,7 @@ MOTIONS = ("adept", "y1", "y2", "y3", "gate")
     default="adept",
     help=f"One of {', '.join(MOTIONS)}, or a CSV file as `deltadyn excite` writes it.",
 )
+@click.option("--repeat", default=1, help="Times that the motion is run, without a stop.")
 @click.option("--preset", default="industrial", help="ideal, lab or industrial.")
 @click.option("--plant", default="ideal", help="ideal or mujoco.")
 @click.option("--controller", type=click.Choice(["feedforward", "pd"]), default="feedforward")
@@ -120,6 +121,7 @@ MOTIONS = ("adept", "y1", "y2", "y3", "gate")
 def simulate(
     name: str,
     motion_name: str,
+    repeat: int,
     preset: str,
     plant: str,
     controller: str,
@@ -142,7 +144,7 @@ def simulate(
 
     robot = robot_of(name)
     laws = {"feedforward": PDFeedforward, "pd": PD}
-    motion = _motion(robot, motion_name)
+    motion = _repeated(robot, _motion(robot, motion_name), repeat)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", OscillationWarning)
         run = run_simulation(
@@ -173,7 +175,7 @@ def simulate(
             "loads": None if found is None else found.as_dict(),
             "loads_page": page,
         }
-        echo_json(record)
+        echo_json(run.truth.robot.record(record))
     else:
         click.echo(str(run))
         for text in said:
@@ -200,6 +202,25 @@ def _motion(robot: Robot, name: str) -> Motion:
     }
     chosen = scenarios.get(name)
     return motion.read_motion(name, robot) if chosen is None else chosen(robot)
+
+
+def _repeated(robot: Robot, motion: Motion, times: int) -> Motion:
+    """A motion so many times, one after the other."""
+    import numpy as np
+
+    from deltadyn.motion import Motion
+
+    if times < 1:
+        raise InputError("--repeat", times, "at least 1")
+    if times == 1:
+        return motion
+    apart = float(np.abs(motion.p[-1] - motion.p[0]).max())
+    if apart > 1e-6:
+        allowed = f"1 for a motion that ends {apart:.3g} m from its begin"
+        raise InputError("--repeat", times, allowed)
+    rows = np.tile(np.arange(len(motion) - 1), times)  # the last sample is the next one's first
+    t = motion.t[rows] + motion.duration * (np.arange(len(rows)) // (len(motion) - 1))
+    return Motion.from_platform(robot, t, motion.p[rows], motion.pd[rows], motion.pdd[rows])
 
 
 def _numbers(option: str, text: str) -> list[float]:

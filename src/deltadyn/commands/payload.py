@@ -15,6 +15,7 @@ from deltadyn.commands.common import (
     guarded,
     log_options,
     no_check_option,
+    note_frictionless,
     reading_options,
     robot_argument,
     robot_of,
@@ -92,6 +93,7 @@ def payload(
         of_logs={"--out": out, "--holding": holding},  # batches have their own signal
     )
     robot = robot_of(name)
+    note_frictionless(robot)
     options = reading_options(columns, read)
     if convention is not None:
         options = replace(options, convention=convention)

@@ -85,7 +85,7 @@ def _show_models(result: Demo) -> None:
     peaks = ", ".join(f"{peak:.1f}" for peak in result.torque_peak)
     click.echo(
         f"move: pick and place in {result.motion.duration:g} s, "
-        f"peak torques {peaks} N m (exact model)\n"
+        f"peak torques {peaks} {result.robot.axis_unit('tau')} (exact model)\n"
     )
     click.echo(str(result.ladder))
     click.echo(f"\npicture: {result.picture} (open it in a browser)")
@@ -117,12 +117,13 @@ def _summary(learned: Learned) -> list[tuple[str, str]]:
     own, file = study.validation, study.file_validation
     assert own is not None
     assert file is not None
-    lines.append(("held-out torque error, robot file", f"{_axes(file.rms)} N m RMS"))
+    unit = own.robot.axis_unit("tau")
+    lines.append(("held-out torque error, robot file", f"{_axes(file.rms)} {unit} RMS"))
     for method in study.methods:
         if method.held_out is None:
             lines.append((f"  {method.name}", method.trouble or "not validated"))
         else:
-            lines.append((f"  {method.name}", f"{_axes(method.held_out.metrics.rms)} N m RMS"))
+            lines.append((f"  {method.name}", f"{_axes(method.held_out.metrics.rms)} {unit} RMS"))
     known, missed = learned.truth
     told = f"; missed: {', '.join(missed)}" if missed else ""
     lines.append(("truth in the 95 % intervals", f"{known - len(missed)} of {known}{told}"))

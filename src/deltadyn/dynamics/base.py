@@ -132,6 +132,30 @@ def exact_base_map(
     return K
 
 
+def level_rails(robot: Robot) -> tuple[str, ...]:
+    """G of the limbs along whose rails gravity does not act: no motion shows it."""
+    if not robot.linear:
+        return ()
+    frames = enumerate(robot.geometry.frames, start=1)
+    return tuple(f"G{i}" for i, frame in frames if frame.z[2] == 0)
+
+
+def _unseen_weights(robot: Robot, tied: bool) -> tuple[str, ...]:
+    """The names of G that `level_rails` leave without a trace, in the regressor's own words."""
+    level = level_rails(robot)
+    if tied:
+        return ("G",) if len(level) == 3 else ()
+    return level
+
+
+def level_note(robot: Robot, tied: bool) -> str:
+    """A sentence on what no motion of this robot tells; empty where there is nothing."""
+    names = _unseen_weights(robot, tied)
+    if not names:
+        return ""
+    return f"No motion tells {', '.join(names)}: on a level rail no weight hangs on the drive."
+
+
 def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
     """Columns (n, k): directions of the standard parameters that keep struts and rods thin.
 
@@ -163,6 +187,7 @@ def thin_bodies(standard_names: tuple[str, ...]) -> FloatArray:
 
 def _entries(robot: Robot, tied: bool) -> Iterator[tuple[str, str, float]]:
     """Base parameter, standard parameter and factor, for every pair that is linked."""
+    robot.needs_three_limbs("base parameters in words")
     g = robot.geometry
     for i in range(3):
         limb = "" if tied else str(i + 1)
@@ -261,6 +286,7 @@ class BaseParameters:
     matrix: FloatArray
     singular_values: FloatArray
     gap: float
+    note: str = ""  # on parameters that no motion of this robot tells
 
     @property
     def status(self) -> str:
@@ -295,6 +321,7 @@ class BaseParameters:
         lines += [text for symbol, text in LEGEND.items() if symbol in used]
         if self.no_influence:
             lines.append("has no influence in this model: " + ", ".join(self.no_influence))
+        lines += [self.note] if self.note else []
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -363,17 +390,30 @@ def _exact(
 ) -> BaseParameters:
     """The symbolic groups; the numbers only confirm that they are independent."""
     numbers = _numerical("exact", found)
-    if numbers.rank != len(found.names):
+    seen = [found.names.index(name) for name in numbers.independent]
+    unseen = tuple(name for name in found.names if name not in numbers.independent)
+    if unseen != _unseen_weights(robot, tied):
         return numbers  # without gravity, say
     one = State.from_platform(robot, state.p[:1])
     standard = regressor(robot, one, "rigid", tied=tied, friction=friction).names
-    matrix = exact_base_map(robot, found.names, standard, tied)
-    groups = [_group(robot, name, tied) for name in found.names]
-    rows = zip(found.names, found.units, found.parameters, groups, strict=True)
-    parameters = tuple(BaseParameter(n, u, float(v), *group) for n, u, v, group in rows)
+    matrix = exact_base_map(robot, numbers.independent, standard, tied)
+    parameters = tuple(
+        BaseParameter(
+            found.names[j],
+            found.units[j],
+            float(found.parameters[j]),
+            *_group(robot, found.names[j], tied),
+        )
+        for j in seen
+    )
     unused = tuple(standard[j] for j in np.flatnonzero(~matrix.any(axis=0)))
     return replace(
-        numbers, parameters=parameters, no_influence=unused, standard=standard, matrix=matrix
+        numbers,
+        parameters=parameters,
+        no_influence=(*unseen, *unused),
+        standard=standard,
+        matrix=matrix,
+        note=level_note(robot, tied),
     )
 
 

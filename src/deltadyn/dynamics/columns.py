@@ -8,6 +8,7 @@ plain number 0.0, so that callers can leave it out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from deltadyn.arrays import CHUNK, Component, FloatArray, chunks, namespace
 from deltadyn.arrays import columns as components_of
 from deltadyn.backends import kernels
-from deltadyn.dynamics.exact import spindle_forces
+from deltadyn.dynamics.exact import platform_force, spindle_forces
 from deltadyn.dynamics.friction import (
     BEYOND_TERMS,
     MOTOR_LOAD,
@@ -31,19 +32,29 @@ from deltadyn.dynamics.friction import (
     wave_columns,
 )
 from deltadyn.dynamics.parameters import (
+    HALVES_NAMES,
+    HALVES_UNITS,
     SPINDLE_NAMES,
     SPINDLE_UNITS,
     ExactParameters,
+    HalvesParameters,
     SpindleParameters,
     exact_parameters,
 )
-from deltadyn.kinematics.limbs import jacobian_columns, rods_of
-from deltadyn.kinematics.platform import telescope, telescope_acceleration, telescope_rate, turned
+from deltadyn.kinematics.limbs import acceleration_of, jacobian_columns, rods_of
+from deltadyn.kinematics.platform import (
+    Helical,
+    telescope,
+    telescope_acceleration,
+    telescope_rate,
+    turned,
+)
 from deltadyn.kinematics.state import State, StateRow
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, dot
 from deltadyn.tracing import on_jax
+from deltadyn.units import on_axis
 
 LIMB_UNITS = {"m_x": "kg", "A": "kg m^2", "G": "kg m", "G_s": "kg m"}
 
@@ -67,36 +78,41 @@ def inertial_columns(
     tied: bool,
     sine: bool,
 ) -> list[Column]:
-    """M_P, then m_x, A, G [, G_s] of the limbs, tied or per arm, then the spindle's seven.
+    """M_P, then m_x, A, G [, G_s] of the limbs, tied or per arm, then the spindle's or halves' own.
 
     J holds the columns dp/dq_i of the arms; of `par` the geometry and gravity are read. With
     tau = dT/dq.. of the exact model, linear in its parameters:
-    M_P: J^T (pdd + g z),  m_x,i: J^T (E'_i qdd_i + E''_i qd_i^2 + g z) + E'_i.pdd on axis i,
+    M_P: J^T (pdd + g z),  m_x,i: J^T B_i^T (E'_i qdd_i + E''_i qd_i^2 + g z), E'_i.add_i on axis i,
     A_i: qdd_i,  G_i and G_s,i: what gravity asks of axis i.
     """
-    dof, g = len(p), par.gravity
+    dof, legs, g, carrier = len(p), len(par.limbs), par.gravity, par.limbs.carrier
+    place = carrier.place(xp, p)
 
     def to_joints(force: Vector, torque: Component = 0.0) -> Column:
-        return [*(dot(column, force) for column in J), torque][:dof]
+        through = [dot(column, force) for column in J] if len(force) == 3 else _joined(J, force)
+        return [*through, torque][:dof]
 
     own: dict[str, list[Component]] = {"m_x": [], "A": [], "G": [], "G_s": []}
     elbows: list[Vector] = []
     for i, limb in enumerate(par.limbs):
         c, s = cos_q[i], sin_q[i]
         x, y, z = limb.elbow_force(1.0, c, s, qd[i], qdd[i])
-        elbows.append((x, y, z + g))
-        own["m_x"].append(limb.along_slope(1.0, c, s, pdd))
+        elbows.append(carrier.pull(place, i, (x, y, z + g)))
+        add = acceleration_of(carrier, place, i, pd, pdd)
+        own["m_x"].append(limb.along_slope(1.0, c, s, add))
         own["A"].append(qdd[i])
         own["G"].append(limb.gravity(c, s, g, 0.0))
         own["G_s"].append(limb.gravity(c, s, 0.0, g))
-    found = [to_joints((pdd[0], pdd[1], pdd[2] + g))]
-    groups = ([0, 1, 2],) if tied else ([0], [1], [2])
+    whole = replace(par, M_P=1.0, m_x=(0.0,) * legs, halves=None)
+    found = [to_joints(tuple(platform_force(xp, whole, place, p, pd, pdd)))]
+    groups: list[list[int]] = [[*range(legs)]] if tied else [[i] for i in range(legs)]
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
         for arms in groups:
             column: Column = [0.0] * dof
             if name == "m_x":
                 force = tuple(
-                    sum(elbows[i][k] for i in arms[1:]) + elbows[arms[0]][k] for k in range(3)
+                    sum(elbows[i][k] for i in arms[1:]) + elbows[arms[0]][k]
+                    for k in range(len(elbows[0]))
                 )
                 column = to_joints(force)
             for i in arms:
@@ -104,7 +120,24 @@ def inertial_columns(
             found.append(column)
     if par.spindle is not None:
         found += _spindle_columns(xp, par.spindle, g, to_joints, p, pd, pdd)
+    if par.halves is not None:
+        empty = replace(par, M_P=0.0, m_x=(0.0,) * legs)
+        for name in halves_names(par):
+            one = HalvesParameters(*(float(name == other) for other in HALVES_NAMES))
+            force = tuple(platform_force(xp, replace(empty, halves=one), place, p, pd, pdd))
+            found.append(to_joints(force))
     return found
+
+
+def _joined(J: list[Vector], force: Vector) -> Column:
+    """J^T force of two or four coordinates; what the force does not hold is 0."""
+    out: Column = []
+    for column in J:
+        total = column[0] * force[0]
+        for x, f in zip(column[1:], force[1:], strict=False):
+            total = total + x * f
+        out.append(total)
+    return out
 
 
 def _spindle_columns(
@@ -147,20 +180,32 @@ def _spindle_columns(
 
 
 def inertial_values(
-    par: ExactParameters, tied: bool, sine: bool
+    par: ExactParameters, tied: bool, sine: bool, linear: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
-    """Names, units and values of the columns, in their order."""
+    """Names, units and values of the columns, in their order; A and G of a carriage are masses."""
     names, units, values = ["M_P"], ["kg"], [float(par.M_P)]
     for name in ("m_x", "A", "G", "G_s")[: 4 if sine else 3]:
         own = getattr(par, name)
-        names += [name] if tied else [f"{name}{i + 1}" for i in range(3)]
-        units += [LIMB_UNITS[name]] * (1 if tied else 3)
+        names += [name] if tied else [f"{name}{i + 1}" for i in range(len(own))]
+        units += [on_axis(LIMB_UNITS[name], linear)] * (1 if tied else len(own))
         values += [float(value) for value in (own[:1] if tied else own)]
     if par.spindle is not None:
         names += SPINDLE_NAMES
         units += SPINDLE_UNITS
         values += [float(getattr(par.spindle, name)) for name in SPINDLE_NAMES]
+    if par.halves is not None:
+        own_names = halves_names(par)
+        names += own_names
+        units += [HALVES_UNITS[HALVES_NAMES.index(name)] for name in own_names]
+        values += [float(getattr(par.halves, name)) for name in own_names]
     return tuple(names), tuple(units), np.array(values)
+
+
+def halves_names(par: ExactParameters) -> tuple[str, ...]:
+    """The parameters of a platform of halves; a screw moves nothing across its axis."""
+    if isinstance(par.limbs.carrier, Helical):
+        return tuple(name for name in HALVES_NAMES if name != "S_s")
+    return HALVES_NAMES
 
 
 def has_sine(par: ExactParameters) -> bool:
@@ -183,7 +228,7 @@ def labels_of(robot: Robot, tied: bool, com_offset: bool | None, friction: bool)
     """The labels of the exact model's columns, inertial and of friction."""
     par = exact_parameters(robot)
     sine = has_sine(par) if com_offset is None else com_offset
-    names, units, values = inertial_values(par, tied, sine)
+    names, units, values = inertial_values(par, tied, sine, robot.linear)
     inertial = len(names)
     if friction:
         more_names, more_units, more_values = friction_names(robot)
@@ -295,7 +340,7 @@ def _pieces(par: ExactParameters, state: State, *, tied: bool, sine: bool) -> It
         for part in chunks(len(state), PIECE):
             motion = [components_of(array[part]) for array in arrays]
             c, s, _, _, p, _, _ = motion
-            J = jacobian_columns(rods_of(par.limbs, c, s, p))
+            J = jacobian_columns(rods_of(np, par.limbs, c, s, p))
             yield part, inertial_columns(np, par, J, *motion, tied=tied, sine=sine)
 
 

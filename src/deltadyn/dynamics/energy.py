@@ -5,7 +5,9 @@ Every body is a point with its mass in the COM and a turn with its inertia about
     T = sum 1/2 m |c_d|^2 + sum 1/2 I |w|^2,    V = g sum m c_z, zero in the base plane
 
     arm        c on the arm,             w = qd (inertia of the arm, of the rotor)
-    strut pair c = (1 - f) E + f p,      w = (pd - Ed) / l2
+    carriage   c = E, its counterweight at -E; the rotor at qd
+    strut pair c = (1 - f) E + f a,      w = (ad - Ed) / l2
+    halves     c = a_1, a_3, bars between them, gears on the bars
     rods       c = o + c1 v, p - c2 v,   w = vd (transverse), spin (axial)
     effector   c = p + Rz(psi) e,        w = psid; the payload alike
 
@@ -15,20 +17,22 @@ M, C and g are not used, so d(T + V)/dt = qd.(tau - friction) + pd.F_ext checks 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, contract, matching_samples, restore
+from deltadyn.arrays import FloatArray, columns, contract, matching_samples, restore
 from deltadyn.dynamics.friction import friction_torque
 from deltadyn.dynamics.inverse import check_state, external_wrench
 from deltadyn.dynamics.models import model_by_name
+from deltadyn.kinematics.limbs import acceleration_of
+from deltadyn.kinematics.limbs import limbs as limbs_of
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Carriage, Spindle
+from deltadyn.robot.bodies import Arm, Carriage, HelicalPlatform, Platform, Spindle
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -127,32 +131,91 @@ def _parts(robot: Robot, state: State) -> _Parts:
     """All masses and turning inertias of the robot."""
     parts: _Parts = []
     limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
-    for i in range(3):
-        parts += _limb(robot, state, limbs, i)
-    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
-    parts.append(_Point(robot.platform.mass, state.p[:, 2], pd, pdd))
+    tool, attached = _moving(robot, state)
+    for i in range(robot.legs):
+        parts += _limb(robot, state, limbs, attached[i], i)
+    parts += _platform(robot, tool, attached, state)
     for body, place in (
         (robot.effector, robot.effector.com),
         (robot.payload, robot.payload.offset),
     ):
-        parts.append(_carried_point(robot, state, body.mass, place))
+        parts.append(_carried_point(robot, state, tool, body.mass, place))
         if robot.dof == 4:
-            parts.append(_Turn(body.inertia_zz, state.qd[:, 3:], state.qdd[:, 3:]))
+            parts.append(_Turn(body.inertia_zz, state.pd[:, 3:], state.pdd[:, 3:]))
     if robot.spindle is not None:
         parts += _telescope(robot, robot.spindle, state)
     return parts
 
 
-def _limb(robot: Robot, state: State, limbs: LimbGeometry, i: int) -> _Parts:
+class _Moving(NamedTuple):
+    """Height (N,), velocity and acceleration (N, 3) of a point."""
+
+    z: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+
+
+def _moving(robot: Robot, state: State) -> tuple[_Moving, list[_Moving]]:
+    """The platform point and the attachments of the struts, but for their offsets."""
+    legs, x = limbs_of(robot), columns(state.p)
+    own, xd, xdd = legs.carrier, columns(state.pd), columns(state.pdd)
+    place = own.place(np, x)
+
+    def stacked(vector: Any) -> FloatArray:
+        parts = np.broadcast_arrays(*(vector[k] for k in range(3)), x[0])[:3]
+        return np.stack(parts, axis=-1)
+
+    flat = len(x) == 2
+    point = [stacked((v[0], 0.0, v[1]) if flat else v) for v in (x, xd, xdd)]
+    attached = [
+        _Moving(
+            stacked(own.attachment(place, i, x))[:, 2],
+            stacked(own.velocity(place, i, xd)),
+            stacked(acceleration_of(own, place, i, xd, xdd)),
+        )
+        for i in range(len(legs))
+    ]
+    return _Moving(point[0][:, 2], point[1], point[2]), attached
+
+
+def _platform(robot: Robot, tool: _Moving, attached: list[_Moving], state: State) -> _Parts:
+    """The platform's own bodies: one that translates, or halves with bars and gears."""
+    platform = robot.platform
+    if isinstance(platform, Platform):
+        return [_Point(platform.mass, *tool)]
+    first, second = attached[0], attached[2]
+    parts: _Parts = [
+        _Point(platform.half_mass[0], *first),
+        _Point(platform.half_mass[1], *second),
+    ]
+    if isinstance(platform, HelicalPlatform):
+        return parts
+    f, rate = platform.bar_com, 1 / platform.ratio
+    z, velocity, acceleration = (a + f * (b - a) for a, b in zip(first, second, strict=True))
+    phi, turn, push = (rate * x[:, 3, None] for x in (state.p, state.pd, state.pdd))
+    c, s = np.cos(phi[:, 0] + platform.phi0), np.sin(phi[:, 0] + platform.phi0)
+    along, aside = platform.gear_place
+    flat = np.stack([along * c - aside * s, along * s + aside * c, np.zeros_like(c)], axis=-1)
+    ahead = np.stack([-flat[:, 1], flat[:, 0], np.zeros_like(c)], axis=-1)
+    gear = tool.acceleration + push * ahead - turn**2 * flat
+    return [
+        *parts,
+        _Point(platform.bar_mass, z, velocity, acceleration),
+        _Point(platform.gear_mass, tool.z, tool.velocity + turn * ahead, gear),
+        _Turn(platform.bar_inertia + platform.gear_inertia, turn, push),
+    ]
+
+
+def _limb(robot: Robot, state: State, limbs: LimbGeometry, attached: _Moving, i: int) -> _Parts:
     """Arm, elbow mass, rotor and strut pair of one limb."""
     strut, l2 = robot.struts[i], robot.geometry.strut_length[i]
     f = strut.com_fraction
     qd, qdd = state.qd[:, i, None], state.qdd[:, i, None]
-    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
+    _, pd, pdd = attached
     e1, e2 = limbs.e1[:, i], limbs.e2[:, i]
     Ed, Edd = e1 * qd, e1 * qdd + e2 * qd**2
-    elbow_z = state.p[:, 2] - limbs.s[:, i, 2]
-    height = (1 - f) * elbow_z + f * state.p[:, 2]
+    elbow_z = attached.z - limbs.s[:, i, 2]
+    height = (1 - f) * elbow_z + f * attached.z
     pair: _Parts = [
         _Turn(robot.drives.output_inertia[i], qd, qdd),
         _Point(strut.rods * strut.mass, height, (1 - f) * Ed + f * pd, (1 - f) * Edd + f * pdd),
@@ -177,17 +240,17 @@ def _limb(robot: Robot, state: State, limbs: LimbGeometry, i: int) -> _Parts:
 
 
 def _carried_point(
-    robot: Robot, state: State, mass: float, place: tuple[float, float, float]
+    robot: Robot, state: State, tool: _Moving, mass: float, place: tuple[float, float, float]
 ) -> _Point:
     """A mass at `place` in the effector's frame, which turns by psi on the 4-DOF robot."""
-    pd, pdd = state.pd[:, :3], state.pdd[:, :3]
-    height = state.p[:, 2] + place[2]
-    if robot.dof == 3:
+    _, pd, pdd = tool
+    height = tool.z + place[2]
+    if robot.dof < 4:
         return _Point(mass, height, pd, pdd)
     c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
     x, y = place[0] * c - place[1] * s, place[0] * s + place[1] * c
     flat, ahead = (np.stack([a, b, np.zeros_like(c)], axis=-1) for a, b in ((x, y), (-y, x)))
-    psid, psidd = state.qd[:, 3, None], state.qdd[:, 3, None]
+    psid, psidd = state.pd[:, 3, None], state.pdd[:, 3, None]
     return _Point(mass, height, pd + psid * ahead, pdd + psidd * ahead - psid**2 * flat)
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
-from deltadyn.kinematics.limbs import rods_of
-from deltadyn.kinematics.platform import telescope, telescope_acceleration, telescope_rate
+from deltadyn.kinematics.limbs import acceleration_of, rods_of
+from deltadyn.kinematics.platform import Helical, telescope, telescope_acceleration, telescope_rate
 from deltadyn.small import Vector, cross, dot
 
 
@@ -37,30 +37,80 @@ def inverse_dynamics(
 ) -> list[Component]:
     """Torque of every axis without friction, in N m.
 
-    F = M_P pdd + sum m_x (E' qdd + E'' qd^2) + g (M_P + sum m_x) z - F_ext [+ spindle]
-    tau = A qdd + m_x E'.pdd - g (G cos th + G_s sin th) + d (S^-T F)
+    F = M_P pdd + sum m_x B^T (E' qdd + E'' qd^2) + g (M_P + sum m_x) z - F_ext [+ spindle, halves]
+    tau = A qdd + m_x E'.add + own gravity + d (S^-T F)
     """
-    g = par.gravity
-    lift = g * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
-    force = [par.M_P * pdd[0], par.M_P * pdd[1], par.M_P * pdd[2] + lift]
+    g, carrier = par.gravity, par.limbs.carrier
+    rods = rods_of(xp, par.limbs, cos_q, sin_q, p)
+    force = platform_force(xp, par, rods.place, p, pd, pdd)
     tau: list[Component] = []
     for i, limb in enumerate(par.limbs):
         c, s, m_x = cos_q[i], sin_q[i], par.m_x[i]
         elbow = limb.elbow_force(m_x, c, s, qd[i], qdd[i])
-        force = [force[k] + elbow[k] for k in range(3)]
-        own = par.A[i] * qdd[i] + limb.along_slope(m_x, c, s, pdd)
+        pulled = carrier.pull(rods.place, i, elbow)
+        force = [a + b for a, b in zip(force, pulled, strict=True)]
+        add = acceleration_of(carrier, rods.place, i, pd, pdd)
+        own = par.A[i] * qdd[i] + limb.along_slope(m_x, c, s, add)
         tau.append(own + limb.gravity(c, s, g * par.G[i], g * par.G_s[i]))
     if external:
-        force = [force[k] - external[k] for k in range(3)]
+        force = [a - external[k] for k, a in enumerate(force)]
     if par.spindle is not None:
         turning = spindle_forces(xp, par.spindle, g, p, pd, pdd)
         force = [force[k] + turning.force[k] for k in range(3)]
-    rods = rods_of(par.limbs, cos_q, sin_q, p)
     for i, share in enumerate(rods.inverse.solve_transposed(force)):
         tau[i] = tau[i] + rods.local[i].d * share
     if par.spindle is not None:
         tau.append(turning.torque - external[3] if len(external) == 4 else turning.torque)
     return tau
+
+
+def platform_force(
+    xp: Any, par: ExactParameters, place: Any, p: Vector, pd: Vector, pdd: Vector
+) -> list[Component]:
+    """What the platform itself, and the weight of the struts' m_x, ask of the carried coordinates.
+
+    M_P (pdd + g z); of halves also w psidd + w' psid^2, and I_psi psidd + w.pdd [+ g S] on psi.
+    """
+    g, M_P = par.gravity, par.M_P
+    weight = M_P
+    for m_x in par.m_x:
+        weight = weight + m_x
+    lift = g * weight
+    if par.limbs.carrier.carried == 2:
+        return [M_P * pdd[0], M_P * pdd[1] + lift]
+    force = [M_P * pdd[0], M_P * pdd[1], M_P * pdd[2] + lift]
+    if par.halves is None:
+        return force
+    w, bend, heavy = halves_slopes(xp, par, place, p)
+    turn2 = pd[3] * pd[3]
+    force = [force[k] + w[k] * pdd[3] + bend[k] * turn2 for k in range(3)]
+    return [*force, par.halves.I_psi * pdd[3] + dot(w, pdd) + g * heavy]
+
+
+class HalvesSlopes(NamedTuple):
+    """w = d(sum m r)/dpsi of all that psi moves, its slope w' by psi, and what of it is lifted."""
+
+    w: Vector
+    bend: Vector
+    lifted: Component
+
+
+def halves_slopes(xp: Any, par: ExactParameters, place: Any, p: Vector) -> HalvesSlopes:
+    """w and w' of a platform of two halves: bars and gears, or the screw, and the tool's h."""
+    own, carrier = par.halves, par.limbs.carrier
+    assert own is not None
+    c, s = xp.cos(p[3]), xp.sin(p[3])
+    turned = (-own.h_x * s - own.h_y * c, own.h_x * c - own.h_y * s)  # h_x t' - h_y t
+    inward = (-own.h_x * c + own.h_y * s, -own.h_x * s - own.h_y * c)
+    if isinstance(carrier, Helical):
+        lifted = own.S
+        for i, m_x in enumerate(par.m_x):  # struts that pull at a half which rises
+            lifted = lifted + m_x * (carrier.sigma_1 if i < 2 else carrier.sigma_2)
+        return HalvesSlopes((*turned, own.S), (*inward, 0.0), lifted)
+    n, across, rate = place.n, place.across, carrier.rate  # type: ignore[attr-defined]
+    w = tuple(rate * (own.S * across[k] - own.S_s * n[k]) + turned[k] for k in range(2))
+    lean = tuple(-rate * rate * (own.S * n[k] + own.S_s * across[k]) + inward[k] for k in range(2))
+    return HalvesSlopes((*w, 0.0), (*lean, 0.0), 0.0)
 
 
 def spindle_forces(

@@ -70,7 +70,12 @@ def forward_dynamics(
     chosen = model_by_name(model)
     external = external_wrench(robot, external_force, count)
     compiled = _compiled(robot, state, external) if model == "exact" else None
-    M, needed = compiled or _from_terms(chosen.terms(robot, state), robot, state, external)
+    if compiled is not None:
+        M, needed = compiled
+    elif robot.legs != 3:
+        M, needed = chosen.terms(robot, state).M, chosen.torque(robot, state, external)
+    else:
+        M, needed = _from_terms(chosen.terms(robot, state), robot, state, external)
     if not friction:
         return restore(_solve(M, torque - needed), state.single)
     if robot.friction.passive:

@@ -20,6 +20,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.settings import Friction, ripple_name
 from deltadyn.small import Vector
 from deltadyn.tracing import on_jax
+from deltadyn.units import on_axis
 
 
 class Columns(NamedTuple):
@@ -270,12 +271,13 @@ def friction_names(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], Floa
     friction, axes = robot.friction, range(robot.dof)
     terms = drive_terms(friction)
     names = [f"{term.name}{axis + 1}" for term in terms for axis in axes]
-    units = [term.unit for term in terms for _ in axes]
+    slides = [robot.linear and axis < robot.legs for axis in axes]
+    units = [on_axis(term.unit, slide) for term in terms for slide in slides]
     values = [float(value) for term in terms for value in getattr(friction, term.field)]
     for wave in robot.drives.ripple:
         for part, amplitudes in (("cos", wave.cos), ("sin", wave.sin)):
             names += [ripple_name(wave.order, part, axis) for axis in axes]
-            units += ["N m"] * robot.dof
+            units += robot.axis_units("tau")
             values += amplitudes
     for item in friction.passive:
         names += [f"{item.joint}.Fv", f"{item.joint}.Fc"]

@@ -99,8 +99,10 @@ def external_wrench(robot: Robot, value: npt.ArrayLike | None, count: int) -> Fl
     except ValueError:  # rows of different lengths
         shape = ()
     width = shape[-1] if len(shape) in (1, 2) else 0
-    if width not in (3, robot.dof):
-        allowed = "(3,) or (N, 3)" + (", or with 4 values" if robot.dof == 4 else "")
+    few = min(3, robot.dof)
+    if width not in (few, robot.dof):
+        more = ", or with 4 values" if robot.dof == 4 else ""
+        allowed = f"({few},) or (N, {few}){more}"
         raise InputError("shape of external_force", shape, allowed)
     wrench = np.zeros((count, robot.dof))
     wrench[:, :width] = matching_samples(value, count, width, "external_force")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from deltadyn.kinematics.limbs import Limb, limbs
+from deltadyn.kinematics.limbs import Limbs, limbs
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Carriage
+from deltadyn.robot.bodies import Arm, ArticulatedPlatform, Carriage, HelicalPlatform
 from deltadyn.robot.robot import remembered
 
-Three = tuple[Any, Any, Any]
+Each = tuple[Any, ...]  # one per limb
 
 #: The spindle's base parameters in the order of their columns, and their units.
 SPINDLE_NAMES = ("H", "kappa", "mu", "I_axial", "h_x", "h_y", "I_psi")
@@ -47,24 +47,44 @@ class SpindleParameters:
     I_psi: Any  # effector and payload about the z axis, and the rotor of axis 4 (kg m^2)
 
 
+#: The base parameters of a platform whose halves move apart, in the order of their columns.
+HALVES_NAMES = ("S", "S_s", "h_x", "h_y", "I_psi")
+HALVES_UNITS = ("kg m", "kg m", "kg m", "kg m", "kg m^2")
+
+
+@dataclass(frozen=True)
+class HalvesParameters:
+    """A platform of two halves: first moments along its motion, of the tool, and inertia by psi.
+
+    S counts along the bars or the screw, S_s across the bars; h_x and h_y are effector and payload
+    in the tool's frame (kg m), I_psi all that psi moves (kg m^2).
+    """
+
+    S: Any
+    S_s: Any
+    h_x: Any
+    h_y: Any
+    I_psi: Any
+
+
 @dataclass(frozen=True)
 class ExactParameters:
     """Everything that the exact model needs; the fields may be floats or symbols."""
 
-    limbs: tuple[Limb, Limb, Limb]
+    limbs: Limbs
     gravity: Any
     M_P: Any  # kg
-    m_x: Three  # kg
-    A: Three  # kg m^2; kg on rails
-    G: Three  # kg m; kg on rails
-    G_s: Three  # kg m, the arm's COM above its line
+    m_x: Each  # kg
+    A: Each  # kg m^2; kg on rails
+    G: Each  # kg m; kg on rails
+    G_s: Each  # kg m, the arm's COM above its line
     spindle: SpindleParameters | None
+    halves: HalvesParameters | None = None
 
 
-def strut_masses(robot: Robot) -> tuple[StrutMasses, StrutMasses, StrutMasses]:
-    """m_e, m_x, m_c of the three strut pairs."""
-    first, second, third = (_strut_masses(robot, i) for i in range(3))
-    return first, second, third
+def strut_masses(robot: Robot) -> tuple[StrutMasses, ...]:
+    """m_e, m_x, m_c of the strut pairs."""
+    return tuple(_strut_masses(robot, i) for i in range(robot.legs))
 
 
 @remembered
@@ -92,11 +112,12 @@ def exact_parameters(robot: Robot) -> ExactParameters:
         limbs=three,
         gravity=robot.gravity,
         M_P=carried_mass(robot) + sum(strut.m_c for strut in struts),
-        m_x=(struts[0].m_x, struts[1].m_x, struts[2].m_x),
-        A=_three(arm_inertia),
-        G=_three(gravity_moment),
-        G_s=_three(offset_moment),
+        m_x=tuple(strut.m_x for strut in struts),
+        A=tuple(arm_inertia),
+        G=tuple(gravity_moment),
+        G_s=tuple(offset_moment),
         spindle=spindle_parameters(robot),
+        halves=halves_parameters(robot),
     )
 
 
@@ -111,24 +132,47 @@ def spindle_parameters(robot: Robot) -> SpindleParameters | None:
     if robot.spindle is None:
         return None
     upper, lower = robot.spindle.upper, robot.spindle.lower
-    effector, payload = robot.effector, robot.payload
     kappa, mu = lower.mass * lower.com, upper.mass * upper.com
-    about_axis = (
-        effector.inertia_zz
-        + effector.mass * (effector.com[0] ** 2 + effector.com[1] ** 2)
-        + payload.inertia_zz
-        + payload.mass * (payload.offset[0] ** 2 + payload.offset[1] ** 2)
-    )
+    h_x, h_y, about_axis = _about_psi(robot)
     return SpindleParameters(
         pivot_z=robot.spindle.pivot_z,
         H=mu * upper.com + upper.inertia + kappa * lower.com + lower.inertia,
         kappa=kappa,
         mu=mu,
         I_axial=upper.axial_inertia + lower.axial_inertia,
-        h_x=effector.mass * effector.com[0] + payload.mass * payload.offset[0],
-        h_y=effector.mass * effector.com[1] + payload.mass * payload.offset[1],
+        h_x=h_x,
+        h_y=h_y,
         I_psi=about_axis + robot.drives.output_inertia[3],
     )
+
+
+def _about_psi(robot: Robot) -> tuple[float, float, float]:
+    """First moments of effector and payload in the tool's frame (kg m), inertia about its axis."""
+    effector, payload = robot.effector, robot.payload
+    bodies = ((effector, effector.com), (payload, payload.offset))
+    h_x, h_y = (sum(body.mass * place[k] for body, place in bodies) for k in range(2))
+    inertia = sum(
+        body.inertia_zz + body.mass * (place[0] ** 2 + place[1] ** 2) for body, place in bodies
+    )
+    return h_x, h_y, inertia
+
+
+def halves_parameters(robot: Robot) -> HalvesParameters | None:
+    """Base parameters of a platform of two halves; the struts' m_c move with their half.
+
+    Along the bars everything counts per phi = psi/k: first moments once, the second twice.
+    """
+    platform = robot.platform
+    if not isinstance(platform, ArticulatedPlatform | HelicalPlatform):
+        return None
+    rate = 1 / platform.ratio if isinstance(platform, ArticulatedPlatform) else 1.0
+    S, S_s, squares = platform.moments()
+    for i, strut in enumerate(strut_masses(robot)):
+        sigma = platform.sigma[i // 2]
+        S += strut.m_c * sigma
+        squares += strut.m_c * sigma**2
+    h_x, h_y, inertia = _about_psi(robot)
+    return HalvesParameters(S, S_s, h_x, h_y, inertia + rate**2 * squares)
 
 
 def _strut_masses(robot: Robot, i: int) -> StrutMasses:
@@ -136,7 +180,3 @@ def _strut_masses(robot: Robot, i: int) -> StrutMasses:
     m, f = strut.rods * strut.mass, strut.com_fraction
     k = strut.rods * strut.inertia / length**2
     return StrutMasses(m * (1 - f) ** 2 + k, m * f * (1 - f) - k, m * f**2 + k)
-
-
-def _three(values: list[float]) -> Three:
-    return (values[0], values[1], values[2])

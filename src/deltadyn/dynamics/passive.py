@@ -7,7 +7,7 @@ the limb's own axis, or on axis 4 for the spindle's joints.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from deltadyn.arrays import Component
@@ -38,7 +38,7 @@ class Rubbing(NamedTuple):
 class PassivePose(NamedTuple):
     """What the rates of passive joints depend on: limbs, spindle, pose and motion."""
 
-    limbs: tuple[Limb, Limb, Limb]
+    limbs: Sequence[Limb]
     pivot_z: Any
     p: Vector  # (dof,)
     pd: Vector
@@ -55,7 +55,7 @@ class PassivePose(NamedTuple):
 def passive_torque(
     xp: Any,
     friction: Friction | Rubbing,
-    limbs: tuple[Limb, Limb, Limb],
+    limbs: Sequence[Limb],
     pivot_z: Any,
     pose: Pose,
     qd: Vector,
@@ -89,7 +89,7 @@ def pose_with_rods(
 ) -> PassivePose:
     """The pose of components, with its struts and the Jacobian."""
     three = limbs(robot)
-    rods = rods_of(three, c, s, p)
+    rods = rods_of(None, three, c, s, p)
     e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(three))
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
     J = tuple(jacobian_columns(rods))

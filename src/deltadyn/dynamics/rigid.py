@@ -315,10 +315,11 @@ def effector_body(robot: Robot) -> TenParameters:
 def _rotor_columns(robot: Robot, state: State, tied: bool) -> Columns:
     """Rotor inertias at the output side: one for the arms where tied, and one for axis 4."""
     dof, values = robot.dof, robot.drives.output_inertia
+    units = robot.axis_units("inertia")
     diagonal = state.qdd[:, :, None] * np.eye(dof)  # (N, dof, dof)
     if not tied:
         names = tuple(f"rotor{axis + 1}" for axis in range(dof))
-        return Columns(diagonal, names, ("kg m^2",) * dof, np.array(values))
+        return Columns(diagonal, names, units, np.array(values))
     Y = np.concatenate([diagonal[:, :, :3].sum(axis=2, keepdims=True), diagonal[:, :, 3:]], axis=2)
     names = ("rotor", "rotor4")[: dof - 2]
-    return Columns(Y, names, ("kg m^2",) * len(names), np.array([values[0], *values[3:]]))
+    return Columns(Y, names, units[2:], np.array([values[0], *values[3:]]))

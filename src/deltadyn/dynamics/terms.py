@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray, contract, map_chunks
 from deltadyn.backends import kernels
+from deltadyn.dynamics.exact import HalvesSlopes, halves_slopes, platform_force
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.kinematics.limbs import ArmMap, arm_map
 from deltadyn.kinematics.platform import (
@@ -56,23 +58,27 @@ def term_components(
     With the columns J_i of the Jacobian of the platform point and X_i = m_x E'_i:
     M = A + M_P J^T J + X^T J + J^T X,  C = M_P J^T Jd + X^T Jd + J^T Xd [+ spindle].
     """
-    dof = len(qd)
-    arms = arm_map(par.limbs, cos_q, sin_q, qd, p, pd)
+    dof, legs = len(qd), len(par.limbs)
+    arms = arm_map(xp, par.limbs, cos_q, sin_q, qd, p, pd)
     terms = TermComponents(_zeros(dof), _zeros(dof), [0.0] * dof)
     X = [times(e1, m) for e1, m in zip(arms.e1, par.m_x, strict=True)]
     Xd = [times(rate, m) for rate, m in zip(arms.e1_rate, par.m_x, strict=True)]
-    J, Jd = arms.J, arms.Jd
-    for i, j in _pairs(3):
-        terms.M[i][j] = par.M_P * dot(J[i], J[j]) + dot(X[i], J[j]) + dot(J[i], X[j])
-    for i in range(3):
+    J, Jd, K, Kd = arms.J, arms.Jd, arms.K, arms.Kd
+    for i, j in _pairs(legs):
+        terms.M[i][j] = par.M_P * _along(J[i], J[j]) + dot(X[i], K[i][j]) + dot(K[j][i], X[j])
+    for i in range(legs):
         terms.M[i][i] = terms.M[i][i] + par.A[i]
-        for j in range(3):
-            terms.C[i][j] = par.M_P * dot(J[i], Jd[j]) + dot(X[i], Jd[j]) + dot(J[i], Xd[j])
-    lift = par.gravity * (par.M_P + par.m_x[0] + par.m_x[1] + par.m_x[2])
-    for i in range(3):
+        for j in range(legs):
+            moved = dot(X[i], Kd[i][j]) + dot(K[j][i], Xd[j])
+            terms.C[i][j] = par.M_P * _along(J[i], Jd[j]) + moved
+    lift = platform_force(xp, replace(par, halves=None), None, p, pd, (0.0,) * dof)
+    for i in range(legs):
         limb, g = par.limbs[i], par.gravity
         own = limb.gravity(cos_q[i], sin_q[i], g * par.G[i], g * par.G_s[i])
-        terms.g[i] = J[i][2] * lift + own
+        terms.g[i] = J[i][-1 if legs == 2 else 2] * lift[-1] + own
+    if par.halves is not None:
+        place = par.limbs.carrier.place(xp, p)
+        _add_halves(terms, par, halves_slopes(xp, par, place, p), pd[3], arms)
     if par.spindle is not None:
         cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])
         rod = telescope(xp, par.spindle.pivot_z, p)
@@ -81,6 +87,36 @@ def term_components(
     for i, j in _pairs(dof):
         terms.M[j][i] = terms.M[i][j]
     return terms
+
+
+def _along(a: Vector, b: Vector) -> Component:
+    """a . b of the translations, of two or three coordinates."""
+    if len(a) == 2:
+        return a[0] * b[0] + a[1] * b[1]
+    return dot(a, b)
+
+
+def _add_halves(
+    terms: TermComponents,
+    par: ExactParameters,
+    slopes: HalvesSlopes,
+    psid: Component,
+    arms: ArmMap,
+) -> None:
+    """M_pl gains [[0, w], [w^T, I_psi]] and C_pl [[0, w' psid], [0, 0]]; psi lifts what rises."""
+    assert par.halves is not None
+    w, bend, lifted = slopes
+    J, Jd, inertia = arms.J, arms.Jd, par.halves.I_psi
+    turning = times(bend, psid)
+    for i, j in _pairs(4):
+        cross_term = dot(w, J[i]) * J[j][3] + dot(w, J[j]) * J[i][3]
+        terms.M[i][j] = terms.M[i][j] + cross_term + inertia * (J[i][3] * J[j][3])
+    for i in range(4):
+        terms.g[i] = terms.g[i] + J[i][3] * (par.gravity * lifted)
+        for j in range(4):
+            moved = dot(w, J[i]) * Jd[j][3] + dot(w, Jd[j]) * J[i][3]
+            moved = moved + dot(turning, J[i]) * J[j][3] + inertia * (J[i][3] * Jd[j][3])
+            terms.C[i][j] = terms.C[i][j] + moved
 
 
 def _add_rods_and_shaft(

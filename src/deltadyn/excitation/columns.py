@@ -81,6 +81,7 @@ class Pose:
 
 def limb_arrays(robot: Robot) -> Limb:
     """The constants of the three limbs as arrays (3, 1, 1), so that one call serves all."""
+    robot.needs_three_limbs("excitation")
     three: Any = limbs(robot)
     columns = zip(*three, strict=True)
     limb: Limb = type(three[0])(*(np.array(values)[:, None, None] for values in columns))
@@ -108,6 +109,21 @@ def pose_of(robot: Robot, x: Field) -> Pose:
     return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, sideways, normal, determinant, J)
 
 
+def joint_angles(robot: Robot, pose: Pose) -> Field:
+    """q (dof, D, N) in rad; arctan2 with its complex step, d theta = c ds - s dc. In m on rails."""
+    c, s, xp = pose.cos_q, pose.sin_q, namespace(pose.cos_q)
+    if robot.linear:
+        places: Field = xp.concatenate([c, pose.p[3:]])
+        return places
+    theta = xp.arctan2(xp.real(s), xp.real(c))
+    if xp.iscomplexobj(c):
+        size = np.real(c) ** 2 + np.real(s) ** 2
+        turn = (np.real(c) * np.imag(s) - np.real(s) * np.imag(c)) / size
+        theta = theta + 1j * turn
+    q: Field = xp.concatenate([theta, pose.p[3:]])
+    return q
+
+
 def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = True) -> Field:
     """Y (n, dof, D, N) with the columns of `dynamics.regressor(model="exact")` in their order."""
     par, xp = exact_parameters(robot), namespace(pose.p)
@@ -133,8 +149,8 @@ def _reported(robot: Robot, Y: Field) -> Field:
 
 def _whole(xp: Any, column: list[Any], like: Field) -> Field:
     """A column (dof, D, N), zeros among its components."""
-    zero = xp.zeros_like(like[0])
-    whole: Field = xp.stack([zero if is_zero(part) else part for part in column])
+    zero = xp.zeros_like(like[0])  # constants, such as weights on vertical rails, are spread too
+    whole: Field = xp.stack([zero if is_zero(part) else part + zero for part in column])
     return whole
 
 
@@ -159,7 +175,7 @@ def _friction_columns(robot: Robot, pose: Pose, inertial: Field, values: FloatAr
     zero = 0.0 * like
     terms = [zero if term is MOTOR_LOAD else term.column(xp, slide) * like for term in known]
     if robot.drives.ripple:
-        angles = xp.concatenate([xp.arctan2(pose.sin_q, pose.cos_q), pose.p[3:]])
+        angles = joint_angles(robot, pose)
         for wave in robot.drives.ripple:
             terms += [turn(wave.order * angles) for turn in (xp.cos, xp.sin)]
     if friction.motor_load is not None:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.dynamics.base import base_parameters, exciting_states
+from deltadyn.dynamics.base import base_parameters, exciting_states, level_rails
 from deltadyn.dynamics.regressor import regressor
 from deltadyn.errors import UnidentifiableError as UnidentifiableError
 from deltadyn.errors import UnknownNameError
@@ -202,14 +202,17 @@ class Identifiability:
 def choose_parameters(robot: Robot, model: str, tied: bool, friction: bool) -> Chosen:
     """All parameters of the exact model; of another model its base parameters.
 
-    Friction is part of the torque in any case; without `friction` it is not to be identified.
+    Friction is part of the torque in any case; without `friction` it is not to be identified. G
+    along a level rail is not, because gravity does not act there.
     """
     state = exciting_states(robot, 3)
     full = regressor(robot, state, model, tied=tied)
     without = regressor(robot, state, model, tied=tied, friction=False).names
+    level = level_rails(robot)
+    unseen = {"G"} if tied and level else {*level}
     if model == "exact":
-        names = full.names if friction else without
-        values = full.parameters[: len(names)]
+        names = tuple(n for n in (full.names if friction else without) if n not in unseen)
+        values = np.array([full.parameters[full.names.index(name)] for name in names])
     else:
         base = base_parameters(robot, model, tied, friction=friction)
         names = base.independent

@@ -19,7 +19,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray, contract, namespace
 from deltadyn.dynamics.regressor import regressor
-from deltadyn.excitation.columns import Field, Pose, exact_regressor, pose_of
+from deltadyn.excitation.columns import Field, Pose, exact_regressor, joint_angles, pose_of
 from deltadyn.excitation.criteria import IntArray, criterion_by_name
 from deltadyn.kinematics.actuation import levers
 from deltadyn.kinematics.state import State
@@ -75,15 +75,17 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     xp = namespace(p)
     length = xp.sqrt(pose.normal[0] ** 2 + pose.normal[1] ** 2 + pose.normal[2] ** 2)
     flat = assembly_sign(robot) * pose.determinant / (length * l2)
+    towards = -1.0 if robot.linear else 1.0  # the sign of d with arms out, or carriages above
     rows = [
-        Row("singularity_margin", 1 + least - pose.d / (l1 * l2)),  # also keeps the loop closed
+        # also keeps the loop closed
+        Row("singularity_margin", 1 + least - towards * pose.d / (l1 * l2)),
         Row("singularity_margin", 1 + least - flat),
     ]
     cylinder = limits.workspace
     if cylinder is not None:
         rows.append(Row("workspace_radius", ((p[0] ** 2 + p[1] ** 2) / cylinder.radius**2)[None]))
         rows += _range_rows("workspace_z", p[2:3], (cylinder.z_min,), (cylinder.z_max,))
-    rows += _range_rows("angle", joint_angles(pose), limits.angle_min, limits.angle_max)
+    rows += _range_rows("angle", joint_angles(robot, pose), limits.angle_min, limits.angle_max)
     ball = limits.ball_joint_angle
     if ball is not None and ball < math.pi / 2:
         rows.append(Row("ball_joint_angle", (pose.sideways / (l2 * math.sin(ball))) ** 2))
@@ -116,18 +118,6 @@ def _pace_rows(robot: Robot, pose: Pose, tau: Field, rules: Rules) -> list[Row]:
     if limits.torque_rms is not None:
         rows.append(Row("torque_rms", (tau / (share * _column(limits.torque_rms))) ** 2, mean=True))
     return rows
-
-
-def joint_angles(pose: Pose) -> Field:
-    """q (dof, D, N) in rad; arctan2 with its complex step, d theta = c ds - s dc."""
-    c, s, xp = pose.cos_q, pose.sin_q, namespace(pose.cos_q)
-    theta = xp.arctan2(xp.real(s), xp.real(c))
-    if xp.iscomplexobj(c):
-        size = np.real(c) ** 2 + np.real(s) ** 2
-        turn = (np.real(c) * np.imag(s) - np.real(s) * np.imag(c)) / size
-        theta = theta + 1j * turn
-    q: Field = xp.concatenate([theta, pose.p[3:]])
-    return q
 
 
 def strut_forces(robot: Robot, pose: Pose) -> Field:
@@ -431,9 +421,9 @@ def smoothed(robot: Robot) -> Robot:
     if limits.rate is not None:
         rate = float(np.mean(limits.rate[:3]))
     elif limits.platform_speed is not None:
-        rate = limits.platform_speed / robot.geometry.size
+        rate = limits.platform_speed / robot.geometry.size * robot.radian[0]
     else:
-        rate = 5.0  # rad/s: a fast Delta robot
+        rate = 5.0 * robot.radian[0]  # 5 rad/s: a fast Delta robot
     return robot.with_friction(smoothing=rate / 60)
 
 

@@ -45,16 +45,18 @@ def controller_columns(
     """Names of the columns and their values (N, k): time, positions and, if wanted, derivatives.
 
     Joint angles are the controller's own, sign * q + offset; psi is the same axis in both
-    coordinates. Every column's name ends in its unit: t_s, q1_deg, qd1_deg_s, x_mm, psi_rad.
+    coordinates. Every column's name ends in its unit: t_s, q1_deg, qd1_deg_s, x_mm, psi_rad. Places
+    of carriages have the `length_unit`.
     """
     _check_choice("angle_unit", angle_unit, _ANGLES)
     _check_choice("length_unit", length_unit, _LENGTHS)
     _check_choice("coordinates", coordinates, ("joints", "platform"))
     check_flag("derivatives", derivatives)
     if coordinates == "joints":
-        stem, unit = ("q1", "q2", "q3", "psi"), angle_unit
+        stem, unit = ("q1", "q2", "q3", "psi"), length_unit if robot.linear else angle_unit
         orders = [*to_controller(robot, Angles(motion.q, motion.qd, motion.qdd))]
-        factor = np.full(robot.dof, _ANGLES[angle_unit])
+        own_factor = (_LENGTHS | _ANGLES)[unit]
+        factor = np.array([own_factor] * 3 + [_ANGLES[angle_unit]])[: robot.dof]
     else:
         stem, unit = ("x", "y", "z", "psi"), length_unit
         motions = (motion.p, motion.pd, motion.pdd)
@@ -216,7 +218,7 @@ class Excitation:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON."""
-        return {
+        record = {
             "robot": self.robot.name,
             "model": self.model,
             "criterion": self.criterion,
@@ -251,6 +253,7 @@ class Excitation:
             "searches": self.searches,
             "seconds": self.seconds,
         }
+        return self.robot.record(record)
 
     def __str__(self) -> str:
         """The table: condition numbers and standard deviations before and after, limits."""
@@ -296,8 +299,9 @@ def _parameter_lines(result: Excitation) -> list[str]:
     width = max(len("parameter"), *(len(item.name) for item in result.parameters))
     unit = max(len("unit"), *(len(item.unit) for item in result.parameters))
     std = ", ".join(f"{value:.3g}" for value in result.noise.std)
+    torque = result.robot.axis_unit("tau")
     lines = [
-        f"predicted standard deviations for residuals of {std} N m, correlated over "
+        f"predicted standard deviations for residuals of {std} {torque}, correlated over "
         f"{1e3 * result.noise.correlation:.3g} ms",
         f"  {'parameter':<{width}}  {'unit':<{unit}}{'value':>12}{'before':>11}{'after':>11}"
         f"{'of value':>10}",

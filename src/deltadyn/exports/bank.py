@@ -102,8 +102,8 @@ class BankExport:
     def real(self) -> dict[str, float]:
         """Numbers by name; chances as logarithms."""
         bank, n = self.bank, self.rows
-        names = "rev_limit spread extra extra_early huber rest_speed lightest pick_odds"
-        more = "release_odds lost_odds zero gain"
+        names = "rev_limit spread extra extra_early huber rest_speed rest_share lightest pick_odds"
+        more = "peak_keep release_odds lost_odds zero gain"
         found = {name: float(getattr(bank, name)) for name in f"{names} {more}".split()}
         for name in ("pick_rest", "pick_moving", "release_rest", "release_moving"):
             chance = getattr(bank, name)

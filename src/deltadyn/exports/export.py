@@ -71,6 +71,8 @@ def export(
     own = getattr(robot, "robot", robot)
     if not isinstance(own, Robot):
         raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+    own.needs_three_limbs("an export")
+    own.needs_standard_arms()
     target = target.lower() if isinstance(target, str) else target
     if target not in TARGETS:
         raise UnknownNameError("target", target, TARGETS)

@@ -105,6 +105,28 @@ class Watch:
         if len(self._force) >= self._look:
             self.contact = self._named(self.contact, judged, seen)
 
+    def follow(
+        self, t: FloatArray, rows: ForceRows, judged: Judged, seen: Force
+    ) -> list[tuple[int, Contact]]:
+        """Take rows in order; those at which the alarm became another, with it."""
+        found: list[tuple[int, Contact]] = []
+        over, row = np.flatnonzero(judged.z.max(axis=1) > self.limit), 0
+        while row < len(t):
+            if self.contact is None:
+                later = over[over >= row]
+                if not len(later):
+                    break
+                row = int(later[0])
+            elif not self.open:
+                break
+            before, one = self.contact, slice(row, row + 1)
+            force = Force(seen.force[one], seen.std[one])
+            self.step(float(t[row]), rows.at(one), judged.at(one), force)
+            if self.contact is not None and self.contact is not before:
+                found.append((row, self.contact))
+            row += 1
+        return found
+
     def _named(self, contact: Contact, judged: Judged, seen: Force) -> Contact:
         """A pick is F = -m (pdd + g z) with m > 0, over the second half of what was seen."""
         half = len(self._force) // 2

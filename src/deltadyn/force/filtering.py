@@ -89,22 +89,34 @@ def filter_stretch(
 
     A row stands at the time of the last sample that it needs.
     """
-    from scipy.signal import lfilter  # takes longer than the rest of the import
-
     interval = 1 / options.rate
     late = options.delay * options.rate
     rows = max(0, len(q) - 3 - max(0, math.ceil(late - 1.5)))  # the last have no torque yet
     own = torque_at(tau, np.arange(rows, dtype=np.float64) + (1.5 + late))
     found = force_rows(robot, q[: rows + 3], own, interval)
-    a = options.gain
     keep = slice(settle(options), rows)
+    passed, _ = smoothed(found, (), options.gain)
+    return Filtered(t[len(t) - rows :][keep], passed.at(keep))
 
-    def smooth(x: FloatArray) -> FloatArray:
-        for _ in range(STAGES):
-            x = lfilter([a], [1.0, a - 1.0], x, axis=0, zi=(1 - a) * x[:1])[0]
-        return x[keep]
 
-    return Filtered(t[len(t) - rows :][keep], ForceRows(*map(smooth, found.parts)))
+def smoothed(
+    rows: ForceRows, stages: Sequence[ForceRows], gain: float
+) -> tuple[ForceRows, list[ForceRows]]:
+    """Rows behind the filter, and its stages after the last of them.
+
+    `stages` are those after the row before; none where the rows begin a stretch.
+    """
+    from scipy.signal import lfilter  # takes longer than the rest of the import
+
+    after: list[ForceRows] = []
+    for k in range(STAGES):
+        start = stages[k] if stages else rows.at(slice(0, 1))
+        pairs = zip(rows.parts, start.parts, strict=True)
+        rows = ForceRows(
+            *(lfilter([gain], [1.0, gain - 1.0], x, axis=0, zi=(1 - gain) * y)[0] for x, y in pairs)
+        )
+        after.append(rows.at(slice(-1, None)))
+    return rows, after
 
 
 def settle(options: ForceOptions) -> int:

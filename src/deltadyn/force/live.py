@@ -7,14 +7,19 @@ connection makes the observer begin anew and leaves the alarm standing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.force.contact import UNSURE, Contact
-from deltadyn.force.observer import ForceObserver
+from deltadyn.force.observer import Followed, ForceObserver
 from deltadyn.force.tare import Tare
-from deltadyn.streams.live import LiveModel, Notice, finite_or_none
+from deltadyn.streams.live import LiveModel, Notice, Used, finite_or_none
+from deltadyn.streams.packing import Batch
 
 ALARM, RESET = "alarm", "reset"
 
@@ -110,27 +115,49 @@ class LiveForce(LiveModel[ForceEvent | ForceReading]):
         """Rate of the samples in Hz: that of the empty run."""
         return self.observer.options.rate
 
-    def _sample(
-        self, t: float, q: Any, qd: Any, qdd: Any, tau: Any, holding: Any
-    ) -> list[ForceEvent | ForceReading]:
-        if self.payload is not None and holding is not None and holding is not self._held:
-            self._held = holding
-            self.observer.carry(self.payload if holding else 0.0)
-        self.observer.update(q, tau, t=t)
-        self._now = t
-        found = self.observer.contact
-        if found is None or found is self.contact:
-            return []
-        if self.contact is not None and found.time != self.contact.time:
-            return []  # raised after the observer began anew: the first alarm stands
-        self.contact = found
-        event = ALARM if found.kind == UNSURE else found.kind
-        self._count_event(event)
-        return [ForceEvent(t, event, found)]
+    def _use(self, batch: Batch) -> Used[ForceEvent | ForceReading]:
+        q, _, _, tau, holding = self._own(batch)
+        assert q is not None  # every batch has angles and torques
+        assert tau is not None
+        out: list[ForceEvent | ForceReading] = []
+        refused, reason = 0, ""
+        for part in _stretches(holding, len(batch)):
+            if self.payload is not None and holding is not None:
+                self._carry(bool(holding[part.start]))
+            found = self.observer.follow(q[part], tau[part], batch.t[part])
+            out += self._told(found)
+            refused, reason = refused + found.refused, reason or found.reason
+        return Used(out, refused, reason)
 
-    def _reading(self, t: float) -> ForceReading:
-        own = self.observer
-        return ForceReading(t, own.force.copy(), own.std.copy(), own.ready, self.contact)
+    def _carry(self, held: bool) -> None:
+        if held is not self._held:
+            self._held = held
+            self.observer.carry(self.payload or 0.0 if held else 0.0)
+
+    def _told(self, found: Followed) -> list[ForceEvent | ForceReading]:
+        """Events and readings of samples, in their order."""
+        marks: list[tuple[int, Contact | None]] = [*found.alarms]
+        marks += [(row, None) for row, t in enumerate(found.t.tolist()) if self._is_due(t)]
+        out: list[ForceEvent | ForceReading] = []
+        for row, contact in sorted(marks, key=lambda mark: (mark[0], mark[1] is None)):
+            t = float(found.t[row])
+            if contact is not None:
+                out += self._raised(t, contact)
+                continue
+            force, std = found.force[row].copy(), found.std[row].copy()
+            ready = bool(np.isfinite(std).all())
+            out.append(ForceReading(t, force, std, ready, self.contact))
+        if len(found.t):
+            self._now = float(found.t[-1])
+        return out
+
+    def _raised(self, t: float, contact: Contact) -> list[ForceEvent]:
+        if self.contact is not None and contact.time != self.contact.time:
+            return []  # raised after the observer began anew: the first alarm stands
+        self.contact = contact
+        event = ALARM if contact.kind == UNSURE else contact.kind
+        self._count_event(event)
+        return [ForceEvent(t, event, contact)]
 
     def _restart(self, reason: str) -> None:
         self.observer.reset()
@@ -140,6 +167,12 @@ class LiveForce(LiveModel[ForceEvent | ForceReading]):
         self.observer.acknowledge()
         self._count_event(RESET)
         return [ForceEvent(self._now, RESET, before)]
+
+
+def _stretches(holding: npt.NDArray[Any] | None, count: int) -> list[slice]:
+    """Rows in which the gripper's signal does not change."""
+    changes = [] if holding is None else (np.flatnonzero(np.diff(holding)) + 1).tolist()
+    return [slice(low, high) for low, high in pairwise([0, *changes, count])]
 
 
 def _sizes(force: FloatArray, std: FloatArray) -> str:

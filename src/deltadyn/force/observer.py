@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,42 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.force.axes import SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
-from deltadyn.force.filtering import settle
+from deltadyn.force.filtering import settle, smoothed
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
 from deltadyn.force.settings import STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.payload.estimator import Intake
+from deltadyn.payload.front_end import Sample
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """What a stretch of samples told, a row per sample that was used.
+
+    `t` (M,) s, `force` and `std` (M, dof), as `ForceObserver` has them after the sample. `alarms`
+    are rows at which the alarm became another, with it. `refused` samples were not used; `reason`
+    is that of the first.
+    """
+
+    t: FloatArray
+    force: FloatArray
+    std: FloatArray
+    alarms: tuple[tuple[int, Contact], ...]
+    refused: int = 0
+    reason: str = ""
+
+    def __add__(self, other: Followed) -> Followed:
+        later = tuple((row + len(self.t), contact) for row, contact in other.alarms)
+        return Followed(
+            np.concatenate([self.t, other.t]),
+            np.concatenate([self.force, other.force]),
+            np.concatenate([self.std, other.std]),
+            self.alarms + later,
+            self.refused + other.refused,
+            self.reason or other.reason,
+        )
 
 
 class ForceObserver:
@@ -81,6 +111,14 @@ class ForceObserver:
         """Whether the filter has settled."""
         return self._rows > self._settle
 
+    def _restart(self) -> None:
+        dof = self.robot.dof
+        self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
+        self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
+        self._rows = 0
+        self._stages: list[ForceRows] = []
+        self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
+
     def update(
         self, q: Sequence[float], tau: Sequence[float], *, t: float | None = None
     ) -> FloatArray:
@@ -96,13 +134,86 @@ class ForceObserver:
             self._take(np.asarray(row.q), np.asarray(row.tau))
         return self.force
 
-    def _restart(self) -> None:
+    def follow(self, q: FloatArray, tau: FloatArray, t: FloatArray) -> Followed:
+        """Take samples q, tau (n, dof) at t (n,) at once: as `update` one by one, but faster.
+
+        Samples that `update` refuses with an InputError are counted.
+        """
+        found = self._nothing()
+        waiting: list[Sample] = []
+        times: list[float] = []
+        for own_q, own_tau, own_t in zip(q.tolist(), tau.tolist(), t.tolist(), strict=True):
+            try:
+                rows = self._intake.rows(own_q, None, None, own_tau, own_t)
+            except InputError as error:
+                found += replace(self._nothing(), refused=1, reason=str(error))
+                continue
+            if rows is None:
+                found += self._flushed(waiting, times)
+                waiting, times = [], []
+                self._restart()
+                rows = self._intake.first(own_q, None, None, own_tau)
+            waiting += rows
+            times += [self._intake.t] * len(rows)
+        return found + self._flushed(waiting, times)
+
+    def _nothing(self) -> Followed:
         dof = self.robot.dof
-        self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
-        self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
-        self._rows = 0
-        self._stages: list[ForceRows] = []
-        self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
+        return Followed(np.zeros(0), np.zeros((0, dof)), np.zeros((0, dof)), ())
+
+    def _flushed(self, samples: list[Sample], times: list[float]) -> Followed:
+        """Take even samples; where the loop does not close, one by one."""
+        if not samples:
+            return self._nothing()
+        t, reach = np.array(times), WINDOW + self._late
+        q = np.array([*list(self._q)[1 - reach :], *(sample.q for sample in samples)])
+        before = list(self._tau)[1 - reach - self._early :]
+        tau = np.array([*before, *(sample.tau for sample in samples)])
+        shift = len(tau) - len(q)
+        count = max(0, len(q) - reach + 1)
+        late = shift + 1.5 + self.options.delay * self.options.rate
+        places = np.arange(count, dtype=np.float64) + late
+        if count:
+            try:
+                rows = force_rows(
+                    self.robot,
+                    q[: count + WINDOW - 1],
+                    torque_at(tau, places),
+                    1 / self.options.rate,
+                )
+            except (UnreachableError, np.linalg.LinAlgError):
+                return self._one_by_one(samples, t)
+        self._q.extend(np.asarray(sample.q) for sample in samples)
+        self._tau.extend(np.asarray(sample.tau) for sample in samples)
+        force, std = np.zeros((len(t), self.robot.dof)), np.full((len(t), self.robot.dof), np.inf)
+        first = len(t) - count + max(0, self._settle - self._rows)  # with a force
+        if count:
+            rows, stages = smoothed(rows, self._stages, self._gain)
+            self._stages = stages
+            self._rows += count
+        if first >= len(t):
+            return Followed(t, force, std, ())
+        rows = rows.at(slice(count - len(t) + first, None))
+        judged = self._states.follow(rows, self._unsure)
+        seen = Force.of(rows, judged)
+        force[first:], std[first:] = seen.force, seen.std
+        self.force, self.std = force[-1].copy(), std[-1].copy()
+        alarms = self._watch.follow(t[first:], rows, judged, seen)
+        return Followed(t, force, std, tuple((first + row, item) for row, item in alarms))
+
+    def _one_by_one(self, samples: list[Sample], t: FloatArray) -> Followed:
+        found = self._nothing()
+        for sample, time in zip(samples, t, strict=True):
+            before = self.contact
+            try:
+                self._take(np.asarray(sample.q), np.asarray(sample.tau))
+            except InputError as error:
+                found += replace(self._nothing(), refused=1, reason=str(error))
+                continue
+            now = self.contact
+            alarms = () if now is None or now is before else ((0, now),)
+            found += Followed(np.array([time]), self.force[None], self.std[None], alarms)
+        return found
 
     def _take(self, q: FloatArray, tau: FloatArray) -> None:
         """The window's oldest four samples make a row; its torque may lie before or behind."""

@@ -15,6 +15,7 @@ from deltadyn.doors import write_page
 from deltadyn.force.axes import Judged, SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import Filtered, filtered_rows, robot_of
+from deltadyn.force.rows import ForceRows
 from deltadyn.force.tare import Tare
 from deltadyn.recording.recording import Recording
 
@@ -25,7 +26,8 @@ CALM = 0.25  # s below the limit after which a new contact may begin
 class ForceLog:
     """Force on the platform over a recording, and the contacts in it.
 
-    `t` (N,) s, `force` and `std` (N, dof) in N (N m about z), `statistic` (N,) is the largest z.
+    `t` (N,) s, `force` and `std` (N, dof) in N (N m about z), `statistic` (N,) is the largest z,
+    `threshold` (N,) in N the size of a force below which no direction raises an alarm.
     """
 
     recording: Recording
@@ -34,6 +36,7 @@ class ForceLog:
     force: FloatArray
     std: FloatArray
     statistic: FloatArray
+    threshold: FloatArray
     contacts: tuple[Contact, ...]
 
     @property
@@ -91,13 +94,14 @@ def find_contacts(
     parts = filtered_rows(model, recording, own.options)
     states = SlowStates(own.axes, own.options)
     contacts: list[Contact] = []
-    forces, statistic = [], []
+    forces, statistic, threshold = [], [], []
     for part in parts:
         judged = states.follow(part.rows)
         seen = Force.of(part.rows, judged)
         contacts += _contacts(own, part, judged, seen)
         forces.append(seen)
         statistic.append(judged.z.max(axis=1))
+        threshold.append(least_force(part.rows, judged, own.limit()))
     return ForceLog(
         recording,
         own,
@@ -105,8 +109,21 @@ def find_contacts(
         np.concatenate([seen.force for seen in forces]),
         np.concatenate([seen.std for seen in forces]),
         np.concatenate(statistic),
+        np.concatenate(threshold),
         tuple(contacts),
     )
+
+
+def least_force(rows: ForceRows, judged: Judged, limit: float) -> FloatArray:
+    """The smallest force (N,) in N that raises an alarm in some direction.
+
+    z of axis i is at its limit where |(J^T F)_i| = held_i + limit std_i; the shortest F of that
+    kind lies along the axis' column of J.
+    """
+    lever = np.linalg.norm(rows.jacobian[:, :3], axis=1)  # (N, dof) m: 0 of an axis that only turns
+    at_limit = judged.held + limit * judged.std
+    found: FloatArray = np.min(at_limit / np.maximum(lever, 1e-12), axis=1)
+    return found
 
 
 def _contacts(tare: Tare, part: Filtered, judged: Judged, seen: Force) -> list[Contact]:

@@ -74,8 +74,9 @@ def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) ->
     middle, rate = (q[1:-2] + q[2:-1]) / 2, d[1:-1]
     state = State.from_joints(robot, middle, rate, (d[2:] - d[:-2]) / (2 * interval))
     missing = (inverse_dynamics(robot, state) - tau) / per_load(robot, rate, state.qdd, tau)
-    known = np.stack([rate, np.tanh(rate / SMOOTH), np.ones_like(rate), tau], axis=-1)
-    rest = 1 - np.abs(np.tanh(rate / REVERSAL))
+    radian = np.asarray(robot.radian)
+    known = np.stack([rate, np.tanh(rate / (SMOOTH * radian)), np.ones_like(rate), tau], axis=-1)
+    rest = 1 - np.abs(np.tanh(rate / (REVERSAL * radian)))
     pull = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
     return ForceRows(missing, jacobian(robot, state.p), known, rest, pull)
 
@@ -87,7 +88,7 @@ def per_load(robot: Robot, qd: FloatArray, qdd: FloatArray, tau: FloatArray) -> 
     sign is that of the measured torque without the rotor's.
     """
     through = tau - np.asarray(robot.drives.output_inertia) * qdd
-    turn = np.tanh(qd / SMOOTH) * np.sign(through)
+    turn = np.tanh(qd / (SMOOTH * np.asarray(robot.radian))) * np.sign(through)
     grown: FloatArray = np.asarray(robot.sensors.torque_ratio) * np.ones_like(tau)
     if robot.friction.load is not None:
         grown = grown * (1 + np.asarray(robot.friction.load) * turn)

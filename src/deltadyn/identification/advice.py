@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from deltadyn.identification.information import Information
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import is_ripple
-from deltadyn.units import percent
+from deltadyn.units import on_axis, percent
 
 STILL = 1e-3  # rad/s, RMS: an axis that is slower stands still
 ONE_WAY = 0.95  # correlation of an axis' direction with a column of one sign
@@ -51,6 +51,7 @@ class MotionLevels:
     spread: FloatArray
     tilt: float = math.nan
     residual: FloatArray | None = None
+    linear: bool = False  # carriages: in m/s, m/s^2 and m
 
     @property
     def still(self) -> tuple[bool, ...]:
@@ -85,7 +86,8 @@ def levels_of_samples(robot: Robot, parts: Iterable[Prepared]) -> MotionLevels:
     one_way = tuple(bool(few == 0 and many > 0) for few, many in np.sort(ways, axis=0).T)
     spread = np.sqrt(np.maximum(square - q**2, 0.0))[:3]
     found = math.nan if robot.spindle is None else tilt
-    return MotionLevels(np.sqrt(rate), np.sqrt(acceleration), one_way, spread, found)
+    levels = MotionLevels(np.sqrt(rate), np.sqrt(acceleration), one_way, spread, found)
+    return replace(levels, linear=robot.linear)
 
 
 def at_rest(names: Sequence[str], levels: MotionLevels) -> tuple[bool, ...]:
@@ -174,7 +176,8 @@ def _drives(names: list[str], levels: MotionLevels) -> list[_Finding]:
             cause, remedy = f"axis {number} never reverses", f"move axis {number} both ways"
             found.append(_Finding(friction, cause, remedy, " from an offset or from gravity"))
         elif friction:
-            cause = f"axis {number} moves at {levels.rate[axis]:.2g} rad/s (RMS)"
+            unit = on_axis("rad/s", levels.linear)
+            cause = f"axis {number} moves at {levels.rate[axis]:.2g} {unit} (RMS)"
             remedy = f"move axis {number} both ways, slowly and quickly, or for longer"
             found.append(_Finding(friction, cause, remedy))
     return found
@@ -198,10 +201,12 @@ def _inertias(names: list[str], levels: MotionLevels) -> list[_Finding]:
         return []
     known = levels.acceleration[:3][np.isfinite(levels.acceleration[:3])]
     level = float(known.max(initial=0.0))
+    pace = f"{level:.2g} {on_axis('rad/s^2', levels.linear)} (RMS)"
+    who = "the carriages" if levels.linear else "the arms"
     if level < SLOW:
-        cause = f"the arms accelerate by {level:.2g} rad/s^2 (RMS) only"
+        cause = f"{who} accelerate by {pace} only"
         return [_Finding(mine, cause, "move faster", " from gravity (G, M_P)")]
-    cause = f"the arms accelerate by {level:.2g} rad/s^2 (RMS), too much alike"
+    cause = f"{who} accelerate by {pace}, too much alike"
     remedy = "accelerate more, in several directions, up and down as well as across"
     return [_Finding(mine, cause, remedy, " from other inertias")]
 

@@ -252,8 +252,9 @@ class Fit:
     def text(self) -> str:
         """The fit in words and numbers."""
         axes = self.robot.axis_names()
-        pairs = zip(axes, self.residual, self.torque_level, strict=True)
-        parts = [f"axis {a}: {e:.3g} of {t:.3g} N m" for a, e, t in pairs]
+        units = self.robot.axis_units("tau")
+        pairs = zip(axes, self.residual, self.torque_level, units, strict=True)
+        parts = [f"axis {a}: {e:.3g} of {t:.3g} {unit}" for a, e, t, unit in pairs]
         band = "all frequencies" if self.band is None else f"up to {self.band:.3g} Hz"
         lines = [
             f"{self.method} fit of the model {self.model!r} for {self.nominal.name}",
@@ -346,7 +347,7 @@ class Fit:
             },
         }
         plain: dict[str, Any] = _plain(record)
-        return plain
+        return self.robot.record(plain)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write the robot file and, beside it, a JSON with parameters and provenance."""

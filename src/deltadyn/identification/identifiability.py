@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
-from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states
+from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states, level_note
 from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
 from deltadyn.identification.bodies.bodies import LIMB_BODIES
@@ -201,6 +201,7 @@ class Identifiability:
     advice: tuple[str, ...]
     weak_advice: tuple[str, ...]
     status: str
+    note: str = ""  # on parameters that no motion of this robot tells
 
     @property
     def relative(self) -> FloatArray:
@@ -234,6 +235,7 @@ class Identifiability:
         lines += _line("Standard parameters told alone", self.separable)
         lines += [f"In sums only: {text}." for text in self.grouped]
         lines += _line("Standard parameters that these data leave open", self.silent)
+        lines += [self.note] if self.note else []
         lines.append(self.status)
         return "\n".join(lines)
 
@@ -273,7 +275,8 @@ def identifiability(
     scale[seen] = np.maximum(scale[seen], FELT * np.linalg.norm(factor[:, -1]) / length[seen])
     felt = length * scale
     left = found.residual_std / np.maximum(torque_rms(information), 1e-300)
-    moved = replace(levels or levels_of_information(information), residual=left)
+    levels = levels or levels_of_information(information)
+    moved = replace(levels, residual=left, linear=robot.linear)
     silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
     silent |= np.array(at_rest(par.names, moved)) & mine
     alive = np.flatnonzero(~silent)
@@ -316,6 +319,7 @@ def identifiability(
         advice=advise(_named(par, lacking), moved),
         weak_advice=advise(_named(par, (weak | drowned) & ~lacking & mine), moved, poorly=True),
         status=found.status,
+        note=level_note(robot, par.tied) if par.model == "exact" else "",
     )
 
 

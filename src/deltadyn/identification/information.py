@@ -62,6 +62,7 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
     compiled = source == "exact" and drive_columns_compiled(robot, state)
     if not compiled and not has_axis_rows(robot, source):
         return None
+    robot.needs_three_limbs("identification")
     dof, inertial = robot.dof, ROWS[robot.dof]
     most = max(len(own) for own in inertial)
     terms = friction_terms(robot)

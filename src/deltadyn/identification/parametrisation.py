@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import base_parameters, exciting_states
+from deltadyn.dynamics.base import base_parameters, exciting_states, level_rails
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
 from deltadyn.dynamics.rigid import effector_body
@@ -233,14 +233,6 @@ class _Builder:
             tied,
             unseen=tuple(self.unseen),
         )
-
-
-def level_rails(robot: Robot) -> tuple[str, ...]:
-    """G of the limbs along whose rails gravity does not act: no motion shows it."""
-    if not robot.linear:
-        return ()
-    frames = enumerate(robot.geometry.frames, start=1)
-    return tuple(f"G{i}" for i, frame in frames if frame.z[2] == 0)
 
 
 def _exact(build: _Builder, robot: Robot, tied: bool, com_offset: bool) -> None:

@@ -78,6 +78,7 @@ class Evidence:
     own: tuple[float, ...] = ()
     vanished: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     findings: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()  # of the axes' torque; N m where it is empty
 
 
 def evidence_of(fit: Fit) -> Evidence:
@@ -96,6 +97,7 @@ def evidence_of(fit: Fit) -> Evidence:
         own=_own_shares(fit),
         vanished=_vanished(fit),
         findings=fit.findings,
+        units=fit.robot.axis_units("tau"),
     )
 
 
@@ -230,9 +232,11 @@ def _worst(evidence: Evidence) -> int | None:
 def _left_text(evidence: Evidence, axis: int) -> str:
     assert evidence.left is not None
     assert evidence.rms is not None
+    unit = evidence.units[axis] if evidence.units else "N m"
+    rms = f"{evidence.rms[axis]:.3g} {unit} RMS"
     return (
         f"On held-out motion the robot's model explains all but {percent(evidence.left[axis])} of "
-        f"the torque on its worst axis, {evidence.axes[axis]} ({evidence.rms[axis]:.3g} N m RMS)."
+        f"the torque on its worst axis, {evidence.axes[axis]} ({rms})."
     )
 
 

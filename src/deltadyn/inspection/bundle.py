@@ -84,7 +84,12 @@ def thinned_log(recording: Recording, name: str) -> Recording:
     first = recording.t[np.isfinite(recording.t)][:1]
     channels["t"] = channels["t"] - (first[0] if first.size else 0.0)
     return Recording(
-        **channels, payload=recording.payload, name=name, robot=None, provenance=Provenance()
+        **channels,
+        payload=recording.payload,
+        name=name,
+        robot=None,
+        linear=recording.linear,
+        provenance=Provenance(),
     )
 
 

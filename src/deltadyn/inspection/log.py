@@ -28,6 +28,7 @@ from deltadyn.recording.read import ReadOptions, guess_columns, read_recording
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.recording.stretch import smooth_stretch
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 WINDOW = 0.01  # s to both sides, over which a rate is taken
 REST = 0.005  # of an axis's largest rate, and 2 mrad/s: below it an axis rests
@@ -69,12 +70,21 @@ class AxisMotion:
     rate: float
     rest: float
     torque: tuple[float, float] | None  # N m, lowest and highest
+    slides: bool = False  # a carriage: in m, m/s and N
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lowest and highest in the unit to show: deg, or mm."""
+        low, high = np.multiply(1e3, (self.low, self.high)) if self.slides else np.degrees(
+            (self.low, self.high))  # fmt: skip
+        return float(low), float(high)
 
     def __str__(self) -> str:
-        low, high = math.degrees(self.low), math.degrees(self.high)
-        text = f"axis {self.name}: {low:.1f} to {high:.1f} deg, up to {self.rate:.3g} rad/s"
+        low, high = self.ends
+        shown, rate, torque = ("mm", "m/s", "N") if self.slides else ("deg", "rad/s", "N m")
+        text = f"axis {self.name}: {low:.1f} to {high:.1f} {shown}, up to {self.rate:.3g} {rate}"
         if self.torque is not None:
-            text += f", {self.torque[0]:.3g} to {self.torque[1]:.3g} N m"
+            text += f", {self.torque[0]:.3g} to {self.torque[1]:.3g} {torque}"
         return f"{text}, {100 * self.rest:.0f} % at rest"
 
 
@@ -235,9 +245,9 @@ class LogCheck:
                 for item in self.columns
             ],
             "motion": [
-                {"axis": item.name, "low_deg": math.degrees(item.low),
-                 "high_deg": math.degrees(item.high), "rate_rad_per_s": item.rate,
-                 "rest": item.rest}
+                {"axis": item.name, f"low_{'mm' if item.slides else 'deg'}": item.ends[0],
+                 f"high_{'mm' if item.slides else 'deg'}": item.ends[1],
+                 f"rate_{'m' if item.slides else 'rad'}_per_s": item.rate, "rest": item.rest}
                 for item in self.motion
             ],
             "findings": [finding_dict(item) for item in self.findings],
@@ -326,7 +336,7 @@ def _looked(
     motion, rest, at_rest = _motion(robot, recording)
     if stand_in:
         motion = tuple(replace(axis, torque=None) for axis in motion)
-    found += _motion_findings(recording, motion, rest, at_rest)
+    found += _motion_findings(robot, recording, motion, rest, at_rest)
     found += _temperature(recording)
     log = LogCheck(
         source,
@@ -388,7 +398,8 @@ def _motion(robot: Robot, recording: Recording) -> tuple[tuple[AxisMotion, ...],
         [np.quantile(rates[known[:, k], k], 0.999) if known[:, k].any() else 0.0
          for k in range(recording.dof)]
     )  # fmt: skip
-    at_rest = known & (rates < np.maximum(REST * largest, SLOWEST))
+    slowest = SLOWEST * np.array(robot.radian)
+    at_rest = known & (rates < np.maximum(REST * largest, slowest))
     looked = max(int(known.all(axis=1).sum()), 1)
     axes = []
     for k, name in enumerate(robot.axis_names()):
@@ -396,7 +407,8 @@ def _motion(robot: Robot, recording: Recording) -> tuple[tuple[AxisMotion, ...],
         q = q[np.isfinite(q)]
         low, high = (float(q.min()), float(q.max())) if q.size else (0.0, 0.0)
         share = float(at_rest[:, k].sum()) / looked
-        axes.append(AxisMotion(name, low, high, float(largest[k]), share, _range(recording, k)))
+        own, slides = _range(recording, k), robot.linear and k < ARMS
+        axes.append(AxisMotion(name, low, high, float(largest[k]), share, own, slides))
     return tuple(axes), float(at_rest.all(axis=1).sum()) / looked, at_rest
 
 
@@ -409,11 +421,16 @@ def _range(recording: Recording, axis: int) -> tuple[float, float] | None:
 
 
 def _motion_findings(
-    recording: Recording, motion: tuple[AxisMotion, ...], rest: float, at_rest: BoolArray
+    robot: Robot,
+    recording: Recording,
+    motion: tuple[AxisMotion, ...],
+    rest: float,
+    at_rest: BoolArray,
 ) -> Iterator[Finding]:
     for k, axis in enumerate(motion):
-        if axis.high - axis.low < STILL:
-            text = f"Axis {axis.name} moves by {math.degrees(axis.high - axis.low):.2g} deg."
+        if axis.high - axis.low < STILL * robot.radian[k]:
+            way = f"{axis.ends[1] - axis.ends[0]:.2g} {'mm' if axis.slides else 'deg'}"
+            text = f"Axis {axis.name} moves by {way}."
             yield _finding("still axis", channel_name("q", k), text)
             continue
         stuck = _stuck(recording, at_rest[:, k], k)

@@ -306,8 +306,14 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
     share = np.divide(rotor, whole, out=np.zeros_like(rotor), where=whole > 0)
     hold = np.asarray(eom.g)[0]
     names = [f"axis {name}" for name in robot.axis_names()]
+    inertia, push = robot.axis_unit("inertia").replace("^2", "²"), _push(robot)
     numbers = [
-        Number("rotor_inertia_kgm2", "rotor inertia at the output", tuple(rotor), "kg m²"),
+        Number(
+            robot.axis_key("rotor_inertia", "inertia"),
+            "rotor inertia at the output",
+            tuple(rotor),
+            inertia,
+        ),
         Number(
             "rotor_share",
             "its share of what a drive moves",
@@ -316,9 +322,19 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
             "in the middle of the workspace",
         ),
         Number(
-            "inertia_kgm2", "inertia that a drive moves", tuple(whole), "kg m²", "at rest there"
+            robot.axis_key("inertia", "inertia"),
+            "inertia that a drive moves",
+            tuple(whole),
+            inertia,
+            "at rest there",
         ),
-        Number("holding_torque_Nm", "holding torque", tuple(hold), "N m", "at rest there"),
+        Number(
+            robot.axis_key("holding_torque", "tau"),
+            f"holding {push}",
+            tuple(hold),
+            robot.axis_unit("tau"),
+            "at rest there",
+        ),
     ]
     found = []
     arms = slice(ARMS)  # the fourth drive turns little beside its rotor
@@ -327,17 +343,19 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
         ratio = robot.drives.gear_ratio[axis]
         text = (
             f"The rotor of {names[axis]} is {100 * share[axis]:.2g} % of what its drive moves: "
-            f"{rotor[axis]:.3g} of {whole[axis]:.3g} kg m² at the output"
+            f"{rotor[axis]:.3g} of {whole[axis]:.3g} {'kg' if robot.linear else 'kg m²'} at the "
+            "output"
         )
-        if robot.drives.rotor_side == "output_side" and ratio != 1:
+        if not robot.linear and robot.drives.rotor_side == "output_side" and ratio != 1:
             text += f"; were it given at the motor side, it would be {ratio**2 * rotor[axis]:.3g}"
         found.append(_finding("rotor share", "drives.rotor_inertia", f"{text}."))
     allowed = robot.limits.torque_rms or robot.limits.torque_peak
     if allowed is not None:
         for axis in np.flatnonzero(np.abs(hold) > np.array(allowed))[:1]:
+            unit = robot.axis_units("tau")[axis]
             text = (
-                f"{names[axis].capitalize()} needs {abs(hold[axis]):.3g} N m to hold the platform "
-                f"in the middle of the workspace; its limit is {allowed[axis]:.3g} N m."
+                f"{names[axis].capitalize()} needs {abs(hold[axis]):.3g} {unit} to hold the "
+                f"platform in the middle of the workspace; its limit is {allowed[axis]:.3g} {unit}."
             )
             found.append(_finding("holding torque", "limits", text))
     return numbers, found
@@ -360,11 +378,9 @@ def _cycle(robot: Robot) -> tuple[MotionLoads | None, list[Number], list[Finding
         values = getattr(loads.drives, f"torque_{kind}")
         allowed = getattr(robot.limits, f"torque_{kind}")
         against = "" if allowed is None else f"; {_use(values, allowed)} of the limit"
-        numbers.append(
-            Number(
-                f"adept_torque_{kind}_Nm", f"torque, {words}", tuple(values), "N m", note + against
-            )
-        )
+        push, unit = _push(robot), robot.axis_unit("tau")
+        key = robot.axis_key(f"adept_torque_{kind}", "tau")
+        numbers.append(Number(key, f"{push}, {words}", tuple(values), unit, note + against))
     over = [x for x in loads.limits.exceeded if x.name in ("torque_peak", "torque_rms")]
     found = []
     if over:
@@ -372,6 +388,11 @@ def _cycle(robot: Robot) -> tuple[MotionLoads | None, list[Number], list[Finding
         text = f"In an {note}, {worst}."
         found.append(_finding("torque limits", f"limits.{worst.name}", text))
     return loads, numbers, found
+
+
+def _push(robot: Robot) -> str:
+    """What a drive gives: the carriages of a robot on rails feel forces."""
+    return "force" if robot.linear else "torque"
 
 
 def _use(values: FloatArray, allowed: Any) -> str:

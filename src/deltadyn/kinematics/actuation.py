@@ -268,6 +268,10 @@ class _InBase:
         """The strut vector in the axes of the base, which are those of the limb."""
         return rod.radial, rod.tangential, rod.z
 
+    def _bend_at(self, c: Component, s: Component, attachment: Vector) -> Component:
+        """s . E'' of the strut to an attachment (m^2); zero on rails."""
+        return 0.0
+
     def slip_square(self: Any, c: Component, s: Component, qd: Component, ad: Vector) -> Component:
         """|ad - E' qd|^2: how fast the attachment moves away from the elbow (m^2/s^2)."""
         slope = self.slope(c, s)
@@ -281,7 +285,7 @@ class _InBase:
         rod = self.strut(c, s, a)
         over_d = 1 / rod.d
         qd = dot(rod, ad) * over_d
-        bent = dot(rod, add) - self.bend(c, s, rod) * (qd * qd)
+        bent = dot(rod, add) - self._bend_at(c, s, a) * (qd * qd)
         return qd, (bent + self.slip_square(c, s, qd, ad)) * over_d
 
     def along_slope(
@@ -331,8 +335,7 @@ class InclinedArm(_InclinedNumbers, _InBase, _Turning):
 
         NaN where it cannot be reached.
         """
-        w = self._from_shoulder(attachment)
-        h, v = dot(w, self[3:6]), dot(w, self[6:9])
+        w, (h, v) = self._from_shoulder(attachment), self._in_plane(attachment)
         n2 = h * h + v * v
         k = (dot(w, w) + (self.l1 * self.l1 - self.l2 * self.l2)) / (2 * self.l1)
         n = elbow * xp.sqrt(n2 - k * k)
@@ -354,32 +357,55 @@ class InclinedArm(_InclinedNumbers, _InBase, _Turning):
 
     def slope(self, c: Component, s: Component) -> Vector:
         """E' (m/rad)."""
-        return self._along(-s, c)
+        x, y = self.l1 * c, self.l1 * s
+        return (
+            x * self.bx - y * self.ax,
+            x * self.by - y * self.ay,
+            x * self.bz - y * self.az,
+        )
 
     def slope_rate(self, c: Component, s: Component, qd: Component) -> Vector:
         """E'' qd: the rate of E' (m/(rad s))."""
-        return self._along(-c * qd, -s * qd)
+        x, y, z = self._along(c, s)
+        return -x * qd, -y * qd, -z * qd
+
+    def _in_plane(self, attachment: Vector) -> tuple[Component, Component]:
+        """h and v of the attachment: along the arm at 0 and at 90 degrees, from the shoulder."""
+        w = self._from_shoulder(attachment)
+        return dot(w, self[3:6]), dot(w, self[6:9])
 
     def strut(self, c: Component, s: Component, attachment: Vector) -> Strut:
         """The strut to an attachment; d = (a - J0).E', since the arm is normal to E'."""
-        w, arm = self._from_shoulder(attachment), self._along(c, s)
+        w, arm, (h, v) = (
+            self._from_shoulder(attachment),
+            self._along(c, s),
+            self._in_plane(attachment),
+        )
         x, y, z = (w[k] - arm[k] for k in range(3))
-        return Strut(x, y, z, dot(w, self.slope(c, s)))
+        return Strut(x, y, z, self.l1 * c * v - self.l1 * s * h)
 
     def bend(self, c: Component, s: Component, rod: Strut) -> Component:
         """s . E'' (m^2)."""
         return -dot(rod, self._along(c, s))
+
+    def _bend_at(self, c: Component, s: Component, attachment: Vector) -> Component:
+        """s . E'' = l1^2 - (a - J0).(E - J0) (m^2)."""
+        h, v = self._in_plane(attachment)
+        return self.l1 * self.l1 - (self.l1 * c * h + self.l1 * s * v)
 
     def elbow_force(
         self, mass: Component, c: Component, s: Component, qd: Component, qdd: Component
     ) -> Vector:
         """m (E' qdd + E'' qd^2): what accelerates a mass at the elbow (N)."""
         ahead, rate2 = mass * qdd, mass * (qd * qd)
-        return self._along(-s * ahead - c * rate2, c * ahead - s * rate2)
+        slope, arm = self.slope(c, s), self._along(c, s)
+        x, y, z = (slope[k] * ahead - arm[k] * rate2 for k in range(3))
+        return x, y, z
 
     def gravity(self, c: Component, s: Component, weight: Any, across: Any) -> Component:
         """What gravity asks of the drive (N m): first moments times g, along and off the arm."""
-        return weight * (c * self.bz - s * self.az) + across * (c * self.az + s * self.bz)
+        level, upright = weight * self.bz + across * self.az, across * self.bz - weight * self.az
+        return c * level + s * upright
 
 
 class _RailNumbers(NamedTuple):
@@ -408,10 +434,14 @@ class Rail(_RailNumbers, _InBase, _Sliding):
 
         NaN where it cannot be reached: the attachment is farther than l2 from the rail.
         """
-        w = (attachment[0] - self.jx, attachment[1] - self.jy, attachment[2] - self.jz)
+        w = self._from_zero(attachment)
         f = dot(w, self[3:6])
         q = f + elbow * xp.sqrt(self.l2 * self.l2 - dot(w, w) + f * f)
         return self.pair(xp, q)
+
+    def _from_zero(self, attachment: Vector) -> Vector:
+        """w: the attachment seen from the rail's point of q = 0."""
+        return attachment[0] - self.jx, attachment[1] - self.jy, attachment[2] - self.jz
 
     def elbow(self, c: Component, s: Component) -> Vector:
         """E in the axes of the shrunk base (m)."""
@@ -426,10 +456,10 @@ class Rail(_RailNumbers, _InBase, _Sliding):
         return 0.0, 0.0, 0.0
 
     def strut(self, c: Component, s: Component, attachment: Vector) -> Strut:
-        """The strut to an attachment; d = s.u (m)."""
-        at = self.elbow(c, s)
-        x, y, z = (attachment[k] - at[k] for k in range(3))
-        return Strut(x, y, z, dot((x, y, z), self[3:6]))
+        """The strut to an attachment; d = s.u = w.u - q (m)."""
+        w = self._from_zero(attachment)
+        x, y, z = w[0] - c * self.ux, w[1] - c * self.uy, w[2] - c * self.uz
+        return Strut(x, y, z, dot(w, self[3:6]) - c)
 
     def bend(self, c: Component, s: Component, rod: Strut) -> Component:
         """s . E'' = 0."""
@@ -439,8 +469,11 @@ class Rail(_RailNumbers, _InBase, _Sliding):
         self, mass: Component, c: Component, s: Component, qd: Component, qdd: Component
     ) -> Vector:
         """m u qdd: what accelerates a mass at the elbow (N)."""
-        push = mass * qdd
-        return push * self.ux, push * self.uy, push * self.uz
+        return mass * self.ux * qdd, mass * self.uy * qdd, mass * self.uz * qdd
+
+    def along_slope(self, mass: Component, c: Component, s: Component, add: Vector) -> Component:
+        """m u.add."""
+        return dot((mass * self.ux, mass * self.uy, mass * self.uz), add)
 
     def gravity(self, c: Component, s: Component, weight: Any, across: Any) -> Component:
         """What gravity asks of the drive (N): the weight along the rail."""
@@ -516,8 +549,6 @@ ACTUATIONS: dict[str, Any] = {
     "rail": Rail,
 }
 
-Three = tuple[Limb, Limb, Limb]
-
 
 @remembered
 def actuation(robot: Robot) -> str:
@@ -549,17 +580,14 @@ def limb_kernel(robot: Robot, name: str) -> str:
     return kernel_name(name, actuation(robot))
 
 
-@remembered
-def limbs(robot: Robot) -> Three:
-    """The actuations of the three limbs."""
-    first, second, third = (_limb(robot, actuation(robot), i) for i in range(3))
-    return first, second, third
+def actuated(robot: Robot) -> list[Limb]:
+    """The actuations of the limbs, one after the other."""
+    return [_limb(robot, actuation(robot), i) for i in range(robot.legs)]
 
 
-def levers(robot: Robot) -> tuple[float, float, float]:
+def levers(robot: Robot) -> tuple[float, ...]:
     """|E'| of the limbs: the arms' lengths in m, 1 on rails."""
-    first, second, third = (float(limb.lever) for limb in limbs(robot))
-    return first, second, third
+    return (1.0,) * robot.legs if robot.linear else tuple(robot.rotary.arm_length)
 
 
 def _limb(robot: Robot, kind: str, i: int) -> Limb:

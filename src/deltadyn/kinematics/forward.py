@@ -21,6 +21,7 @@ from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.actuation import limb_kernel
+from deltadyn.kinematics.assemblies import followed_pose
 from deltadyn.kinematics.limbs import limbs, platform_point
 from deltadyn.robot import Robot
 from deltadyn.tracing import on_jax
@@ -32,13 +33,16 @@ def forward_kinematics(
     *,
     platform: str = "below",
     unreachable: Unreachable = "raise",
+    hint: npt.ArrayLike | None = None,
 ) -> FloatArray:
     """Platform positions p (N, dof) of joint angles q (N, dof): the meeting of three spheres.
 
-    `platform` chooses the assembly mode: "below" the elbows' plane, or "above". Angles at which
-    the loop does not close raise `UnreachableError`, or give NaN rows with unreachable="nan".
+    `platform` chooses the assembly mode: "below" the elbows' plane, or "above". Under a platform of
+    two halves the assembly is the one that joins up with the home pose, or with the pose `hint`
+    (dof,) or (N, dof). Angles at which the loop does not close raise `UnreachableError`, or give
+    NaN rows with unreachable="nan".
     """
-    if platform == "below" and type(q) is np.ndarray and q.ndim == 1:
+    if platform == "below" and type(q) is np.ndarray and q.ndim == 1 and hint is None:
         found = _one_sample(robot, q)
         if found is not None and unreachable in ("raise", "nan"):
             return found
@@ -51,13 +55,15 @@ def forward_kinematics(
             forward_kinematics(robot, np.asarray(q), platform=platform)  # raises, with the reason
         return points
     angles, single = as_samples(q, robot.dof, "q", allow_nan=unreachable == "nan")
-    side, p = platform_side(platform), angles.copy()
-    if packed.compiled(robot):
+    side, p, n = platform_side(platform), angles.copy(), limbs(robot).carrier.carried
+    if n == 4:
+        p = followed_pose(robot, angles, None if hint is None else np.asarray(hint, dtype=float))
+    elif packed.compiled(robot):
         par = packed.packed_limbs(robot, side=side)
         name = limb_kernel(robot, "forward_kinematics")
         run_kernel(name, par, [angles[:, :3]], [p[:, :3]])
     else:
-        p[:, :3] = platform_points(robot, *joint_pairs(robot, angles), side)
+        p[:, :n] = platform_points(robot, *joint_pairs(robot, angles), side)
     missing = np.asarray(np.isnan(p).any(axis=1))
     if unreachable == "raise" and missing.any():
         raise_if_open(angles, missing)
@@ -68,6 +74,8 @@ def forward_kinematics(
 def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
     """p (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
+        if not packed.compiled(robot):
+            return None
         p, par, arms = q.copy(), packed.packed_limbs(robot), q[:3]
         name = limb_kernel(robot, "forward_kinematics")
         if q.size != robot.dof or run_row(name, par, False, arms, p[:3]):
@@ -78,8 +86,8 @@ def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
 
 
 def joint_pairs(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """cos and sin (N, 3) of arm angles q (N, >= 3), or what stands for them on rails."""
-    pairs = limbs(robot)[0].pair(np, q[:, :3])  # all limbs count alike
+    """cos and sin (N, legs) of arm angles q (N, dof), or what stands for them on rails."""
+    pairs = limbs(robot)[0].pair(np, q[:, : robot.legs])  # all limbs count alike
     return np.array(pairs[0]), np.array(pairs[1])
 
 
@@ -90,7 +98,7 @@ def platform_points(robot: Robot, c: FloatArray, s: FloatArray, side: int) -> Fl
     def core(cos: tuple[Component, ...], sin: tuple[Component, ...]) -> tuple[Component, ...]:
         return platform_point(np, three, cos, sin, side)
 
-    return map_chunks(core, [c, s], 3)
+    return map_chunks(core, [c, s], three.carrier.carried)
 
 
 def platform_side(platform: str) -> int:

@@ -60,7 +60,7 @@ def inverse_kinematics(
     if unreachable == "raise":
         raise_if_unreachable(points, c)
     q = points.copy()
-    q[:, :3] = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
+    q[:, : robot.legs] = limbs(robot)[0].coordinate(np, c, s)  # all limbs count alike
     q[np.isnan(c).any(axis=1)] = np.nan
     return restore(q, single)
 
@@ -68,6 +68,8 @@ def inverse_kinematics(
 def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     """q (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
+        if not packed.compiled(robot):
+            return None
         c, s, dof = np.empty(3), np.empty(3), robot.dof
         point = p[:3] if dof == 4 else p
         par = packed.packed_limbs(robot)
@@ -95,7 +97,7 @@ def arm_directions(
     robot: Robot, points: FloatArray, elbows: Elbows = "out"
 ) -> tuple[FloatArray, FloatArray]:
     """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
-    modes = elbow_signs(elbows)
+    modes = elbow_signs(elbows, robot.legs)
     if packed.compiled(robot):
         c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
         name, par = limb_kernel(robot, "inverse_kinematics"), packed.packed_limbs(robot, modes)
@@ -107,19 +109,18 @@ def arm_directions(
         c, s = closed_forms.arm_directions(np, three, p, modes)
         return [*c, *s]
 
-    both = map_chunks(core, [points], 6)
-    return both[:, :3], both[:, 3:]
+    both = map_chunks(core, [points], 2 * robot.legs)
+    return both[:, : robot.legs], both[:, robot.legs :]
 
 
-def elbow_signs(elbows: Elbows) -> tuple[int, int, int]:
+def elbow_signs(elbows: Elbows, legs: int = 3) -> tuple[int, ...]:
     """+1 for an elbow outward, -1 for one inward, per arm."""
     choices = tuple(elbows) if isinstance(elbows, Sequence) else ()
     if isinstance(elbows, str):
-        choices = (elbows,) * 3
-    if len(choices) != 3 or any(choice not in ("out", "in") for choice in choices):
+        choices = (elbows,) * legs
+    if len(choices) != legs or any(choice not in ("out", "in") for choice in choices):
         raise InputError("elbows", elbows, "'out' or 'in', for all arms or one per arm")
-    first, second, third = (1 if choice == "out" else -1 for choice in choices)
-    return first, second, third
+    return tuple(1 if choice == "out" else -1 for choice in choices)
 
 
 def raise_if_unreachable(points: FloatArray, c: FloatArray) -> None:

@@ -7,6 +7,7 @@ parallel, so that the platform can move while the arms stand still and the drive
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +105,7 @@ def singularity(
 
 
 def unit_struts(
-    three: tuple[Limb, Limb, Limb], rods: tuple[Strut, Strut, Strut]
+    three: Sequence[Limb], rods: tuple[Strut, Strut, Strut]
 ) -> tuple[tuple[Component, ...], ...]:
     """Unit directions u_i of the struts in the base frame, from their limbs' axes."""
     return tuple(

@@ -23,6 +23,7 @@ from deltadyn.backends import run as run_kernel
 from deltadyn.backends.loader import run_row
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics.actuation import kernel, limb_kernel
+from deltadyn.kinematics.assemblies import followed_pose
 from deltadyn.kinematics.forward import (
     joint_pairs,
     platform_points,
@@ -83,7 +84,8 @@ class State:
 
             return joint_angles(self.p, self.cos_q, self.sin_q, self.linear)
         angles = self.p.copy()
-        angles[:, :3] = self.cos_q if self.linear else np.arctan2(self.sin_q, self.cos_q)
+        legs = self.cos_q.shape[1]
+        angles[:, :legs] = self.cos_q if self.linear else np.arctan2(self.sin_q, self.cos_q)
         angles[np.isnan(self.cos_q).any(axis=1)] = np.nan
         return angles
 
@@ -117,11 +119,15 @@ class State:
             from deltadyn.backends import jax as traced
 
             if is_traced(p, pd, pdd) and cls is State:
-                parts, known = traced.platform_parts(robot, p, pd, pdd, elbow_signs(elbows))
+                parts, known = traced.platform_parts(
+                    robot, p, pd, pdd, elbow_signs(elbows, robot.legs)
+                )
                 state = object.__new__(cls)
                 state.__dict__.update(_source=parts, **known)
                 return state
-            motion, single = traced.platform_motion(robot, p, pd, pdd, elbow_signs(elbows))
+            motion, single = traced.platform_motion(
+                robot, p, pd, pdd, elbow_signs(elbows, robot.legs)
+            )
             if not nan and not traced.sound(*motion):  # raises, with the reason
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
             return cls(*motion, single, robot.linear)
@@ -131,7 +137,7 @@ class State:
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
         acceleration = _rates(pdd, count, dof, "pdd", nan)
-        modes = elbow_signs(elbows)
+        modes = elbow_signs(elbows, robot.legs)
         c, s, qd, qdd, sound = _joints(robot, modes, points, speed, acceleration)
         if not nan and not sound:
             raise_if_unreachable(points, c)
@@ -213,6 +219,8 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
     if type(x) is not np.ndarray or x.ndim != 1 or cls is not State:
         return None
     try:
+        if not packed.compiled(robot):
+            return None
         dof = robot.dof
         row = np.empty((1, 6 + 6 * dof))
         nothing, par = NOTHING[dof], packed.packed_limbs(robot)
@@ -246,27 +254,28 @@ class _Platform(NamedTuple):
 
 def _joints(
     robot: Robot,
-    modes: tuple[int, int, int],
+    modes: tuple[int, ...],
     p: FloatArray,
     pd: FloatArray,
     pdd: FloatArray,
 ) -> _Joints:
     """Arm directions and joint rates of platform motions."""
-    c, s = np.empty((len(p), 3)), np.empty((len(p), 3))
-    qd, qdd = _with_psi(pd), _with_psi(pdd)
-    inputs, outputs = (p[:, :3], pd[:, :3], pdd[:, :3]), (c, s, qd[:, :3], qdd[:, :3])
+    three = limbs(robot)
+    n, legs = three.carrier.carried, len(three)
+    c, s = np.empty((len(p), legs)), np.empty((len(p), legs))
+    qd, qdd = _with_psi(pd, n), _with_psi(pdd, n)
+    inputs, outputs = (p[:, :n], pd[:, :n], pdd[:, :n]), (c, s, qd[:, :n], qdd[:, :n])
     if packed.compiled(robot):
         name, par = limb_kernel(robot, "platform_state"), packed.packed_limbs(robot, modes)
         bad = run_kernel(name, par, inputs, outputs)
         return _Joints(c, s, qd, qdd, not bad)
-    three = limbs(robot)
 
     def core(*motion: tuple[Component, ...]) -> list[Component]:
         c, s = arm_directions(np, three, motion[0], modes)
-        qd, qdd = joint_rates(three, c, s, *motion)
+        qd, qdd = joint_rates(np, three, c, s, *motion)
         return [*c, *s, *qd, *qdd]
 
-    joined = map_chunks(core, inputs, 12)
+    joined = map_chunks(core, inputs, 4 * legs)
     for out, columns in zip(outputs, np.split(joined, 4, axis=1), strict=True):
         out[:] = columns
     return _Joints(c, s, qd, qdd, False)
@@ -276,20 +285,23 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
     """Arm directions, platform positions and rates of joint motions; psi passes through."""
     if packed.compiled(robot):
         c, s = np.empty((len(q), 3)), np.empty((len(q), 3))
-        p, pd, pdd = _with_psi(q), _with_psi(qd), _with_psi(qdd)
+        p, pd, pdd = (_with_psi(values, 3) for values in (q, qd, qdd))
         inputs = (q[:, :3], qd[:, :3], qdd[:, :3])
         outputs = (c, s, p[:, :3], pd[:, :3], pdd[:, :3])
         name, par = limb_kernel(robot, "joint_state"), packed.packed_limbs(robot, side=side)
         bad = run_kernel(name, par, inputs, outputs)
         return _Platform(c, s, p, pd, pdd, not bad)
     c, s = joint_pairs(robot, q)
-    p = q.copy()
-    p[:, :3] = platform_points(robot, c, s, side)
     three = limbs(robot)
+    n, p = three.carrier.carried, q.copy()
+    if n == 4:
+        p = followed_pose(robot, q)
+    else:
+        p[:, :n] = platform_points(robot, c, s, side)
 
     def core(*motion: tuple[Component, ...]) -> list[Component]:
         point, cos, sin, speed, push = motion
-        rods = rods_of(three, cos, sin, point)
+        rods = rods_of(np, three, cos, sin, point)
         rates = platform_rates(three, rods, cos, sin, speed, push)
         return [*rates[0], *rates[1]]
 
@@ -298,10 +310,10 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
     return _Platform(c, s, p, joined[:, :dof].copy(), joined[:, dof:].copy(), False)
 
 
-def _with_psi(values: FloatArray) -> FloatArray:
-    """Room for (N, dof) in which psi is that of `values` already."""
+def _with_psi(values: FloatArray, n: int) -> FloatArray:
+    """Room for (N, dof) in which what is behind the first n, psi, is that of `values` already."""
     room = np.empty_like(values)
-    room[:, 3:] = values[:, 3:]
+    room[:, n:] = values[:, n:]
     return room
 
 

@@ -29,7 +29,7 @@ from deltadyn.arrays import (
     matching_samples,
     restore,
 )
-from deltadyn.errors import UnknownNameError
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.inverse import (
     Elbows,
     arm_directions,
@@ -37,7 +37,7 @@ from deltadyn.kinematics.inverse import (
     inverse_kinematics,
     raise_if_unreachable,
 )
-from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
+from deltadyn.kinematics.limbs import Limb, arm_map, jacobian_columns, limbs, rods_of
 from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.kinematics.state import State
@@ -45,6 +45,8 @@ from deltadyn.robot import Robot
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import Vector, cross, dot, inverse_of_rows, times
 from deltadyn.tracing import on_jax
+
+TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +63,25 @@ class LimbGeometry:
 
     @classmethod
     def of(cls, robot: Robot, p: FloatArray, c: FloatArray, s: FloatArray) -> LimbGeometry:
-        """The limbs at platform points p (N, >= 3) with arms at cos, sin = c, s (N, 3)."""
-        elbow, e1, e2 = np.empty((3, *np.shape(c), 3))
-        for i, limb in enumerate(limbs(robot)):
+        """The limbs at platform points p (N, dof) with arms at cos, sin = c, s (N, legs)."""
+        elbow, e1, e2, at = np.empty((4, *np.shape(c), 3))
+        legs, x = limbs(robot), columns(p)
+        place = legs.carrier.place(np, x)
+        for i, limb in enumerate(legs):
             pair = c[:, i], s[:, i]
-            parts = (limb.elbow(*pair), limb.slope(*pair), limb.slope_rate(*pair, 1.0))
-            for array, values in zip((elbow, e1, e2), parts, strict=True):
-                for k, value in enumerate(values):
-                    array[:, i, k] = value
-        rod = p[:, None, :3] - elbow
+            ends = limb.elbow(*pair), legs.carrier.attachment(place, i, x)
+            parts = (*ends, limb.slope(*pair), limb.slope_rate(*pair, 1.0))
+            for array, values in zip((elbow, at, e1, e2), parts, strict=True):
+                for k in range(3):
+                    array[:, i, k] = values[k]
+        rod = at - elbow
         return cls(rod, e1, e2, contract("nik,nik->ni", rod, e1))
 
     @cached_property
     def s_inverse(self) -> FloatArray:
-        """S^-1 (N, 3, 3) by cross products; not finite where the struts are coplanar."""
+        """S^-1 (N, 3, 3) of three struts by cross products; not finite where they are coplanar."""
+        if self.s.shape[1] != 3:
+            raise InputError("struts", self.s.shape[1], "three, for S^-1 by cross products")
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse = inverse_of_rows(np.moveaxis(self.s, 0, -1))
             return np.stack([np.stack(column) for column in inverse.columns()]).transpose(2, 1, 0)
@@ -95,7 +102,7 @@ class LimbGeometry:
                 "nik,nik->ni", self.s, self.e2
             )
             inner = -sd @ self.jacobian
-            index = np.arange(3)
+            index = np.arange(dd.shape[1])
             inner[:, index, index] += dd
             return self.s_inverse @ inner
 
@@ -118,6 +125,8 @@ def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Float
             jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
         return J
     points, single = as_samples(p, robot.dof, "p")
+    if robot.legs != 3:
+        return restore(_maps(robot, points, np.zeros_like(points), elbows)[0], single)
     return restore(with_psi(_geometry(robot, points, elbows).jacobian, robot.dof, 1.0), single)
 
 
@@ -134,10 +143,27 @@ def jacobian_rate(
         return Jd
     points, single = as_samples(p, robot.dof, "p")
     speed = matching_samples(pd, points.shape[0], robot.dof, "pd")
+    if robot.legs != 3:
+        return restore(_maps(robot, points, speed, elbows)[1], single)
     geometry = _geometry(robot, points, elbows)
     with np.errstate(divide="ignore", invalid="ignore"):
         qd = contract("nik,nk->ni", geometry.s, speed[:, :3]) / geometry.d
     return restore(with_psi(geometry.jacobian_rate(qd), robot.dof, 0.0), single)
+
+
+def _maps(
+    robot: Robot, points: FloatArray, speed: FloatArray, elbows: Elbows
+) -> tuple[FloatArray, FloatArray]:
+    """J and Jd (N, dof, dof) of any platform, through its components."""
+    state = State.from_platform(robot, points, speed, elbows=elbows)
+    parts = (state.cos_q, state.sin_q, state.qd, state.p, state.pd)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = arm_map(np, limbs(robot), *(columns(part) for part in parts))
+    J, Jd = (
+        np.stack([np.stack(np.broadcast_arrays(*column), axis=-1) for column in part], axis=-1)
+        for part in (found.J, found.Jd)
+    )
+    return J, Jd
 
 
 def with_psi(matrix: FloatArray, dof: int, corner: float) -> FloatArray:
@@ -294,7 +320,7 @@ class JointSlope(NamedTuple):
 def joint_slopes(
     xp: Any,
     joint: str,
-    three: tuple[Limb, Limb, Limb],
+    three: Sequence[Limb],
     pivot_z: Any,
     p: Vector,
     rods: Sequence[Vector],
@@ -375,7 +401,7 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
     three, c, s, p = limbs(robot), columns(state.cos_q), columns(state.sin_q), columns(state.p)
     frames, pins = robot.geometry.frames, arm_axes(robot)[1].tolist()
     with np.errstate(divide="ignore", invalid="ignore"):
-        rods = rods_of(three, c, s, p)
+        rods = rods_of(np, three, c, s, p)
         e1 = [limb.slope(c[i], s[i]) for i, limb in enumerate(three)]
         J = jacobian_columns(rods)
         own = [(frame.x, pin, frame.z) for frame, pin in zip(frames, pins, strict=True)]
@@ -398,7 +424,7 @@ def passive_rates(robot: Robot, state: State, joint: str) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Joint centres per limb (3, 3) in m: shoulders, elbows and the platform's joints.
+    """Joint centres per limb (legs, 3) in m: shoulders, elbows and the platform's joints.
 
     `pins` are the tangential directions along which the two rods of a strut lie apart, `pivot` and
     `spindle_end` the ends of the telescope where there is one.
@@ -413,6 +439,28 @@ class Skeleton:
     spindle_end: FloatArray | None
 
 
+def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest joint centres (3, 3) of carriages on their rails, on the true radii (m).
+
+    A rail without limits reaches TRAVEL struts to both sides of q = 0.
+    """
+    frames, limits = robot.geometry.frames, robot.limits
+    starts = np.array([frame.shoulder for frame in frames]) + attachments_of(robot)
+    along = np.array([frame.z for frame in frames])
+    far = TRAVEL * np.asarray(robot.geometry.strut_length)
+    low = -far if limits.angle_min is None else np.asarray(limits.angle_min[:3])
+    high = far if limits.angle_max is None else np.asarray(limits.angle_max[:3])
+    return starts + along * low[:, None], starts + along * high[:, None]
+
+
+def attachments_of(robot: Robot) -> FloatArray:
+    """The platform's joints from its point (3, 3), which the shrunk base has taken off (m)."""
+    g = robot.geometry
+    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(g.legs)], axis=-1)
+    found: FloatArray = outward * np.asarray(g.platform_radius)[:, None]
+    return found
+
+
 def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
     frames = robot.geometry.frames
@@ -422,18 +470,18 @@ def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
-    (point,), _ = as_samples(p, robot.dof, "p")
-    coordinates = inverse_kinematics(robot, point, elbows=elbows)[:3]
-    g, three = robot.geometry, limbs(robot)
+    (x,), _ = as_samples(p, robot.dof, "p")
+    coordinates = inverse_kinematics(robot, x, elbows=elbows)
+    legs, attached = limbs(robot), attachments_of(robot)
     _, pins = arm_axes(robot)
-    outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(3)], axis=-1)
-    attached = outward * np.asarray(g.platform_radius)[:, None]  # taken off the shrunk base
-    shoulders = np.array([frame.shoulder for frame in g.frames]) + attached
-    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(three)]
-    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(three)]) + attached
-    joints = point[:3] + attached
+    shoulders = np.array([frame.shoulder for frame in robot.geometry.frames]) + attached
+    pairs = [limb.pair(np, coordinates[i]) for i, limb in enumerate(legs)]
+    at_elbow = np.array([limb.elbow(*pairs[i]) for i, limb in enumerate(legs)]) + attached
+    place = legs.carrier.place(np, x)
+    ends = [legs.carrier.attachment(place, i, tuple(x))[:3] for i in range(len(legs))]
+    point = np.array([x[0], 0.0, x[1]]) if robot.dof == 2 else x[:3]
     pivot = end = None
     if robot.spindle is not None:
         pivot = np.array([0.0, 0.0, robot.spindle.upper_joint_z])
-        end = point[:3] + np.array([0.0, 0.0, robot.spindle.lower_joint_z])
-    return Skeleton(shoulders, at_elbow, joints, pins, point[:3], pivot, end)
+        end = point + np.array([0.0, 0.0, robot.spindle.lower_joint_z])
+    return Skeleton(shoulders, at_elbow, np.array(ends) + attached, pins, point, pivot, end)

@@ -15,6 +15,7 @@ from deltadyn.kinematics.inverse import Elbows, elbow_signs
 from deltadyn.kinematics.limbs import arm_directions, coordinates_of, limbs
 from deltadyn.kinematics.platform import telescope
 from deltadyn.kinematics.singularity import strut_planes, unit_struts
+from deltadyn.kinematics.struts import arm_axes, attachments_of, rail_ends
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Workspace
 from deltadyn.small import dot
@@ -88,16 +89,11 @@ def assembly_sign(robot: Robot) -> float:
     return -math.copysign(1.0, math.sin(b - a) + math.sin(c - b) + math.sin(a - c))
 
 
-def arm_pins(robot: Robot) -> tuple[tuple[float, ...], ...]:
-    """Unit vectors along the pins of the struts' joints, one per limb: z x x of its frame."""
-    frames = robot.geometry.frames
-    return tuple(tuple(np.cross(frame.z, frame.x).tolist()) for frame in frames)
-
-
 def _kept(
     robot: Robot, rules: WorkspaceRules, p: tuple[Component, ...]
 ) -> tuple[BoolArray | None, ...]:
     """One mask per rule, in the order of `RULES`; None where it bounds nothing."""
+    robot.needs_three_limbs("the workspace")
     three, modes = limbs(robot), elbow_signs(rules.elbows)
     c, s = arm_directions(np, three, p, modes)
     first, second, third = (limb.strut(c[i], s[i], p) for i, limb in enumerate(three))
@@ -114,7 +110,7 @@ def _kept(
     limit = robot.limits.ball_joint_angle
     if rules.ball_joints and limit is not None and limit < math.pi / 2:
         ball_joints = loop.copy()
-        for limb, rod, pin in zip(three, rods, arm_pins(robot), strict=True):
+        for limb, rod, pin in zip(three, rods, arm_axes(robot)[1], strict=True):
             sideways = dot(limb.in_base(rod), pin)
             ball_joints &= np.abs(sideways) <= limb.l2 * math.sin(limit)
     if rules.stroke and robot.spindle is not None and robot.spindle.stroke is not None:
@@ -135,7 +131,6 @@ def _kept(
 MARCH_STEPS = 96  # from the axis to the farthest radius; a gap thinner than a step is not seen
 BISECTIONS = 30  # of one step: 2e-11 m on a robot of a metre
 AXIS_SAMPLES = 512
-TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
 SINGULARITY_MARGIN = 0.2  # rad, of the cylinder that is taken where a robot names none
 
 IntArray = npt.NDArray[np.int64]
@@ -358,7 +353,7 @@ def bounding_box(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest x, y, z (m) of what is within reach of all three shrunk shoulders.
 
     An arm reaches l1 + l2 from its shoulder; a carriage l2 from its way along the rail, which ends
-    at the limits of its travel, or after TRAVEL struts where the robot names none.
+    where `rail_ends` says.
     """
     g = robot.geometry
     starts = np.array([frame.shoulder for frame in g.frames])
@@ -366,12 +361,7 @@ def bounding_box(robot: Robot) -> tuple[FloatArray, FloatArray]:
     if not robot.linear:
         reach = reach + np.asarray(robot.rotary.arm_length)[:, None]
         return (starts - reach).max(axis=0), (starts + reach).min(axis=0)
-    along = np.array([frame.z for frame in g.frames])
-    ends = [
-        starts
-        + along * (np.asarray(limit)[:3, None] if limit is not None else sign * TRAVEL * reach)
-        for limit, sign in ((robot.limits.angle_min, -1), (robot.limits.angle_max, 1))
-    ]
+    ends = [end - attachments_of(robot) for end in rail_ends(robot)]
     low, high = np.minimum(*ends), np.maximum(*ends)
     return (low - reach).max(axis=0), (high + reach).min(axis=0)
 

@@ -361,7 +361,8 @@ def _pose_limits(robot: Robot, motion: Motion, least: float) -> list[Limit]:
     rows += range_rows("workspace_z_min", "workspace_z_max", "m", t, p[:, 2:3], low, high, ("",))
     names = robot.axis_names()
     bounds = limits.angle_min, limits.angle_max
-    rows += range_rows("angle_min", "angle_max", "rad", t, motion.q, *bounds, names)
+    unit = robot.axis_units("q")[0]
+    rows += range_rows("angle_min", "angle_max", unit, t, motion.q, *bounds, names)
     tangential = np.abs(LocalStruts.of(robot, geometry).tangential)
     sway = np.arcsin(np.minimum(tangential / robot.geometry.strut_length, 1.0))
     rows.append(upper_row("ball_joint_angle", "rad", t, sway, limits.ball_joint_angle, ARM_NAMES))
@@ -434,9 +435,10 @@ def _rate_limits(robot: Robot, motion: Motion, share: float) -> list[Limit]:
     speed = np.sqrt(contract("nk,nk->n", motion.pd[:, :3], motion.pd[:, :3]))[:, None]
     pull = np.sqrt(contract("nk,nk->n", motion.pdd[:, :3], motion.pdd[:, :3]))[:, None]
     rate, acceleration = np.abs(motion.qd), np.abs(motion.qdd)
+    first, second = robot.axis_units("qd")[0], robot.axis_units("qdd")[0]
     return [
-        upper_row("rate", "rad/s", t, rate, limits.rate, names, share),
-        upper_row("acceleration", "rad/s^2", t, acceleration, limits.acceleration, names, share),
+        upper_row("rate", first, t, rate, limits.rate, names, share),
+        upper_row("acceleration", second, t, acceleration, limits.acceleration, names, share),
         upper_row("platform_speed", "m/s", t, speed, limits.platform_speed, ("",), share),
         upper_row(
             "platform_acceleration", "m/s^2", t, pull, limits.platform_acceleration, ("",), share
@@ -451,11 +453,12 @@ def _load_limits(
     tau = inverse_dynamics(robot, motion, model, external_force=external_force)
     tau = tau.reshape(len(motion), robot.dof)
     rms = _rms(t, tau)[None, :]
-    thermal = upper_row("torque_rms", "N m", t, rms, limits.torque_rms, names, share, timeless=True)
+    unit = robot.axis_units("tau")[0]
+    thermal = upper_row("torque_rms", unit, t, rms, limits.torque_rms, names, share, timeless=True)
     external = external_wrench(robot, external_force, len(motion))
     force = rod_force(robot, motion, external)
     return [
-        upper_row("torque_peak", "N m", t, np.abs(tau), limits.torque_peak, names, share),
+        upper_row("torque_peak", unit, t, np.abs(tau), limits.torque_peak, names, share),
         thermal,
         upper_row("strut_force", "N", t, force, limits.strut_force, ARM_NAMES, share),
     ]

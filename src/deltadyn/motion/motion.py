@@ -169,9 +169,9 @@ _ORDER_SUFFIX = ("", "_s", "_s2")
 def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
     """The motion in a CSV file with columns t_s and q1_rad, q2_rad, q3_rad [, psi_rad], or x_m, ...
 
-    This is what `Excitation.save` writes: joint angles are the controller's own, in rad or deg;
-    platform positions in m or mm. Rates and accelerations (qd1_rad_s, qdd1_rad_s2) are taken where
-    the file has them, else they come from a quintic spline.
+    This is what `Excitation.save` writes: joint angles are the controller's own, in rad or deg,
+    carriages' places (q1_m) and platform positions in m or mm. Rates and accelerations (qd1_rad_s,
+    qdd1_rad_s2) are taken where the file has them, else they come from a quintic spline.
     """
     names, table = _table(Path(path))
     if "t_s" not in names:
@@ -181,6 +181,11 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
         ("q1", "q2", "q3", "psi") if "q" in {name[0] for name in names} else ("x", "y", "z", "psi")
     )
     joints = stems[0] == "q1"
+    own_unit = ("m", "mm") if robot.linear else ("rad", "deg")
+    for name in names:
+        match = _COLUMN.fullmatch(name)
+        if match is not None and match[1] == "q" and match[3] != "4" and match[4] not in own_unit:
+            raise FileError("column", name, f"in {' or '.join(own_unit)}", path=str(path))
     orders = [_order(names, table, stems[: robot.dof], order, path) for order in range(3)]
     position = orders[0]
     if position is None:

@@ -67,7 +67,9 @@ class BankNumbers(NamedTuple):
     pick_moving: float  # and in motion
     release_rest: float
     release_moving: float
-    rest_speed: float  # m/s: slower is at rest
+    rest_speed: float  # m/s: slower is at rest,
+    rest_share: float  # and so is less than this share of the highest speed of late,
+    peak_keep: float  # of which a row keeps so much
     near_rest: int  # rows before and after a rest that count as at rest, for the name of an end
     shortest: int  # rows of a pick, at least
     gap: int  # rows between two picks, at least
@@ -142,6 +144,7 @@ class Bank:
         self.last: Row | None = None
         self.skip = n.warm_up
         self.dead = 0  # rows in a row in which all arms were dropped
+        self.peak = 0.0  # m/s, the highest speed of late
         self.moving = 0  # rows since the platform was at rest
         self.announced = 0  # picks announced and not settled
         self.loaded = loaded
@@ -166,10 +169,12 @@ class Bank:
             return
         live = bool((row.rev <= n.rev_limit).any())
         self.dead = 0 if live else self.dead + 1
-        self.moving = 0 if row.speed < n.rest_speed else self.moving + 1
+        self.peak = max(row.speed, self.peak * n.peak_keep)
+        rest = row.speed < max(n.rest_speed, n.rest_share * self.peak)
+        self.moving = 0 if rest else self.moving + 1
         self._grow_older()
         if changes and self.dead <= n.still:
-            self._spawn(row.speed, holding)
+            self._spawn(holding)
         if live:
             self._measure(row)
         self.last = row
@@ -240,10 +245,10 @@ class Bank:
         if self.moving == 0:  # a load that went just before a rest was put down
             own[own[:, ENDED] <= self.numbers.near_rest, IN_MOTION] = 0.0
 
-    def _spawn(self, speed: float, holding: bool | None) -> None:
+    def _spawn(self, holding: bool | None) -> None:
         """The best empty hypothesis picks, the best loaded ones release."""
         n, own = self.numbers, self.table[: self.count]
-        rest = speed < n.rest_speed
+        rest = self.moving == 0
         pick = n.pick_rest if rest else n.pick_moving
         release = n.release_rest if rest else n.release_moving
         if holding is not None:  # it tells when it picks and releases; it may still lose its load
@@ -263,7 +268,7 @@ class Bank:
             self._let_go(child, in_motion=self.moving > n.near_rest)
 
     def _child(self, parent: FloatArray, weight: float) -> FloatArray:
-        child = self.table[self.count]
+        child: FloatArray = self.table[self.count]
         child[:] = parent
         child[WEIGHT] = weight
         self.count += 1
@@ -333,7 +338,11 @@ class Bank:
                 _forget_load(own[k])
 
     def _prune(self) -> None:
-        """Loads that are surely none go; the best stay, and the best without a new pick."""
+        """Loads that are surely none go; the best stay, and the best without a new pick.
+
+        Some time after a pick its begin is settled: loads of other begins go, so that there is
+        room for all the ends that it may have.
+        """
         n, own = self.numbers, self.table[: self.count]
         none = (own[:, CARRIES] > 0) & (own[:, MASS] + 3 * np.sqrt(own[:, VARIANCE]) < n.lightest)
         if none.all():  # nothing else is left: the load is none, so the robot is empty
@@ -341,6 +350,12 @@ class Bank:
             self._let_go(best, in_motion=False)
             none = np.arange(len(own)) != np.argmax(own[:, WEIGHT])
         stay = ~none
+        if self.loaded:
+            mine = (own[:, CARRIES] > 0) & (own[:, COUNT] == self.announced)
+            first = _best(own[:, WEIGHT], mine & stay)
+            if first >= 0 and own[first, AGE] >= n.lag:
+                stay &= ~mine
+                stay[first] = True
         weight = np.where(stay, own[:, WEIGHT], NEVER)
         if stay.sum() > n.keep:
             order = np.argsort(-weight, kind="stable")
@@ -365,7 +380,12 @@ class Bank:
         self.odds = _total(weight, new) - _total(weight, ~new)
         if not self.loaded:
             best = _best(weight, new & carries)
-            if self.odds > n.pick_odds and best >= 0 and own[best, MASS] > n.lightest:
+            if (
+                self.odds > n.pick_odds
+                and best >= 0
+                and own[best, MASS] > n.lightest
+                and self._credible(float(own[best, AGE]))
+            ):
                 self.loaded, self.event = True, PICK
                 self.announced += 1
                 self.begun = int(own[best, AGE])
@@ -386,6 +406,11 @@ class Bank:
         self.loaded, self.event = False, LOST_GRIP if lost >= n.lost_odds else RELEASE
         self.begun, self.ended = int(own[best, BEGUN]), int(own[best, ENDED])
         self.mass, self.variance = float(own[best, DONE_MASS]), float(own[best, DONE_VARIANCE])
+
+    def _credible(self, age: float) -> bool:
+        """A pick in motion counts once all of the load is in the filter, one at rest at once."""
+        n = self.numbers
+        return self.moving - age <= n.near_rest or age > len(n.share)
 
     def _file(self) -> None:
         """Settle the finished pick of the best hypothesis; drop those that disagree."""

@@ -320,7 +320,7 @@ class Grid:
 
 def direction_gain(robot: Robot) -> float:
     """1 / smoothing (s/rad) of a rate's direction tanh(qd / smoothing)."""
-    return 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING)
+    return 1.0 / max(robot.friction.smoothing or 0.0, SMOOTHING * robot.radian[0])
 
 
 # The first filter packs its state into one flat tuple of floats, because the filter is one

@@ -11,7 +11,15 @@ from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import EstimatorOptions
-from deltadyn.streams.live import PATIENCE, LiveModel, Notice, finite_or_none, name_of
+from deltadyn.streams.live import (
+    PATIENCE,
+    LiveModel,
+    Notice,
+    Used,
+    finite_or_none,
+    listed,
+    name_of,
+)
 from deltadyn.streams.packing import Batch
 
 SHORTEST = 1e-5  # s: of a sample time that is believed
@@ -146,16 +154,22 @@ class LiveEstimator(LiveModel[Event | Reading]):
         self._wrong_rates = 0
         self._forget()
 
-    def _sample(
-        self, t: float, q: Any, qd: Any, qdd: Any, tau: Any, holding: Any
-    ) -> list[Event | Reading]:
+    def _use(self, batch: Batch) -> Used[Event | Reading]:
         estimator = self._made
-        estimator.update(q, qd, qdd, tau, t=t, holding=holding)
-        return [] if estimator.event is None else [self._event(estimator, t)]
-
-    def _reading(self, t: float) -> Reading:
-        estimator = self._made
-        return Reading(t, estimator.mass, estimator.std, estimator.status)
+        columns = [listed(values, len(batch)) for values in self._own(batch)]
+        out: list[Event | Reading] = []
+        refused, reason = 0, ""
+        for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
+            try:
+                estimator.update(q, qd, qdd, tau, t=t, holding=holding)
+            except (InputError, ArithmeticError) as error:
+                refused, reason = refused + 1, reason or str(error)
+                continue
+            if estimator.event is not None:
+                out.append(self._event(estimator, t))
+            if self._is_due(t):
+                out.append(Reading(t, estimator.mass, estimator.std, estimator.status))
+        return Used(out, refused, reason)
 
     def _restart(self, reason: str) -> None:
         self._made.reset(reason)

@@ -146,7 +146,8 @@ class NoiseModel:
         if form != "acceleration" or estimator == "least-squares":
             return whole
         empty = recording if payload is None else recording.replace(payload=payload)
-        own = LoadTare.of(robot, empty, found.grid.rate, zero=zero, delay=delay_of(model))
+        delay = None if getattr(model, "terms", None) is None else delay_of(model)
+        own = LoadTare.of(robot, empty, found.grid.rate, zero=zero, delay=delay)
         return replace(whole, bank=own)
 
     def _compared(

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,8 +73,8 @@ class RowNumbers(NamedTuple):
             second=max(1, round(SECOND * rate / step)),
             every=max(1, round(rate / step / ROW_RATE)),
             delay=float(delay),
-            over_smoothing=1.0 / max(friction.smoothing or 0.0, SMOOTHING),
-            over_reversal=1.0 / REVERSAL,
+            over_smoothing=1.0 / max(friction.smoothing or 0.0, SMOOTHING * robot.radian[0]),
+            over_reversal=1.0 / (REVERSAL * robot.radian[0]),
             load=none if friction.load is None else tuple(friction.load),
             motor_load=none if friction.motor_load is None else tuple(friction.motor_load),
             ratio=tuple(robot.sensors.torque_ratio),
@@ -227,7 +227,8 @@ class RowFront:
     def _row(self, x: FloatArray) -> Row:
         parts = x[:-1].reshape(6, self.dof)
         self.torque = parts[5]
-        return Row(*(part[:ARMS].copy() for part in parts[:5]), float(x[-1]))
+        r, c, qd, direction, rev = (part[:ARMS].copy() for part in parts[:5])
+        return Row(r, c, qd, direction, rev, float(x[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +254,8 @@ class RowSeries:
 
     def row(self, k: int) -> Row:
         """One of them."""
-        parts = (self.r, self.c, self.qd, self.direction, self.rev)
-        return Row(*(x[k] for x in parts), float(self.speed[k]))
+        r, c, qd = self.r[k], self.c[k], self.qd[k]
+        return Row(r, c, qd, self.direction[k], self.rev[k], float(self.speed[k]))
 
 
 def recorded_rows(robot: Robot, recording: Recording, numbers: RowNumbers) -> RowSeries:
@@ -274,9 +275,9 @@ def recorded_rows(robot: Robot, recording: Recording, numbers: RowNumbers) -> Ro
             times.append(t)
             rows.append(row)
             torques.append(front.torque[:ARMS].copy())
-    columns: list[Any] = [np.array(x) for x in zip(*rows, strict=True)] if rows else []
-    if not rows:
-        columns = [np.zeros((0, ARMS))] * 5 + [np.zeros(0)]
+    r, c, qd, direction, rev = (
+        np.array([row[k] for row in rows]).reshape(-1, ARMS) for k in range(5)
+    )
+    speed, torque = np.array([row.speed for row in rows]), np.array(torques).reshape(-1, ARMS)
     kept = tuple(start for start in starts if start < len(rows))
-    torque = np.array(torques).reshape(-1, ARMS)
-    return RowSeries(numbers, np.array(times), *columns, torque, kept)
+    return RowSeries(numbers, np.array(times), r, c, qd, direction, rev, speed, torque, kept)

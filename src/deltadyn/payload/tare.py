@@ -8,8 +8,9 @@ Per arm, on the rows of an empty run, r = z theta + v with v_k = phi v_k-1 + e_k
 - rho, the deviation of v over the RMS torque: how far a load's own torque may be off;
 - scale: every second way is taken for a load, which must come out as 0 within its deviation. Where
   these masses vary more than that, all deviations are scaled up by as much;
+- top: the highest odds of a pick that the bank sees in the run, which must be passed by far;
 - zero: the mean of these masses, with the fit's deviation of the platform's mass;
-- delay: what is left of a delay of the torque, where the rows show one.
+- delay: that of the torque behind the angles, where no fit has looked for one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
-from deltadyn.payload.bank import ARMS, MASS, VARIANCE, Bank, BankNumbers
+from deltadyn.payload.bank import ARMS, MASS, NEVER, PICK, VARIANCE, Bank, BankNumbers
 from deltadyn.payload.rows import RowNumbers, RowSeries, recorded_rows
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -39,7 +40,7 @@ GAIN = 0.015  # of a mass: the mean torque constant, which no log shows
 FEWEST = 100  # rows of an arm in motion
 NULLS = 6  # ways, at least, that tell a scale; else windows of WINDOW s do
 WINDOW = 0.35  # s
-WORTH = 0.01  # of the residual's variance that a delay must explain
+WORTH = 0.05  # of the residual's variance that a delay must explain
 LONGEST = 0.005  # s of such a delay
 TURNS = 2  # times that a delay is looked for
 
@@ -58,9 +59,11 @@ PICK_REST, PICK_MOVING = 0.01, 1e-5  # per row of 8 ms
 RELEASE_REST, RELEASE_MOVING = 0.02, 1e-4
 ROW = 0.008  # s
 NEAR_REST = 0.04  # s
+REST_SHARE, PEAK_TIME = 0.2, 0.4  # of the highest speed of late; s after which it counts 1/e
 SHORTEST, GAP, LAG, STILL, WARM_UP = 0.08, 0.032, 0.128, 0.048, 0.096  # s
 LIGHTEST = 0.04  # kg
 PICK_ODDS, RELEASE_ODDS, LOST_ODDS = 6.0, 3.0, 3.0  # decades
+MARGIN = 4.0  # decades of a pick above what the empty run showed
 REV_LIMIT = 0.5
 
 
@@ -80,16 +83,26 @@ class LoadTare:
     scale: float
     zero: float  # kg
     gain: float  # share of a mass
+    top: float  # decades
     source: str
 
     @classmethod
     def of(
-        cls, robot: Robot, recording: Recording, rate: float, *, zero: float, delay: float = 0.0
+        cls,
+        robot: Robot,
+        recording: Recording,
+        rate: float,
+        *,
+        zero: float,
+        delay: float | None = None,
     ) -> LoadTare:
-        """Of an empty recording, or one whose `payload` is known; `zero` (kg) is the fit's own."""
-        numbers = RowNumbers.of(robot, rate, delay)
+        """Of an empty recording, or one whose `payload` is known; `zero` (kg) is the fit's own.
+
+        A `delay` (s) that is None is looked for in the rows.
+        """
+        numbers = RowNumbers.of(robot, rate, delay or 0.0)
         series = _rows(robot, recording, numbers)
-        for _ in range(TURNS):
+        for _ in range(TURNS if delay is None else 0):
             late = _left_delay(series)
             if not late:
                 break
@@ -115,6 +128,7 @@ class LoadTare:
             scale=1.0,
             zero=zero,
             gain=math.hypot(GAIN, rho),
+            top=-math.inf,
             source=f"{recording.name}, {len(series)} rows",
         )
         return first._compared(series)
@@ -140,6 +154,7 @@ class LoadTare:
             scale=1.0,
             zero=ASSUMED_ZERO,
             gain=math.hypot(ASSUMED_GAIN, ASSUMED_LEVEL),
+            top=-math.inf,
             source="assumed, no empty run",
         )
 
@@ -152,8 +167,9 @@ class LoadTare:
     def summary(self) -> str:
         """One line."""
         delay = f", delay {1e3 * self.rows.delay:.2f} ms" if self.rows.delay else ""
+        odds = f", odds up to 1e{self.top:.0f}" if self.top > 0 else ""
         return (
-            f"bank: deviation x {self.scale:.2f}, friction walks x {self.strength:g}, gain "
+            f"bank: deviation x {self.scale:.2f}{odds}, friction walks x {self.strength:g}, gain "
             f"{100 * self.gain:.1f} %, zero {1e3 * self.zero:.1f} g{delay} ({self.source})"
         )
 
@@ -186,13 +202,15 @@ class LoadTare:
             release_rest=RELEASE_REST * per,
             release_moving=RELEASE_MOVING * per,
             rest_speed=rest_speed,
+            rest_share=REST_SHARE,
+            peak_keep=math.exp(-interval / PEAK_TIME),
             near_rest=rows(NEAR_REST),
             shortest=rows(SHORTEST),
             gap=max(rows(GAP), len(self.rows.share)),
             lag=rows(LAG),
             still=rows(STILL),
             lightest=LIGHTEST,
-            pick_odds=PICK_ODDS * math.log(10),
+            pick_odds=max(PICK_ODDS, self.top + MARGIN) * math.log(10),
             release_odds=RELEASE_ODDS * math.log(10),
             lost_odds=LOST_ODDS * math.log(10),
             zero=self.zero,
@@ -207,7 +225,8 @@ class LoadTare:
         weights = 1 / variances
         level = float(weights @ masses / weights.sum())
         scale = max(1.0, float(np.sqrt(np.mean(masses**2 / variances))))
-        return replace(self, scale=scale, zero=math.hypot(self.zero, level))
+        scaled = replace(self, scale=scale, zero=math.hypot(self.zero, level))
+        return replace(scaled, top=top_odds(scaled, series))
 
 
 class _Arm(NamedTuple):
@@ -256,7 +275,7 @@ def _columns(series: RowSeries, arm: int) -> FloatArray:
     return np.stack([series.qd[:, arm], series.direction[:, arm], ones], axis=1)
 
 
-def _linked(series: RowSeries, arm: int) -> tuple[FloatArray, FloatArray]:
+def _linked(series: RowSeries, arm: int) -> tuple[BoolArray, BoolArray]:
     """Which rows of an arm count, and which of them follow one that does."""
     used = series.rev[:, arm] <= REV_LIMIT
     linked = used.copy()
@@ -270,7 +289,7 @@ def _arm(series: RowSeries, arm: int) -> _Arm:
 
     z, r = _columns(series, arm), series.r[:, arm]
     used, linked = _linked(series, arm)
-    theta = np.linalg.lstsq(z[used], r[used], rcond=None)[0]
+    theta = np.asarray(np.linalg.lstsq(z[used], r[used], rcond=None)[0], np.float64)
     v, at = r - z @ theta, np.flatnonzero(linked)
     if not np.any(v[used]):
         raise InputError("residual", 0.0, "above 0 N m: this is the model's own torque")
@@ -372,6 +391,20 @@ def null_picks(tare: LoadTare, series: RowSeries) -> tuple[FloatArray, FloatArra
                 bank.drop()
             bank.step(series.row(k), changes=False)
     return np.array(masses), np.array(variances)
+
+
+def top_odds(tare: LoadTare, series: RowSeries) -> float:
+    """The highest odds of a pick, in decades, over the rows of an empty run."""
+    bank, top = Bank(tare.numbers()), NEVER
+    for k in range(len(series)):
+        if k in series.starts:
+            bank.reset()
+        bank.step(series.row(k))
+        if bank.event == PICK or not bank.loaded:
+            top = max(top, bank.odds)
+        if bank.loaded:
+            bank.drop()
+    return top / math.log(10)
 
 
 def _ways(series: RowSeries, numbers: BankNumbers) -> list[tuple[int, int]]:

@@ -132,7 +132,7 @@ def _use(key: Any, entry: Any, column: Column, index: int, path: str) -> ColumnU
         if word not in KEYS:
             raise UnknownNameError(f"key of column map entry {key!r}", word, KEYS)
     name, axis = _quantity(key, entry)
-    units = units_of(name, axis)
+    units = units_of(name, axis, None)
     text = entry.get("unit", column.unit)
     unit = units.si if text is None else units.unit(str(text))
     if unit is None:

@@ -93,6 +93,22 @@ _LENGTH = {
     Unit("cm", divisor=1e2): "cm",
     Unit("um", divisor=1e6): "um µm μm",
 }
+_SPEED = {
+    Unit("m/s"): "m/s mps m_s m/sec",
+    Unit("mm/s", divisor=1e3): "mm/s mm_s mm/sec",
+    Unit("m/min", divisor=60.0): "m/min m_min",
+    Unit("mm/min", divisor=6e4): "mm/min mm_min",
+}
+_PUSH = {
+    Unit("m/s^2"): "m/s^2 m/s2 m_s2 m/s/s m/sec^2",
+    Unit("mm/s^2", divisor=1e3): "mm/s^2 mm/s2 mm_s2 mm/s/s mm/sec^2",
+}
+_FORCE = {
+    Unit("N"): "N newton newtons 牛 牛顿",
+    Unit("mN", divisor=1e3): "mN",
+    Unit("kN", factor=1e3): "kN",
+    **_SHARES,
+}
 _MASS = {Unit("kg"): "kg", Unit("g", divisor=1e3): "g gram grams"}
 _TEMPERATURE = {
     Unit("degC"): "degC °C ºC ℃ C celsius",
@@ -148,6 +164,25 @@ QUANTITIES = {
 }
 
 ANGLE = QUANTITIES["q"]  # psi of the platform is an angle among lengths
+
+#: Quantities of an axis that is a carriage on a rail.
+ON_RAILS = {
+    item.name: item
+    for item in (
+        Quantity("q", "place", _LENGTH, True),
+        Quantity("tau", "force", _FORCE, True),
+        Quantity("q_command", "commanded place", _LENGTH, True),
+        Quantity("qd", "speed", _SPEED, True),
+        Quantity("qdd", "acceleration", _PUSH, True),
+        Quantity("tau_command", "commanded force", _FORCE, True),
+    )
+}
+#: The same with the units of both kinds, those of an angle first: what a header may name.
+_EITHER = {
+    name: replace(QUANTITIES[name], units={**QUANTITIES[name].units, **item.units})
+    for name, item in ON_RAILS.items()
+}
+CARRIAGES = 3  # the first axes; the fourth always turns
 
 
 def _plain(text: str) -> str:
@@ -232,7 +267,7 @@ def understood(column: Column, index: int, path: str, first: int = 1) -> Underst
             if found.quantity is None:
                 reasons += found.why
                 continue
-            quantity = units_of(found.quantity, found.axis)
+            quantity = units_of(found.quantity, found.axis, None)
             wanted = text or found.unit
             unit = None if wanted is None else quantity.unit(wanted)
             if unit is None and wanted is not None:
@@ -249,7 +284,7 @@ def _taken(
 ) -> Understood:
     """A column whose name is understood, with its unit and where that stands."""
     name = found.quantity or ""
-    quantity = units_of(name, found.axis)
+    quantity = units_of(name, found.axis, None)
     why = list(found.why)
     stated = _agreed(column, name, found.axis, unit, path)
     if unit is not None:
@@ -307,19 +342,40 @@ def time_unit(column: Column) -> Unit | None:
     return None
 
 
-def units_of(name: str, axis: int | None) -> Quantity:
-    """The quantity with the units of this axis: psi of a pose is an angle."""
-    return ANGLE if name == "p" and axis == AXES - 1 else QUANTITIES[name]
+def units_of(name: str, axis: int | None, linear: bool | None = False) -> Quantity:
+    """The quantity with the units of this axis: psi of a pose is an angle.
+
+    `linear` tells that the first three axes are carriages on rails; None: they may be either, and
+    have the units of both.
+    """
+    if name == "p" and axis == AXES - 1:
+        return ANGLE
+    if name in ON_RAILS and axis is not None and axis < CARRIAGES and linear is not False:
+        return ON_RAILS[name] if linear else _EITHER[name]
+    return QUANTITIES[name]
+
+
+def is_linear(use: ColumnUse) -> bool | None:
+    """Whether the unit of a column is one of a carriage; None where it tells nothing."""
+    if use.quantity not in ON_RAILS or use.unit in RATED or use.assumed:
+        return None
+    return QUANTITIES[use.quantity].unit(use.unit) is None
 
 
 def unknown_unit(
-    column: str, name: str, axis: int | None, text: str, path: str
+    column: str,
+    name: str,
+    axis: int | None,
+    text: str,
+    path: str,
+    linear: bool = False,
+    note: str = "",
 ) -> RecordingFileError:
     """The error for a unit that its quantity does not have."""
     return RecordingFileError(
         f"unit of {channel_name(name, axis)}",
         text,
-        ", ".join(unit.name for unit in units_of(name, axis).units),
+        ", ".join(unit.name for unit in units_of(name, axis, linear).units) + note,
         path=path,
         column=column,
         problem=f"is {text!r}",
@@ -365,7 +421,7 @@ def _readings(name: str) -> Iterator[tuple[str, str | None, bool]]:
 @lru_cache(maxsize=1024)
 def is_unit(text: str) -> bool:
     """Whether a text is a unit of any quantity."""
-    return any(item.unit(text) for item in QUANTITIES.values())
+    return any(item.unit(text) for item in (*QUANTITIES.values(), *ON_RAILS.values()))
 
 
 def _is_whole(text: str) -> bool:
@@ -483,7 +539,7 @@ def _plain_quantity(words: Sequence[str], axis: int | None, unit: str | None) ->
         return _Meaning(None, why=["several quantities in one name" if names else text])
     strange = [word for word in others if word not in vocabulary.KNOWN]
     named_unit = None
-    if strange and units_of(name, axis).unit("_".join(strange)):
+    if strange and units_of(name, axis, None).unit("_".join(strange)):
         named_unit, strange = "_".join(strange), []
     if strange:
         return _Meaning(None, why=[_not_known(strange)])
@@ -546,7 +602,7 @@ def _agreed(
     stated = (column.unit or "").strip()
     if stated.lower() in _NO_UNIT:
         return unit
-    other = units_of(name, axis).unit(stated)
+    other = units_of(name, axis, None).unit(stated)
     if other is None:
         raise unknown_unit(column.name, name, axis, stated, path)
     if unit is not None and unit != other:

@@ -28,9 +28,11 @@ from deltadyn.recording.columns import (
     Column,
     Understood,
     found_text,
+    is_linear,
     time_unit,
     understood,
     units_of,
+    unknown_unit,
 )
 from deltadyn.recording.readers import Table
 from deltadyn.recording.recording import ColumnUse, channel_name
@@ -46,6 +48,7 @@ SHORTEST_STEP, LONGEST_STEP = 2e-5, 0.2  # s between rows of a log
 WIDEST = math.radians(200)  # of an arm's motion
 USUAL = math.radians(15)  # of an arm's motion: what a log shows at least
 FARTHEST = 2 * math.pi  # of an arm's angle from the controller's zero
+LONGEST_RAIL = 20.0  # m
 DIFFERENT, LARGE = 10, 20  # whole numbers that are no torques in N m
 
 Key = tuple[str, int | None]
@@ -77,6 +80,7 @@ class Assignment:
     uses: tuple[ColumnUse, ...]
     ignored: tuple[str, ...]
     dof: int
+    linear: bool = False  # whether the first three axes are carriages on rails
 
     def of(self, quantity: str) -> tuple[ColumnUse, ...]:
         """The columns of a quantity in the order of their axes."""
@@ -186,6 +190,7 @@ class _Guess:
         self.problems: list[InputError] = []
         self.candidates: dict[Key, list[tuple[ColumnUse, Understood]]] = {}
         self.dof = 3 if robot is None else robot.dof
+        self.linear = robot is not None and robot.linear
 
     # What a map and the headers say.
 
@@ -268,8 +273,18 @@ class _Guess:
 
     def settle(self) -> None:
         """One column for each channel."""
+        if self.robot is None:
+            self.linear = self._has_carriages()
+        for key, use in self.uses.items():
+            self.uses[key] = self._in_kind(use)
+            if not self._fits(use):
+                self.problems.append(self._wrong_kind(use))
         for key, found in self.candidates.items():
-            rest = _preferred(found)
+            found = [(self._in_kind(use), read) for use, read in found]
+            right = [item for item in found if self._fits(item[0])]
+            if not right:
+                self.problems.append(self._wrong_kind(found[0][0]))
+            rest = _preferred(right or found)
             if len(rest) > 1:
                 self.problems.append(_ambiguous(rest[0][0], rest[1][0], self.table.path))
             chosen = rest[0][0]
@@ -277,6 +292,42 @@ class _Guess:
             for use, read in found:
                 if use is not chosen:
                     self._second(use, read, chosen)
+
+    def _has_carriages(self) -> bool:
+        """Whether a file without a robot is one of carriages: places and no angles."""
+        found = [use for some in self.candidates.values() for use, _ in some]
+        uses = [*self.uses.values(), *found]
+        kinds = {is_linear(use) for use in uses if use.quantity == "q" and use.axis != AXES - 1}
+        return True in kinds and False not in kinds
+
+    def _in_kind(self, use: ColumnUse) -> ColumnUse:
+        """A column without a unit has the SI unit of its axis."""
+        if not use.assumed:
+            return use
+        return replace(use, unit=units_of(use.quantity, use.axis, self.linear).si.name)
+
+    def _fits(self, use: ColumnUse) -> bool:
+        """Whether a column's unit is that of its axis: that of an angle at a carriage's motor."""
+        kind = is_linear(use)
+        return kind is None or kind == self._slides(use)
+
+    def _slides(self, use: ColumnUse) -> bool:
+        """Whether a column is about the carriage itself."""
+        torque = use.quantity in ("tau", "tau_command")
+        side = use.side or (self.options.torque_side if torque else self.options.angle_side)
+        return self.linear and use.axis != AXES - 1 and side != "motor"
+
+    def _wrong_kind(self, use: ColumnUse) -> RecordingFileError:
+        linear = self._slides(use)
+        whose = "the file" if self.robot is None else f"robot {self.robot.name!r}"
+        what = "slides on a rail" if linear else "turns"
+        note = f"; axis {(use.axis or 0) + 1} of {whose} {what}"
+        if linear:
+            note += ", and angles or torques are taken at the motor side alone"
+        elif self.linear and use.axis != AXES - 1:
+            note = "; the motor of a carriage turns"
+        about = (use.name, use.quantity, use.axis, use.unit, self.table.path)
+        return unknown_unit(*about, linear=linear, note=note)
 
     def _second(self, use: ColumnUse, read: Understood, chosen: ColumnUse) -> None:
         """A column beside the measured one: without a word for measured it is the command."""
@@ -323,7 +374,8 @@ class _Guess:
                 RecordingFileError(
                     ", ".join(missing),
                     None,
-                    f"columns such as {_examples(missing)}, or a column map that names them",
+                    f"columns such as {_examples(missing, self.linear)}, or a column map that "
+                    "names them",
                     path=self.table.path,
                     problem=f"{'has' if len(missing) == 1 else 'have'} no column; "
                     f"found: {found_text(self.columns)}",
@@ -346,7 +398,15 @@ class _Guess:
         for use in [use for use in doubtful if use.quantity == "t"]:
             unit, why = _time_unit(values.get(use.index))
             self._change(use, why, unit=unit)
-        self._angles([use for use in uses if use.quantity == "q"], values)
+        self._places([use for use in uses if use.quantity == "q" and use.assumed], values)
+        angles = [use for use in uses if use.quantity == "q"]
+        if not self.linear:
+            self._angles(angles, values)
+        elif self.options.angle_side is not None:
+            side = self.options.angle_side
+            for use in angles:
+                self._change(use, [f"angle_side={side!r}"], side=side)
+            self._follow(angles, None, side)
         for use in uses:
             if use.quantity in ("tau", "tau_command") and use.assumed and _coarse(values, use):
                 text = "whole numbers without a unit, so per mille of the rated torque"
@@ -399,6 +459,15 @@ class _Guess:
             self._change(use, why, unit=unit or use.unit, side=side or use.side)
         units = {use.unit for use in uses if not use.assumed}
         self._follow(uses, unit or (units.pop() if len(units) == 1 else None), side)
+
+    def _places(self, uses: Sequence[ColumnUse], values: Mapping[int, FloatArray]) -> None:
+        """Places of carriages without a unit: no rail is as long as their numbers in m."""
+        known = [use for use in uses if self._slides(use) and use.index in values]
+        most = max((float(np.nanmax(np.abs(values[use.index]))) for use in known), default=0.0)
+        if most > LONGEST_RAIL:
+            for use in known:
+                self._change(use, [f"values up to {most:.4g} can only be mm"], unit="mm")
+            self._follow(known, "mm", None)
 
     def _fitting(
         self, arms: Sequence[ColumnUse], values: Mapping[int, FloatArray], assumed: bool
@@ -476,7 +545,7 @@ class _Guess:
                 continue
             if use.quantity not in rates:
                 continue
-            found = units_of(use.quantity, use.axis).unit(rates[use.quantity])
+            found = units_of(use.quantity, use.axis, self.linear).unit(rates[use.quantity])
             own = use.unit if found is None or not use.assumed else found.name
             if (own, use.side or side) != (use.unit, use.side):
                 self._change(use, ["as the angles"], unit=own, side=use.side or side)
@@ -502,7 +571,7 @@ class _Guess:
             self.table.path,
             self.table.reader,
             items,
-            Assignment(uses, ignored, self.dof),
+            Assignment(uses, ignored, self.dof, self.linear),
             tuple(self.columns),
             tuple(self.problems),
         )
@@ -543,8 +612,13 @@ def _ambiguous(one: ColumnUse, two: ColumnUse, path: str) -> RecordingFileError:
     return RecordingFileError(one.target, [one.name, two.name], allowed, path=path, problem=problem)
 
 
-def _examples(missing: Sequence[str]) -> str:
-    return ", ".join(f"{name}_{QUANTITIES[name.rstrip('1234')].si.name}" for name in missing[:2])
+def _examples(missing: Sequence[str], linear: bool) -> str:
+    names = [(name, name.rstrip("1234")) for name in missing[:2]]
+    axes = [None if name == word else int(name[len(word) :]) - 1 for name, word in names]
+    return ", ".join(
+        f"{name}_{units_of(word, axis, linear).si.name}"
+        for (name, word), axis in zip(names, axes, strict=True)
+    )
 
 
 def _whole(uses: Mapping[Key, ColumnUse], name: str, dof: int) -> bool:

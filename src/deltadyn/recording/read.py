@@ -22,8 +22,9 @@ from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, gue
 from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import each
+from deltadyn.robot.checks import ARMS, each
 from deltadyn.robot.convention import Angles, from_controller
+from deltadyn.units import on_axis
 
 CHUNK_ROWS = 200_000
 CONVENTIONS = ("controller", "deltadyn")
@@ -281,6 +282,7 @@ class _Reading:
             payload=self.payload,
             name=self.name,
             robot=self.table.labels.get("robot") if robot is None else robot.name,
+            linear=self.columns.linear,
             provenance=provenance,
         )
 
@@ -570,7 +572,7 @@ class Conversion:
         """What is converted, in words."""
         notes = []
         for use in self.columns.uses:
-            unit = units_of(use.quantity, use.axis).si.name
+            unit = units_of(use.quantity, use.axis, self.columns.linear).si.name
             steps = []
             if use.sign != 1 or use.scale != 1 or use.offset != 0:
                 steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
@@ -588,7 +590,7 @@ class Conversion:
         if robot is not None and self.convention == "controller" and _has_convention(robot):
             notes.append(
                 f"controller's angles and torques to deltadyn's: sign {robot.controller.sign}, "
-                f"offset {robot.controller.offset} rad"
+                f"offset {robot.controller.offset} {robot.axis_unit('q')}"
             )
             orders = [f"{wave.order:g}" for wave in robot.sensors.eccentricity]
             if orders:
@@ -603,15 +605,15 @@ class Conversion:
         for use in self.columns.uses:
             option, unit = _asked(use)
             if option and getattr(self, option) is None:
+                unit = on_axis(unit, self._slides(use))
                 text = f"{unit}, since column {use.name!r} is in {use.unit}"
                 found.setdefault(option, InputError(option, None, text))
-            if self._side(use) == "motor" and self.robot is None:
-                found.setdefault("robot", self._no_robot(use))
+            if self._side(use) == "motor":
+                found |= self._unknown_gear(use)
         if self.columns.of("tau"):
             return list(found.values())
         for use in self.columns.of("current"):
-            if self.robot is None:
-                found.setdefault("robot", self._no_robot(use))
+            found |= self._unknown_gear(use)
             if use.torque_constant is None and self.torque_constant is None:
                 text = (
                     f"N m/A at the motor side, since column {use.name!r} is a current and there "
@@ -628,7 +630,7 @@ class Conversion:
         option, _ = _asked(use)
         values = getattr(self, option) if option else None
         if values is not None:
-            unit, factor = _absolute(use, values[use.axis])
+            unit, factor = _absolute(use, values[use.axis], self._slides(use))
             use = replace(use, unit=unit, scale=use.scale * factor, offset=use.offset * factor)
         if self._side(use) == "motor":
             use = replace(use, side="motor")
@@ -645,7 +647,7 @@ class Conversion:
             values = values * factor
         if use.offset:
             values = values + use.offset
-        unit = units_of(use.quantity, use.axis).unit(use.unit)
+        unit = units_of(use.quantity, use.axis, None).unit(use.unit)
         if unit is None:
             raise InputError(f"unit of {use.target}", use.unit, "a unit of that quantity")
         values = unit.to_si(values)
@@ -667,13 +669,29 @@ class Conversion:
             return use.side
         return self.torque_side if use.quantity in _TORQUES else "output"
 
+    def _slides(self, use: ColumnUse) -> bool:
+        """Whether a column is about a carriage itself."""
+        carriage = self.columns.linear and use.axis is not None and use.axis < ARMS
+        return carriage and self._side(use) != "motor"
+
     def _no_robot(self, use: ColumnUse) -> InputError:
         return InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
 
+    def _unknown_gear(self, use: ColumnUse) -> dict[str, InputError]:
+        """What is missing to take a value from the motor to its axis."""
+        if self.robot is None:
+            return {"robot": self._no_robot(use)}
+        drives = self.robot.drives
+        if self.robot.linear and drives.lead is None and drives.pulley_radius is None:
+            text = f"drives.lead or drives.pulley_radius, which column {use.name!r} needs"
+            return {"robot": InputError("robot", self.robot.name, f"one with {text}")}
+        return {}
+
     def _gear(self, use: ColumnUse) -> float:
+        """Angle of the motor per rad, or per m, of its axis."""
         if self.robot is None:
             raise self._no_robot(use)
-        return float(self.robot.drives.gear_ratio[use.axis or 0])
+        return float(self.robot.drives.motor_turns[use.axis or 0])
 
     def _torque_of_current(self, current: FloatArray) -> FloatArray:
         tau = np.empty_like(current)
@@ -709,12 +727,13 @@ def _asked(use: ColumnUse) -> tuple[str, str]:
     return "", ""
 
 
-def _absolute(use: ColumnUse, value: float) -> tuple[str, float]:
+def _absolute(use: ColumnUse, value: float, linear: bool) -> tuple[str, float]:
     """The unit without an option that stands for a share of `value` or counts, and the factor."""
     if use.unit in COUNTED:
         return use.unit.replace("counts", "rev"), 1 / value
-    share = units_of(use.quantity, use.axis).unit(use.unit)
-    return units_of(use.quantity, use.axis).si.name, value / (share.divisor if share else 1.0)
+    quantity = units_of(use.quantity, use.axis, linear)
+    share = quantity.unit(use.unit)
+    return quantity.si.name, value / (share.divisor if share else 1.0)
 
 
 def _has_convention(robot: Robot) -> bool:

@@ -18,6 +18,7 @@ from deltadyn.arrays import FloatArray, as_float
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError, extra_module
 from deltadyn.files import replacing
 from deltadyn.motion.arguments import is_real
+from deltadyn.units import on_axis
 
 #: The channels and their units; but for time and temperature each axis has a column.
 UNITS = {
@@ -137,6 +138,8 @@ def _no_torque(recording: Recording) -> InputError:
 class Recording:
     """t (N,) in s with q (N, dof) in rad and tau (N, dof) in N m, in deltadyn's convention.
 
+    Where carriages on rails move the robot (`linear`) q and tau of the first three axes are in m
+    and N, and so are rates and commands.
     tau acts at the output side of the gear; a log may lack it (`has_torque`), and `.tau` is then
     an `InputError`. Optional too: `current` (A, in the drive's own sign),
     `q_command`, measured `qd` and `qdd`, `tau_command`, the platform's pose `p`, all (N, dof);
@@ -157,6 +160,7 @@ class Recording:
     payload: float | None = None
     name: str = "recording"
     robot: str | None = None  # the robot's name
+    linear: bool = False  # whether the first three axes are carriages on rails
     provenance: Provenance = field(default_factory=Provenance, repr=False)
 
     def __post_init__(self) -> None:
@@ -262,7 +266,8 @@ class Recording:
             f"{'channel':<16}{'unit':<9}{'lowest':>12}{'highest':>12}{'not finite':>12}",
         ]
         for name, axis, values in self.columns():
-            lines.append(_range_line(channel_name(name, axis), unit_of(name, axis), values))
+            unit = unit_of(name, axis, self.linear)
+            lines.append(_range_line(channel_name(name, axis), unit, values))
         return "\n".join(lines) + "\n" + self.provenance.text()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -299,7 +304,7 @@ def _check_successor(first: Recording, before: Recording, after: Recording, numb
     have, want = sorted(after.channels()), sorted(first.channels())
     if have != want:
         raise InputError("channels", have, f"{want}, as the first has", where=where)
-    for name in ("payload", "robot"):
+    for name in ("payload", "robot", "linear"):
         mine, theirs = getattr(after, name), getattr(first, name)
         if mine != theirs:
             raise InputError(name, mine, f"{theirs!r}, as the first has", where=where)
@@ -322,9 +327,14 @@ def channel_name(quantity: str, axis: int | None) -> str:
     return f"{word}{axis + 1}" + (f"_{rest}" if rest else "")
 
 
-def unit_of(quantity: str, axis: int | None) -> str:
-    """The unit of a column of a channel; psi of a pose is an angle."""
-    return "rad" if quantity == "p" and axis == 3 else UNITS[quantity]
+def unit_of(quantity: str, axis: int | None, linear: bool = False) -> str:
+    """The unit of a column of a channel; psi of a pose is an angle.
+
+    `linear` tells that the first three axes are carriages.
+    """
+    if quantity == "p":
+        return "rad" if axis == 3 else "m"
+    return on_axis(UNITS[quantity], linear and axis is not None and axis < 3)
 
 
 def _channel(name: str, value: npt.ArrayLike) -> FloatArray:
@@ -421,7 +431,7 @@ class _Column(NamedTuple):
 def _columns(recording: Recording) -> Iterator[_Column]:
     """Every column of a recording, t_s first: t_s, q1_rad, tau1_Nm, ..."""
     for name, axis, values in recording.columns():
-        unit = unit_of(name, axis).replace(" ", "")
+        unit = unit_of(name, axis, recording.linear).replace(" ", "")
         label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
         suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
         yield _Column(f"{label}_{suffix}", unit, values)

@@ -16,7 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.inspection import Check, LogCheck, Number, RobotCheck
 from deltadyn.inspection.log import Explained
 from deltadyn.recording.checks.findings import Finding
-from deltadyn.recording.recording import UNITS, Recording, channel_name
+from deltadyn.recording.recording import Recording, channel_name, unit_of
 from deltadyn.report.html import (
     First,
     Section,
@@ -38,6 +38,7 @@ from deltadyn.report.plots import (
     panels,
     time_figure,
 )
+from deltadyn.robot import Robot
 from deltadyn.robot.checks import ARMS
 from deltadyn.robot.settings import Workspace
 
@@ -62,6 +63,7 @@ NAMES = {
     "reach_m": "reach",
     "rotor_share": "rotor's share of what the drive of an arm moves",
     "adept_torque_rms_Nm": "largest RMS torque of an arm",
+    "adept_torque_rms_N": "largest RMS force of a carriage",
 }
 
 
@@ -130,19 +132,22 @@ def _torque_html(log: LogCheck) -> str:
     _, after = log.explained
     if after is None:
         assert log.recording is not None
-        q = np.degrees(log.recording.q)
+        linear = log.robot.linear
+        shown, title, words = ("mm", "Places", "place") if linear else ("deg", "Angles", "angle")
+        q = 1e3 * log.recording.q if linear else np.degrees(log.recording.q)
+        q[:, ARMS:] = np.degrees(log.recording.q[:, ARMS:])
         curves = [
-            Curve(f"axis {name}", log.recording.t, q[:, k], COLOURS[k], unit="deg")
+            Curve(f"axis {name}", log.recording.t, q[:, k], COLOURS[k], unit=shown)
             for k, name in enumerate(log.robot.axis_names())
         ]
-        return figure_html("Angles", time_figure(curves, "angle (deg)"), "As they were read.")
+        return figure_html(title, time_figure(curves, f"{words} ({shown})"), "As they were read.")
     how = "put right" if log.changed else "as it was read"
     caption = (
         f"{SHOWN:g} s of {log.source}, {how}, beside the torque of the base parameters and "
         "friction that fit it best."
     )
     caption += _constant(log)
-    figure = _torques(after, log.robot.axis_names(), range(ARMS))
+    figure = _torques(after, log.robot, range(ARMS))
     return figure_html("Torque, measured and explained", figure.update_layout(height=430), caption)
 
 
@@ -151,21 +156,23 @@ def _constant(log: LogCheck) -> str:
     return f" {', '.join(log.stand_in)} was taken as 1." if log.stand_in else ""
 
 
-def _torques(found: Explained, axes: Sequence[str], chosen: Sequence[int]) -> Any:
+def _torques(found: Explained, robot: Robot, chosen: Sequence[int]) -> Any:
     """Measured and explained torque of some axes over a few seconds."""
+    axes = [robot.axis_names()[k] for k in chosen]
+    units = [robot.axis_units("tau")[k] for k in chosen]
     middle = found.t[len(found.t) // 2]
     rows = np.abs(found.t - middle) <= SHOWN / 2
     t = found.t[rows]
     step = float(np.median(np.diff(found.t))) if len(found.t) > 1 else 0.0
     starts = [0, *(np.flatnonzero(np.diff(t) > 5 * step) + 1)]
     curves = [
-        Curve(name, t, values[rows][:, chosen], colour, "solid", width, "N m", starts)
+        Curve(name, t, values[rows][:, chosen], colour, "solid", width, "", starts)
         for name, values, colour, width in (
             ("measured", found.measured, MEASURED, 3.2),
             ("explained", found.predicted, FITTED, 1.4),
         )
     ]
-    return axes_figure([axes[k] for k in chosen], curves)
+    return axes_figure(axes, curves, units=units)
 
 
 # The robot.
@@ -304,10 +311,9 @@ def _picture(log: LogCheck, finding: Finding) -> str:
         before, _ = log.explained
         if before is None:
             return ""
-        axes = log.robot.axis_names()
         named = re.search(r"\d", finding.channel or "")
         chosen = range(ARMS) if named is None else [int(named[0]) - 1]
-        figure = _torques(before, axes, chosen)
+        figure = _torques(before, log.robot, chosen)
         figure.update_layout(height=360 if len(chosen) > 1 else 260)
         caption = "As it was read, beside the torque that the same bodies would need."
         return figure_html(f"Torque as read: {finding.kind}", figure, caption + _constant(log))
@@ -322,7 +328,7 @@ def _picture(log: LogCheck, finding: Finding) -> str:
 def _channel(recording: Recording, name: str | None) -> tuple[str, FloatArray | None]:
     for quantity, axis, values in recording.columns():
         if channel_name(quantity, axis) == name:
-            unit = UNITS[quantity]
+            unit = unit_of(quantity, axis, recording.linear)
             return (f"{name} (deg)", np.degrees(values)) if unit == "rad" else (
                 f"{name} ({unit})", values)  # fmt: skip
     return "", None

@@ -28,9 +28,11 @@ from deltadyn.report.html import (
     write_sections,
 )
 from deltadyn.report.plots import colour, draw_bars, finished, panels, parameter_figure
+from deltadyn.units import rail_keys, together
 
 QUANTILE = 1.96  # standard deviations: half of a 95 % interval
 NEEDED = ("method", "model", "parameters", "residual_rms_Nm", "torque_rms_Nm", "provenance")
+UNITS = {"N": ("N", "N", "N", "N m"), "Nm": ("N m",) * 4}  # of the axes, by the end of a key
 
 Given = Fit | Mapping[str, Any] | str | os.PathLike[str]
 
@@ -229,7 +231,7 @@ def _record(item: object, number: int) -> tuple[Mapping[str, Any], str]:
 
 def _checked(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     for key in NEEDED:
-        if key not in record:
+        if key not in record and rail_keys({key: None}).keys().isdisjoint(record):
             allowed = "there, as in the record of a fit (Fit.save) or of a report"
             raise InputError(f"entry {key!r}", "missing", allowed, where=where)
     for row in record["parameters"]:
@@ -382,10 +384,10 @@ def _cell(row: Mapping[str, Any] | None, changed: bool) -> str:
 
 
 def _residuals(found: FitComparison) -> Section:
-    most = max(len(item["residual_rms_Nm"]) for item in found.records.values())
+    most = max(len(_left(item)) for item in found.records.values())
     rows = []
     for name, item in found.records.items():
-        left = cells(item["residual_rms_Nm"]) + ["-"] * (most - len(item["residual_rms_Nm"]))
+        left = cells(_left(item)) + ["-"] * (most - len(_left(item)))
         rows.append(
             [
                 name,
@@ -397,7 +399,7 @@ def _residuals(found: FitComparison) -> Section:
                 found.verdicts.get(name, "-"),
             ]
         )
-    axes = [f"axis {k + 1} (N m)" for k in range(most)]
+    axes = [f"axis {k + 1} ({_unit(found, k)})" for k in range(most)]
     columns = ("fit", "method", "model", *axes, "band (Hz)", "bodies can exist", "verdict")
     blocks = (
         wide_table(columns, rows, caption="RMS of the residual on each fit's own data"),
@@ -410,8 +412,21 @@ def _bars(found: FitComparison, axes: int) -> Any:
     figure = panels()
     names = [f"axis {k + 1}" for k in range(axes)]
     for number, (name, item) in enumerate(found.records.items()):
-        draw_bars(figure, names, item["residual_rms_Nm"], colour(number), name=name)
-    return finished(figure, 320, y="N m")
+        draw_bars(figure, names, _left(item), colour(number), name=name)
+    return finished(figure, 320, y=_unit(found, 0))
+
+
+def _left(record: Mapping[str, Any]) -> Sequence[float]:
+    """RMS of the residual of each axis, in N m, or in N where carriages move the robot."""
+    key = "residual_rms_Nm" if "residual_rms_Nm" in record else "residual_rms_N"
+    values: Sequence[float] = record[key]
+    return values
+
+
+def _unit(found: FitComparison, axis: int) -> str:
+    """The unit of an axis's torque in the fits; both where there are robots of both kinds."""
+    kinds = ["Nm" if "residual_rms_Nm" in item else "N" for item in found.records.values()]
+    return together([UNITS[kind][axis] for kind in kinds])
 
 
 def _provenance(found: FitComparison) -> Section:

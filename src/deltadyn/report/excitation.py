@@ -51,7 +51,8 @@ def excitation_page(found: Excitation, path: str | os.PathLike[str]) -> Path:
         f"harmonics; model {found.model}, criterion {found.criterion}."
     )
     noise = ", ".join(f"{value:.3g}" for value in found.noise.std)
-    told = f"Predicted standard deviations for residuals of {noise} N m per axis"
+    unit = found.robot.axis_unit("tau")
+    told = f"Predicted standard deviations for residuals of {noise} {unit} per axis"
     sections = [
         Section(
             "parameters",
@@ -197,7 +198,8 @@ def _designed(fit: Fit, excitation: Excitation) -> list[str]:
     columns = ("condition number", "a random motion", "the design", "the data of the fit")
     told = deviations(fit, excitation)
     std = ", ".join(f"{value:.3g}" for value in excitation.noise.std)
-    caption = f"Standard deviations; the design assumed a residual of {std} N m per axis"
+    unit = excitation.robot.axis_unit("tau")
+    caption = f"Standard deviations; the design assumed a residual of {std} {unit} per axis"
     bound = [
         f"{limit.name}{f' of axis {limit.axis}' if limit.axis else ''} ({percent(limit.use)})"
         for limit in excitation.binding

@@ -69,7 +69,8 @@ def training_section(fit: Fit) -> Section:
         )
     ]
     band = "all frequencies" if fit.band is None else f"up to {fit.band:.3g} Hz"
-    columns = ("axis", "residual RMS (N m)", "torque RMS (N m)", "share")
+    unit = fit.robot.axis_unit("tau")
+    columns = ("axis", f"residual RMS ({unit})", f"torque RMS ({unit})", "share")
     blocks = [
         paragraphs(fit.status),
         wide_table(columns, rows, caption=f"On the data of the fit itself, {band}"),
@@ -92,7 +93,8 @@ def training_section(fit: Fit) -> Section:
 
 def excerpt_figure(fit: Fit) -> Any:
     """Measured and fitted torque and their difference, per axis."""
-    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit))
+    units = fit.robot.axis_units("tau")
+    return axes_figure(fit.robot.axis_names(), *excerpt_curves(fit), units=units)
 
 
 def excerpt_curves(fit: Fit, axes: slice = slice(None)) -> tuple[list[Curve], list[Curve]]:

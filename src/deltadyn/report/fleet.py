@@ -182,7 +182,8 @@ def _residuals(found: Fleet) -> Section:
     axes = found.robot.axis_names()
     fits = {**found.members, "all together": found.common}
     rows = [(name, *cells(fit.residual)) for name, fit in fits.items()]
-    columns = ("robot", *(f"axis {axis} (N m)" for axis in axes))
+    units = zip(axes, found.robot.axis_units("tau"), strict=True)
+    columns = ("robot", *(f"axis {axis} ({unit})" for axis, unit in units))
     band = "all frequencies" if found.band is None else f"up to {found.band:.3g} Hz"
     table = wide_table(columns, rows, caption=f"Residual RMS, {band}")
     return Section("residuals", "Residuals", (table,))

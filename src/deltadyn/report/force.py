@@ -22,7 +22,7 @@ from deltadyn.report.plots import COLOURS, Curve, draw, draw_points, extreme_row
 
 POINTS = 12_000
 AXES = ("x", "y", "z")
-ENOUGH = 120.0  # s of an empty run
+ENOUGH = 600.0  # s of an empty run
 
 
 def force_page(log: ForceLog, path: str | os.PathLike[str]) -> Path:
@@ -75,12 +75,12 @@ _CONTACTS: Columns = {
     "std (N)": lambda item: ", ".join(f"{x:.0f}" for x in item.std[:3]),
 }
 _FORCE = (
-    "External force in the base frame; marks are alarms. A load that hangs on the platform pulls "
-    "down."
+    "External force in the base frame; marks are alarms. A force smaller than the threshold raises "
+    "none, whatever its direction. A load that hangs on the platform pulls down."
 )
 _STATISTIC = (
-    "The largest residual torque of an axis in deviations of the empty run, less what friction may "
-    "have changed by. An alarm begins at the line."
+    "The largest residual torque of an axis, less what its friction holds at rest, in deviations. "
+    "An alarm begins at the line."
 )
 
 
@@ -91,6 +91,8 @@ def force_figure(log: ForceLog) -> Any:
     for k, axis in enumerate(AXES):
         curve = Curve(f"F_{axis}", log.t[rows], log.force[rows, k], COLOURS[k])
         draw(figure, curve, points=len(rows))
+    low = extreme_rows(log.threshold[:, None], POINTS)
+    draw(figure, Curve("threshold", log.t[low], log.threshold[low], COLOURS[4]), points=len(low))
     if log.contacts:
         when = [item.time for item in log.contacts]
         size = [float(np.linalg.norm(item.force[:3])) for item in log.contacts]

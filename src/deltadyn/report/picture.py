@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.struts import Skeleton, skeleton
+from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.struts import Skeleton, rail_ends, skeleton
 from deltadyn.motion.motion import Motion
 from deltadyn.report.html import Section, asset, figure_html, write_sections
 from deltadyn.report.plots import (
@@ -27,6 +28,7 @@ from deltadyn.report.plots import (
     layout,
 )
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform
 
 Lines = Mapping[str, Sequence[FloatArray]]  # of a pose by part, each (k, 3) in m
 
@@ -49,6 +51,7 @@ PARTS = {
     "pointer": PartStyle(COLOURS[5], 6, "direction of the effector"),
 }
 PATH = COLOURS[5]
+TWO_HALVES = (ArticulatedPlatform, HelicalPlatform)
 FAINT = 0.25  # opacity of the poses beside the one that stands out
 
 # The robot as lines.
@@ -56,13 +59,22 @@ FAINT = 0.25  # opacity of the poses beside the one that stands out
 
 def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[FloatArray]]:
     """The lines of a drawing by part, each (k, 3): base, arms, struts, platform, spindle."""
+    around = [*range(robot.legs), 0]
+    halves = [[0, 1], [2, 3]] if isinstance(robot.platform, TWO_HALVES) else [around]
     lines: dict[str, list[FloatArray]] = {
-        "base": [pose.shoulders[[0, 1, 2, 0]]],
-        "arm": [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(3)],
+        "base": [pose.shoulders[around]],
+        "arm": [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(robot.legs)],
         "strut": [],
-        "platform": [pose.joints[[0, 1, 2, 0]]],
+        "platform": [pose.joints[half] for half in halves],
     }
-    for i in range(3):
+    if len(halves) == 2:  # the bars, or the screw, through the tool's axis
+        ends = [pose.joints[half].mean(axis=0) for half in halves]
+        lines["platform"].append(np.stack([ends[0], pose.platform, ends[1]]))
+    if robot.linear:
+        low, high = drawn_rails(robot)
+        lines["base"] = [np.stack(pair) for pair in zip(low, high, strict=True)]
+        lines["arm"] = []
+    for i in range(robot.legs):
         offset = pose.pins[i] * spacing / 2
         for side in (-1, 1):
             lines["strut"].append(
@@ -71,6 +83,19 @@ def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[
     if pose.pivot is not None and pose.spindle_end is not None:
         lines["spindle"] = [np.stack([pose.pivot, pose.spindle_end])]
     return lines
+
+
+def drawn_rails(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """The ends of the rails; of those without limits what the home pose needs and a strut."""
+    low, high = rail_ends(robot)
+    limits, pose = robot.limits, skeleton(robot, home_pose(robot))
+    along = np.array([frame.z for frame in robot.geometry.frames])
+    room = 0.7 * np.asarray(robot.geometry.strut_length)[:, None] * along
+    if limits.angle_min is None:
+        low = pose.elbows - room
+    if limits.angle_max is None:
+        high = pose.elbows + room
+    return low, high
 
 
 def drawn_spacing(robot: Robot) -> float:
@@ -158,9 +183,10 @@ def torque_page(
         )
         for k, (name, tau) in enumerate(merged(torques).items())
     ]
+    figure = axes_figure(robot.axis_names(), curves, units=robot.axis_units("tau"))
     blocks = (
         figure_html("The move", _move_figure(robot, motion), _MOVE),
-        figure_html("Torques by model", axes_figure(robot.axis_names(), curves), _TORQUES),
+        figure_html("Torques by model", figure, _TORQUES),
     )
     section = Section("move", "The robot on its move", blocks)
     title = f"{robot.name}: a pick-and-place move and its torques, by model"

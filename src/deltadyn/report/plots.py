@@ -314,8 +314,13 @@ def axes_figure(
     torques: Sequence[Curve],
     residuals: Sequence[Curve] = (),
     points: int = POINTS,
+    units: Sequence[str] = (),
 ) -> Any:
-    """Torques (N, dof) in N m, a panel per axis; residuals in a panel below; one time axis."""
+    """Torques (N, dof), a panel per axis; residuals in a panel below; one time axis.
+
+    `units` are those of the axes, N m for all by default.
+    """
+    shown = units or ("N m",) * len(axes)
     per = 2 if residuals else 1
     kinds = ("torque", "residual")[:per]
     titles = [f"axis {name}: {kind}" if kind == "torque" else kind for name in axes
@@ -332,10 +337,10 @@ def axes_figure(
         for below, curves in enumerate((torques, residuals)[:per]):
             row = per * axis + below + 1
             for curve in curves:
-                own = replace(curve, y=curve.y[:, axis], unit="N m")
+                own = replace(curve, y=curve.y[:, axis], unit=shown[axis])
                 draw(figure, own, row=row, legend=curve.name not in told, points=points)
                 told.add(curve.name)
-            figure.update_yaxes(title_text="N m", row=row, col=1)
+            figure.update_yaxes(title_text=shown[axis], row=row, col=1)
     figure.update_xaxes(title_text="time (s)", row=per * len(axes), col=1)
     finished(figure, (270 if residuals else 190) * len(axes) + 120, top=TITLED)
     return figure.update_layout(hovermode="x unified")

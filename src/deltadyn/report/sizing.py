@@ -42,7 +42,7 @@ from deltadyn.report.plots import (
     time_figure,
 )
 from deltadyn.robot import Robot
-from deltadyn.sizing.loads import BEARING_ROWS, DRIVE_ROWS, MotionLoads
+from deltadyn.sizing.loads import BEARING_ROWS, MotionLoads, drive_rows
 from deltadyn.sizing.table import SizingCase, SizingTable
 
 OVER = COLOURS[5]
@@ -81,10 +81,11 @@ def _first_of_loads(found: MotionLoads) -> First:
             kind, head = "bad", "The motion exceeds a limit"
         axis = f" of axis {most.axis}" if most.axis else ""
         sentence = f"It takes {percent(most.use)} of the limit on {_words(most)}{axis}."
+    unit, what = found.robot.axis_units("tau")[0], _torque_words(found.robot)
     numbers = [
         ("-" if most is None else percent(most.use), "of a limit at most"),
-        (f"{found.drives.torque_peak[:3].max():.3g} N m", "peak torque of an arm"),
-        (f"{found.drives.torque_rms[:3].max():.3g} N m", "RMS torque of an arm"),
+        (f"{found.drives.torque_peak[:3].max():.3g} {unit}", f"peak {what}"),
+        (f"{found.drives.torque_rms[:3].max():.3g} {unit}", f"RMS {what}"),
     ]
     steps = (
         ["Slow the motion down, or carry less."]
@@ -107,14 +108,16 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
     axes = found.robot.axis_names()
     limits = found.robot.limits
     drives = [
-        (words, unit, *cells(getattr(found.drives, field), 4)) for field, words, unit in DRIVE_ROWS
+        (words, unit, *cells(getattr(found.drives, field), 4))
+        for field, words, unit in drive_rows(found.robot)
     ]
+    unit, word = found.robot.axis_units("tau")[0], "force" if found.robot.linear else "torque"
     for place, words, bound in (
-        (1, "torque, peak allowed", limits.torque_peak),
-        (3, "torque, RMS allowed", limits.torque_rms),
+        (1, f"{word}, peak allowed", limits.torque_peak),
+        (3, f"{word}, RMS allowed", limits.torque_rms),
     ):
         if bound is not None:
-            drives.insert(place, (words, "N m", *cells(np.broadcast_to(bound, len(axes)), 4)))
+            drives.insert(place, (words, unit, *cells(np.broadcast_to(bound, len(axes)), 4)))
     arms = [
         (words, unit, *cells(getattr(found.bearings, field), 4))
         for field, words, unit in BEARING_ROWS
@@ -180,10 +183,11 @@ def _curves_section(found: MotionLoads) -> Section:
     peak, forces = found.robot.limits.torque_peak, found.constraint
     bounds = set() if peak is None else {side * float(x) for x in peak[:3] for side in (-1, 1)}
     shoulder = np.linalg.norm(forces.shoulder_force, axis=2)
+    label = f"torque ({found.robot.axis_unit('tau')})"
     blocks = [
         figure_html(
             "Torque of the drives",
-            time_figure(_curves(found, found.torque, names), "torque (N m)", sorted(bounds)),
+            time_figure(_curves(found, found.torque, names), label, sorted(bounds)),
             "At the output side of the gears. Dotted: the largest torque that the robot allows.",
         ),
         figure_html(
@@ -243,16 +247,19 @@ def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
     power = _grid(found, lambda case: case.loads.drives.power_peak[:3].max())
     words = [[_binding(found.case(mass, rate)) for rate in found.cycles] for mass in found.payloads]
     shown = _tables if len(found.cases) <= FEW else _heats
+    unit = found.robot.axis_units("tau")[0]
+    what = "force of the carriages" if found.robot.linear else "torque of the arms"
     blocks = shown(
         found,
         [
             ("Largest share of a limit", uses, words),
-            ("Peak torque of the arms (N m)", peaks, None),
-            ("RMS torque of the arms (N m)", rms, None),
+            (f"Peak {what} ({unit})", peaks, None),
+            (f"RMS {what} ({unit})", rms, None),
             ("Peak power of an arm (W)", power, None),
         ],
     )
-    columns = ("payload kg", "cycles/min", "peak N m", "RMS N m", "power W", "binds", "verdict")
+    torques = (f"peak {unit}", f"RMS {unit}")
+    columns = ("payload kg", "cycles/min", *torques, "power W", "binds", "verdict")
     rows = [_row(item.as_dict()) for item in found.cases]
     sections = [
         Section("maps", "Payload and rate", blocks),
@@ -286,10 +293,11 @@ def _first_of_table(found: SizingTable) -> First:
         use = percent(hardest.binding.use)
         sentence = f"At {where} the robot takes {use} of its limit on {_words(hardest.binding)}."
     drives = hardest.loads.drives
+    unit, what = found.robot.axis_units("tau")[0], _torque_words(found.robot)
     numbers = [
         (percent(use_of(hardest)) if known else "-", f"of a limit at most, at {where}"),
-        (f"{drives.torque_peak[:3].max():.3g} N m", "peak torque of an arm there"),
-        (f"{drives.torque_rms[:3].max():.3g} N m", "RMS torque of an arm there"),
+        (f"{drives.torque_peak[:3].max():.3g} {unit}", f"peak {what} there"),
+        (f"{drives.torque_rms[:3].max():.3g} {unit}", f"RMS {what} there"),
     ]
     return First(kind, head, sentence, numbers, _use_figure(found), _sizing_steps(found, able))
 
@@ -398,6 +406,10 @@ def _binding(case: SizingCase) -> str:
     if case.binding is None or case.binding.use is None:
         return "no limit known"
     return f"{percent(case.binding.use)}, {_words(case.binding)}"
+
+
+def _torque_words(robot: Robot) -> str:
+    return "force of a carriage" if robot.linear else "torque of an arm"
 
 
 def _row(case: dict[str, Any]) -> tuple[str, ...]:

@@ -47,8 +47,8 @@ from deltadyn.validation.validate import Comparison
 def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
     """Torques and residual as in the report of a study, then all numbers."""
     text = text_section(f"{found.text}\n\n{found.segment_table}")
-    axes = found.robot.axis_names()
-    alone = Evidence(axes, None, None, None, converged=True, consistent=True)
+    axes, units = found.robot.axis_names(), found.robot.axis_units("tau")
+    alone = Evidence(axes, None, None, None, converged=True, consistent=True, units=units)
     evidence = with_validation(alone, found)
     verdict = judge(evidence)
     sections = [
@@ -64,10 +64,10 @@ def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
 
 def _key_numbers(found: Validation, evidence: Evidence) -> list[tuple[str, str]]:
     worst = worst_axis(evidence)
-    axis = evidence.axes[worst]
+    axis, unit = evidence.axes[worst], found.robot.axis_units("tau")[worst]
     return [
         (percent(found.relative_rms), "of the torque is left, RMS over all axes"),
-        (f"{found.rms[worst]:.3g} N m", f"RMS is left on axis {axis}, the worst"),
+        (f"{found.rms[worst]:.3g} {unit}", f"RMS is left on axis {axis}, the worst"),
         (cell(float(found.r_squared[worst]), 4), f"R^2 of axis {axis}"),
     ]
 
@@ -88,14 +88,19 @@ def key_figure(found: Validation, file: Validation | None, evidence: Evidence) -
     own = slice(worst, worst + 1)
     name = evidence.axes[worst]
     caption = f"Axis {name}, the one with the largest share left; all axes are below."
-    return small_figure(name, *torque_curves(found, file, own), caption)
+    unit = found.robot.axis_units("tau")[worst]
+    return small_figure(name, *torque_curves(found, file, own), caption, unit)
 
 
 def small_figure(
-    axis: str, torques: Sequence[Curve], residuals: Sequence[Curve], caption: str
+    axis: str,
+    torques: Sequence[Curve],
+    residuals: Sequence[Curve],
+    caption: str,
+    unit: str = "N m",
 ) -> str:
     """Torque and residual of one axis, for the first screen."""
-    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS)
+    figure = axes_figure((axis,), torques, residuals, points=KEY_POINTS, units=(unit,))
     figure.update_layout(height=KEY_HEIGHT)
     return figure_html("Measured and predicted torque", figure, caption)
 
@@ -110,7 +115,8 @@ def comparison_page(found: Comparison, path: str | os.PathLike[str]) -> Path:
         item = found.validations[name]
         torques.append(_curve(item, name, item.torque, colour(k)))
         residuals.append(_curve(item, name, item.residual, colour(k)))
-    figure = axes_figure(first.robot.axis_names(), torques, residuals)
+    units = first.robot.axis_units("tau")
+    figure = axes_figure(first.robot.axis_names(), torques, residuals, units=units)
     curves = figure_html("Torque and residual of all models", figure, _zoom(first))
     sections = [
         Section("metrics", "Models side by side", (paragraphs(found.verdict), bars)),
@@ -131,7 +137,7 @@ def _first_of_models(found: Comparison) -> First:
         for name in found.ranking[:3]
     ]
     steps = [f"Take {best}."] if sure else [f"Take {best}, or record more to tell them apart."]
-    bars = _metric_bars(found, {"rms": "RMS of the residual (N m)"})
+    bars = _metric_bars(found, {"rms": METRICS["rms"]})
     bars.update_layout(height=KEY_HEIGHT)
     return First(
         "good" if sure else "care",
@@ -144,15 +150,17 @@ def _first_of_models(found: Comparison) -> First:
 
 
 METRICS = {
-    "rms": "RMS of the residual (N m)",
+    "rms": "RMS of the residual",
     "fitness": "fitness (kim2022 eq. 41)",
     "r_squared": "R^2",
 }
 
 
 def _metric_bars(found: Comparison, fields: Mapping[str, str] = METRICS) -> Any:
-    names = found.validations[found.best].robot.axis_names()
-    figure = panels(1, len(fields), titles=list(fields.values()), across=0.06)
+    robot = found.validations[found.best].robot
+    names, unit = robot.axis_names(), robot.axis_unit("tau")
+    titles = [f"{text} ({unit})" if key == "rms" else text for key, text in fields.items()]
+    figure = panels(1, len(fields), titles=titles, across=0.06)
     for k, name in enumerate(found.ranking):
         for column, field in enumerate(fields, 1):
             values = getattr(found.validations[name], field)
@@ -188,14 +196,15 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
     """Numbers of all samples per axis, then the curves with zoom; `file` is the robot file's."""
     size = found.measured.std(axis=0)
     share = [rms / level if level > 0 else None for rms, level in zip(found.rms, size, strict=True)]
+    unit = found.robot.axis_unit("tau")
     columns = {
         "axis": list(found.robot.axis_names()),
-        f"RMS {found.model} (N m)": cells(found.rms),
-        "RMS robot file (N m)": [] if file is None else cells(file.rms),
-        "torque, std (N m)": cells(size),
+        f"RMS {found.model} ({unit})": cells(found.rms),
+        f"RMS robot file ({unit})": [] if file is None else cells(file.rms),
+        f"torque, std ({unit})": cells(size),
         f"{found.model} / torque": [percent(value) for value in share],
-        "largest (N m)": cells(found.maximum),
-        "mean (N m)": cells(found.mean),
+        f"largest ({unit})": cells(found.maximum),
+        f"mean ({unit})": cells(found.mean),
         "R^2": cells(found.r_squared, 5),
         "fitness (kim2022)": cells(found.fitness, 5),
     }
@@ -223,7 +232,8 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
 
 def torque_figure(found: Validation, file: Validation | None, points: int = POINTS) -> Any:
     """Per axis the torques, and the residuals below; one time axis for all."""
-    return axes_figure(found.robot.axis_names(), *torque_curves(found, file), points)
+    names, units = found.robot.axis_names(), found.robot.axis_units("tau")
+    return axes_figure(names, *torque_curves(found, file), points, units)
 
 
 def torque_curves(
@@ -251,7 +261,9 @@ def residual_section(found: Validation) -> Section:
         (segment.name, segment.rule, percent(segment.share), *cells(segment.metrics.rms))
         for segment in found.segments
     ]
-    columns = ("part of the motion", "which samples", "share", *(f"axis {n} (N m)" for n in names))
+    units = zip(names, found.robot.axis_units("tau"), strict=True)
+    heads = (f"axis {name} ({unit})" for name, unit in units)
+    columns = ("part of the motion", "which samples", "share", *heads)
     white = [
         (
             name,
@@ -330,7 +342,8 @@ def _draw_spectrum(figure: Any, found: Validation) -> None:
         if hertz is not None and hertz > 0:
             draw(figure, Curve(text, np.array([hertz, hertz]), ends, LEFT, dash), column=2)
     figure.update_xaxes(title_text="frequency (Hz)", type="log", row=1, col=2)
-    figure.update_yaxes(title_text="(N m)^2/Hz", type="log", exponentformat="power", row=1, col=2)
+    unit = f"({found.robot.axis_unit('tau')})^2/Hz"
+    figure.update_yaxes(title_text=unit, type="log", exponentformat="power", row=1, col=2)
 
 
 BINS = 61  # of a histogram at most, over the whole range of an axis
@@ -355,6 +368,8 @@ def _histogram(found: Validation) -> Any:
             curve = Curve(segment.name, middle, height, colour(number), dash, steps=True)
             draw(figure, curve, column=axis + 1, legend=segment.name not in told)
             told.add(segment.name)
-        figure.update_xaxes(title_text="residual (N m)", row=1, col=axis + 1)
-    figure.update_yaxes(title_text="density, 1/(N m)", row=1, col=1)
+        title = f"residual ({found.robot.axis_units('tau')[axis]})"
+        figure.update_xaxes(title_text=title, row=1, col=axis + 1)
+    unit = found.robot.axis_unit("tau")
+    figure.update_yaxes(title_text=f"density, 1/({unit})", row=1, col=1)
     return finished(figure, 330, top=TITLED)

@@ -91,15 +91,16 @@ def key_numbers(study: Study) -> list[tuple[str, str]]:
     """What is left of the torque, beside what the robot file leaves, and what is known well."""
     evidence, known = study.evidence, study.fit.identifiability
     worst = worst_axis(evidence)
-    axis = evidence.axes[worst]
+    axis, unit = evidence.axes[worst], study.robot.axis_units("tau")[worst]
     found = []
     if evidence.left is not None and evidence.rms is not None:
         what = f"of the torque of axis {axis}, the worst, is left on held-out motion"
-        found.append((percent(evidence.left[worst]), f"{what} ({evidence.rms[worst]:.3g} N m RMS)"))
+        rms = f"{evidence.rms[worst]:.3g} {unit} RMS"
+        found.append((percent(evidence.left[worst]), f"{what} ({rms})"))
     else:
         what = f"of the torque of axis {axis}, the worst, is left in the fit's own data"
         left = study.fit.residual[worst]
-        found.append((percent(evidence.own[worst]), f"{what} ({left:.3g} N m RMS)"))
+        found.append((percent(evidence.own[worst]), f"{what} ({left:.3g} {unit} RMS)"))
     if evidence.against_file is not None:
         what = "of what the robot file leaves on held-out motion"
         found.append((percent(evidence.against_file), what))
@@ -123,7 +124,9 @@ def _key_figure(study: Study) -> str:
     worst = worst_axis(study.evidence)
     name = study.evidence.axes[worst]
     caption = f"Axis {name}, the one with the largest share left, in the first recording."
-    return small_figure(name, *excerpt_curves(study.fit, slice(worst, worst + 1)), caption)
+    unit = study.fit.robot.axis_units("tau")[worst]
+    curves = excerpt_curves(study.fit, slice(worst, worst + 1))
+    return small_figure(name, *curves, caption, unit)
 
 
 def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
@@ -133,7 +136,7 @@ def write_fit_page(fit: Fit, path: str | os.PathLike[str]) -> Path:
 
 def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
     """All numbers, at full resolution."""
-    return {
+    record = {
         "kind": KIND,
         "format": FORMAT,
         "robot": study.robot.name,
@@ -142,6 +145,7 @@ def report_record(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
         "fit": replace(study.fit, judged=study.verdict).as_dict(),
         "sections": {section.key: section.numbers for section in sections},
     }
+    return study.robot.record(record)
 
 
 def report_sections(study: Study) -> list[Section]:
@@ -153,7 +157,8 @@ def report_sections(study: Study) -> list[Section]:
         found.append(residual_section(study.validation))
     found += fit_sections(fit, study.truth)
     if study.ladder:
-        found.append(ladder_section(study.ladder, axes, gains=fit.gains is not None))
+        unit = fit.robot.axis_unit("tau")
+        found.append(ladder_section(study.ladder, axes, gains=fit.gains is not None, unit=unit))
     if len(study.methods) > 1:
         found.append(methods_section(study.methods, axes))
     found.append(excitation_section(fit, study.excitation, study.path))
@@ -193,12 +198,13 @@ def missing(study: Study) -> list[str]:
 def methods_section(results: Sequence[MethodResult], axes: Sequence[str]) -> Section:
     """A row per method, then the parameters side by side."""
     judged = next(item.fit for item in results if item.fit is not None)
+    units = dict(zip(axes, judged.robot.axis_units("tau"), strict=True))
     records = [_method_record(item, judged) for item in results]
     columns = (
         "method",
         "model",
-        *(f"held-out, axis {axis} (N m)" for axis in axes),
-        *(f"own data, axis {axis} (N m)" for axis in axes),
+        *(f"held-out, axis {axis} ({unit})" for axis, unit in units.items()),
+        *(f"own data, axis {axis} ({unit})" for axis, unit in units.items()),
         "objective",
         "bodies can exist",
         "held",
@@ -278,13 +284,15 @@ def _row(record: dict[str, Any], axes: Sequence[str]) -> list[str]:
 ALIKE = 1e-6  # relative: models that are the same for this robot
 
 
-def ladder_section(rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = False) -> Section:
-    """RMS of every model, the smallest first, and bars."""
+def ladder_section(
+    rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = False, unit: str = "N m"
+) -> Section:
+    """RMS of every model, the smallest first, and bars; `unit` is that of the torque."""
     ordered = sorted(rungs, key=lambda rung: float(f"{rung.relative:.6g}"))  # ties as they come
     rows = [
         (rung.name, *cells(rung.metrics.rms), cell(rung.relative), rung.source) for rung in ordered
     ]
-    columns = ("model", *(f"axis {axis} (N m)" for axis in axes), "relative", "source")
+    columns = ("model", *(f"axis {axis} ({unit})" for axis in axes), "relative", "source")
     note = (
         "<p>The fit found gains of the drives, which a robot by itself does not have: its models "
         "here predict the true torque, not the reported one.</p>"
@@ -294,7 +302,7 @@ def ladder_section(rungs: Sequence[Rung], axes: Sequence[str], *, gains: bool = 
     blocks = (
         paragraphs(_sentence(ordered)) + note,
         wide_table(columns, rows, caption=_LADDER_CAPTION),
-        figure_html("RMS of the residual by model", _bars(ordered, axes), _BARS),
+        figure_html("RMS of the residual by model", _bars(ordered, axes, unit), _BARS),
     )
     numbers = {
         "rungs": [
@@ -330,13 +338,13 @@ def _sentence(ordered: Sequence[Rung]) -> str:
     )
 
 
-def _bars(ordered: Sequence[Rung], axes: Sequence[str]) -> Any:
+def _bars(ordered: Sequence[Rung], axes: Sequence[str], unit: str) -> Any:
     figure = panels()
     names = [rung.name for rung in ordered]
     for k, axis in enumerate(axes):
         values = [float(rung.metrics.rms[k]) for rung in ordered]
         draw_bars(figure, names, values, COLOURS[k], name=f"axis {axis}", flat=True)
-    return finished(figure, 46 * len(ordered) + 100, x="RMS (N m)")
+    return finished(figure, 46 * len(ordered) + 100, x=f"RMS ({unit})")
 
 
 # Section: where every number of the report comes from.

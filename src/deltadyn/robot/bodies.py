@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RobotError
-from deltadyn.robot.checks import ARMS, Part, Triple, each, number
+from deltadyn.robot.checks import Part, Triple, each, number
+
+LEGS = (2, 3, 4)  # limbs that a robot may have
 
 
 class LimbFrame(NamedTuple):
@@ -44,16 +47,20 @@ class LimbPlaces(Part):
     azimuth: Any
     rod_spacing: float | None
 
+    @property
+    def legs(self) -> int:
+        """How many limbs there are: as many as azimuths."""
+        return len(self.azimuth)
+
     def _check_common(self, lengths: Sequence[str], numbers: Sequence[str]) -> None:
+        if not isinstance(self.azimuth, Sequence | np.ndarray) or len(self.azimuth) not in LEGS:
+            raise RobotError("geometry.azimuth", self.azimuth, "three angles, one per arm")
         for name in lengths:
             limits: dict[str, Any] = {"low": 0.0, "unit": "m", "strict": name.endswith("length")}
-            value = each(f"geometry.{name}", getattr(self, name), ARMS, **limits)
+            value = each(f"geometry.{name}", getattr(self, name), self.legs, **limits)
             self._set(**{name: value})
-        for name in numbers:
-            self._set(**{name: each(f"geometry.{name}", getattr(self, name), ARMS)})
-        if not isinstance(self.azimuth, Sequence | np.ndarray) or len(self.azimuth) != ARMS:
-            raise RobotError("geometry.azimuth", self.azimuth, "three angles, one per arm")
-        self._set(azimuth=each("geometry.azimuth", self.azimuth, ARMS))
+        for name in (*numbers, "azimuth"):
+            self._set(**{name: each(f"geometry.{name}", getattr(self, name), self.legs)})
         if self.rod_spacing is not None:
             positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
             self._set(rod_spacing=number("geometry.rod_spacing", self.rod_spacing, **positive))
@@ -64,10 +71,10 @@ class LimbPlaces(Part):
         raise NotImplementedError
 
     @property
-    def shrunk_radius(self) -> Triple:
+    def shrunk_radius(self) -> tuple[float, ...]:
         """r = R - r_p of each arm: the base radius of the robot whose platform is a point."""
-        a, b = self.base_radius, self.platform_radius
-        return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+        pairs = zip(self.base_radius, self.platform_radius, strict=True)
+        return tuple(a - b for a, b in pairs)
 
     def _place(self, i: int) -> tuple[float, float]:
         """Tangential place and height of limb i (m)."""
@@ -78,10 +85,9 @@ class LimbPlaces(Part):
         raise NotImplementedError
 
     @property
-    def frames(self) -> tuple[LimbFrame, LimbFrame, LimbFrame]:
+    def frames(self) -> tuple[LimbFrame, ...]:
         """The limbs in the axes of the base."""
-        first, second, third = (self._frame(i) for i in range(ARMS))
-        return first, second, third
+        return tuple(self._frame(i) for i in range(self.legs))
 
     def _frame(self, i: int) -> LimbFrame:
         ca, sa = math.cos(self.azimuth[i]), math.sin(self.azimuth[i])
@@ -142,7 +148,7 @@ class Geometry(LimbPlaces):
         return (cy, sy, 0.0), (sy * sr, -cy * sr, cr)
 
     def _check_azimuths(self) -> None:
-        for i, j in ((0, 1), (0, 2), (1, 2)):
+        for i, j in combinations(range(self.legs), 2):
             gap = abs(math.remainder(self.azimuth[i] - self.azimuth[j], 2 * math.pi))
             if gap < math.radians(1.0):
                 raise RobotError(
@@ -225,7 +231,7 @@ class RailGeometry(LimbPlaces):
                     f"above {away:g} m, the distance of the rail from the robot's axis less the "
                     "platform's radius, or the platform is never reached",
                 )
-        for i, j in ((0, 1), (0, 2), (1, 2)):
+        for i, j in combinations(range(self.legs), 2):
             apart = math.dist(frames[i].shoulder, frames[j].shoulder)
             if apart < 1e-9 and math.dist(frames[i].z, frames[j].z) < 1e-9:
                 raise RobotError(
@@ -418,6 +424,115 @@ class Platform(Part):
 
     def __post_init__(self) -> None:
         self._set(mass=number("platform.mass", self.mass, low=0.0, unit="kg"))
+
+
+@dataclass(frozen=True)
+class PlanarPlatform(Platform):
+    """A platform that two limbs hold in the plane y = 0; parallel rods keep it level."""
+
+
+@dataclass(frozen=True)
+class ArticulatedPlatform(Part):
+    """Two halves joined by two equal parallel bars, whose angle turns the tool (Par4, Quattro).
+
+    Limbs 1 and 2 hold half 1, limbs 3 and 4 half 2, and neither half turns. Half 1 lies in the
+    bars' direction n(phi) from half 2. Gears turn the tool by psi = ratio (phi - phi0). The tool's
+    axis lies between the halves, `tool_fraction` of the bar from half 1. Masses and inertias of the
+    bars are those of both together; a gear's inertia counts with the square of its turns per phi.
+    """
+
+    half_mass: Any  # kg, two
+    bar_length: float  # m
+    bar_mass: float = 0.0
+    bar_inertia: float = 0.0  # kg m^2, vertical, about their own COM
+    bar_com: float = 0.5  # fraction of the bar from half 1
+    phi0: float = 0.0  # rad, at psi = 0
+    ratio: float = 1.0
+    tool_fraction: float = 0.5
+    gear_mass: float = 0.0  # of gears on the bars
+    gear_place: Any = (0.0, 0.0)  # m along n and n' from the tool's axis
+    gear_inertia: float = 0.0
+
+    def __post_init__(self) -> None:
+        path = "platform"
+        weights = ("bar_mass", "bar_inertia", "gear_mass", "gear_inertia")
+        values: dict[str, Any] = {
+            name: number(f"{path}.{name}", getattr(self, name), low=0.0) for name in weights
+        }
+        length = number(f"{path}.bar_length", self.bar_length, low=0.0, strict=True, unit="m")
+        self._set(
+            half_mass=each(f"{path}.half_mass", self.half_mass, 2, low=0.0, unit="kg"),
+            bar_length=length,
+            bar_com=number(f"{path}.bar_com", self.bar_com, low=0.0, high=1.0),
+            phi0=number(f"{path}.phi0", self.phi0),
+            ratio=number(f"{path}.ratio", self.ratio),
+            tool_fraction=number(f"{path}.tool_fraction", self.tool_fraction),
+            gear_place=each(f"{path}.gear_place", self.gear_place, 2),
+            **values,
+        )
+        if self.ratio == 0:
+            raise RobotError(f"{path}.ratio", self.ratio, "not 0: the tool turns with the bars")
+
+    @property
+    def mass(self) -> float:
+        """Halves, bars and gears (kg)."""
+        return float(sum(self.half_mass)) + self.bar_mass + self.gear_mass
+
+    @property
+    def sigma(self) -> tuple[float, float]:
+        """Where the halves lie along n from the tool's axis (m)."""
+        first = self.tool_fraction * self.bar_length
+        return first, first - self.bar_length
+
+    def moments(self) -> tuple[float, float, float]:
+        """First moments along n, n' (kg m), and second about the tool's axis (kg m^2), per phi."""
+        (first, second), (along, aside) = self.sigma, self.gear_place
+        middle = first - self.bar_com * self.bar_length
+        S = self.half_mass[0] * first + self.half_mass[1] * second
+        S += self.bar_mass * middle + self.gear_mass * along
+        squares = self.half_mass[0] * first**2 + self.half_mass[1] * second**2
+        squares += self.bar_mass * middle**2 + self.gear_mass * (along**2 + aside**2)
+        return S, self.gear_mass * aside, squares + self.bar_inertia + self.gear_inertia
+
+
+@dataclass(frozen=True)
+class HelicalPlatform(Part):
+    """Two halves on one vertical axis; a screw between them turns the tool (Heli4).
+
+    Limbs 1 and 2 hold half 1, limbs 3 and 4 half 2; half 1 rises over half 2 by `lead` in a turn of
+    psi. The platform point moves with half 1 where `tool_fraction` is 0, with half 2 where it is 1.
+    """
+
+    half_mass: Any  # kg, two
+    lead: float  # m per turn
+    tool_fraction: float = 0.0
+
+    def __post_init__(self) -> None:
+        path = "platform"
+        self._set(
+            half_mass=each(f"{path}.half_mass", self.half_mass, 2, low=0.0, unit="kg"),
+            lead=number(f"{path}.lead", self.lead),
+            tool_fraction=number(f"{path}.tool_fraction", self.tool_fraction),
+        )
+        if self.lead == 0:
+            raise RobotError(f"{path}.lead", self.lead, "not 0: the screw turns the tool")
+
+    @property
+    def mass(self) -> float:
+        """Both halves (kg)."""
+        return float(sum(self.half_mass))
+
+    @property
+    def sigma(self) -> tuple[float, float]:
+        """How far the halves rise from the platform point per psi (m/rad)."""
+        pitch = self.lead / (2 * math.pi)
+        first = self.tool_fraction * pitch
+        return first, first - pitch
+
+    def moments(self) -> tuple[float, float, float]:
+        """First moment along the screw (kg m/rad), 0, and second moment (kg m^2) per psi."""
+        (first, second), (one, two) = self.sigma, self.half_mass
+        return one * first + two * second, 0.0, one * first**2 + two * second**2
 
 
 @dataclass(frozen=True)

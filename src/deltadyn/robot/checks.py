@@ -92,9 +92,10 @@ class Part:
             object.__setattr__(self, name, value)
 
 
-def three(items: Iterable[Any], path: str) -> tuple[Any, Any, Any]:
-    """Exactly three parts, one per arm."""
+def one_each(items: Iterable[Any], path: str, count: int) -> tuple[Any, ...]:
+    """Exactly so many parts, one per arm."""
     result = tuple(items)
-    if len(result) != ARMS:
-        raise RobotError(path, len(result), "three, one per arm")
-    return (result[0], result[1], result[2])
+    if len(result) != count:
+        words = {2: "two", 3: "three", 4: "four"}
+        raise RobotError(path, len(result), f"{words[count]}, one per arm")
+    return result

@@ -196,6 +196,7 @@ class Entries:
         self.file = file
         self.dof = dof
         self.linear = linear
+        self.carriages = ARMS if linear else 0
         self.sections = sections(linear, dof)
         self.errors = list(errors)
         self.wrong: set[str] = set()
@@ -722,7 +723,7 @@ class _Reader:
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         self.require_side(values)
-        size = (entries.dof, entries.linear)
+        size = (entries.dof, entries.carriages)
         return entries.build(lambda: Drives(**values).checked(*size), "drives", "drives")
 
     def _at_motors(self) -> bool:
@@ -743,7 +744,7 @@ class _Reader:
             for value in (values.get("gear_ratio", 1.0), values.get("rotor_inertia", 0.0))
         )
         given = "rotor_side" in values or "drives.rotor_side" in self.entries.wrong
-        if given or not side_matters(ratios, rotors, self.entries.linear):
+        if given or not side_matters(ratios, rotors, self.entries.carriages):
             return
         if self.entries.linear:
             self._require_side_of_carriages(values)
@@ -823,7 +824,7 @@ class _Reader:
             path = "limits.workspace"
             fields = self.section(values["workspace"], path)
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        size = (self.entries.dof, self.entries.linear)
+        size = (self.entries.dof, self.entries.carriages)
         return self.entries.build(lambda: Limits(**values).checked(*size), "limits", "limits")
 
     def other_sources(self) -> None:

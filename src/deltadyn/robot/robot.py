@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -14,16 +15,19 @@ import numpy.typing as npt
 from deltadyn.errors import InputError, RobotError, UnknownNameError
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
+    HelicalPlatform,
     Payload,
+    PlanarPlatform,
     Platform,
     RailGeometry,
     Spindle,
     Strut,
 )
-from deltadyn.robot.checks import ARMS, each, number, three
+from deltadyn.robot.checks import ARMS, each, number, one_each
 from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
 from deltadyn.robot.settings import (
@@ -37,7 +41,7 @@ from deltadyn.robot.settings import (
     Source,
 )
 from deltadyn.robot.write import save_robot
-from deltadyn.units import AXIS_UNITS, together
+from deltadyn.units import AXIS_UNITS, key_end, rail_keys, together
 
 STANDARD_GRAVITY = 9.81  # m/s^2
 
@@ -75,9 +79,9 @@ class Robot:
 
     name: str
     geometry: Geometry | RailGeometry
-    arms: tuple[Arm, Arm, Arm] | tuple[Carriage, Carriage, Carriage]
-    struts: tuple[Strut, Strut, Strut]
-    platform: Platform
+    arms: tuple[Arm, ...] | tuple[Carriage, ...]
+    struts: tuple[Strut, ...]
+    platform: Platform | ArticulatedPlatform | HelicalPlatform
     spindle: Spindle | None = None
     effector: Effector = field(default_factory=Effector)
     payload: Payload = field(default_factory=Payload)
@@ -99,15 +103,17 @@ class Robot:
         for path, source in self.sources.items():
             if not isinstance(path, str) or not isinstance(source, Source):
                 raise RobotError(f"sources[{path!r}]", source, "a Source under the path of a field")
-        arms = (self.arms,) * ARMS if isinstance(self.arms, Arm | Carriage) else self.arms
-        struts = (self.struts,) * ARMS if isinstance(self.struts, Strut) else self.struts
+        legs = self.geometry.legs
+        arms = (self.arms,) * legs if isinstance(self.arms, Arm | Carriage) else self.arms
+        struts = (self.struts,) * legs if isinstance(self.struts, Strut) else self.struts
+        self._check_platform()
         values: dict[str, Any] = {
-            "arms": three(arms, "arms"),
-            "struts": three(struts, "struts"),
+            "arms": one_each(arms, "arms", legs),
+            "struts": one_each(struts, "struts", legs),
             "gravity": number("gravity", self.gravity, low=0.0, unit="m/s^2"),
-            "drives": self.drives.checked(self.dof, self.linear),
+            "drives": self.drives.checked(self.dof, self.legs if self.linear else 0),
             "friction": self.friction.checked(self.dof),
-            "limits": self.limits.checked(self.dof, self.linear),
+            "limits": self.limits.checked(self.dof, self.legs if self.linear else 0),
             "controller": self.controller.checked(self.dof),
             "sensors": self.sensors.checked(self.dof),
             "sources": MappingProxyType(dict(self.sources)),
@@ -137,8 +143,13 @@ class Robot:
 
     @property
     def dof(self) -> int:
-        """Degrees of freedom: 3, or 4 with a spindle."""
-        return 3 if self.spindle is None else 4
+        """Degrees of freedom: 3, 4 where the tool turns, 2 in a plane."""
+        return 4 if self.spindle is not None else self.legs
+
+    @property
+    def legs(self) -> int:
+        """Limbs between base and platform: 3, 2 in a plane, 4 under a platform of two halves."""
+        return self.geometry.legs
 
     @property
     def linear(self) -> bool:
@@ -172,14 +183,20 @@ class Robot:
             raise InputError("robot", self.name, allowed)
         return self.rotary
 
+    def needs_standard_arms(self) -> None:
+        """Refuse rails, and arms that stand otherwise than a Delta robot's."""
+        _ = self.standard
+
+    def needs_three_limbs(self, what: str) -> None:
+        """Refuse a robot with two or four limbs for what knows three of them alone."""
+        if self.legs != ARMS:
+            allowed = f"a robot with three limbs: {what} for {self.legs} is not there yet"
+            raise InputError("robot", self.name, allowed)
+
     @property
-    def rotary_arms(self) -> tuple[Arm, Arm, Arm]:
+    def rotary_arms(self) -> tuple[Arm, ...]:
         """The arms; refuses a robot on rails."""
-        first, second, third = self.arms
-        for arm in (first, second, third):
-            if not isinstance(arm, Arm):
-                raise InputError("robot", self.name, "a robot with rotary arms: this one has rails")
-        return first, second, third  # type: ignore[return-value]
+        return tuple(arm for arm in self.arms if isinstance(arm, Arm) and self.rotary is not None)
 
     @cached_property
     def equal_limbs(self) -> bool:
@@ -187,7 +204,7 @@ class Robot:
         g = self.geometry
         lengths = [g.base_radius, g.platform_radius, g.strut_length]
         lengths += [g.rail_pitch] if isinstance(g, RailGeometry) else [g.arm_length]
-        rotors = self.drives.output_inertia[:ARMS]
+        rotors = self.drives.output_inertia[: self.legs]
         parts = (self.arms, self.struts, rotors, *lengths)
         return all(len(set(part)) == 1 for part in parts)
 
@@ -221,7 +238,7 @@ class Robot:
         unit = self.axis_units("inertia")[0]
         if count is None:
             arm = number("rotor inertia", inertia, low=0.0, unit=unit)
-            values = (arm,) * ARMS + self.drives.output_inertia[ARMS:]
+            values = (arm,) * self.legs + self.drives.output_inertia[self.legs :]
         else:
             values = each("rotor inertia", inertia, self.dof, low=0.0, unit=unit)
         drives = replace(self.drives, rotor_inertia=values, rotor_side="output_side")
@@ -235,6 +252,24 @@ class Robot:
         """Write the robot file; `load_robot` gives back an equal robot."""
         save_robot(self, path)
 
+    def _check_platform(self) -> None:
+        """As many limbs as the platform is held by, no spindle where it turns the tool itself."""
+        kind = type(self.platform)
+        needed = {PlanarPlatform: 2, ArticulatedPlatform: 4, HelicalPlatform: 4}.get(kind, ARMS)
+        if self.legs != needed:
+            words = f"{needed} limbs, which this platform is held by: as many azimuths"
+            raise RobotError("geometry.azimuth", self.legs, words)
+        if self.spindle is not None and needed != ARMS:
+            raise RobotError("spindle", kind.__name__, "none on this platform")
+        if kind is PlanarPlatform and any(
+            abs(frame.shoulder[1]) > 1e-12 or abs(frame.z[1]) > 1e-12 or abs(frame.x[1]) > 1e-12
+            for frame in self.geometry.frames
+        ):
+            azimuths = [math.degrees(angle) for angle in self.geometry.azimuth]
+            raise RobotError(
+                "geometry.azimuth", azimuths, "0 and 180 deg: limbs in the plane y = 0"
+            )
+
     def _check_passive_friction(self) -> None:
         for item in self.friction.passive:
             path, allowed = f"friction.passive.{item.joint}", None
@@ -247,7 +282,8 @@ class Robot:
 
     def axis_names(self) -> tuple[str, ...]:
         """Short names of the drives for tables and messages."""
-        return ("1", "2", "3", "psi")[: self.dof]
+        turned = ("psi",) if self.dof > self.legs else ()
+        return (*(str(i + 1) for i in range(self.legs)), *turned)
 
     def axis_units(self, quantity: str) -> tuple[str, ...]:
         """Units of "q", "qd", "qdd", "tau", "inertia", "viscous" or "stiffness", one per axis.
@@ -257,11 +293,29 @@ class Robot:
         if quantity not in AXIS_UNITS:
             raise UnknownNameError("quantity of an axis", quantity, AXIS_UNITS)
         rotary, linear = AXIS_UNITS[quantity]
-        return ((linear if self.linear else rotary,) * ARMS + (rotary,))[: self.dof]
+        return ((linear if self.linear else rotary,) * self.legs + (rotary,))[: self.dof]
 
     def axis_unit(self, quantity: str) -> str:
         """The unit of all axes for a heading: "N m"; "N, N m" on rails with a spindle."""
         return together(self.axis_units(quantity))
+
+    def axis_key(self, name: str, quantity: str) -> str:
+        """A key of results that hold a quantity of the axes: "residual_rms_Nm", "_N" on rails.
+
+        It ends in the unit of the first three axes; `axis_units` has that of the fourth.
+        """
+        return f"{name}_{key_end(self.axis_units(quantity)[0])}"
+
+    def record(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Results for JSON with keys in the units of this robot's axes.
+
+        On rails "residual_rms_Nm" becomes "residual_rms_N", and "axis_units" tells the units of
+        every axis: the fourth is in rad and N m whatever the key ends in.
+        """
+        if not self.linear:
+            return values
+        units = {name: list(self.axis_units(name)) for name in ("q", "qd", "tau")}
+        return {**rail_keys(values), "axis_units": units}
 
     def to_controller(self, q: Any) -> Any:
         """The controller's own angles of q (…, dof): sign * (q + eccentricity) + offset."""

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from deltadyn.errors import RobotError, UnknownNameError
-from deltadyn.robot.checks import ARMS, Part, each, number
+from deltadyn.robot.checks import Part, each, number
 
 W = TypeVar("W", bound="Wave")
 
@@ -112,8 +112,8 @@ class Drives(Part):
     lead: Any | None = None  # m of travel per turn of a screw, per arm
     pulley_radius: Any | None = None  # m, per arm
 
-    def checked(self, dof: int, linear: bool = False) -> Drives:
-        """The same drives with one value per axis; `linear` where the arms are carriages."""
+    def checked(self, dof: int, linear: int = 0) -> Drives:
+        """The same drives with one value per axis; the first `linear` axes move carriages."""
         if self.lead is not None and self.pulley_radius is not None:
             raise RobotError("drives.pulley_radius", self.pulley_radius, "none beside drives.lead")
         travel: dict[str, Any] = {}
@@ -123,7 +123,7 @@ class Drives(Part):
                 raise RobotError(f"drives.{name}", value, "only where carriages slide on rails")
             if value is not None:
                 positive: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
-                travel[name] = each(f"drives.{name}", value, ARMS, **positive)
+                travel[name] = each(f"drives.{name}", value, linear, **positive)
         if self.damping is not None and self.stiffness is None:
             raise RobotError("drives.stiffness", None, "given where drives.damping is")
 
@@ -139,7 +139,7 @@ class Drives(Part):
             side = "output_side"
         if side not in ROTOR_SIDES:
             raise RobotError("drives.rotor_side", side, " or ".join(ROTOR_SIDES))
-        if linear and side == "motor_side" and any(rotors[:ARMS]) and not travel:
+        if linear and side == "motor_side" and any(rotors[:linear]) and not travel:
             raise RobotError(
                 "drives.lead",
                 None,
@@ -159,8 +159,10 @@ class Drives(Part):
     def motor_turns(self) -> tuple[float, ...]:
         """Angle of the motor per unit of its axis: the gear ratio, over m of travel per rad."""
         turns = list(self.gear_ratio)
-        for i in range(ARMS if self.lead or self.pulley_radius else 0):
-            turns[i] /= self.lead[i] / (2 * math.pi) if self.lead else self.pulley_radius[i]  # type: ignore[index]
+        for i, lead in enumerate(self.lead or ()):
+            turns[i] /= lead / (2 * math.pi)
+        for i, radius in enumerate(self.pulley_radius or ()):
+            turns[i] /= radius
         return tuple(turns)
 
     @property
@@ -172,9 +174,9 @@ class Drives(Part):
         return tuple(ratio**2 * inertia for ratio, inertia in pairs)
 
 
-def side_matters(ratios: Sequence[float], rotors: Sequence[float], linear: bool = False) -> bool:
+def side_matters(ratios: Sequence[float], rotors: Sequence[float], linear: int = 0) -> bool:
     """Whether a rotor inertia means another thing at either side of its gear or screw."""
-    if linear and any(rotors[:ARMS]):
+    if any(rotors[:linear]):
         return True
     pairs = zip(ratios, rotors, strict=True)
     return any(ratio != 1 and inertia != 0 for ratio, inertia in pairs)
@@ -298,7 +300,7 @@ class Limits(Part):
     payload: float | None = None  # kg
     cycles: float | None = None  # 1/min
 
-    def checked(self, dof: int, linear: bool = False) -> Limits:
+    def checked(self, dof: int, linear: int = 0) -> Limits:
         """The same limits with one value per axis; `linear` where the arms are carriages."""
         changed: dict[str, Any] = {}
         for name in ("angle_min", "angle_max"):
@@ -326,7 +328,7 @@ class Limits(Part):
         if low is not None and high is not None:
             for axis, (a, b) in enumerate(zip(low, high, strict=True)):
                 if a >= b:
-                    slides = linear and axis < ARMS
+                    slides = axis < linear
                     below = f"position_min, {a:g} m" if slides else f"angle_min, {a:g} rad"
                     raise RobotError(f"limits.angle_max[{axis}]", b, f"above {below}")
         return Limits(workspace=self.workspace, **changed)

@@ -17,13 +17,15 @@ from typing import Any, Protocol
 
 import yaml
 
-from deltadyn.errors import RobotFileError
+from deltadyn.errors import RobotError, RobotFileError
 from deltadyn.files import replacing
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
+    HelicalPlatform,
     Payload,
     Platform,
     RailGeometry,
@@ -71,11 +73,11 @@ class RobotParts(Protocol):
     @property
     def geometry(self) -> Geometry | RailGeometry: ...
     @property
-    def arms(self) -> tuple[Arm, Arm, Arm] | tuple[Carriage, Carriage, Carriage]: ...
+    def arms(self) -> tuple[Arm, ...] | tuple[Carriage, ...]: ...
     @property
-    def struts(self) -> tuple[Strut, Strut, Strut]: ...
+    def struts(self) -> tuple[Strut, ...]: ...
     @property
-    def platform(self) -> Platform: ...
+    def platform(self) -> Platform | ArticulatedPlatform | HelicalPlatform: ...
     @property
     def spindle(self) -> Spindle | None: ...
     @property
@@ -115,6 +117,8 @@ def robot_text(robot: RobotParts) -> str:
 
 def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[str]]]:
     """Every section with its lines; one that says nothing has none."""
+    if robot.geometry.legs != 3:
+        raise RobotError("robot", robot.name, "three limbs, in a robot file")
     standard = SimpleNamespace(**dict.fromkeys(_IMPLIED_PLACES, 0.0))
     linear, at = robot.geometry.linear, writer.sections
     limb = "carriage" if linear else "arm"
@@ -126,7 +130,9 @@ def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[st
         yield "spindle", writer.spindle(robot.spindle)
     for name, default in _defaults(robot.dof).items():
         part = getattr(robot, name)
-        if name == "drives" and side_matters(part.gear_ratio, part.rotor_inertia, linear):
+        if name == "drives" and side_matters(
+            part.gear_ratio, part.rotor_inertia, robot.geometry.legs if linear else 0
+        ):
             default = replace(default, rotor_side=None)  # the side is always written there
         yield name, writer.fields(at[name], part, name, default)
     yield "sources", writer.other_sources()
@@ -216,7 +222,7 @@ class _Writer:
             )
         return self.fields(fields, _together(arms), name, implied)
 
-    def struts(self, struts: tuple[Strut, Strut, Strut], lengths: tuple[float, ...]) -> list[str]:
+    def struts(self, struts: tuple[Strut, ...], lengths: tuple[float, ...]) -> list[str]:
         """One mapping, or three where rods of any shape differ or sources name single struts."""
         equal = len(set(zip(struts, lengths, strict=True))) == 1
         thin = all(strut.ten is None for strut in struts)

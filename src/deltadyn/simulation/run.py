@@ -21,6 +21,7 @@ from deltadyn.robot.bodies import Payload
 from deltadyn.simulation.plant.machine import Machine, Work
 from deltadyn.simulation.presets import setting
 from deltadyn.simulation.touch import Touch
+from deltadyn.units import together
 
 ExternalForce = npt.ArrayLike | Callable[[float], npt.ArrayLike] | Touch
 Events = dict[int, Payload]
@@ -230,4 +231,5 @@ class Run:
     def __str__(self) -> str:
         rms = np.sqrt(np.mean(self.tracking_error**2, axis=0)) * 1e3
         errors = ", ".join(f"{value:.3g}" for value in rms)
-        return f"{self.recording.name}: {self.status}; tracking error {errors} mrad RMS"
+        unit = together([f"m{unit}" for unit in self.truth.robot.axis_units("q")])
+        return f"{self.recording.name}: {self.status}; tracking error {errors} {unit} RMS"

@@ -281,6 +281,7 @@ def _result(
         payload=None if events else machine.robot.payload.mass,
         name=name,
         robot=machine.robot.name,
+        linear=machine.robot.linear,
         provenance=Provenance(reader="simulate", notes=_notes(machine, task)),
     )
     return Run(

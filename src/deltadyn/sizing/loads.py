@@ -22,6 +22,7 @@ from deltadyn.motion.arguments import is_real
 from deltadyn.motion.limits import LimitReport, check_motion
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.units import on_axis
 
 NO_FRICTION = (
     "note: the robot has no friction, so these are the torques and powers of a machine without it"
@@ -157,7 +158,7 @@ class MotionLoads:
         struts = self.struts
         without, with_all = self.mean_power
         balls = {"ball_elbow_N": struts.ball_elbow, "ball_platform_N": struts.ball_platform}
-        return {
+        record = {
             "robot": self.robot.name,
             "payload_kg": self.robot.payload.mass,
             "friction": not self.robot.friction.absent,
@@ -181,6 +182,7 @@ class MotionLoads:
             "spindle_lower_N": self.spindle_lower,
             "limits": limits_dict(self.limits),
         }
+        return self.robot.record(record)
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with tables and curves, to open without a network."""
@@ -337,7 +339,19 @@ def drive_lines(found: MotionLoads) -> list[str]:
     """The table of the drives."""
     axes = [f"axis {name}" for name in found.robot.axis_names()]
     head = _row("drives, at the output side", "unit", axes)
-    return [head, *_row_lines(found.drives, DRIVE_ROWS)]
+    return [head, *_row_lines(found.drives, drive_rows(found.robot))]
+
+
+def drive_rows(robot: Robot) -> list[tuple[str, str, str]]:
+    """`DRIVE_ROWS` in the units of the robot's first axis: force and m/s on rails."""
+    return [
+        (
+            field,
+            words.replace("torque", "force") if robot.linear else words,
+            on_axis(unit, robot.linear),
+        )
+        for field, words, unit in DRIVE_ROWS
+    ]
 
 
 def _row_lines(loads: object, rows: Iterable[tuple[str, str, str]]) -> list[str]:

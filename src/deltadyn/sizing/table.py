@@ -101,12 +101,13 @@ class SizingTable:
     @property
     def text(self) -> str:
         """One line per case, worst axis of arms and of the spindle's drive."""
+        torque, speed = (self.robot.axis_units(name)[0] for name in ("tau", "qd"))
         head = (
             "payload kg",
             "cycles/min",
-            "peak N m",
-            "RMS N m",
-            "speed rad/s",
+            f"peak {torque}",
+            f"RMS {torque}",
+            f"speed {speed}",
             "power W",
             "returned J",
             "preload N",
@@ -132,7 +133,7 @@ class SizingTable:
 
     def as_dict(self) -> dict[str, Any]:
         """Every case, for JSON."""
-        return {
+        record = {
             "robot": self.robot.name,
             "motion": self.what,
             "share": self.share,
@@ -140,6 +141,7 @@ class SizingTable:
             "axes": list(self.robot.axis_names()),
             "cases": [item.as_dict() for item in self.cases],
         }
+        return self.robot.record(record)
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with verdict, figure and tables, to open without a network."""

@@ -112,6 +112,15 @@ ON_TIME = 1.5  # sample times between batches: more is a gap
 SAME_RATE = 0.1  # of the sample time: what a model takes for its own rate
 
 
+@dataclass(frozen=True)
+class Used(Generic[U]):
+    """Updates of a batch, how many of its samples were `refused`, and why the first was."""
+
+    updates: list[U]
+    refused: int = 0
+    reason: str = ""
+
+
 class LiveModel(ABC, Generic[U]):
     """What every model behind a stream does alike: the order of batches, notices and counts.
 
@@ -142,12 +151,8 @@ class LiveModel(ABC, Generic[U]):
         """Rate of the samples in Hz; 0 where it is not known yet."""
 
     @abstractmethod
-    def _sample(self, t: float, q: Any, qd: Any, qdd: Any, tau: Any, holding: Any) -> list[U]:
-        """Use a sample and give its events; an InputError where it cannot be used."""
-
-    @abstractmethod
-    def _reading(self, t: float) -> U:
-        """What the model says now."""
+    def _use(self, batch: Batch) -> Used[U]:
+        """Use the samples of a batch; those that the model cannot use are counted."""
 
     @abstractmethod
     def _restart(self, reason: str) -> None:
@@ -250,26 +255,25 @@ class LiveModel(ABC, Generic[U]):
         return [self._note("restart", f"{name_of(batch)} has other columns: begun anew")]
 
     def _samples(self, batch: Batch) -> list[U | Notice]:
-        columns = [_listed(values, len(batch)) for values in self._own(batch)]
-        out: list[U | Notice] = []
-        refused, first = 0, ""
-        early = 0.5 / self.rate  # sums of times are rounded: a reading is not a sample late
-        for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
-            try:
-                out += self._sample(t, q, qd, qdd, tau, holding)
-            except (InputError, ArithmeticError) as error:
-                refused, first = refused + 1, first or str(error)
-                continue
-            if self.every is not None and (self._due is None or t >= self._due - early):
-                if self._due is not None:
-                    out.append(self._reading(t))
-                self._due = t + self.every
+        used = self._use(batch)
+        out: list[U | Notice] = [*used.updates]
         self._end, self._sequence = batch.end, batch.sequence
-        self.counts.samples += len(batch) - refused
-        if refused:
-            self.counts.refused_samples += refused
-            out.append(self._note("refused", f"{refused} samples of {name_of(batch)}: {first}"))
+        self.counts.samples += len(batch) - used.refused
+        if used.refused:
+            self.counts.refused_samples += used.refused
+            text = f"{used.refused} samples of {name_of(batch)}: {used.reason}"
+            out.append(self._note("refused", text))
         return out
+
+    def _is_due(self, t: float) -> bool:
+        """Whether there is a reading at a time (s); the next one is due `every` later."""
+        if self.every is None:
+            return False
+        early = 0.5 / self.rate  # sums of times are rounded: a reading is not a sample late
+        if self._due is not None and t < self._due - early:
+            return False
+        first, self._due = self._due is None, t + self.every
+        return not first
 
     def _own(self, batch: Batch) -> tuple[npt.NDArray[Any] | None, ...]:
         """q, qd, qdd, tau in deltadyn's convention, and the gripper's signal."""
@@ -352,7 +356,8 @@ async def stop(task: asyncio.Task[None]) -> None:
         task.result()
 
 
-def _listed(values: npt.NDArray[Any] | None, count: int) -> list[Any]:
+def listed(values: npt.NDArray[Any] | None, count: int) -> list[Any]:
+    """One value per sample, None where there are none."""
     return [None] * count if values is None else values.tolist()
 
 

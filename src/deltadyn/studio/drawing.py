@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics.struts import Skeleton, arm_axes, skeleton
+from deltadyn.kinematics.struts import Skeleton, arm_axes, attachments_of, skeleton
 from deltadyn.kinematics.workspace import working_cylinder
-from deltadyn.report.picture import drawn_spacing
+from deltadyn.report.picture import drawn_rails, drawn_spacing
 from deltadyn.robot import Robot
 
 # Small solid shapes as triangles, and the rotations that put them in their place.
@@ -169,8 +169,10 @@ def robot_parts(robot: Robot) -> dict[str, Part]:
         "effector": Part(_effector(unit), EFFECTOR),
     }
     for i in range(3):
-        arm, strut = robot.rotary.arm_length[i], robot.geometry.strut_length[i]
-        parts[f"arm {i + 1}"] = Part(box(arm, 1.6 * unit, 2.4 * unit, 0.55), ARM)
+        strut = robot.geometry.strut_length[i]
+        carriage = box(4.0 * unit, 3.0 * unit, spacing).moved([0, 0, -2.0 * unit])
+        arm = carriage if robot.linear else _arm(robot.rotary.arm_length[i], unit)
+        parts[f"arm {i + 1}"] = Part(arm, ARM)
         pin = bar(spacing, 0.45 * unit).moved([0, 0, -spacing / 2])
         parts[f"pin {i + 1}"] = Part(pin, MOTOR)
         for side in ("a", "b"):
@@ -197,8 +199,12 @@ def robot_places(robot: Robot, p: npt.ArrayLike) -> dict[str, Place]:
         "effector": (pose.platform, turned),
     }
     for i in range(3):
-        along = pose.elbows[i] - pose.shoulders[i]
-        places[f"arm {i + 1}"] = (pose.shoulders[i], _turn(along, pose.pins[i]))
+        if robot.linear:
+            rail = np.asarray(robot.geometry.frames[i].z)
+            places[f"arm {i + 1}"] = (pose.elbows[i], _turn(rail, np.cross(pose.pins[i], rail)))
+        else:
+            along = pose.elbows[i] - pose.shoulders[i]
+            places[f"arm {i + 1}"] = (pose.shoulders[i], _turn(along, pose.pins[i]))
         places[f"pin {i + 1}"] = (pose.elbows[i], _turn(pose.pins[i], [0.0, 0.0, 1.0]))
         rod = _turn(pose.joints[i] - pose.elbows[i], pose.pins[i])
         for side, name in ((-0.5, "a"), (0.5, "b")):
@@ -239,21 +245,40 @@ def _about_z(angle: float, vector: FloatArray) -> FloatArray:
     return np.array([c * x - s * y, s * x + c * y, z])
 
 
+def _arm(length: float, unit: float) -> Shape:
+    return box(length, 1.6 * unit, 2.4 * unit, 0.55)
+
+
+def _shoulders(robot: Robot) -> FloatArray:
+    """The shoulders' joint centres (3, 3) in m."""
+    starts = np.array([frame.shoulder for frame in robot.geometry.frames])
+    found: FloatArray = starts + attachments_of(robot)
+    return found
+
+
 def _base(robot: Robot, unit: float, spacing: float) -> Shape:
-    """A plate above the shoulders: it ends where the motors begin."""
-    radial, tangential = arm_axes(robot)
-    radius = np.maximum(np.asarray(robot.geometry.base_radius), 3 * unit)[:, None]
-    half = 0.5 * spacing + 2 * unit
-    corners = [radius * radial + side * half * tangential for side in (-1, 1)]
-    return plate(np.concatenate(corners), 1.8 * unit, 2.8 * unit)
+    """A plate above the shoulders: it ends where the motors begin. Or the rails."""
+    if robot.linear:
+        rails = []
+        for low, high, pin in zip(*drawn_rails(robot), arm_axes(robot)[1], strict=True):
+            along = high - low
+            beam = box(float(np.linalg.norm(along)), 1.2 * unit, 0.6 * spacing)
+            rails.append(beam.turned(frame_along(along, np.cross(pin, along))).moved(low))
+        return rails[0] + rails[1] + rails[2]
+    _, tangential = arm_axes(robot)
+    centres = _shoulders(robot)
+    centres[:, :2] *= np.maximum(1.0, 3 * unit / np.hypot(*centres[:, :2].T))[:, None]
+    half, top = 0.5 * spacing + 2 * unit, float(centres[:, 2].max())
+    corners = [centres + side * half * tangential for side in (-1, 1)]
+    return plate(np.concatenate(corners), top + 1.8 * unit, top + 2.8 * unit)
 
 
 def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
-    """A motor on every shoulder axis, on both sides of the arm's root."""
-    radial, tangential = arm_axes(robot)
+    """A motor on every shoulder axis, on both sides of the arm's root, or on top of every rail."""
+    _, tangential = arm_axes(robot)
     found: list[Shape] = []
-    for i in range(3):
-        centre = robot.geometry.base_radius[i] * radial[i]
+    centres = drawn_rails(robot)[1] if robot.linear else _shoulders(robot)
+    for i, centre in enumerate(centres):
         rotation = frame_along(tangential[i], [0.0, 0.0, 1.0])
         length = 0.6 * spacing + 2 * unit
         found.append(bar(length, 1.8 * unit).moved([0, 0, -length / 2]).turned(rotation))
@@ -262,7 +287,9 @@ def _motors(robot: Robot, unit: float, spacing: float) -> Shape:
 
 
 def _platform(robot: Robot, unit: float, spacing: float) -> Shape:
-    radial, tangential = arm_axes(robot)
+    turns = np.asarray(robot.geometry.azimuth)
+    radial = np.stack([np.cos(turns), np.sin(turns), np.zeros(3)], axis=-1)
+    tangential = np.stack([-radial[:, 1], radial[:, 0], np.zeros(3)], axis=-1)
     radius = np.maximum(np.asarray(robot.geometry.platform_radius), unit)[:, None]
     corners = [radius * radial + side * 0.5 * spacing * tangential for side in (-1, 1)]
     return plate(np.concatenate(corners), -0.5 * unit, 0.5 * unit)

@@ -14,7 +14,7 @@ from deltadyn.force import Contact, ForceLog
 from deltadyn.force.contact import PICK
 from deltadyn.force.offline import CALM
 from deltadyn.robot import Robot
-from deltadyn.studio.drawing import PAYLOAD, Colour
+from deltadyn.studio.drawing import PAYLOAD, Colour, thickness
 from deltadyn.studio.plots import Channel, Curve
 from deltadyn.studio.volumes import Key, legend
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import viser
 
 FORCE, MOMENT, ALARM = "external force", "external moment", "alarm"
-TOUCH, LIMIT = "contact", "limit"  # curves
+TOUCH, LIMIT, THRESHOLD = "contact", "limit", "threshold"  # curves
 FREE: Colour = (70, 90, 120)
 TOUCHED: Colour = (140, 20, 220)
-LONGEST = 0.9  # of an arm: the arrow of the largest force
+LONGEST = 20.0  # of the size of details: the arrow of the largest force, most of an arm
 ROUND = (1.0, 2.0, 5.0)
 STRETCH = 0.1  # m of the legend
 APART = 3.0  # sample times from a row at which nothing is known
@@ -88,16 +88,19 @@ class ForceTrack:
         return push.force[:3] * (STRETCH / self.newtons)
 
     def channels(self, start: float) -> list[Channel]:
-        """Force by component and size, marked where there is a contact; what raises the alarm.
+        """Size of the force beside its threshold, marked where there is a contact; components.
 
         Times are counted from `start` (s).
         """
         log, t = self.log, np.asarray(self.log.t - start)
         size = np.linalg.norm(log.force[:, :3], axis=1)
         on = np.where(self._on >= 0, size, np.nan)
-        found = [
-            Channel(FORCE, "size", "N", {"force": Curve(t, size), TOUCH: Curve(t, on)}, first=True)
-        ]
+        sizes = {
+            "force": Curve(t, size),
+            TOUCH: Curve(t, on),
+            THRESHOLD: Curve(t, log.threshold),
+        }
+        found = [Channel(FORCE, "size", "N", sizes, first=True)]
         found += [
             Channel(FORCE, axis, "N", {axis: Curve(t, log.force[:, k])})
             for k, axis in enumerate("xyz")
@@ -106,7 +109,7 @@ class ForceTrack:
             found.append(Channel(MOMENT, "z", "N m", {"moment": Curve(t, log.force[:, 3])}))
         ends = Curve(t[[0, -1]], np.full(2, log.limit))
         curves = {"statistic": Curve(t, log.statistic), LIMIT: ends}
-        found.append(Channel(ALARM, "statistic", "deviations", curves, first=True))
+        found.append(Channel(ALARM, "statistic", "deviations", curves))
         return found
 
     @property
@@ -139,7 +142,7 @@ def contact_rows(log: ForceLog) -> npt.NDArray[np.int64]:
 def _newtons(log: ForceLog, robot: Robot) -> float:
     """Round number of N that is 100 mm long: the largest force is about as long as an arm."""
     largest = float(np.linalg.norm(log.force[:, :3], axis=1).max())
-    least = largest * STRETCH / (LONGEST * float(np.mean(robot.geometry.arm_length)))
+    least = largest * STRETCH / (LONGEST * thickness(robot))
     power = 10.0 ** math.floor(math.log10(max(least, 1e-3)))
     return next(x * power for x in (*ROUND, 10.0) if x * power >= least)
 

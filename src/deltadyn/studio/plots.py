@@ -184,6 +184,7 @@ MODEL_COLOURS = {
     "identified": "#d62728",
     "before the changes": "#2c8c6e",
     "contact": "#8c14dc",
+    "threshold": "#d62728",
     "limit": "#d62728",
 }
 

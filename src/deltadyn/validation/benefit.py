@@ -23,6 +23,7 @@ from deltadyn.robot.checks import ARMS
 from deltadyn.simulation import PD, AugmentedPD, ComputedTorque, PDFeedforward, PDGravity
 from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.presets import Preset, preset_by_name, setting
+from deltadyn.units import together
 from deltadyn.validation.evidence import knows_its_doubt
 from deltadyn.validation.monte_carlo import covariance_root
 
@@ -255,6 +256,7 @@ class Benefit:
     unmodelled: FloatArray
     draws: FloatArray  # (samples, dof)
     status: str
+    unit: str = "mrad"  # of the table
 
     @property
     def over_alone(self) -> FloatArray:
@@ -269,7 +271,7 @@ class Benefit:
 
     @property
     def table(self) -> str:
-        """The errors as text, in mrad."""
+        """The errors as text, in mrad (mm on rails)."""
         rows: list[tuple[str, FloatArray]] = [("feedback alone", self.alone)]
         if self.file is not None:
             rows.append(("robot file's parameters", self.file))
@@ -287,7 +289,7 @@ class Benefit:
             rows.pop(-2)
         width = max(len(name) for name, _ in rows)
         axes = "".join(f"{f'axis {k + 1}':>11}" for k in range(len(self.expected)))
-        lines = [f"{'expected tracking error, mrad RMS':<{width}}{axes}"]
+        lines = [f"{f'expected tracking error, {self.unit} RMS':<{width}}{axes}"]
         for name, values in rows:
             lines.append(
                 f"{name:<{width}}" + "".join(f"{round(1e3 * x, 9):>11.4g}" for x in values)
@@ -413,6 +415,7 @@ def _benefit(
         unmodelled=np.sqrt(unmodelled),
         draws=np.sqrt(squares),
         status=_status(belief, controller, fed, samples),
+        unit=together([f"m{unit}" for unit in belief.robot.axis_units("q")]),
     )
 
 

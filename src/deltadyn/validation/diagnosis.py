@@ -114,6 +114,7 @@ class WithoutDelay:
 
     delay: float
     metrics: Metrics
+    unit: str = "N m"  # of the torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ class Diagnosis:
             rms = ", ".join(f"{value:.3g}" for value in self.without_delay.metrics.rms)
             found.append(
                 f"  With the delay of {1e3 * self.without_delay.delay:.2f} ms removed from these "
-                f"logs the model would leave {rms} N m RMS."
+                f"logs the model would leave {rms} {self.without_delay.unit} RMS."
             )
         return tuple(found)
 
@@ -221,7 +222,7 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
         said.append(_status(found))
     if peaks:
         said.append(peaks_sentence(robot, peaks))
-    causes = () if found is None else _causes(found)
+    causes = () if found is None else _causes(found, model.robot.axis_unit("tau"))
     return Diagnosis(
         white,
         spectrum,
@@ -235,7 +236,7 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
     )
 
 
-def _causes(found: Found) -> tuple[Cause, ...]:
+def _causes(found: Found, unit: str) -> tuple[Cause, ...]:
     """The parts of a residual as causes, the strongest first."""
     e, power = found.residual, (found.residual**2).sum(axis=0)
     out = []
@@ -243,7 +244,7 @@ def _causes(found: Found) -> tuple[Cause, ...]:
         axis_share = (e * part.torque).sum(axis=0) / np.where(power > 0, power, 1.0)
         share = float((e * part.torque).sum() / power.sum())
         torque = np.sqrt((part.torque**2).sum(axis=0) / np.maximum(found.rows, 1.0))
-        sentence = cause_sentence(part, share, torque)
+        sentence = cause_sentence(part, share, torque, unit)
         cause = Cause(
             part.name,
             part.title,
@@ -283,7 +284,7 @@ def _without_delay(
         measured.append(piece.measured)
         predicted.append(piece.fine.limited(model.along(part, piece.payload)))
     both = metrics(np.concatenate(measured), np.concatenate(predicted))
-    return WithoutDelay(found.delay, both)
+    return WithoutDelay(found.delay, both, model.robot.axis_unit("tau"))
 
 
 def _status(found: Found | None) -> str:
@@ -312,20 +313,21 @@ def _status(found: Found | None) -> str:
 # The words for what a residual shows.
 
 
-def cause_sentence(part: Part, share: float, torque: FloatArray) -> str:
+def cause_sentence(part: Part, share: float, torque: FloatArray, unit: str) -> str:
     """A cause with its values, its probability, its torque and what it explains."""
     size = ", ".join(f"{value:.2g}" for value in torque)
     return (
-        f"{part.title}: {_said(part)}; probability {part.probability:.2f}, {size} N m RMS, "
+        f"{part.title}: {_said(part)}; probability {part.probability:.2f}, {size} {unit} RMS, "
         f"{_share(share)} of the residual's power."
     )
 
 
 def peaks_sentence(robot: Robot, peaks: Sequence[Peak]) -> str:
     """Where the residual has a narrow peak."""
-    names = robot.axis_names()
+    names, units = robot.axis_names(), robot.axis_units("tau")
     told = ", ".join(
-        f"axis {names[peak.axis]} at {peak.frequency:.3g} Hz ({peak.rms:.3g} N m RMS)"
+        f"axis {names[peak.axis]} at {peak.frequency:.3g} Hz "
+        f"({peak.rms:.3g} {units[peak.axis]} RMS)"
         for peak in peaks
     )
     return (

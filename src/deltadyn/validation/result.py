@@ -142,7 +142,7 @@ class Validation:
         return (
             f"The robot's model explains all but {percent(self.relative_rms)} of the torque (RMS "
             f"over standard deviation), on its worst axis, {name}, all but {percent(left[worst])} "
-            f"({self.rms[worst]:.3g} N m RMS)."
+            f"({self.rms[worst]:.3g} {self.robot.axis_units('tau')[worst]} RMS)."
         )
 
     @property
@@ -154,27 +154,28 @@ class Validation:
     @property
     def text(self) -> str:
         """The tables with units, the verdict and the causes."""
-        names = self.robot.axis_names()
+        names, unit = self.robot.axis_names(), self.robot.axis_unit("tau")
         head = f"{self.model} on {', '.join(self.recordings)}"
         band = "as recorded" if self.band is None else f"below {self.band:.3g} Hz"
         samples = f"{len(self.t)} samples at {self.rate:.4g} Hz, torques {band}"
         load = ", ".join(f"{mass:g}" for mass in dict.fromkeys(self.payloads))
-        lines = [head, f"{samples}; payload {load} kg", "", *_table(self.metrics, names), ""]
-        lines += [*_segment_lines(self.segments, names), "", self.verdict]
+        lines = [head, f"{samples}; payload {load} kg", ""]
+        lines += [*_table(self.metrics, names, unit), ""]
+        lines += [*_segment_lines(self.segments, names, unit), "", self.verdict]
         lines += self.diagnosis.lines
         for part in self.parts:
             rms = ", ".join(f"{value:.3g}" for value in part.rms)
-            lines.append(f"{part.recordings[0]}: RMS {rms} N m")
+            lines.append(f"{part.recordings[0]}: RMS {rms} {unit}")
         return "\n".join(lines)
 
     @property
     def segment_table(self) -> str:
         """Every number of every segment, with the rule of the segment."""
-        names = self.robot.axis_names()
+        names, unit = self.robot.axis_names(), self.robot.axis_unit("tau")
         lines: list[str] = []
         for item in self.segments:
             lines += [f"{item.name} ({percent(item.share)} of the samples): {item.rule}"]
-            lines += [*_table(item.metrics, names), ""]
+            lines += [*_table(item.metrics, names, unit), ""]
         return "\n".join(lines[:-1])
 
     def __str__(self) -> str:
@@ -182,12 +183,14 @@ class Validation:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the samples, for JSON; of `parts` the numbers."""
-        return {
-            **self._numbers(),
-            "diagnosis": self.diagnosis.as_dict(),
-            "verdict": self.verdict,
-            "parts": [part._numbers() for part in self.parts],
-        }
+        return self.robot.record(
+            {
+                **self._numbers(),
+                "diagnosis": self.diagnosis.as_dict(),
+                "verdict": self.verdict,
+                "parts": [part._numbers() for part in self.parts],
+            }
+        )
 
     def _numbers(self) -> dict[str, Any]:
         return {
@@ -224,18 +227,18 @@ def number(value: float, unit: str = "N m") -> str:
     return f"{value:.5f}" if unit == "1" and abs(value) < 10 else f"{value:.4g}"
 
 
-def _table(found: Metrics, names: tuple[str, ...]) -> list[str]:
-    head = "".join(f"{'axis ' + name:>11}" for name in names)
-    lines = [f"{'residual = measured - predicted':<32}{'unit':<5}{head}"]
+def _table(found: Metrics, names: tuple[str, ...], torque: str) -> list[str]:
+    head, wide = "".join(f"{'axis ' + name:>11}" for name in names), max(5, len(torque) + 1)
+    lines = [f"{'residual = measured - predicted':<32}{'unit':<{wide}}{head}"]
     for name, unit in FIELDS.items():
         values = "".join(f"{number(value, unit):>11}" for value in getattr(found, name))
-        lines.append(f"  {TITLES[name]:<30}{unit:<5}{values}")
+        lines.append(f"  {TITLES[name]:<30}{unit if unit == '1' else torque:<{wide}}{values}")
     return lines
 
 
-def _segment_lines(segments: tuple[Segment, ...], names: tuple[str, ...]) -> list[str]:
+def _segment_lines(segments: tuple[Segment, ...], names: tuple[str, ...], torque: str) -> list[str]:
     head = "".join(f"{'axis ' + name:>11}" for name in names)
-    lines = [f"{'RMS by segment, N m':<25}{'of samples':>12}{head}"]
+    lines = [f"{f'RMS by segment, {torque}':<25}{'of samples':>12}{head}"]
     for item in segments:
         values = "".join(f"{number(value):>11}" for value in item.metrics.rms)
         lines.append(f"  {item.name:<23}{percent(item.share):>12}{values}")

@@ -160,7 +160,8 @@ class Comparison:
         size = max(9, *(len(head) + 2 for head in heads))
         lines = [
             f"{len(self)} models on {', '.join(first.recordings)}",
-            f"{len(first.t)} samples at {first.rate:.4g} Hz, torques {band}; RMS in N m; relative: "
+            f"{len(first.t)} samples at {first.rate:.4g} Hz, torques {band}; RMS in "
+            f"{first.robot.axis_unit('tau')}; relative: "
             "RMS over all axes, each over its torque's standard deviation",
             "",
             f"{'model':<{width}}{'relative':>10}" + "".join(f"{head:>{size}}" for head in heads),

@@ -3,7 +3,7 @@
 A robot of the library counts its limbs from the shrunk base: only shoulder - attachment matters to
 its motion, and what of an attachment does not lie along the limb's azimuth goes into the place of
 its shoulder. An arm's zero is where it is horizontal, a member's is anywhere: angles differ by
-`Converted.zero`. Members whose platform turns or lies in a plane are no robots with three limbs.
+`Converted.zero`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from deltadyn.robot import Robot
 from deltadyn.robot import bodies as parts
 from deltadyn.robot.settings import Drives
 
-from .members import Arm, Member, Rail, Spindle, Strut, Translation
+from .members import (
+    Arm,
+    Articulated,
+    Helical,
+    Member,
+    Planar,
+    Platform,
+    Rail,
+    Rod,
+    Spindle,
+    Strut,
+)
 
 #: Kinds that are robots with three limbs.
 THREE_LIMBS = (
@@ -39,7 +50,7 @@ class Converted(NamedTuple):
     """The robot, the elbows of its limbs, and its angles where the member's are zero."""
 
     robot: Robot
-    elbows: tuple[str, str, str]
+    elbows: tuple[str, ...]
     zero: Array  # (dof,), q of the robot = q of the member + zero
 
 
@@ -56,7 +67,6 @@ class _Place(NamedTuple):
 def to_robot(member: Member) -> Converted:
     """The same robot in the library's own terms."""
     platform = member.platform
-    assert isinstance(platform, Translation | Spindle)
     zero = np.zeros(member.dof)
     rails = [limb for limb in member.limbs if isinstance(limb, Rail)]
     arms = [limb for limb in member.limbs if isinstance(limb, Arm)]
@@ -94,7 +104,7 @@ def to_robot(member: Member) -> Converted:
             axis_yaw=[yaw for yaw, _, _ in frames],
             axis_roll=[roll for _, roll, _ in frames],
         )
-        zero[:3] = [at for _, _, at in frames]
+        zero[: len(arms)] = [at for _, _, at in frames]
         bodies = [_arm(arm) for arm in arms]
     spindle, effector = None, parts.Effector()
     rotors = [limb.rotor for limb in member.limbs]
@@ -103,20 +113,72 @@ def to_robot(member: Member) -> Converted:
         spindle = parts.Spindle(_rod(told.upper), _rod(told.lower), told.z_upper, told.z_lower)
         effector = parts.Effector(told.effector.mass, *_turning(told.effector))
         rotors.append(platform.rotor)
-    first, second, third = ("out" if limb.branch > 0 else "in" for limb in member.limbs)
+    if isinstance(platform, Articulated | Helical):
+        effector = parts.Effector(platform.tool.mass, *_turning(platform.tool))
+    elbows = tuple("out" if limb.branch > 0 else "in" for limb in member.limbs)
     robot = Robot(
         name=member.kind,
         geometry=geometry,
         arms=tuple(bodies),  # type: ignore[arg-type]
-        struts=tuple(_strut(strut) for strut in member.struts),  # type: ignore[arg-type]
-        platform=parts.Platform(platform.body.mass),
+        struts=tuple(_strut(strut) for strut in member.struts),
+        platform=_platform(platform),
         spindle=spindle,
         effector=effector,
         payload=parts.Payload(member.payload.mass, *_turning(member.payload)),
         drives=Drives(rotor_inertia=rotors, rotor_side="output_side"),
         gravity=member.gravity,
     )
-    return Converted(robot, (first, second, third), zero)
+    return Converted(robot, elbows, zero)
+
+
+def _platform(
+    platform: Platform,
+) -> parts.Platform | parts.ArticulatedPlatform | parts.HelicalPlatform:
+    """The platform alone, without the tool that turns."""
+    if isinstance(platform, Planar):
+        return parts.PlanarPlatform(platform.body.mass)
+    if isinstance(platform, Helical):
+        first, second = platform.sigma
+        one, two = platform.halves
+        lead, share = 2 * math.pi * (first - second), first / (first - second)
+        return parts.HelicalPlatform((one.mass, two.mass), lead, share)
+    if isinstance(platform, Articulated):
+        return _articulated(platform)
+    return parts.Platform(platform.body.mass)
+
+
+def _articulated(platform: Articulated) -> parts.ArticulatedPlatform:
+    """Bars that are not alike as one, the rest of their moments with the gears on them."""
+    L, bars = platform.length, platform.bars
+    first = platform.tool_fraction * L
+    mass = sum(bar.mass for bar in bars)
+    com = -sum(bar.mass * bar.com[0] for bar in bars) / (mass * L)
+    about = sum(
+        bar.inertia_com[2, 2] + bar.mass * ((first + bar.com[0]) ** 2 + bar.com[1] ** 2)
+        for bar in bars
+    )
+    on_bars = [gear for gear in platform.gears if gear.on_bars]
+    geared = sum(gear.mass for gear in on_bars)
+    along = sum(gear.mass * gear.at[0] for gear in on_bars)
+    aside = sum(gear.mass * gear.at[1] for gear in on_bars)
+    aside += sum(bar.mass * bar.com[1] for bar in bars)
+    turned = sum(gear.inertia * gear.rate**2 for gear in platform.gears)
+    turned += sum(gear.mass * (gear.at[0] ** 2 + gear.at[1] ** 2) for gear in on_bars)
+    on_half = sum(gear.mass for gear in platform.gears if not gear.on_bars)
+    place = (along / geared, aside / geared)
+    return parts.ArticulatedPlatform(
+        half_mass=(platform.halves[0].mass + on_half, platform.halves[1].mass),
+        bar_length=L,
+        bar_mass=mass,
+        bar_inertia=about - mass * (first - com * L) ** 2,
+        bar_com=com,
+        phi0=platform.phi0,
+        ratio=platform.ratio,
+        tool_fraction=platform.tool_fraction,
+        gear_mass=geared,
+        gear_place=place,
+        gear_inertia=turned - geared * (place[0] ** 2 + place[1] ** 2),
+    )
 
 
 def _place(shoulder: Array, attachment: Array, azimuth: float) -> _Place:
@@ -157,14 +219,19 @@ def _arm_angles(arm: Arm, azimuth: float) -> tuple[float, float, float]:
 
 
 def _arm(arm: Arm) -> parts.Arm:
-    """What counts of an arm that turns about one axis."""
-    body = arm.body
+    """What counts of an arm that turns about one axis, with the rod that holds its bracket."""
+    body, holder = arm.body, arm.holder or Rod(0.0, 0.0, 0.0)
+    mass = body.mass + holder.mass
+    com = (body.mass * body.com[0] + holder.mass * holder.com) / mass
+    offset = body.mass * body.com[2] / mass
+    about = body.inertia_com[1, 1] + body.mass * (body.com[0] ** 2 + body.com[2] ** 2)
+    about += holder.inertia + holder.mass * holder.com**2
     return parts.Arm(
-        mass=body.mass,
-        com=body.com[0],
-        inertia=body.inertia_com[1, 1],
-        com_offset=body.com[2],
-        elbow_mass=arm.elbow_mass,
+        mass=mass,
+        com=com,
+        inertia=about - mass * (com**2 + offset**2),
+        com_offset=offset,
+        elbow_mass=arm.elbow_mass + (0.0 if arm.bracket is None else arm.bracket.mass),
     )
 
 

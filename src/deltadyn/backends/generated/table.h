@@ -4,7 +4,7 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "2d91e5adb784840d"
+#define DELTADYN_DIGEST "4e771949c0bc0c23"
 
 enum {
     PAR_LIMB = 0,

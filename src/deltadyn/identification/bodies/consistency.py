@@ -23,6 +23,7 @@ from deltadyn.identification.bodies.body import Body, Hull
 from deltadyn.kinematics.actuation import levers
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import is_ripple
+from deltadyn.units import on_axis
 
 # Consistency of base parameters alone, whatever bodies they come from, and of friction.
 #
@@ -52,7 +53,7 @@ def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
     for name, value in values.items():
         stem = name.rstrip("123")
         if stem in _REASONS and value < -ROUNDING * abs(values["M_P"]):
-            unit = _UNITS.get(stem, "")
+            unit = on_axis(_UNITS.get(stem, ""), robot.linear and stem == "A")
             found.append(f"{name} is {value:.4g} {unit}".rstrip() + f": {_REASONS[stem]}.")
         rubs = name.startswith(_FRICTION) or "." in name
         friction = rubs and not is_ripple(name)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import exact_base_map
+from deltadyn.dynamics.base import exact_base_map, level_rails
 from deltadyn.dynamics.inverse import check_robot
 from deltadyn.dynamics.rigid import TEN
 from deltadyn.errors import InputError
@@ -29,7 +29,7 @@ from deltadyn.identification.bodies.bodies import (
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation, level_rails
+from deltadyn.identification.parametrisation import LIMB_NAMES, Parametrisation
 from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import (
@@ -148,13 +148,14 @@ def robot_from_standard(robot: Robot, values: Mapping[str, float]) -> Robot:
 def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool) -> Robot:
     changes: dict[str, Any] = {}
     g = robot.geometry
-    arms, struts = list(robot.arms), list(robot.struts)
+    arms: list[Arm | Carriage] = list(robot.arms)
+    struts = list(robot.struts)
     for i in range(3):
         mark = "" if tied else str(i + 1)
         arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
         if isinstance(own, Carriage):
             arms[i] = _carriage(own, new, changed, mark)
-        elif arm in changed:
+        elif arm in changed and isinstance(own, Arm):
             arms[i] = _arm(arm, _ten(new, arm), own.elbow_mass, robot.rotary.arm_length[i])
         if strut in changed:
             struts[i] = _strut(strut, _ten(new, strut), g.strut_length[i], struts[i].rods)

@@ -35,7 +35,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared, as_recordings, prepare
 from deltadyn.recording.recording import AXIS_CHANNELS, DataSource, Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Rod, Spindle, Strut, TenParameters
+from deltadyn.robot.bodies import Arm, Platform, Rod, Spindle, Strut, TenParameters
 from deltadyn.robot.settings import FRICTION_FIELDS, SPINDLE_JOINTS, Friction, PassiveFriction, Wave
 
 # The robot of the two-step identification: without its rod, and by one number per body.
@@ -183,6 +183,7 @@ def _with_one(robot: Robot, name: str, value: float) -> Robot:
     body, index = _parts(name)
     chosen = range(3) if index is None else (index,)
     if body == "platform":
+        assert isinstance(robot.platform, Platform)  # the method knows the rotary Delta alone
         return robot.replace(platform=replace(robot.platform, mass=value))
     if body == "arm":
         arms = [_arm(x, value) if i in chosen else x for i, x in enumerate(robot.rotary_arms)]

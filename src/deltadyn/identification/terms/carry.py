@@ -142,6 +142,7 @@ def _limb_sizes(choice: Choice) -> dict[str, float]:
     sizes = {
         family: abs(float(choice.z[base.index(family)])) * LIMB_SIZE / root
         for family in ("m_x", "A", "G")
+        if family in base
     }
     return {family: size for family, size in sizes.items() if size > 0}
 

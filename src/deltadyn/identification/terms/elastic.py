@@ -363,13 +363,21 @@ def _one(column: FloatArray | None) -> FloatArray:
     return column[None]
 
 
+def compliance_unit(robot: Robot) -> str:
+    """The unit of a gear's compliance."""
+    return "m/N" if robot.linear else "rad/(N m)"
+
+
 def elastic(of: Sample) -> Term:
     """Gears give way: compliance, rotor inertia beyond the file's, and relaxation T = d/k."""
     A = max(of.limb_mean("A"), 1e-9)
     known = float(np.mean(of.robot.drives.output_inertia[:ARMS]))
+    rotor_unit = of.robot.axis_units("inertia")[0]
     parameters = (
-        Parameter("compliance", "rad/(N m)", 1 / (A * (2 * np.pi * LOWEST_GEAR) ** 2)),
-        Parameter("rotor", "kg m^2", KNOWN_ROTOR_SIZE * known if known > 0 else ROTOR_SIZE * A),
+        Parameter(
+            "compliance", compliance_unit(of.robot), 1 / (A * (2 * np.pi * LOWEST_GEAR) ** 2)
+        ),
+        Parameter("rotor", rotor_unit, KNOWN_ROTOR_SIZE * known if known > 0 else ROTOR_SIZE * A),
         Parameter("relaxation", "s", RELAXATION_SIZE),
     )
     arms = np.where(np.arange(of.robot.dof) < ARMS, 1.0, 0.0)
@@ -395,7 +403,11 @@ def stiffness(of: Sample) -> Iterator[Term]:
     k = of.robot.drives.stiffness
     if k is None:
         return
-    parameters = (Parameter("compliance", "rad/(N m)", STIFFNESS_SIZE / float(np.mean(k[:ARMS]))),)
+    parameters = (
+        Parameter(
+            "compliance", compliance_unit(of.robot), STIFFNESS_SIZE / float(np.mean(k[:ARMS]))
+        ),
+    )
 
     def columns(sample: Sample) -> Iterator[Column]:
         R, t = np.asarray(sample.robot.drives.output_inertia), sample.part.t

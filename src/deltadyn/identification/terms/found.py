@@ -65,13 +65,19 @@ class FoundTerm:
         return "log" if self.name in ("delay", "drift") else "nuisance"
 
     @property
+    def on_rails(self) -> bool:
+        """Whether it is a term of carriages: of forces and ways."""
+        return any(unit in ("N", "m") for _, _, unit in self.values.values())
+
+    @property
     def text(self) -> str:
         """The term in words."""
         words = NAMES[self.name]
         if self.setting is not None and self.name in ("ripple", "eccentricity"):
-            words += f", {self.setting:g} per turn"
+            words += f", {self.setting:g} {'rad/m' if self.on_rails else 'per turn'}"
         if self.velocities:
-            words += f", velocities {', '.join(f'{v:.2g}' for v in self.velocities)} rad/s"
+            speeds = ", ".join(f"{v:.2g}" for v in self.velocities)
+            words += f", velocities {speeds} {'m/s' if self.on_rails else 'rad/s'}"
         if self.name == "drift" and self.setting is not None:
             words += f" with temperature, over {self.setting:.2g} K"
         if self.name == "delay":

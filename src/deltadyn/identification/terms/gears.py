@@ -26,6 +26,7 @@ from deltadyn.identification.terms.elastic import (
     GearedPoint,
     Slopes,
     ThinnedColumns,
+    compliance_unit,
     elastic,
 )
 from deltadyn.identification.terms.evidence import ODDS
@@ -226,9 +227,10 @@ def _refuse_impossible(found: Choice) -> None:
     if c > 0 and _possible_rotor(found):
         return
     A = inertia(found.par, found.z[: found.weighing.rows.base])
+    unit, kg = compliance_unit(found.robot), found.robot.axis_units("inertia")[0]
     raise _refusal(
-        f"gears that the log shows; here the best have a compliance of {c:.3g} rad/(N m) and a "
-        f"rotor inertia of {R[:ARMS].mean():.3g} kg m^2, of {A:.3g} with the arm. Leave the term "
+        f"gears that the log shows; here the best have a compliance of {c:.3g} {unit} and a "
+        f"rotor inertia of {R[:ARMS].mean():.3g} {kg}, of {A:.3g} with the arm. Leave the term "
         "out, or give drives.rotor_inertia"
     )
 

@@ -36,6 +36,7 @@ from deltadyn.identification.terms.orders import LOWEST
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.units import on_axis
 
 STRIBECK = tuple(np.geomspace(0.05, 0.4, 10).tolist())  # rad/s
 THINNING = tuple(np.geomspace(0.8, 6.0, 5).tolist())  # rad/s
@@ -469,9 +470,8 @@ def eccentricity(of: Sample, order: int, family: str) -> Term:
     """The encoder shows q + z with z waving `order` times per turn: the joint is at q - z."""
     dof = of.robot.dof
     size = ECCENTRIC_SIZE if order == 1 else WAVY_SIZE
-    unit = "m" if of.robot.linear else "rad"
     parameters = tuple(
-        Parameter(f"eccentricity{order}.{wave}{axis + 1}", unit, size * of.robot.radian[axis])
+        Parameter(f"eccentricity{order}.{wave}{axis + 1}", "rad", size * of.robot.radian[axis])
         for axis in range(dof)
         for wave in ("cos", "sin")
     )
@@ -562,4 +562,13 @@ def candidates(of: Sample, near: Near) -> list[Term]:
                 taken.add(order)
                 found.append(ripple(of, order, f"ripple{peak}"))
                 found.append(eccentricity(of, order, f"eccentricity{peak}"))
-    return found
+    return [_on_rails(term) for term in found] if of.robot.linear else found
+
+
+def _on_rails(term: Term) -> Term:
+    """The term with the units of carriages: N and m; axis 4 turns."""
+
+    def unit(p: Parameter) -> str:
+        return on_axis(p.unit, not p.name.endswith("4") and not p.name.startswith("azimuth"))
+
+    return replace(term, parameters=tuple(p._replace(unit=unit(p)) for p in term.parameters))

@@ -248,6 +248,7 @@ class Streamed:
             name=name,
             payload=item.payload,
             robot=item.robot,
+            linear=item.linear,
             provenance=item.provenance,
         ).replace(**self._changes)
 

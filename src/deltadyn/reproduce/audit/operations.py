@@ -215,7 +215,7 @@ def _arms(robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
     """cos q, sin q, qd, qdd by the library's closed forms."""
     three = limbs(robot)
     c, s = arm_directions(SYMBOLS, three, p)
-    return [c, s, *joint_rates(three, c, s, p, pd[:3], pdd[:3])]
+    return [c, s, *joint_rates(SYMBOLS, three, c, s, p, pd[:3], pdd[:3])]
 
 
 def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:

@@ -67,7 +67,6 @@ WINDOW = 0.01  # s: the estimator hears of a pick half of it late
 LEAST = 5  # samples of a window that tells an acceleration
 REST_SPEED = 0.15  # m/s of the reference: loads are released where it is slower
 DOUBT = 0.1  # s of motion behind such a place until an old load is believed again
-RISE = 0.01  # s
 LIGHT = 0.05  # kg: what counts as a load
 USUAL = 1.5  # kg: deviation of what is picked, before anything is known of it
 
@@ -101,11 +100,13 @@ class AdaptiveFeedforward(PD):
     begins with `estimator.reset()`. `lead` as in `PDFeedforward`.
 
     `grips` is the gripper's signal: pairs of the times (s) at which it closes and opens. The
-    estimator is told it as `holding` where its `update` takes that, and without a grip no mass is
-    used. Without `grips` a load may go unseen wherever the reference rests: a mass from before is
-    used again only after `doubt` seconds of motion, in which the estimator would have noticed. And
-    the mass is followed with the time constant `rise` (s; 0.01 without `grips`, else 0): a torque
-    that jumps when a load is found shakes the gears, and the estimator takes that for another load.
+    estimator is told it as `holding` where its `update` takes that; without a grip no mass is used,
+    and while it lasts the last mass stays where the estimator takes the load for gone. Without
+    `grips` a load may go unseen wherever the reference rests: a mass from before is used again only
+    after `doubt` seconds of motion, in which the estimator would have noticed.
+
+    `rise` (s) is a time constant with which the mass is followed. A torque that jumps when a load
+    is found shakes the gears; 0.01 s help an estimator that takes this for another load.
 
     Where the estimator has a standard deviation `std`, the mass is weighed with it against what is
     usually picked, N(0, (1.5 kg)^2): mass / (1 + (std / 1.5 kg)^2), so that its first guesses count
@@ -120,7 +121,7 @@ class AdaptiveFeedforward(PD):
     lead: float = field(default=0.0, kw_only=True)  # s
     grips: Sequence[Grip] | None = field(default=None, kw_only=True)  # s
     doubt: float = field(default=DOUBT, kw_only=True)  # s
-    rise: Any = field(default=None, kw_only=True)  # s
+    rise: float = field(default=0.0, kw_only=True)  # s
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,9 +141,7 @@ class AdaptiveFeedforward(PD):
         setting("doubt", self.doubt, low=0.0, unit="s")
         if self.grips is not None:
             object.__setattr__(self, "grips", checked_grips(self.grips))
-        usual = RISE if self.grips is None else 0.0
-        rise = setting("rise", usual if self.rise is None else self.rise, low=0.0, unit="s")
-        object.__setattr__(self, "rise", rise)
+        setting("rise", self.rise, low=0.0, unit="s")
 
     def prepare(self, task: Task) -> Law:
         """The law of this task, with the estimator as if new."""
@@ -188,14 +187,19 @@ class _Grip:
         self.closed: list[bool] = closed.tolist()
         update = controller.estimator.update
         self.told = "holding" in inspect.signature(update).parameters
+        self.last = 0.0  # kg, of this grip
 
     def news(self, k: int) -> dict[str, bool]:
         """What the estimator is told beside a sample."""
         return {"holding": self.closed[k]} if self.told else {}
 
-    def believes(self, k: int, mass: float) -> bool:
-        """Whether the gripper holds something."""
-        return self.closed[k]
+    def believed(self, k: int, mass: float) -> float:
+        """The mass that is used, in kg: none without a grip, and the last one while it lasts."""
+        if not self.closed[k]:
+            self.last = 0.0
+        elif mass > LIGHT:
+            self.last = mass
+        return max(mass, self.last) if self.closed[k] else 0.0
 
 
 class Doubt:
@@ -216,15 +220,15 @@ class Doubt:
         """Nothing: there is no signal."""
         return {}
 
-    def believes(self, k: int, mass: float) -> bool:
-        """Whether a mass is that of now."""
+    def believed(self, k: int, mass: float) -> float:
+        """The mass where it is that of now, else 0, in kg."""
         if mass <= LIGHT:
             self.left, self.loaded = 0, False  # what comes later is a new load
         elif self.rests[k]:
             self.left = self.ticks if self.loaded else 0
         else:
             self.loaded, self.left = True, max(self.left - 1, 0)
-        return not self.left
+        return 0.0 if self.left else mass
 
 
 class _AdaptiveLaw:
@@ -264,7 +268,7 @@ class _AdaptiveLaw:
         mass = float(self.estimator.mass)
         if not math.isfinite(mass):
             raise PlantStoppedError(f"the payload estimator answers a mass of {mass} kg")
-        mass = self._weighed(mass) if self.trust.believes(k, mass) else 0.0
+        mass = self.trust.believed(k, self._weighed(mass))
         mass = max(self.low, min(self.high, mass))
         before = mass if self.used is None else self.used
         mass = self.used = before + self.share * (mass - before)

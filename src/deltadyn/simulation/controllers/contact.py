@@ -7,8 +7,8 @@ Both ask a force observer, any object with `update(q, tau)`, `force`, `std`, `co
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from deltadyn.simulation.presets import Preset, setting
 BRAKES = (0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)  # s: the shortest that fits
 USUAL_BRAKE = 0.04  # s, where the robot names no torque limit
 RETREAT = 0.05  # s of the path
+SLOW = 0.05  # rad/s: a slower path has no direction
+LONGEST_LAG = 0.1  # s that the robot may be behind its path
 BAND = 3.0  # deviations of the force that lead nowhere
 TORQUE_SHARE = 0.9  # of the peak torque that braking may take: feedback needs the rest
 
@@ -80,9 +82,11 @@ class ContactStop:
 
     From the alarm on the path is followed ever slower, for `brake` seconds, until it stands:
 
-        q_ref(t) = q(s(t)),   s' = 1 - 3 u^2 + 2 u^3,   u = (t - t_alarm) / brake
+        q_ref(t) = q(s(t)),   s' = c (1 - 3 u^2 + 2 u^3),   u = (t - t_alarm) / brake
 
-    with the same controller and its feedforward for the slower motion. By default `brake` is the
+    with the same controller and its feedforward for the slower motion. It begins where the robot is
+    on its path, and with the share c of the path's speed that it has: what has been touched holds
+    it back, and feedback would go on pushing by the error that has grown. By default `brake` is the
     shortest of 10 to 240 ms whose torque stays below 90 % of the robot's peak torque, 40 ms of a
     robot without one. It then goes back along the path by `retreat` seconds of it, so that what was
     touched is let go, and holds there; with `retreat=0` it holds where it stands.
@@ -148,12 +152,31 @@ class _StoppingLaw:
             self.stop.observer.update(q, self.tau, t=self.t[k])
             if self.stop.observer.contact is not None and not self.stopped:
                 self.stopped = True
-                self.law = self.stop.controller.prepare(braked_task(self.stop, self.task, k))
+                place = Place.of(self.task, k, q, qd)
+                self.law = self.stop.controller.prepare(braked_task(self.stop, self.task, k, place))
         command: Floats = self.law(k, q, qd)
         return command
 
 
-def braked_task(stop: ContactStop, task: Task, tick: int) -> Task:
+class Place(NamedTuple):
+    """Where the robot is on its path: `lag` seconds behind, at `share` of the path's speed."""
+
+    lag: float = 0.0
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, task: Task, tick: int, q: Floats, qd: Floats) -> Place:
+        """By the measured angles and rates, along the path's direction in the joints."""
+        ahead = task.now.qd[tick]
+        square = float(ahead @ ahead)
+        if square < SLOW**2:
+            return cls()
+        behind = float((task.now.q[tick] - np.asarray(q)) @ ahead) / square
+        share = float(np.asarray(qd) @ ahead) / square
+        return cls(min(max(behind, 0.0), LONGEST_LAG), min(max(share, 0.0), 1.0))
+
+
+def braked_task(stop: ContactStop, task: Task, tick: int, place: Place) -> Task:
     """The task with a path that is left ever slower from a tick on."""
     robot: Robot = stop.controller.robot
     peak = robot.limits.torque_peak
@@ -161,28 +184,36 @@ def braked_task(stop: ContactStop, task: Task, tick: int) -> Task:
     if stop.brake is not None:
         seconds = (stop.brake,)
     for brake in seconds:
-        motion = braked(robot, task, tick, brake, stop.retreat)
+        motion = braked(robot, task, tick, place, brake, stop.retreat)
         if peak is None or len(seconds) == 1:
             break
         needed = np.abs(inverse_dynamics(robot, motion))[tick : tick + round(brake * task.rate) + 1]
         if np.all(needed <= TORQUE_SHARE * np.asarray(peak)):
             break
-    return make_task(robot, motion, task.rate, task.preset)
+    # the reference jumps to where the robot is, and what the drive sees of its rate must not
+    found = make_task(robot, motion, task.rate, task.preset)
+    cutoff = task.preset.velocity_filter
+    seen = VelocityEstimator(task.rate, cutoff, motion.q[tick], motion.qd[tick])
+    rates = np.concatenate([task.qd_seen[:tick], seen.course(motion.q[tick:])])
+    return replace(found, qd_seen=rates)
 
 
-def braked(robot: Robot, task: Task, tick: int, seconds: float, retreat: float) -> Motion:
+def braked(
+    robot: Robot, task: Task, tick: int, place: Place, seconds: float, retreat: float
+) -> Motion:
     """The reference with another clock s(t) from a tick on: q(s), qd s', qdd s'^2 + qd s''."""
     t, now = task.now.t, task.now
     u = np.clip((t - t[tick]) / seconds, 0.0, 1.0)
-    s = t[tick] + seconds * (u - u**3 + u**4 / 2)
-    rate, change = 1 - 3 * u**2 + 2 * u**3, (-6 * u + 6 * u**2) / seconds
+    s = t[tick] - place.lag + place.share * seconds * (u - u**3 + u**4 / 2)
+    rate = place.share * (1 - 3 * u**2 + 2 * u**3)
+    change = place.share * (-6 * u + 6 * u**2) / seconds
     if retreat:
         # back by `retreat` seconds of the path, in twice that time, at rest at both ends
         v = np.clip((t - t[tick] - seconds) / (2 * retreat), 0.0, 1.0)
         s = s - retreat * (10 * v**3 - 15 * v**4 + 6 * v**5)
         rate = rate - (30 * v**2 - 60 * v**3 + 30 * v**4) / 2
         change = change - (60 * v - 180 * v**2 + 120 * v**3) / (4 * retreat)
-    early = t <= t[tick]
+    early = t < t[tick]
     s, rate, change = (np.where(early, a, b) for a, b in ((t, s), (1.0, rate), (0.0, change)))
     q, qd, qdd = joints_at(now, s)
     rate, change = rate[:, None], change[:, None]

@@ -137,7 +137,8 @@ def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
 
     def level(given: Any, share: Any) -> FloatArray:
         values = np.asarray(given)
-        return scale * (values if values.any() else share * reference)
+        out: FloatArray = scale * (values if values.any() else share * reference)
+        return out
 
     coulomb = level(own.coulomb, preset.coulomb)
     viscous = level(own.viscous, preset.viscous / radian)

@@ -134,6 +134,7 @@ static void begin_bank(payload_state *e)
     }
     e->alive = 1;
     e->skip = WARM_UP;
+    e->peak = (real)0.0;
     e->dead = e->moving = e->picks_open = e->begun = e->ended = 0;
     e->holds = !EVENTS;
     e->mass = (real)0.0;
@@ -318,6 +319,27 @@ static void leave_best(const real *weight, int count, int left, signed char *sta
     }
 }
 
+/* Some time after a pick its begin is settled: loads of other begins go. Gives how many stay. */
+static int settle_begin(const payload_state *e, const real *weight, int left, signed char *stay)
+{
+    int first = -1;
+    for (int k = 0; k < e->alive; k++) {
+        const hypothesis *h = seen_at(e, k);
+        if (stay[k] && h->carries && h->count == e->picks_open
+            && (first < 0 || weight[k] > weight[first]))
+            first = k;
+    }
+    if (first < 0 || seen_at(e, first)->age < LAG)
+        return left;
+    for (int k = 0; k < e->alive; k++)
+        if (stay[k] && k != first && seen_at(e, k)->carries
+            && seen_at(e, k)->count == e->picks_open) {
+            stay[k] = 0;
+            left--;
+        }
+    return left;
+}
+
 /* Loads that are surely none go; the best stay, and the best without a new pick. */
 static void prune(payload_state *e)
 {
@@ -334,14 +356,18 @@ static void prune(payload_state *e)
         left += !none;
         if (weight[k] > weight[best])
             best = k;
-        if (!none && h->count <= e->picks_open && (guard < 0 || weight[k] > weight[guard]))
-            guard = k;
     }
     if (left == 0) { /* the load is none, so the robot is empty */
         let_go(at(e, best), 0);
         stay[best] = 1;
         left = 1;
     }
+    if (e->holds)
+        left = settle_begin(e, weight, left, stay);
+    for (int k = 0; k < e->alive; k++)
+        if (stay[k] && at(e, k)->count <= e->picks_open
+            && (guard < 0 || weight[k] > weight[guard]))
+            guard = k;
     if (left > KEEP) {
         leave_best(weight, e->alive, left, stay);
         if (guard >= 0)
@@ -403,6 +429,8 @@ static int decide(payload_state *e, real release_odds)
         if (best < 0 || !(at(e, best)->mass > LIGHTEST)
             || !(total(e, first) - total(e, second) > PICK_ODDS))
             return @ID@_NO_EVENT;
+        if (at(e, best)->age <= SHARES && e->moving - at(e, best)->age > NEAR_REST)
+            return @ID@_NO_EVENT; /* in motion: not before all of the load is in the filter */
         e->holds = 1;
         e->picks_open++;
         e->begun = at(e, best)->age;
@@ -528,7 +556,12 @@ static int bank_row(payload_state *e, const real *row, filed *out)
     if (e->skip > 0) {
         e->skip--;
     } else {
-        const int rest = row[AT_SPEED] < REST_SPEED, told = e->announced != UNKNOWN;
+        const real speed = row[AT_SPEED];
+        e->peak *= PEAK_KEEP;
+        if (speed > e->peak)
+            e->peak = speed;
+        const int rest = speed < REST_SPEED || speed < REST_SHARE * e->peak;
+        const int told = e->announced != UNKNOWN;
         e->dead = live ? 0 : e->dead + (e->dead < OLDEST);
         e->moving = rest ? 0 : e->moving + (e->moving < OLDEST);
         grow_older(e);

@@ -43,7 +43,7 @@ typedef struct {
     @id@_hypothesis table[@bank_size@];
     @id@_real chance[@bank_size@], P[3][6];
     int order[@bank_size@], alive, skip, dead, moving, picks_open, holds, begun, ended;
-    @id@_real mass, variance, row[16];
+    @id@_real mass, variance, peak, row[16];
     /* picks */
     unsigned long clock, start, end;
     int loaded, announced, known, has_end, unsettled, has_pick, pick_ended;

@@ -1,0 +1,174 @@
+"""The whole way of a robot of each kind: excite, simulate on MuJoCo, identify, validate."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from tests.family.robots import KINDS, make, waves
+
+import deltadyn as dd
+from deltadyn.dynamics.base import base_parameters
+from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.errors import FileError, InputError
+from deltadyn.identification.bodies.consistency import consistency
+from deltadyn.identification.fit import Fit
+from deltadyn.identification.identifiability import identifiability
+from deltadyn.identification.parametrisation import parametrise
+from deltadyn.motion.limits import check_motion
+from deltadyn.motion.motion import read_motion
+from deltadyn.motion.pick_place import pick_and_place
+from deltadyn.robot import Robot
+from deltadyn.simulation.run import Run
+
+PATHS = ("inclined", "vertical", "rails", "level")
+SCALE = 1.04  # of a carriage or an arm beside its file
+
+
+class Path(NamedTuple):
+    """What the way gives, once per kind."""
+
+    robot: Robot
+    run: Run
+    fit: Fit
+
+
+@pytest.fixture(scope="module", params=PATHS)
+def path(request: pytest.FixtureRequest) -> Path:
+    """A machine whose first limb is heavier than its file says, run on MuJoCo and identified."""
+    robot = make(request.param)
+    run = dd.simulate(
+        robot,
+        waves(robot, 4.0, share=0.8),
+        plant="mujoco",
+        rate=1000.0,
+        current_noise=0.003,
+        arm_scale=(SCALE, 1.0, 1.0),
+    )
+    return Path(robot, run, dd.identify(robot, run.recording, tied=False, terms="file"))
+
+
+def test_parameters_are_within_their_deviation(path: Path) -> None:
+    """The machine's own base parameters; 4.5 deviations of 16 parameters, or 1 % of the value."""
+    fit, truth = path.fit, path.run.truth.robot
+    par = parametrise(truth, "exact", tied=False)
+    true = dict(zip(par.names, par.prior, strict=True))
+    assert set(fit.names) == set(true)
+    for name, value, std in zip(fit.names, fit.values, fit.std, strict=True):
+        assert abs(value - true[name]) < max(4.5 * std, 0.01 * abs(true[name])), name
+
+
+def test_the_heavier_limb_shows(path: Path) -> None:
+    """What the file has wrong is found: A1 stands off the file by many deviations."""
+    fit = path.fit
+    k = fit.names.index("A1")
+    before = fit.parametrisation.prior[k]
+    assert fit.values[k] - before > 3 * fit.std[k]
+    assert consistency(fit.robot).consistent
+    kind = "carriage" if path.robot.linear else "arm"
+    assert any(body.name.startswith(kind) for body in consistency(fit.robot).bodies)
+
+
+def test_the_fitted_robot_predicts_another_motion(path: Path) -> None:
+    """The fit, and the robot that a file can hold, on a motion it has not seen."""
+    robot = path.run.truth.robot
+    t = waves(robot, 1.0, share=0.5)
+    true = inverse_dynamics(robot, t)
+    for model in (path.fit.robot, path.robot):
+        left = np.sqrt(np.mean((inverse_dynamics(model, t) - true) ** 2, axis=0))
+        share = (left / np.sqrt(np.mean(true**2, axis=0))).max()
+        assert share < 0.004 if model is path.fit.robot else share > 0.004
+
+
+def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
+    """A second run of the same machine, with the words of its units."""
+    robot = path.robot
+    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": (SCALE, 1.0, 1.0), "seed": 4}
+    run = dd.simulate(robot, waves(robot, 1.0, share=0.5), plant="mujoco", **settings)
+    found = dd.validate(path.fit, run.recording)
+    assert np.all(found.r_squared > 0.999)
+    unit = "N" if robot.linear else "N m"
+    assert f"RMS by segment, {unit} " in found.text
+    assert f" {unit}\n" in path.fit.text or f" {unit}," in path.fit.text
+
+
+def test_weight_along_a_level_rail_is_said_to_be_unseen() -> None:
+    """Gravity does not act there: G has no column, is held, and the words say why."""
+    robot = make("level")
+    par = parametrise(robot)
+    assert "G" not in par.names
+    assert par.unseen == ("G",)
+    assert parametrise(make("vertical")).unseen == ()
+    assert parametrise(robot, tied=False).unseen == ("G1", "G2", "G3")
+    assert base_parameters(robot, "exact", True).no_influence[-1] == "G"
+    run = dd.simulate(robot, waves(robot, 1.5), rate=500.0)
+    fit = dd.identify(robot, run.recording, terms="file")
+    assert fit.held == ("G",)
+    assert any("level rail" in text for text in fit.warnings)
+    assert fit.information is not None
+    known = identifiability(robot, fit.information, fit.parametrisation)
+    assert "Seen in no motion" in known.text
+
+
+def test_rails_have_no_sine_of_gravity() -> None:
+    """G_s belongs to arms."""
+    with pytest.raises(InputError, match="rails"):
+        parametrise(make("vertical"), com_offset=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rigid_bodies_give_the_exact_torque(kind: str) -> None:
+    """Thin struts: the model of bodies, carriages and counterweights among them, is the exact one.
+
+    Rounding of torques near 50: 1e-12.
+    """
+    robot = make(kind)
+    motion = waves(robot, 0.3)
+    exact, rigid = (inverse_dynamics(robot, motion, model) for model in ("exact", "rigid"))
+    assert np.abs(exact - rigid).max() < 1e-12 * np.abs(exact).max() * 100
+
+
+@pytest.mark.parametrize("model", ["half-half", "gray-box", "virtual-work", "euler-lagrange"])
+@pytest.mark.parametrize("kind", ["inclined", "vertical", "rails"])
+def test_lumped_models_of_papers_refuse_other_robots(kind: str, model: str) -> None:
+    """They know shoulders in the base plane, and arms."""
+    robot = make(kind)
+    with pytest.raises(InputError, match=robot.name):
+        inverse_dynamics(robot, waves(robot, 0.02), model)
+
+
+@pytest.mark.parametrize("kind", ["rails", "level", "inclined"])
+def test_excitation_keeps_the_limits(kind: str, tmp_path: pathlib.Path) -> None:
+    """A short search within the robot's limits; a level rail's G is not designed for."""
+    robot = make(kind)
+    found = dd.design_excitation(
+        robot, duration=4.0, harmonics=2, periods=2, starts=1, seed=1, jobs=1
+    )
+    assert check_motion(robot, found.motion).ok
+    assert any(item.name.startswith("G") for item in found.parameters) == (kind != "level")
+    assert np.isfinite(found.condition_number)
+    file = tmp_path / "motion.csv"
+    found.save(file, length_unit="mm", derivatives=True)
+    assert "q1_mm" in file.read_text() or not robot.linear
+    assert np.allclose(read_motion(file, robot).q, found.motion.q, atol=1e-9)
+    other = make("inclined" if robot.linear else "vertical")
+    with pytest.raises(FileError, match="q1"):
+        read_motion(file, other)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_and_pace_in_the_units_of_the_axes(kind: str) -> None:
+    """A pick, its loads and its fastest pace, in m and N on rails."""
+    robot = make(kind)
+    cylinder = robot.limits.workspace
+    assert cylinder is not None
+    z = (cylinder.z_min + cylinder.z_max) / 2
+    ends = [[x * cylinder.radius, 0.0, z, 0.0][: robot.dof] for x in (-0.5, 0.5)]
+    pick = pick_and_place(robot, *ends, lift=0.03, rate=500.0)
+    units = {row.name: row.unit for row in check_motion(robot, pick).limits}
+    wanted = ("m/s", "N") if robot.linear else ("rad/s", "N m")
+    assert (units["rate"], units["torque_peak"]) == wanted
+    assert wanted[1] in dd.motion_loads(robot, pick).text
+    assert dd.fastest(robot, pick).duration < pick.duration
