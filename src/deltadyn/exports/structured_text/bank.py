@@ -182,6 +182,7 @@ def _inner(bank: BankExport) -> tuple[Variable, ...]:
         ("Leaders", array(4, "DINT"), "of groups of hypotheses"),
         ("Group", array(4, "BOOL"), "of groups of hypotheses"),
         ("BankMass FiledMass", "LREAL", "in kg"),
+        ("Peak", "LREAL", "highest speed of late, in m/s"),
         ("BankVar FiledVar", "LREAL", "in kg^2"),
         ("BankBegun BankEnded FiledBegun FiledEnded Dead", "LREAL", "in rows"),
         ("Clock EndTime EndLast Began Start Detected", "LREAL", "in s"),
