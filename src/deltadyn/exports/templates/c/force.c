@@ -222,8 +222,10 @@ static void judge_row(force_state *e, const force_row *row, real unsure, judgeme
         h[2] = (real)1.0;
         h[3] = row->tau[i];
         spread_along(e->P[i], h, Ph);
-        const real load = i < 3 ? unsure * dot(row->J[i % 3], row->pull) : (real)0.0;
-        const real spread = dot4(h, Ph) + load * load;
+        /* what is wrong with a load's force may act along any direction */
+        const real *J = row->J[i % 3];
+        const real pull2 = unsure * unsure * dot(row->pull, row->pull);
+        const real spread = dot4(h, Ph) + (i < 3 ? pull2 * dot(J, J) : (real)0.0);
         const real shaken = FORCE_REST_NOISE[i] * row->rest[i];
         own->residual[i] = row->missing[i] - dot4(h, e->states[i]);
         own->held[i] = FORCE_HELD[i] * row->rest[i];
