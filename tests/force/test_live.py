@@ -481,3 +481,9 @@ def test_the_payload_of_a_log_is_part_of_the_model(files: tuple[str, ...], tmp_p
     known = run_command(*files, str(tmp_path / "held.csv"), "--no-check", "--payload", "2")
     assert known.exit_code == 0, known.output
     assert known.stdout.startswith("no contact in")
+
+
+def test_noise_on_a_small_torque_is_no_wrong_scale() -> None:
+    """Axis 4 needs less torque than its noise: nothing is to be learned about its scale."""
+    axes = tare_of(four=True).axes
+    assert np.all(np.abs(axes.states[:, 3]) < 0.15)

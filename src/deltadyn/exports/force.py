@@ -138,11 +138,11 @@ def _torques(
     u = np.linspace(-1, 1, 200)
     state = _motion(robot, angles, u, pace)
     J, own = jacobian(robot, state.p), inverse_dynamics(robot, state)
-    # ID - tau is g Z x there, with tau in Z: the residual behind the slow states is 0
+    # ID - tau is g Z x there, with ID in Z: the residual behind the slow states is 0
     x, turn = tare.axes.states, np.tanh(state.qd * numbers.over_smooth)
     g = per_load(robot, state.qd, state.qdd, own)
-    empty = (own - g * (x[:, 0] * state.qd + x[:, 1] * turn + x[:, 2])) / (1 + g * x[:, 3])
-    known = np.stack([state.qd, turn, np.ones_like(turn), empty], axis=-1)
+    known = np.stack([state.qd, turn, np.ones_like(turn), own], axis=-1)
+    empty = own - g * np.einsum("nij,ij->ni", known, x)
     may = np.max(np.sum((known * tare.axes.spread) ** 2, axis=-1), axis=0)
     std = np.sqrt(tare.axes.noise**2 + tare.axes.rest_noise**2 + may)
     needed = CLEAR * (numbers.limit * std + tare.axes.held)

@@ -135,9 +135,10 @@ class SlowStates:
         residual = rows.missing - np.einsum("nij,ij->ni", Z, self.states)
         spread = np.einsum("nij,ijk,nik->ni", Z, self.covariance, Z)
         if unsure:
-            spread = (
-                spread + (unsure * np.einsum("nji,nj->ni", rows.jacobian[:, :3], rows.pull)) ** 2
-            )
+            # what is wrong with a load's force may act along any direction: timing, wind-up
+            square = unsure**2 * np.einsum("nj,nj->n", rows.pull, rows.pull)
+            J = rows.jacobian[:, :3]
+            spread = spread + square[:, None] * np.einsum("nji,nji->ni", J, J)
         noise = np.sqrt(axes.noise**2 + (axes.rest_noise * rows.rest) ** 2)
         return Judged(residual, axes.held * rows.rest, noise, np.sqrt(noise**2 + spread))
 

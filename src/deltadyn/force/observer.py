@@ -16,7 +16,7 @@ from deltadyn.force.axes import SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import settle, smoothed
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
-from deltadyn.force.settings import STAGES
+from deltadyn.force.settings import SCALE, STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.payload.estimator import Intake
 from deltadyn.payload.front_end import Sample
@@ -91,11 +91,14 @@ class ForceObserver:
         """Forget the alarm and go on with the force."""
         self._watch.reset()
 
-    def carry(self, mass: float, std: float = 0.0) -> None:
+    def carry(self, mass: float, std: float | None = None) -> None:
         """From now on the platform carries this payload (kg): its weight is no force.
 
-        What a mass with the deviation `std` (kg) leaves is no contact either.
+        What a mass with the deviation `std` (kg) leaves is no contact either. By default it is 3 %
+        of the mass: torque constants and gears tell no load better.
         """
+        if std is None:
+            std = SCALE * mass
         if not 0 <= std < np.inf:
             raise InputError("std", std, "a number of kg from 0")
         self.robot = self._empty.with_payload(mass, self._empty.payload.offset)

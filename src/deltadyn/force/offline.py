@@ -16,6 +16,7 @@ from deltadyn.force.axes import Judged, SlowStates
 from deltadyn.force.contact import Contact, Force, Watch
 from deltadyn.force.filtering import Filtered, filtered_rows, robot_of
 from deltadyn.force.rows import ForceRows
+from deltadyn.force.settings import SCALE
 from deltadyn.force.tare import Tare
 from deltadyn.recording.recording import Recording
 
@@ -96,7 +97,7 @@ def find_contacts(
     contacts: list[Contact] = []
     forces, statistic, threshold = [], [], []
     for part in parts:
-        judged = states.follow(part.rows)
+        judged = states.follow(part.rows, SCALE * (recording.payload or 0.0))
         seen = Force.of(part.rows, judged)
         contacts += _contacts(own, part, judged, seen)
         forces.append(seen)

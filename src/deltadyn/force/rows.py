@@ -8,9 +8,10 @@ rate, acceleration and torque belong to one instant (a shift of half a sample co
 An external force F on the platform takes part of the drives' work, and an axis has slow states x
 that the model does not know (its friction, an offset, the scale of its torque):
 
-    r = (ID(q, qd, qdd) - tau) / g = J^T F + Z x,    Z = (qd, tanh(qd / e), 1, tau)
+    r = (ID(q, qd, qdd) - tau) / g = J^T F + Z x,    Z = (qd, tanh(qd / e), 1, ID)
 
-g is what the reported torque grows by per N m of load: 1, but for the gear's losses.
+g is what the reported torque grows by per N m of load: 1, but for the gear's losses. The torque in
+Z is the model's: a measured one holds the noise of r, which would pass for a wrong scale.
 
 Every part of a row passes the same filter of two equal stages, so this holds behind it too. That is
 the generalised-momentum observer: p_k - p_k-1 over T is the same difference of rates, and no
@@ -73,9 +74,10 @@ def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) ->
     d = np.diff(q, axis=0) / interval
     middle, rate = (q[1:-2] + q[2:-1]) / 2, d[1:-1]
     state = State.from_joints(robot, middle, rate, (d[2:] - d[:-2]) / (2 * interval))
-    missing = (inverse_dynamics(robot, state) - tau) / per_load(robot, rate, state.qdd, tau)
+    model = inverse_dynamics(robot, state)
+    missing = (model - tau) / per_load(robot, rate, state.qdd, tau)
     radian = np.asarray(robot.radian)
-    known = np.stack([rate, np.tanh(rate / (SMOOTH * radian)), np.ones_like(rate), tau], axis=-1)
+    known = np.stack([rate, np.tanh(rate / (SMOOTH * radian)), np.ones_like(rate), model], axis=-1)
     rest = 1 - np.abs(np.tanh(rate / (REVERSAL * radian)))
     pull = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
     return ForceRows(missing, jacobian(robot, state.p), known, rest, pull)

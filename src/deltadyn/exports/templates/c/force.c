@@ -2,7 +2,7 @@
  * Four samples give angle, rate and acceleration between the middle two, and the torque there:
  * r = ID(q, qd, qdd) - tau = J^T F + Z x. All parts of it pass one filter of equal stages,
  * y += FORCE_GAIN (x - y): the generalised-momentum observer. A Kalman filter per axis follows its slow states x, Z x =
- * x1 qd + x2 tanh(qd / e) + x3 + x4 tau. An alarm begins where |r - Z x| of an axis, less what
+ * x1 qd + x2 tanh(qd / e) + x3 + x4 ID. An alarm begins where |r - Z x| of an axis, less what
  * friction holds, in deviations, passes the limit of the empty run.
  */
 
@@ -184,6 +184,7 @@ static int row_at(const force_state *e, real payload, force_row *row)
     for (int i = 0; i < DOF; i++) {
         row->turn[i] = @tanh@(qd[i] * FORCE_OVER_SMOOTH);
         row->missing[i] = (own[i] - tau[i]) / per_load(i, row->turn[i], qdd[i], tau[i]);
+        row->tau[i] = own[i]; /* the model's: a measured one would bring its noise into Z */
         row->rest[i] = (real)1.0 - REAL_ABS(@tanh@(qd[i] * FORCE_OVER_REVERSAL));
     }
     for (int k = 0; k < 3; k++)
@@ -221,8 +222,10 @@ static void judge_row(force_state *e, const force_row *row, real unsure, judgeme
         h[2] = (real)1.0;
         h[3] = row->tau[i];
         spread_along(e->P[i], h, Ph);
-        const real load = i < 3 ? unsure * dot(row->J[i % 3], row->pull) : (real)0.0;
-        const real spread = dot4(h, Ph) + load * load;
+        /* what is wrong with a load's force may act along any direction */
+        const real *J = row->J[i % 3];
+        const real pull2 = unsure * unsure * dot(row->pull, row->pull);
+        const real spread = dot4(h, Ph) + (i < 3 ? pull2 * dot(J, J) : (real)0.0);
         const real shaken = FORCE_REST_NOISE[i] * row->rest[i];
         own->residual[i] = row->missing[i] - dot4(h, e->states[i]);
         own->held[i] = FORCE_HELD[i] * row->rest[i];
