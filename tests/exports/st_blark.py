@@ -44,7 +44,7 @@ def one_of_each_shape(text: str) -> str:
     for line in lines:
         depth += len(re.findall(r"\bIF\b", line)) - len(re.findall(r"\bEND_IF\b", line))
         statement += f"{line}\n"
-        if depth == 0:
+        if depth == 0 and statement.count("(") == statement.count(")"):  # calls span lines
             shapes.setdefault(SHAPELESS.sub("", statement), statement)
             statement = ""
     assert not statement

@@ -18,6 +18,7 @@ from tests.exports.st_cases import (
 from tests.exports.st_evaluator import Instance, StructuredTextError, instance, load
 
 from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.exports.structured_text import Options, files
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.motion.motion import Motion
 from deltadyn.payload.front_end import SampleModel
@@ -148,7 +149,8 @@ def test_the_estimators_model_of_a_robot_with_all_terms(dof: int, rich: bool) ->
     """Torque without payload, what one kg adds, speed: as the package's estimator has them."""
     robot = rich_drives(own_robot(dof)) if rich else own_robot(dof)
     model = SampleModel.of(robot.with_payload(0.0, robot.payload.offset))
-    state, found = make_states(robot, 200), block(robot, "PayloadModel")
+    text = files(robot, Options(name="Own", estimator="least-squares"))["Own.st"]
+    state, found = make_states(robot, 200), instance(text, "FB_Own_PayloadModel")
     directions = np.random.default_rng(dof).uniform(-1, 1, state.q.shape)
     for q, qd, qdd, s in zip(state.q, state.qd, state.qdd, directions, strict=True):
         wanted = model.at(q.tolist(), qd.tolist(), qdd.tolist(), s.tolist())

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.dynamics.factory import full_friction, make_robot, make_states
+from tests.family.robots import make as make_family
+from tests.family.robots import waves
 from tests.kernels.comparison import needs_kernels
 from tests.kernels.robots import wide_robot
 
@@ -90,7 +92,7 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
     tau = rng.normal(size=state.q.shape) * 20
     arms = [state.cos_q, state.sin_q]
     joints, platform = [state.q, state.qd, state.qdd], [state.p, state.pd, state.pdd]
-    kind = re.sub(r"_[34]$", "", name)
+    kind = re.sub(r"(_(inclined|vertical|rail))?(_[34])?$", "", name)
     known = {
         "inverse_kinematics": platform[:1],
         "forward_kinematics": joints[:1],
@@ -120,7 +122,12 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
 def test_floats_give_what_doubles_give(name: str, library: ctypes.CDLL) -> None:
     dof = 4 if "_4" in name else 3
     robot = make_robot(dof, False, friction=full_friction(dof, passive=(), smoothing=0.5))
-    state, par = make_states(robot, 1000), packed_parameters(robot)
+    state = make_states(robot, 1000)
+    for word, other in (("inclined", "inclined"), ("vertical", "vertical"), ("rail", "rails")):
+        if f"_{word}" in name:
+            robot = make_family(other)
+            state = waves(robot, 0.999)
+    par = packed_parameters(robot)
     given = [np.array(array, np.float32, order="C") for array in motion_of(name, robot, state)]
     made = [np.empty((1000, width), np.float32) for width in widths(name)[1]]
     pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (*given, *made)]

@@ -23,6 +23,7 @@ from tests.reference.engines import (
 import deltadyn as dd
 from deltadyn import backends as kernels
 from deltadyn.backends.kernels import compiled_mass
+from deltadyn.backends.layout import PLACES
 from deltadyn.dynamics import packed_parameters
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.robot import Robot
@@ -177,7 +178,7 @@ def test_a_singular_mass_matrix_gives_nan() -> None:
     """Of a robot without masses nothing follows from its torques."""
     robot = make_robot(3, True)
     par = packed_parameters(robot).copy()
-    par[20:33] = 0.0  # M_P, m_x, A, G, G_s
+    par[PLACES["M_P"].start : PLACES["G_s"].stop] = 0.0
     state = make_states(robot, 10)
     qdd = kernels.forward_dynamics(par, state.q, state.qd, state.qd)
     assert np.isnan(qdd).all()

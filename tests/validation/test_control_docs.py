@@ -16,7 +16,7 @@ from deltadyn.simulation.controllers.state import SPECIAL_CASES
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "control.md").read_text("utf-8")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 CODES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-SHOWN = re.findall(r"```\n((?:PD|expected).*?)```", TEXT, re.DOTALL)
+SHOWN = re.findall(r"```\n((?:PD|the loop|expected).*?)```", TEXT, re.DOTALL)
 
 
 def words_and_numbers(text: str) -> tuple[list[str], list[float]]:
@@ -25,7 +25,7 @@ def words_and_numbers(text: str) -> tuple[list[str], list[float]]:
 
 
 def test_code_runs_and_prints_what_the_page_shows() -> None:
-    """Controllers, picks (whose numbers belong to the estimator), the predicted benefit."""
+    """Controllers, gains, picks (whose numbers belong to the estimator), the predicted benefit."""
     names: dict[str, object] = {}
     said = []
     for code in CODES:
@@ -33,16 +33,16 @@ def test_code_runs_and_prints_what_the_page_shows() -> None:
         with contextlib.redirect_stdout(out):
             exec(code, names)
         said.append(out.getvalue())
-    assert len(said) == 3
-    assert len(SHOWN) == 2
-    for printed, told in zip((said[0], said[2]), SHOWN, strict=True):
+    assert len(said) == 4
+    assert len(SHOWN) == 3
+    for printed, told in zip((said[0], said[1], said[3]), SHOWN, strict=True):
         words, values = words_and_numbers(printed)
         expected, numbers = words_and_numbers(told)
         assert words == expected
         # the last digits of a fit and of a simulation differ between processors
         assert values == pytest.approx(numbers, rel=0.05, abs=5e-3)
-    loaded = [float(line.split()[0]) for line in said[1].splitlines()]
-    assert loaded == [1.5, 0.0, 3.0, 0.0, 0.8, 0.0] * 2
+    loaded = [float(line.split()[0]) for line in said[2].splitlines()]
+    assert loaded == [1.5, 0.0, 3.0, 0.0, 0.8, 0.0] * 3
 
 
 def test_the_page_names_all_controllers_and_slow_models() -> None:

@@ -7,6 +7,7 @@ one number for all arms or one number each.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,7 +35,7 @@ class LimbFrame(NamedTuple):
     z: Triple
 
 
-class LimbPlaces(Part):
+class LimbPlaces(Part, ABC):
     """What arms and rails have in common: where the limbs begin, and how they are turned.
 
     In the limb's axes (radial e_r, tangential t = z x e_r, z) it begins at radius, tangential place
@@ -66,9 +67,9 @@ class LimbPlaces(Part):
             self._set(rod_spacing=number("geometry.rod_spacing", self.rod_spacing, **positive))
 
     @property
+    @abstractmethod
     def size(self) -> float:
         """A length of the robot's own scale: its shortest arm, half a strut on rails (m)."""
-        raise NotImplementedError
 
     @property
     def shrunk_radius(self) -> tuple[float, ...]:
@@ -76,13 +77,13 @@ class LimbPlaces(Part):
         pairs = zip(self.base_radius, self.platform_radius, strict=True)
         return tuple(a - b for a, b in pairs)
 
+    @abstractmethod
     def _place(self, i: int) -> tuple[float, float]:
         """Tangential place and height of limb i (m)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _axes(self, i: int) -> tuple[Triple, Triple]:
         """The turned x and z in the limb's own axes."""
-        raise NotImplementedError
 
     @property
     def frames(self) -> tuple[LimbFrame, ...]:
