@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +76,16 @@ def test_repeated_picks_of_one_product_know_it_better(noise: NoiseModel) -> None
     assert mass == pytest.approx(0.9, abs=3 * std)
     single = np.median([pick.std for pick in log.picks])
     assert log.noise.systematic(0.9) < std < single
+
+
+def test_least_squares_know_a_product_better_by_a_quarter(noise: NoiseModel) -> None:
+    """The bank's deviation of a pick is mostly what repeated picks have in common."""
+    same = case(12, seed=15, masses=(0.9, 0.9))
+    holding = (same.payload > 0).tolist()
+    own: dict[str, Any] = {"noise": noise, "holding": holding, "estimator": "least-squares"}
+    log = find_picks(D3, same.recording, **own)
+    single = np.median([pick.std for pick in log.picks])
+    assert log.noise.systematic(0.9) < log.product[1] < 0.75 * single
 
 
 def test_picks_that_differ_widen_the_deviation(noise: NoiseModel) -> None:

@@ -287,6 +287,10 @@ def test_with_the_librarys_own_estimator() -> None:
     )
     assert adaptive.completed
     assert np.all(loaded_error(adaptive) < [1.0, 0.85] * loaded_error(plain))
+    old = estimators.PayloadEstimator(machine, estimator="least-squares")
+    law = AdaptiveFeedforward(machine, old, window=None, **gains())
+    least_squares = simulate(ROBOT, motion, law, preset="industrial", payload=loads)
+    assert np.all(loaded_error(least_squares) < 0.85 * loaded_error(plain))
 
 
 def empty_error(run: Run) -> FloatArray:
