@@ -10,8 +10,10 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RobotError, UnknownNameError
 from deltadyn.robot.bodies import (
     Arm,
@@ -72,9 +74,10 @@ def remembered(
 
 @dataclass(frozen=True)
 class Robot:
-    """A Delta robot: 3-DOF, or 4-DOF where it has a spindle.
+    """A robot of the Delta family: limbs, moved by arms or by carriages on rails, and a platform.
 
-    Its limbs are moved by arms, or by carriages on rails where the geometry is one of rails.
+    Three limbs carry a platform that translates, with a spindle one whose tool turns too; two carry
+    one in a plane; four a platform of two halves that turn the tool between them.
     """
 
     name: str
@@ -152,6 +155,29 @@ class Robot:
         return self.geometry.legs
 
     @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The platform's coordinates, as many as axes: x, y, z, with psi where the tool turns; in a
+        plane x, z.
+        """
+        return {2: ("x", "z"), 3: ("x", "y", "z"), 4: ("x", "y", "z", "psi")}[self.dof]
+
+    @property
+    def planar(self) -> bool:
+        """Whether the platform moves in the plane y = 0 alone."""
+        return self.dof == 2
+
+    @property
+    def turns(self) -> bool:
+        """Whether the tool turns: psi is the last coordinate."""
+        return self.dof == 4
+
+    def in_space(self, x: FloatArray) -> FloatArray:
+        """x, y, z (..., 3) of what has the platform's coordinates (..., dof); y is 0 in a plane."""
+        if not self.planar:
+            return x[..., :3]
+        return np.stack([x[..., 0], np.zeros_like(x[..., 0]), x[..., 1]], axis=-1)
+
+    @property
     def linear(self) -> bool:
         """Whether carriages on rails move the limbs: their axes count in m and N."""
         return self.geometry.linear
@@ -163,7 +189,7 @@ class Robot:
         1, or on rails `geometry.size` in m: the way of an elbow at the end of such an arm.
         """
         own = self.geometry.size if self.linear else 1.0
-        return (own,) * ARMS + (1.0,) * (self.dof - ARMS)
+        return (own,) * self.legs + (1.0,) * (self.dof - self.legs)
 
     @property
     def rotary(self) -> Geometry:
@@ -200,7 +226,7 @@ class Robot:
 
     @cached_property
     def equal_limbs(self) -> bool:
-        """Whether the three limbs have the same bodies, lengths and rotors."""
+        """Whether the limbs have the same bodies, lengths and rotors."""
         g = self.geometry
         lengths = [g.base_radius, g.platform_radius, g.strut_length]
         lengths += [g.rail_pitch] if isinstance(g, RailGeometry) else [g.arm_length]
