@@ -52,7 +52,9 @@ def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
     """
     if len(motion.t) == len(t) and np.array_equal(motion.t, t):
         return motion
-    return Motion.from_joints(robot, t, *joints_at(motion, t))
+    # the sample before is near where a platform of two halves is followed from
+    near = np.clip(np.searchsorted(motion.t, t, side="right") - 1, 0, len(motion.t) - 1)
+    return Motion.from_joints(robot, t, *joints_at(motion, t), hint=motion.p[near])
 
 
 def joints_at(motion: Motion, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
