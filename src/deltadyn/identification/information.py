@@ -38,6 +38,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.
 #
@@ -60,10 +61,11 @@ class AxisRows(NamedTuple):
 
 def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisRows | None:
     """[Y tau] of every axis for the wide columns of a model; None: take the whole regressor."""
+    if robot.legs != ARMS:
+        return None
     compiled = source == "exact" and drive_columns_compiled(robot, state)
     if not compiled and not has_axis_rows(robot, source):
         return None
-    robot.needs_three_limbs("identification")
     dof, inertial = robot.dof, ROWS[robot.dof]
     most = max(len(own) for own in inertial)
     terms = friction_terms(robot)
