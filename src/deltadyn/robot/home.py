@@ -81,22 +81,21 @@ def _strut(frame: LimbFrame, l1: float, l2: float, a: FloatArray) -> FloatArray:
     cos = (h k + v n) / (h^2 + v^2), sin = (v k - h n) / (h^2 + v^2), where w = a - J0, h = w.e1,
     v = w.e2, k = (|w|^2 + l1^2 - l2^2) / (2 l1), n = sqrt(h^2 + v^2 - k^2).
     """
-    w = a - np.array(frame.shoulder)
+    w: FloatArray = a - np.array(frame.shoulder)
     ww, z = np.sum(w * w, axis=1), np.array(frame.z)
-    elbow: FloatArray
     if l1 == 0:
         along = w @ z
         q = along + np.sqrt(l2**2 - ww + along**2)
-        elbow = q[:, None] * z
-        return w - elbow
+        strut: FloatArray = w - q[:, None] * z
+        return strut
     x = np.array(frame.x)
     h, v = w @ x, -w @ z
     k = (ww + l1**2 - l2**2) / (2 * l1)
     square = h**2 + v**2
     n = np.sqrt(square - k**2)
     cos, sin = (h * k + v * n) / square, (v * k - h * n) / square
-    elbow = l1 * (cos[:, None] * x - sin[:, None] * z)
-    return w - elbow
+    strut = w - l1 * (cos[:, None] * x - sin[:, None] * z)
+    return strut
 
 
 def _degrees(angles: tuple[float, ...]) -> list[float]:
