@@ -86,15 +86,16 @@ def _strut(frame: LimbFrame, l1: float, l2: float, a: FloatArray) -> FloatArray:
     if l1 == 0:
         along = w @ z
         q = along + np.sqrt(l2**2 - ww + along**2)
-        strut: FloatArray = w - q[:, None] * z
-        return strut
-    x = np.array(frame.x)
-    h, v = w @ x, -w @ z
-    k = (ww + l1**2 - l2**2) / (2 * l1)
-    square = h**2 + v**2
-    n = np.sqrt(square - k**2)
-    cos, sin = (h * k + v * n) / square, (v * k - h * n) / square
-    strut = w - l1 * (cos[:, None] * x - sin[:, None] * z)
+        elbow = q[:, None] * z
+    else:
+        x = np.array(frame.x)
+        h, v = w @ x, -w @ z
+        k = (ww + l1**2 - l2**2) / (2 * l1)
+        square = h**2 + v**2
+        n = np.sqrt(square - k**2)
+        cos, sin = (h * k + v * n) / square, (v * k - h * n) / square
+        elbow = l1 * (cos[:, None] * x - sin[:, None] * z)
+    strut: FloatArray = w - elbow
     return strut
 
 
