@@ -167,7 +167,6 @@ def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
     robot = case.converted.robot
     for call in (
         lambda: dd.dynamics.packed_parameters(robot),
-        lambda: dd.kinematics.in_workspace(robot, case.state.p),
         lambda: robot.save("never-written.yaml"),
     ):
         with pytest.raises((InputError, RobotError), match="three limbs"):
