@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import strut_angles, strut_rates
 from deltadyn.robot.settings import Friction, PassiveFriction
 from deltadyn.simulation import simulate
+from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.plant.machine import axis_inertia, build_machine, home_angles
 from deltadyn.simulation.presets import PRESETS
 from deltadyn.simulation.run import Run
@@ -115,6 +117,17 @@ def test_without_friction_the_torque_is_the_models(kind: str) -> None:
     assert np.abs(tau - truth.tau).max() < 1e-9 * np.abs(tau).max()
 
 
+@pytest.mark.parametrize("kind", ["planar_rails", "par4", "heli4"])
+@pytest.mark.parametrize("law", [ComputedTorque, AugmentedPD, PDGravity])
+def test_controllers_that_ask_the_model(kind: str, law: type[Any]) -> None:
+    """With the right model and no friction the loop follows; gravity alone leaves the inertia."""
+    robot = make(kind, friction=Friction())
+    run = simulate(robot, waves(robot, 0.04), law(robot))
+    error = np.abs(run.tracking_error).max(axis=0) / np.asarray(robot.radian)
+    assert run.completed
+    assert np.all(error < (0.2 if law is PDGravity else 2e-5)), error
+
+
 def test_a_wall_in_a_plane_stops_the_platform() -> None:
     """A push across the plane is held by the rods; along it, it is that of a spring."""
     robot = make("planar", friction=Friction())
@@ -134,7 +147,7 @@ def test_presets_scale_every_limb(legs: int) -> None:
     even = build_machine(robot, PRESETS["ideal"].with_switches(arm_scale=1.1)).robot
     assert [arm.mass for arm in even.arms] == pytest.approx([1.1 * arm.mass for arm in robot.arms])
     odd = build_machine(robot, PRESETS["industrial"]).robot
-    scales = [odd.arms[i].mass / arm.mass for i, arm in enumerate(robot.arms)]
+    scales = [real.mass / arm.mass for real, arm in zip(odd.arms, robot.arms, strict=True)]
     assert scales == pytest.approx([1.04, 0.98, 1.0, 1.0][:legs])
 
 

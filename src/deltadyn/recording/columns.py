@@ -424,8 +424,8 @@ def is_unit(text: str) -> bool:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text is a number in digits; "²" is none."""
-    return text.isascii() and text.isdigit()
+    """Whether a text is a number in digits; "²" is none, nor what is too long to count with."""
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _tails(base: str) -> list[str]:
