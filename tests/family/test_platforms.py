@@ -168,7 +168,6 @@ def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
     for call in (
         lambda: dd.dynamics.packed_parameters(robot),
         lambda: dd.kinematics.in_workspace(robot, case.state.p),
-        lambda: robot.save("never-written.yaml"),
     ):
         with pytest.raises((InputError, RobotError), match="three limbs"):
             call()
@@ -188,10 +187,10 @@ def test_bad_platforms() -> None:
         ArticulatedPlatform((1.0, 1.0), 0.1, ratio=0.0)
     with pytest.raises(RobotError, match=r"platform\.lead"):
         HelicalPlatform((1.0, 1.0), 0.0)
-    with pytest.raises(RobotError, match="2 limbs"):
+    with pytest.raises(RobotError, match="two limbs"):
         robot.replace(platform=PlanarPlatform(1.0))
     flat = to_robot(random_member("planar rotary", 0)).robot
-    with pytest.raises(RobotError, match="4 limbs"):
+    with pytest.raises(RobotError, match="four limbs"):
         flat.replace(platform=robot.platform)
     with pytest.raises(UnreachableError):
         dd.inverse_kinematics(robot, [10.0, 0.0, 0.0, 0.0])

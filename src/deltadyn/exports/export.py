@@ -14,6 +14,7 @@ from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
 from deltadyn.exports.common import fingerprint
+from deltadyn.files import folder_writer
 from deltadyn.kinematics.actuation import actuation
 from deltadyn.options import merged
 from deltadyn.robot import Robot
@@ -94,17 +95,17 @@ def export(
     files = dict(write(own, chosen))
     place = Path(folder)
     _check_place(place)
-    records = _read_manifest(place)
-    if not overwrite:
-        _refuse_changed(place, files, records)
-    _write(place, files)
-    records[target] = {
-        "robot": own.name,
-        "fingerprint": fingerprint(own),
-        "deltadyn": version("deltadyn"),
-        "files": {name: _digest(content) for name, content in files.items()},
-    }
-    _write(place, {MANIFEST: json.dumps(records, indent=2) + "\n"})
+    with folder_writer(place) as write_set:
+        records = _read_manifest(place)
+        if not overwrite:
+            _refuse_changed(place, files, records)
+        records[target] = {
+            "robot": own.name,
+            "fingerprint": fingerprint(own),
+            "deltadyn": version("deltadyn"),
+            "files": {name: _digest(content) for name, content in files.items()},
+        }
+        write_set({**files, MANIFEST: json.dumps(records, indent=2) + "\n"})
     names = sorted(files, key=lambda name: (not name.startswith("README"), name))
     return Export(own.name, target, place, tuple(place / name for name in names))
 
@@ -166,23 +167,6 @@ def _refuse_changed(place: Path, files: Files, records: Mapping[str, Any]) -> No
                 f"{path} was not written by export, or was changed since; nothing was written. "
                 "Choose another folder, or replace it with overwrite=True (--force)"
             )
-
-
-def _write(place: Path, files: Files) -> None:
-    """All files under other names first, so that a failure leaves nothing half written."""
-    ready: list[tuple[Path, Path]] = []
-    try:
-        for name, content in files.items():
-            path = place / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = path.with_name(path.name + ".part")
-            ready.append((scratch, path))
-            scratch.write_bytes(_bytes(content))
-        for scratch, path in ready:
-            scratch.replace(path)
-    finally:
-        for scratch, _ in ready:
-            scratch.unlink(missing_ok=True)
 
 
 def _bytes(content: str | bytes) -> bytes:
