@@ -20,6 +20,7 @@ from deltadyn.identification.parametrisation import parametrise
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
 from deltadyn.motion.pick_place import pick_and_place
+from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.run import Run
 
@@ -136,7 +137,7 @@ def test_rigid_bodies_give_the_exact_torque(kind: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["half-half", "gray-box", "virtual-work", "euler-lagrange"])
-@pytest.mark.parametrize("kind", ["inclined", "vertical", "rails"])
+@pytest.mark.parametrize("kind", ["inclined", "vertical", "rails", "planar", "par4", "heli4"])
 def test_lumped_models_of_papers_refuse_other_robots(kind: str, model: str) -> None:
     """They know shoulders in the base plane, and arms."""
     robot = make(kind)
@@ -177,3 +178,30 @@ def test_limits_and_pace_in_the_units_of_the_axes(kind: str) -> None:
     assert (units["rate"], units["torque_peak"]) == wanted
     assert wanted[1] in dd.motion_loads(robot, pick).text
     assert dd.fastest(robot, pick).duration < pick.duration
+
+
+def made_log(robot: Robot, seconds: float, seed: int = 0, share: float = 0.8) -> Recording:
+    """A motion of the robot itself, with white noise of 0.3 % on its torque."""
+    motion = waves(robot, seconds, 500.0, share)
+    tau = inverse_dynamics(robot, motion)
+    noise = np.random.default_rng(seed).normal(size=tau.shape)
+    tau = tau + 0.003 * np.sqrt(np.mean(tau**2, axis=0)) * noise
+    return Recording(motion.t, motion.q, tau, robot=robot.name, linear=robot.linear)
+
+
+@pytest.mark.parametrize(("method", "tied"), [("base", True), ("convex", False)])
+@pytest.mark.parametrize("kind", [kind for kind in OTHER_PLATFORMS if make(kind).legs == 4])
+def test_fits_of_other_platforms_find_their_parameters(kind: str, method: str, tied: bool) -> None:
+    """Within 4.5 deviations, or 2 % where rates from angles count; the robot has what was found."""
+    robot = make(kind)
+    log = made_log(robot, 4.0)
+    fit = dd.identify(robot, log, method, tied=tied, terms="file", check=False)
+    par = parametrise(robot, tied=tied)
+    assert fit.names == par.names
+    assert fit.held == par.unseen
+    for name, value, std, true in zip(fit.names, fit.values, fit.std, par.prior, strict=True):
+        assert abs(value - true) < max(4.5 * std, 0.02 * abs(true)), name
+    assert fit.consistent
+    motion = waves(robot, 0.5, share=0.5)
+    wanted = fit.parametrisation.torque(robot, motion, fit.values)
+    assert np.abs(inverse_dynamics(fit.robot, motion) - wanted).max() < 1e-6 * np.abs(wanted).max()

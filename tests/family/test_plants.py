@@ -1,12 +1,13 @@
-"""Plants of inclined arms and of carriages: MuJoCo's bodies against the exact model."""
+"""Plants of every kind of robot: MuJoCo's bodies against the exact model, and its own books."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.family.robots import KINDS, make, waves
+from tests.family.robots import KINDS, OTHER_PLATFORMS, make, waves
 
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import RobotError
@@ -15,9 +16,11 @@ from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import strut_angles, strut_rates
 from deltadyn.robot.settings import Friction, PassiveFriction
 from deltadyn.simulation import simulate
+from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.plant.machine import axis_inertia, build_machine, home_angles
 from deltadyn.simulation.presets import PRESETS
 from deltadyn.simulation.run import Run
+from deltadyn.simulation.touch import Wall
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -80,6 +83,72 @@ def test_home_is_on_the_axis_without_a_named_workspace() -> None:
     p = State.from_joints(bare, q).p
     assert np.abs(p[..., :2]).max() < 1e-12
     assert np.allclose(inverse_kinematics(bare, p), q)
+
+
+@pytest.fixture(scope="module", params=OTHER_PLATFORMS)
+def industrial(request: pytest.FixtureRequest) -> Run:
+    """A short motion with gears, ripple, noise and a load that changes, on the exact model."""
+    robot = make(request.param)
+    events = ((0.0, 0.2), (0.04, 0.5))
+    return simulate(robot, waves(robot, 0.08), preset="industrial", payload=events)
+
+
+def test_books_close_under_other_platforms(industrial: Run) -> None:
+    """Energies are summed body by body, work is integrated beside the mass matrix."""
+    assert industrial.completed
+    assert industrial.energy.drift < 1e-6
+    robot = industrial.truth.robot
+    error = np.abs(industrial.tracking_error).max(axis=0)
+    assert np.all(error < 0.03 * np.asarray(robot.radian))
+
+
+def test_the_pose_is_that_of_the_joints(industrial: Run) -> None:
+    """The platform is followed from tick to tick; it never leaves its assembly."""
+    truth = industrial.truth
+    assert np.allclose(inverse_kinematics(truth.robot, truth.p), truth.q, atol=1e-9)
+    assert np.abs(industrial.platform_error).max() < 0.05
+
+
+@pytest.mark.parametrize("kind", ["planar", "par4_rails"])
+def test_without_friction_the_torque_is_the_models(kind: str) -> None:
+    robot = make(kind, friction=Friction())
+    truth = simulate(robot, waves(robot, 0.03)).truth
+    tau = inverse_dynamics(robot, truth.motion())
+    assert np.abs(tau - truth.tau).max() < 1e-9 * np.abs(tau).max()
+
+
+@pytest.mark.parametrize("kind", ["planar_rails", "par4", "heli4"])
+@pytest.mark.parametrize("law", [ComputedTorque, AugmentedPD, PDGravity])
+def test_controllers_that_ask_the_model(kind: str, law: type[Any]) -> None:
+    """With the right model and no friction the loop follows; gravity alone leaves the inertia."""
+    robot = make(kind, friction=Friction())
+    run = simulate(robot, waves(robot, 0.04), law(robot))
+    error = np.abs(run.tracking_error).max(axis=0) / np.asarray(robot.radian)
+    assert run.completed
+    assert np.all(error < (0.2 if law is PDGravity else 2e-5)), error
+
+
+def test_a_wall_in_a_plane_stops_the_platform() -> None:
+    """A push across the plane is held by the rods; along it, it is that of a spring."""
+    robot = make("planar", friction=Friction())
+    wall = Wall((0.0, 0.0, -0.72), (0.0, 1.0, 1.0), 2e4, 50.0)
+    truth = simulate(robot, waves(robot, 0.2), external_force=wall).truth
+    deep = wall.depth(truth.p)
+    assert deep.max() > 1e-3
+    assert np.all(truth.force[deep < -1e-3] == 0)
+    assert np.allclose(truth.force[:, 0], 0)
+    assert truth.force[:, 1].max() == pytest.approx(2e4 * deep.max() * np.sqrt(0.5), rel=0.2)
+
+
+@pytest.mark.parametrize("legs", [2, 4])
+def test_presets_scale_every_limb(legs: int) -> None:
+    """One number is for all limbs; a fourth limb beside three numbers is as the robot has it."""
+    robot = make({2: "planar", 4: "par4"}[legs])
+    even = build_machine(robot, PRESETS["ideal"].with_switches(arm_scale=1.1)).robot
+    assert [arm.mass for arm in even.arms] == pytest.approx([1.1 * arm.mass for arm in robot.arms])
+    odd = build_machine(robot, PRESETS["industrial"]).robot
+    scales = [real.mass / arm.mass for real, arm in zip(odd.arms, robot.arms, strict=True)]
+    assert scales == pytest.approx([1.04, 0.98, 1.0, 1.0][:legs])
 
 
 @pytest.mark.parametrize("joint", ["elbow_swing", "platform_sway"])

@@ -53,7 +53,7 @@ from deltadyn.robot.settings import (
     Workspace,
     side_matters,
 )
-from deltadyn.robot.tree import Entry, NotedError, read_entries
+from deltadyn.robot.tree import Entry, NotedError, Text, read_entries
 from deltadyn.robot.write import robot_text
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ _ROUNDING = 1e-12  # relative: an inertia that falls below its bound by less is 
 
 def read_robot(text: str, file: str) -> Robot:
     """The robot that the text of a robot file describes; `file` is its name in messages."""
-    root, errors = read_entries(text, file)
+    root, errors = read_entries(text, Text(file))
     reader = _Reader(root, file, errors)
     try:
         robot = reader.robot()

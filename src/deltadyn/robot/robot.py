@@ -200,8 +200,11 @@ class Robot:
     def standard(self) -> Geometry:
         """The geometry of arms that stand as a Delta robot's do; refuses any other robot.
 
-        What knows shoulders by their radius and azimuth alone asks for it.
+        What knows three shoulders by their radius and azimuth alone asks for it.
         """
+        if self.legs != ARMS:
+            allowed = f"a Delta robot with three arms: this one has {self.legs} limbs"
+            raise InputError("robot", self.name, allowed)
         if not self.rotary.standard:
             allowed = "a robot without shoulder_height, shoulder_tangential, axis_yaw, axis_roll"
             raise InputError("robot", self.name, allowed)

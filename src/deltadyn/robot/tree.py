@@ -1,14 +1,18 @@
-"""YAML text as a tree of entries that know their path and line."""
+"""YAML text as a tree of entries that know their path and line.
+
+All YAML that a user gives is read here: plain values in mappings and lists, without aliases and
+tags, every name once, no deeper than Python can go.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
-from deltadyn.errors import RobotFileError
+from deltadyn.errors import FileError, RobotFileError
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {_TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
@@ -41,7 +45,21 @@ class NotedError(Exception):
     """Something cannot be made, for reasons that are noted already."""
 
 
-def read_entries(text: str, file: str) -> tuple[Entry, list[RobotFileError]]:
+class Text(NamedTuple):
+    """What a text is, in messages, and the error that speaks of it."""
+
+    file: str
+    what: str = "robot file"
+    error: type[FileError] = RobotFileError
+
+    def wrong(self, problem: str, allowed: str, path: str = "", line: int | None = None) -> Any:
+        """The error of a field, or of the whole file."""
+        return self.error(
+            path or self.what, None, allowed, path=self.file, line=line, problem=problem
+        )
+
+
+def read_entries(text: str, source: Text) -> tuple[Entry, list[Any]]:
     """The whole file as one entry, and what is wrong with its fields.
 
     The loader in C would be faster, but a file of many brackets overruns its stack.
@@ -49,24 +67,25 @@ def read_entries(text: str, file: str) -> tuple[Entry, list[RobotFileError]]:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
-            raise RobotFileError("robot file", None, "a mapping", path=file, problem="is empty")
-        converter = _Converter(file)
+            raise source.wrong("is empty", "a mapping")
+        converter = _Converter(source)
         return converter.entry(node, "", node.start_mark.line + 1), converter.errors
     except yaml.YAMLError as error:
-        raise _syntax_error(error, file) from error
+        mark = getattr(error, "problem_mark", None)
+        line = None if mark is None else mark.line + 1
+        what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+        raise source.wrong(f"is not YAML: {what}", "a YAML mapping", line=line) from error
     except RecursionError as error:
-        raise RobotFileError(
-            "robot file", None, "sections in sections", path=file, problem="is nested too deeply"
-        ) from error
+        raise source.wrong("is nested too deeply", "sections in sections") from error
 
 
 class _Converter:
     """Nodes to entries; remembers the nodes, since an alias is a node met a second time."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, source: Text) -> None:
+        self.source = source
         self.met: set[int] = set()
-        self.errors: list[RobotFileError] = []
+        self.errors: list[Any] = []
 
     def entry(self, node: Any, path: str, line: int) -> Entry:
         if id(node) in self.met:
@@ -102,9 +121,7 @@ class _Converter:
 
     def wrong(self, path: str, line: int, problem: str, allowed: str) -> Entry:
         """Note an error; the entry of what it is about."""
-        name = path or "robot file"
-        error = RobotFileError(name, None, allowed, path=self.file, line=line, problem=problem)
-        self.errors.append(error)
+        self.errors.append(self.source.wrong(problem, allowed, path, line))
         return Entry(path, line, WRONG)
 
 
@@ -123,12 +140,3 @@ def _scalar(node: Any) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _syntax_error(error: yaml.YAMLError, file: str) -> RobotFileError:
-    mark = getattr(error, "problem_mark", None)
-    line = None if mark is None else mark.line + 1
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    return RobotFileError(
-        "robot file", None, "a YAML mapping", path=file, line=line, problem=f"is not YAML: {what}"
-    )

@@ -87,7 +87,7 @@ def find_conventions(
     else:
         if q is None or tau is None:
             raise InputError("q, tau", None, "arrays (N, dof) beside the times t (N,)")
-        recording = Recording(log, q, tau, linear=robot.linear)  # type: ignore[arg-type]
+        recording = Recording(log, q, tau, linear=robot.linear, legs=robot.legs)  # type: ignore[arg-type]
     if recording.dof != robot.dof:
         raise InputError(
             "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"

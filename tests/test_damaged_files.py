@@ -1,0 +1,137 @@
+"""Damaged files end in our own errors, each with a name and a place; no traceback, no hang."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.mutations import mutations, survivors
+
+from deltadyn.commands.project import read_project
+from deltadyn.errors import DeltadynError, FileError, RecordingFileError
+from deltadyn.identification.information import Information, load_information
+from deltadyn.recording.column_maps import read_column_map
+from deltadyn.recording.columns import Column
+
+COLUMNS = b"""\
+columns:
+  Enc A: q1_deg
+  2: {quantity: q, axis: 2, unit: deg, sign: -1}
+  "3": {quantity: tau, axis: 1, unit: Nm, scale: 1e-3, offset: 0.5}
+  note: null
+"""
+TOML = b"""\
+[project]
+robot = "example-delta"
+[reading]
+rate = 1000.0
+[identify]
+method = "convex"
+"""
+
+
+def column_map(path: Path, data: bytes) -> object:
+    path.write_bytes(data)
+    names = [Column(name) for name in ("Enc A", "b", "c", "note")]
+    return read_column_map(path, names, "log.csv")
+
+
+def archive() -> bytes:
+    """A small saved information."""
+    made = Information(
+        "exact",
+        "a robot",
+        ("M_P", "A_1"),
+        np.ones((3, 3, 3, 3)),
+        np.full((3, 3), 100),
+        np.zeros((3, 3), dtype=np.int64),
+        np.full(3, 0.2),
+        np.zeros(3),
+        np.zeros(3, dtype=np.int64),
+        np.array([1.0, 0.0]),
+        ("log",),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        made.save(Path(folder) / "information.npz")
+        return (Path(folder) / "information.npz").read_bytes()
+
+
+def test_column_maps(tmp_path: Path) -> None:
+    path = tmp_path / "columns.yaml"
+    column_map(path, COLUMNS)
+    read, wrong = survivors([COLUMNS], lambda data: column_map(path, data), DeltadynError, 1)
+    assert not wrong, wrong[:3]
+    assert read > 0
+
+
+def test_aliases_in_a_column_map_are_refused(tmp_path: Path) -> None:
+    """A few hundred bytes of them would else become a thousand million values."""
+    lines = ["a0: &a0 [1, 2]"] + [
+        f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 12)
+    ]
+    with pytest.raises(RecordingFileError, match="is an alias"):
+        column_map(tmp_path / "columns.yaml", "\n".join(lines).encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("[" * 2000, "deeply|not YAML"), ("a: 2020-99-99", "column"), ("a: " + "9" * 5000, "column")],
+)
+def test_odd_values_in_a_column_map(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(DeltadynError, match=told):
+        column_map(tmp_path / "columns.yaml", text.encode())
+
+
+def test_project_files(tmp_path: Path) -> None:
+    path = tmp_path / "deltadyn.toml"
+
+    def read(data: bytes) -> object:
+        path.write_bytes(data)
+        return read_project(tmp_path)
+
+    found, wrong = survivors([TOML], read, FileError, 2)
+    assert not wrong, wrong[:3]
+    assert found > 0
+    odd = [TOML.decode().encode("utf-16"), b"a = " + b"[" * 5000, b"a = " + b"9" * 5000]
+    for data in odd:
+        with pytest.raises(FileError, match="project file"):
+            read(data)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(FileError, match="can be read"):
+        read_project(tmp_path)
+
+
+def test_saved_information(tmp_path: Path) -> None:
+    path = tmp_path / "information.npz"
+    good = archive()
+
+    def read(data: bytes) -> object:
+        path.write_bytes(data)
+        return load_information(path)
+
+    assert read(good).robot == "a robot"  # type: ignore[attr-defined]
+    _, wrong = survivors([good], read, FileError, 3)
+    assert not wrong, wrong[:3]
+
+
+def test_members_of_saved_information(tmp_path: Path) -> None:
+    """Arrays whose bytes are damaged inside a sound archive."""
+    path, good = tmp_path / "information.npz", archive()
+    with zipfile.ZipFile(io.BytesIO(good)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    for name, content in members.items():
+        for data in mutations([content], 4, 60):
+            with zipfile.ZipFile(path, "w") as file:
+                for other, own in members.items():
+                    file.writestr(other, data if other == name else own)
+            try:
+                found = load_information(path)
+            except FileError:
+                continue
+            assert np.isfinite(found.factors).all()
+            assert found.factors.shape[-1] == len(found.names) + 1
