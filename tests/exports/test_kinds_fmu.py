@@ -12,6 +12,7 @@ from tests.family.robots import make, waves
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.exports import fmu
+from deltadyn.exports.fmu.variables import plant_variables
 from deltadyn.robot.settings import PassiveFriction
 
 pytestmark = needs_compiler
@@ -49,7 +50,7 @@ def test_units_have_the_torque_and_the_acceleration_of_the_model(
 
 def test_units_of_rails_are_in_m_and_n(tmp_path: Path) -> None:
     robot = make("vertical")
-    variables = {item.name: item for item in fmu.plant_variables(robot, 1e-4)}
+    variables = {item.name: item for item in plant_variables(robot, 1e-4)}
     assert [variables[name].unit for name in ("tau[1]", "q[1]", "qd[1]", "qdd[2]")] == [
         "N",
         "m",

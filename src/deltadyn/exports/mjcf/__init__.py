@@ -28,7 +28,7 @@ from deltadyn.exports.mjcf.tree import add_look, model_tree
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Carriage
+from deltadyn.robot.bodies import Arm, Carriage
 from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import DRIVEN
 
@@ -130,8 +130,10 @@ def _check_mass(robot: Robot) -> None:
     masses = {"platform.mass": robot.platform.mass}
     masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
     for i, arm in enumerate(robot.arms):
-        elbow = 0.0 if isinstance(arm, Carriage) else arm.elbow_mass
-        masses[f"arms[{i}].mass"] = arm.mass if elbow <= 0 else elbow
+        if isinstance(arm, Carriage):
+            masses[f"arms[{i}].mass"] = arm.mass
+        elif isinstance(arm, Arm):
+            masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
     if robot.spindle is not None:
         masses["spindle.upper.mass"] = robot.spindle.upper.mass
         masses["spindle.lower.mass"] = robot.spindle.lower.mass
