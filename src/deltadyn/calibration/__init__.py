@@ -1,0 +1,24 @@
+"""Geometric calibration: from measured poses to a robot whose kinematics is the measured one."""
+
+from deltadyn.calibration.calibrate import CalibrationOptions, calibrate
+from deltadyn.calibration.field import ErrorField
+from deltadyn.calibration.measurements import BallBar, Commanded, Distances, Heights, Positions
+from deltadyn.calibration.parameters import Geometric, Tolerances
+from deltadyn.calibration.result import Calibration
+from deltadyn.calibration.visible import Visible, visible
+
+__all__ = [
+    "BallBar",
+    "Calibration",
+    "CalibrationOptions",
+    "Commanded",
+    "Distances",
+    "ErrorField",
+    "Geometric",
+    "Heights",
+    "Positions",
+    "Tolerances",
+    "Visible",
+    "calibrate",
+    "visible",
+]
