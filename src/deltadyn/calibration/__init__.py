@@ -4,6 +4,7 @@ from deltadyn.calibration.calibrate import CalibrationOptions, calibrate
 from deltadyn.calibration.field import ErrorField
 from deltadyn.calibration.measurements import BallBar, Commanded, Distances, Heights, Positions
 from deltadyn.calibration.parameters import Geometric, Tolerances
+from deltadyn.calibration.plan import CalibrationPlan, PlanOptions, plan_calibration
 from deltadyn.calibration.result import Calibration
 from deltadyn.calibration.visible import Visible, visible
 
@@ -11,14 +12,17 @@ __all__ = [
     "BallBar",
     "Calibration",
     "CalibrationOptions",
+    "CalibrationPlan",
     "Commanded",
     "Distances",
     "ErrorField",
     "Geometric",
     "Heights",
+    "PlanOptions",
     "Positions",
     "Tolerances",
     "Visible",
     "calibrate",
+    "plan_calibration",
     "visible",
 ]

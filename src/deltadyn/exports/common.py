@@ -131,6 +131,8 @@ def working_height(robot: Robot) -> float:
     g, space = robot.geometry, robot.limits.workspace
     if space is not None:
         return round((space.z_min + space.z_max) / 2, 3)
+    if not standard(robot):
+        return round(float(home_pose(robot)[robot.coordinates.index("z")]), 3)
     return round(-float(g.strut_length[0] + g.size) * 0.6, 3)
 
 

@@ -35,8 +35,8 @@ ALL_LIMBS = ("arms", "inclined arms", "rails")
 HELD: dict[str, dict[str, tuple[str, ...]]] = {
     "c": {"translation": ALL_LIMBS, "spindle": ("arms",)},
     "structured-text": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
-    "mjcf": {"translation": ("arms",), "spindle": ("arms",)},
-    "fmu": {"translation": ("arms",), "spindle": ("arms",)},
+    "mjcf": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "fmu": {"translation": ALL_LIMBS, "spindle": ("arms",)},
     "sheets": {"translation": ("arms",), "spindle": ("arms",)},
 }
 PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
