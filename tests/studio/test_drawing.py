@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.catalogue import THREE_LIMBS
 from tests.family.robots import KINDS, OTHER_PLATFORMS, make
 
 import deltadyn as dd
@@ -29,7 +30,7 @@ def end_of(place: Place, length: float) -> np.ndarray:
     return position + Rotation.from_quat([x, y, z, w]).apply([0.0, 0.0, length])
 
 
-ARMS = [name for name in dd.robot_names() if not dd.load_robot(name).linear]
+ARMS = [name for name in THREE_LIMBS if not dd.load_robot(name).linear]
 
 
 @pytest.mark.parametrize("name", ARMS)

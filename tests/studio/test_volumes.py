@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.catalogue import THREE_LIMBS
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
@@ -36,7 +37,7 @@ def test_bands_make_up_the_whole_surface() -> None:
         assert area(volume_of(ROBOT, kind).wall) == pytest.approx(whole, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", dd.robot_names())
+@pytest.mark.parametrize("name", THREE_LIMBS)
 def test_the_wall_is_where_the_workspace_ends(name: str) -> None:
     robot = dd.load_robot(name)
     wall = wall_of(robot, WorkspaceRules())
