@@ -45,6 +45,7 @@ STYLES = {
     "pointer": ("#b3246b", 2.2),
 }
 PSI = 1.1  # rad, of the tool
+RIGHT, UP = np.eye(2)
 INK, FAINT = "#1c2330", "#8a94a0"
 THREE = tuple(math.radians(angle) for angle in (0, 120, 240))
 CORNERS = tuple(math.radians(angle) for angle in (-45, 45, 135, 225))
@@ -188,12 +189,12 @@ def limb(axes: plt.Axes, robot: dd.Robot, bones: Skeleton) -> None:
         dot(axes, E, STYLES["carriage"][0])
     else:
         axes.plot(*np.stack([J, E]).T, color=STYLES["arm"][0], lw=4)
-        arrow(axes, J, J + [0.2, 0.0])
-        arrow(axes, J, J + [0.0, -0.2])
-        tell(axes, "$e_1$", J + [0.2, 0.0], (4, 2))
-        tell(axes, "$e_2$", J + [0.0, -0.2], (-18, -4))
+        arrow(axes, J, J + 0.2 * RIGHT)
+        arrow(axes, J, J - 0.2 * UP)
+        tell(axes, "$e_1$", J + 0.2 * RIGHT, (4, 2))
+        tell(axes, "$e_2$", J - 0.2 * UP, (-18, -4))
         arc(axes, J, 0.13, 0.0, math.atan2(*E[::-1]))
-        tell(axes, "$q$", J + [0.13, 0.0], (4, -11))
+        tell(axes, "$q$", J + 0.13 * RIGHT, (4, -11))
         tell(axes, "$l_1$", E / 2, (10, -4))
         dot(axes, E)
     axes.plot(*np.stack([E, a]).T, color=STYLES["strut"][0], lw=2)
@@ -204,7 +205,7 @@ def limb(axes: plt.Axes, robot: dd.Robot, bones: Skeleton) -> None:
     tell(axes, "$E$", E, (8, 2))
     tell(axes, "$a$", a, (8, -10))
     if not robot.linear:
-        axes.plot(*np.stack([J, J + [0.24, 0.0]]).T, alpha=0.0)  # room for e_1
+        axes.plot(*np.stack([J, J + 0.24 * RIGHT]).T, alpha=0.0)  # room for e_1
     beside_strut = (-68, 4) if robot.linear else (10, -4)
     tell(axes, r"$s,\ |s|=l_2$", (E + a) / 2, beside_strut)
     axes.set_aspect("equal")
@@ -257,17 +258,17 @@ def from_above(axes: plt.Axes, robot: dd.Robot, bones: Skeleton) -> None:
     ):
         dot(axes, at, STYLES["platform"][0])
         tell(axes, name, at, away)
-    level = p + [0.1, 0.0]
+    level = p + 0.1 * RIGHT
     axes.plot(*np.stack([p, level]).T, color=FAINT, lw=1.0)
     phi = math.atan2(*(one - two)[::-1])
     arc(axes, p, 0.045, 0.0, phi)
-    tell(axes, r"$\varphi$", p + [0.045, 0.0], (3, 3))
+    tell(axes, r"$\varphi$", p + 0.045 * RIGHT, (3, 3))
     tell(axes, "$n$", p + 0.35 * (one - two), (-4, 6))
     tell(axes, "$p$", p, (2, -14))
     tell(axes, r"tool at $\psi$", p + 0.09 * np.array([math.cos(PSI), math.sin(PSI)]), (-70, 2))
     tell(axes, "half 1", bones.joints[0, :2], (16, -4))
     tell(axes, "half 2", bones.joints[2, :2], (-46, -4))
-    tell(axes, "bar", (one + two) / 2 + [0.0, -0.075], (10, -12))
+    tell(axes, "bar", (one + two) / 2 - 0.075 * UP, (10, -12))
     axes.margins(0.15)
 
 
@@ -278,10 +279,10 @@ def beside(axes: plt.Axes, robot: dd.Robot, bones: Skeleton) -> None:
     one, two = (CORNER @ centre for centre in half_centres(robot, bones))
     side = 0.13
     for at, name in ((one, r"$\sigma_1\psi$"), (two, r"$\sigma_2\psi$")):
-        axes.plot(*np.stack([at, at + [side, 0]]).T, color=FAINT, lw=1.0, ls="--")
+        axes.plot(*np.stack([at, at + side * RIGHT]).T, color=FAINT, lw=1.0, ls="--")
         arrow(axes, [p[0] + side, p[1]], [p[0] + side, at[1]])
         tell(axes, name, [p[0] + side, at[1]], (6, -4))
-    axes.plot(*np.stack([p, p + [side + 0.02, 0]]).T, color=FAINT, lw=1.0)
+    axes.plot(*np.stack([p, p + (side + 0.02) * RIGHT]).T, color=FAINT, lw=1.0)
     dot(axes, p)
     tell(axes, "$p$", p, (-14, -4))
     first, second = CORNER @ bones.joints[1], CORNER @ bones.joints[3]

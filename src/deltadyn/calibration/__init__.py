@@ -5,6 +5,7 @@ from deltadyn.calibration.field import ErrorField
 from deltadyn.calibration.measurements import BallBar, Commanded, Distances, Heights, Positions
 from deltadyn.calibration.parameters import Geometric, Tolerances
 from deltadyn.calibration.plan import CalibrationPlan, PlanOptions, plan_calibration
+from deltadyn.calibration.read import FileOptions, read_command_log, read_measurements
 from deltadyn.calibration.result import Calibration
 from deltadyn.calibration.visible import Visible, visible
 
@@ -16,6 +17,7 @@ __all__ = [
     "Commanded",
     "Distances",
     "ErrorField",
+    "FileOptions",
     "Geometric",
     "Heights",
     "PlanOptions",
@@ -24,5 +26,7 @@ __all__ = [
     "Visible",
     "calibrate",
     "plan_calibration",
+    "read_command_log",
+    "read_measurements",
     "visible",
 ]

@@ -40,7 +40,7 @@ def open_parquet(head: Head) -> Table:
         twice = next((name for name in names if everything.count(name) > 1), None)
         if twice is not None:
             raise RecordingFileError(
-                "column",
+                f"column {twice!r}",
                 twice,
                 "names that occur once; write the file again with other names",
                 path=path,
