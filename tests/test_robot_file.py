@@ -433,7 +433,7 @@ def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
     if linear:
         geometry: Geometry | RailGeometry = RailGeometry(
             draw(per(3, st.floats(0.2, 0.5))),
-            draw(per(3, st.floats(0.0, 0.2))),
+            draw(per(3, st.floats(0.0, 0.15))),  # rails on the axis itself would coincide
             draw(per(3, st.floats(0.8, 2.0))),
             azimuth,
             spacing,

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 from deltadyn.arrays import Component
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Geometry, LimbFrame, RailGeometry
 from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, cross, dot
 
@@ -582,7 +583,12 @@ def limb_kernel(robot: Robot, name: str) -> str:
 
 def actuated(robot: Robot) -> list[Limb]:
     """The actuations of the limbs, one after the other."""
-    return [_limb(robot, actuation(robot), i) for i in range(robot.legs)]
+    return limbs_of(robot.geometry, actuation(robot))
+
+
+def limbs_of(g: Geometry | RailGeometry, kind: str) -> list[Limb]:
+    """The limbs of a geometry as one of `ACTUATIONS` that can hold it."""
+    return [_limb(g, kind, i, frame) for i, frame in enumerate(g.frames)]
 
 
 def levers(robot: Robot) -> tuple[float, ...]:
@@ -590,18 +596,15 @@ def levers(robot: Robot) -> tuple[float, ...]:
     return (1.0,) * robot.legs if robot.linear else tuple(robot.rotary.arm_length)
 
 
-def _limb(robot: Robot, kind: str, i: int) -> Limb:
-    g = robot.geometry
-    l2, frame = g.strut_length[i], g.frames[i]
+def _limb(g: Any, kind: str, i: int, frame: LimbFrame) -> Limb:
+    l2 = g.strut_length[i]
     match kind:
         case "rotary":
             ca, sa = math.cos(g.azimuth[i]), math.sin(g.azimuth[i])
-            limb: Limb = RotaryArm(g.shrunk_radius[i], robot.rotary.arm_length[i], l2, ca, sa)
+            limb: Limb = RotaryArm(g.shrunk_radius[i], g.arm_length[i], l2, ca, sa)
         case "inclined":
             bx, by, bz = (-x for x in frame.z)
-            limb = InclinedArm(
-                *frame.shoulder, *frame.x, bx, by, bz, robot.rotary.arm_length[i], l2
-            )
+            limb = InclinedArm(*frame.shoulder, *frame.x, bx, by, bz, g.arm_length[i], l2)
         case "vertical":
             limb = VerticalRail(*frame.shoulder, l2)
         case _:

@@ -43,7 +43,8 @@ STARTS = (
 def home_pose(robot: Robot) -> FloatArray:
     """A pose (dof,) with psi = 0 amid what the limbs reach on the robot's axis, far from singular.
 
-    In the middle of the workspace's height where the robot names a workspace.
+    In the middle of the workspace's height where the robot names a workspace, else below the elbows
+    where the limbs reach there: level rails reach as far above.
     """
     frames, g = robot.geometry.frames, robot.geometry
     reach = max(g.strut_length) + (0.0 if robot.linear else max(robot.rotary.arm_length))
@@ -58,7 +59,10 @@ def home_pose(robot: Robot) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         c, s = arm_directions(np, legs, x)
         apart = np.abs(rods_of(np, legs, c, s, x).inverse.determinant)
-    inside = np.flatnonzero(np.isfinite(apart))
+        elbow = np.mean([limb.elbow(c[i], s[i])[2] + zero for i, limb in enumerate(legs)], axis=0)
+    reached = np.isfinite(apart)
+    hangs = reached & (z < elbow)
+    inside = np.flatnonzero(hangs if hangs.any() else reached)
     if not inside.size:
         raise InputError("robot", robot.name, "a robot whose limbs all reach a point of its axis")
     middle = inside[inside.size // 4 : inside.size - inside.size // 4]

@@ -44,6 +44,7 @@ class PartStyle:
 
 PARTS = {
     "base": PartStyle(LEFT, 6, "base"),
+    "rail": PartStyle(LEFT, 6, "rails"),
     "arm": PartStyle(COLOURS[0], 9, "arms"),
     "carriage": PartStyle(COLOURS[0], 12, "carriages"),
     "strut": PartStyle("#8a9099", 4, "rods"),
@@ -55,6 +56,7 @@ PARTS = {
     "pointer": PartStyle(COLOURS[5], 6, "direction of the effector"),
 }
 PATH = COLOURS[5]
+FIXED = ("base", "rail")
 TWO_HALVES = (ArticulatedPlatform, HelicalPlatform)
 FAINT = 0.25  # opacity of the poses beside the one that stands out
 
@@ -65,20 +67,10 @@ def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[
     """The lines of a drawing by part, each (k, 3): base, arms, struts, platform, and what joins its
     halves or turns its tool.
     """
-    around = [*range(robot.legs), 0]
-    lines: dict[str, list[FloatArray]] = {
-        "base": [pose.shoulders[around]],
-        "arm": [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(robot.legs)],
-        "strut": [],
-        **_platform_lines(robot, pose, around),
-    }
-    if robot.linear:
-        low, high = drawn_rails(robot)
-        lines["base"] = [np.stack(pair) for pair in zip(low, high, strict=True)]
-        del lines["arm"]
-        along = [np.asarray(frame.z) * 0.1 * robot.geometry.size for frame in robot.geometry.frames]
-        ends = zip(pose.elbows, along, strict=True)
-        lines["carriage"] = [np.stack([elbow - half, elbow + half]) for elbow, half in ends]
+    order = np.argsort(np.mod(robot.geometry.azimuth, 2 * np.pi)).tolist()
+    around = [*order, order[0]]
+    lines = _limb_lines(robot, pose, around)
+    lines |= {"strut": [], **_platform_lines(robot, pose, around)}
     for i, apart in enumerate(rods_apart(robot, pose) * spacing / 2):
         for side in (-1, 1):
             lines["strut"].append(
@@ -89,6 +81,7 @@ def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[
         for i, apart in enumerate(rods_apart(robot, pose) * spacing / 2):
             elbow = pose.elbows[i]
             lines["strut"].append(np.stack([pose.shoulders[i], elbow]) + above)
+            lines["base"].append(np.stack([pose.shoulders[i], pose.shoulders[i] + above]))
             corners = [elbow + above, elbow + apart, elbow - apart, elbow + above]
             lines["bracket"].append(np.stack(corners))
     if pose.pivot is not None and pose.spindle_end is not None:
@@ -96,11 +89,24 @@ def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[
     return lines
 
 
+def _limb_lines(robot: Robot, pose: Skeleton, around: Sequence[int]) -> dict[str, list[FloatArray]]:
+    """Base and arms, or rails and carriages."""
+    if not robot.linear:
+        arms = [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(robot.legs)]
+        return {"base": [pose.shoulders[around]], "arm": arms}
+    rails = [np.stack(ends) for ends in zip(*drawn_rails(robot), strict=True)]
+    half = 0.1 * robot.geometry.size * np.array([frame.z for frame in robot.geometry.frames])
+    ends = zip(pose.elbows - half, pose.elbows + half, strict=True)
+    return {"rail": rails, "carriage": [np.stack(pair) for pair in ends]}
+
+
 def _platform_lines(
     robot: Robot, pose: Skeleton, around: Sequence[int]
 ) -> dict[str, list[FloatArray]]:
     """The platform, or its two halves with the bars or the screw between them."""
     own = robot.platform
+    if robot.planar:  # it reaches to the outer rods
+        return {"platform": [pose.joints + rods_apart(robot, pose) * drawn_spacing(robot) / 2]}
     if not isinstance(own, TWO_HALVES):
         return {"platform": [pose.joints[around]]}
     centres = half_centres(robot, pose)
@@ -416,12 +422,13 @@ def replay_figure(robot: Robot, motion: Motion, t: FloatArray, poses: Sequence[L
     """The first picture, and a frame with the moving parts for every pose."""
     import plotly.graph_objects as go
 
-    moving = [part for part in poses[0] if part != "base"]
+    fixed = [part for part in poses[0] if part in FIXED]
+    moving = [part for part in poses[0] if part not in FIXED]
     figure = go.Figure()
     figure.add_trace(_line("path", [_drawn_path(robot, motion, t)], PartStyle(PATH, 3, "path")))
-    for part in ("base", *moving):
+    for part in (*fixed, *moving):
         figure.add_trace(_line(PARTS[part].name, poses[0][part], PARTS[part]))
-    places = list(range(2, 2 + len(moving)))
+    places = [1 + len(fixed) + k for k in range(len(moving))]
     figure.frames = [
         go.Frame(
             name=str(k),

@@ -161,7 +161,12 @@ class Geometry(LimbPlaces):
                 )
 
     def _check_closure(self) -> None:
-        """On the robot's axis the loop closes only if l1 + l2 > |R - r_p|."""
+        """On the robot's axis the loop closes only if l1 + l2 > |R - r_p|.
+
+        Four limbs hold halves that lie beside the axis; `home` looks at their reach.
+        """
+        if self.legs == 4:
+            return
         for i, radius in enumerate(self.shrunk_radius):
             needed = abs(radius) - self.strut_length[i]
             if self.arm_length[i] <= needed:
@@ -225,9 +230,9 @@ class RailGeometry(LimbPlaces):
                     "roll from -90 to 90 deg",
                 )
             # the attachment is within l2 of every rail; on the robot's axis that is a matter of
-            # the distance between two lines
+            # the distance between two lines (four limbs hold halves beside the axis: `home`)
             away = _distance_from_axis(frame)
-            if away >= self.strut_length[i]:
+            if self.legs < 4 and away >= self.strut_length[i]:
                 raise RobotError(
                     f"geometry.strut_length[{i}]",
                     self.strut_length[i],

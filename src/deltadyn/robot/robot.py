@@ -30,6 +30,7 @@ from deltadyn.robot.bodies import (
 from deltadyn.robot.checks import ARMS, COUNTS, each, number, one_each
 from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
+from deltadyn.robot.home import check_home
 from deltadyn.robot.settings import (
     SPINDLE_JOINTS,
     Controller,
@@ -296,6 +297,7 @@ class Robot:
             raise RobotError(
                 "geometry.azimuth", azimuths, "0 and 180 deg: limbs in the plane y = 0"
             )
+        check_home(self.geometry, platform)
 
     def _check_passive_friction(self) -> None:
         for item in self.friction.passive:
