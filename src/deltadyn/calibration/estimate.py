@@ -102,7 +102,7 @@ class Solution:
     @cached_property
     def chi(self) -> FloatArray:
         """Reduced chi of each set: 1 where model and given deviations are right."""
-        squares = self.weights * self.residual**2
+        squares = (self.weights * self.residual) ** 2  # an outlier counts as one at Huber's edge
         sums = np.array([float(squares[rows].sum()) for rows in self.sets])
         return np.sqrt(sums / np.maximum(self.freedom, 1e-9))
 

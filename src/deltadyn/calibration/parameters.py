@@ -27,6 +27,8 @@ from deltadyn.kinematics.actuation import limbs_of
 from deltadyn.kinematics.limbs import Limb, Limbs, carrier, pairs_of, platform_point, rods_of
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Geometry, RailGeometry
+from deltadyn.robot.fields import value_at
+from deltadyn.robot.settings import Source
 from deltadyn.small import Vector, cross, dot
 
 ARM_KINDS = ("radius", "tangential", "height", "yaw", "roll", "arm", "offset", "strut")
@@ -176,7 +178,7 @@ class Geometric:
     def _limbs(self, g: Geometry | RailGeometry) -> Limbs:
         return Limbs(limbs_of(g, "rail" if g.linear else "inclined"), carrier(self.robot))
 
-    def mended(self, x: FloatArray) -> Robot:
+    def mended(self, x: FloatArray, source: str = "calibrated") -> Robot:
         """The calibrated robot: its geometry, and the homing offsets in its controller block.
 
         The controller shows sign q + offset, and the true angle is q + off: the new offset is the
@@ -188,7 +190,15 @@ class Geometric:
             off[: self.robot.legs] = self.of_kind(x, "offset")
             new = np.asarray(controller.offset) - np.asarray(controller.sign) * off
             changes["controller"] = replace(controller, offset=tuple(float(v) for v in new))
-        return self.robot.replace(**changes)
+        found = self.robot.replace(**changes)
+        fields = [f"geometry.{name}" for name in FIELDS[self.robot.linear].values()]
+        fields += [] if self.robot.linear else ["controller.offset"]
+        own = {
+            path: Source(source)
+            for path in fields
+            if value_at(found, path) != value_at(self.robot, path)
+        }
+        return found.replace(sources={**found.sources, **own})
 
     def driven(self, x: FloatArray, q: FloatArray) -> FloatArray:
         """Q (N, legs): the true coordinates where the robot file's convention says q (N, dof)."""

@@ -71,6 +71,11 @@ class Known:
         return bool(self.std < KNOWN * self.before)
 
     @property
+    def differs(self) -> bool:
+        """Whether the robot file's value is outside the 95 % interval."""
+        return abs(self.value) > NORMAL * self.std
+
+    @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval."""
         return self.value - NORMAL * self.std, self.value + NORMAL * self.std
@@ -313,7 +318,7 @@ class Calibration:
 
     def __str__(self) -> str:
         lines = [self.status]
-        lines += [f"  {item}" for item in self.combinations]
+        lines += [f"  {item}" for item in self.combinations if item.differs]
         lines += [f"does not fit: {item}" for item in self.misfits]
         lines += [f"note: {item}" for item in self.findings]
         return "\n".join(lines)
