@@ -96,6 +96,7 @@ def test_numbers_agree_with_the_models_they_come_from(tmp_path: Path) -> None:
         ("friction: {coulomb_Nm: 1}\n", "", "no friction", "info", "no friction"),
         ("  torque_rms_Nm: 25\n", "", "no torque limit", "info", "peak or RMS"),
         ("rotor_inertia_kgm2: 1.2e-4", "rotor_inertia_kgm2: 0", "no rotor inertia", "info", "no"),
+        ("drives:", "payload: {offset_mm: [9, 0, 0]}\ndrives:", "no effect", "info", "not turn"),
     ],
 )
 def test_what_an_engineer_would_notice(

@@ -13,17 +13,17 @@ from deltadyn.studio.pose import (
     OutOfReachError,
     axis_rows,
     pose_at,
-    pose_of_angles,
+    pose_of_joints,
     pose_rows,
     strut_rows,
 )
 from deltadyn.studio.robot import edited
 
 
-def test_a_pose_of_angles_is_the_pose_of_the_platform() -> None:
+def test_a_pose_of_joints_is_the_pose_of_the_platform() -> None:
     robot = dd.load_robot("example-delta-4")
     pose = pose_at(robot, [0.1, -0.05, -0.6, 0.7])
-    np.testing.assert_allclose(pose_of_angles(robot, pose.q).p, pose.p, atol=1e-12)
+    np.testing.assert_allclose(pose_of_joints(robot, pose.q).p, pose.p, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600"])
@@ -74,7 +74,7 @@ def test_targets_out_of_reach_say_why(p: list[float], reason: str) -> None:
 def test_angles_whose_struts_cannot_meet_say_so() -> None:
     robot = edited(dd.load_robot("example-delta"), {"strut_length": 250.0})
     with pytest.raises(OutOfReachError, match=r"theta 1 = 10 deg.*the struts cannot meet"):
-        pose_of_angles(robot, np.radians([10.0, 10.0, 10.0]))
+        pose_of_joints(robot, np.radians([10.0, 10.0, 10.0]))
 
 
 def test_limits_are_shown_and_not_kept() -> None:

@@ -16,7 +16,7 @@ from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.lumped import joint_rod_terms
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.rigid import rigid_columns, rigid_terms
-from deltadyn.dynamics.terms import Terms, exact_terms, platform_map
+from deltadyn.dynamics.terms import Terms, exact_terms, platform_map, pushed
 from deltadyn.errors import UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -24,7 +24,7 @@ from deltadyn.robot.settings import GrayBox
 
 
 class Model(NamedTuple):
-    """A model's three answers; `external` is (N, 3) or (N, 4), force and moment on the platform."""
+    """A model's three answers; `external` is (N, dof), force and moment on the platform."""
 
     torque: Callable[[Robot, State, FloatArray], FloatArray]
     terms: Callable[[Robot, State], Terms]
@@ -66,13 +66,9 @@ def _exact_terms(robot: Robot, state: State) -> Terms:
 
 def _rigid_torque(robot: Robot, state: State, external: FloatArray) -> FloatArray:
     terms = rigid_terms(robot, state)
-    _, (J, _) = platform_map(robot, state)
     tau = contract("nij,nj->ni", terms.M, state.qdd) + terms.g
     tau += contract("nij,nj->ni", terms.C, state.qd)
-    tau -= contract("nkd,nk->nd", J, external[:, :3])
-    if robot.dof == 4:
-        tau[:, 3] -= external[:, 3]
-    return tau
+    return tau - pushed(robot, state, external)
 
 
 def _special_case(parameters: Callable[[Robot], ExactParameters]) -> Callable[..., Terms]:

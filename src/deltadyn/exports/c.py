@@ -19,22 +19,28 @@ from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.bank import BankExport
 from deltadyn.exports.common import (
     PayloadNumbers,
+    axis_lines,
     column_parameters,
     commented,
     empty_parameters,
     filled,
     identifier,
     kernel_sources,
+    kind_of,
+    middle,
     number,
     payload_estimator,
     provenance,
     refuse_eccentricity,
+    speech,
+    standard,
     template,
 )
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
 from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import SHARP
@@ -402,13 +408,13 @@ def _parameters(name: str, values: Sequence[float], precision: Precision) -> str
 
 PARTS = ("model.c", "calls.c")
 KERNELS = (
-    "inverse_kinematics",
-    "forward_kinematics",
-    "platform_state",
-    "joint_state",
-    "state_torque_{dof}",
+    "inverse_kinematics{kind}",
+    "forward_kinematics{kind}",
+    "platform_state{kind}",
+    "joint_state{kind}",
+    "state_torque{kind}_{dof}",
     "friction_{dof}",
-    "mass_{dof}",
+    "mass{kind}_{dof}",
 )
 
 SINGLE = """\
@@ -440,9 +446,14 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     source = "\n".join(template("c", part) for part in parts)
     source = source.replace("@test_numbers@", test_numbers(payload.test, kind))
     constants = robot_numbers(robot, kind) + "\n" + payload.constants
-    rubbing = template("c", "passive.c" if robot.friction.passive else "no_passive.c")
+    kind_name = actuation(robot)
+    rubbing = template("c", "no_passive.c")
+    if robot.friction.passive:
+        rubbing = template("c", f"axes_{kind_name}.c") + template("c", "passive.c")
     source = source.replace("@passive@", rubbing)
-    source = source.replace("@numbers@", constants).replace("@kernels@", kernels(robot.dof))
+    source = source.replace("@limb@\n", template("c", f"limb_{kind_name}.c"))
+    functions = kernels(robot.dof, kind_name)
+    source = source.replace("@numbers@", constants).replace("@kernels@", functions)
     header = template("c", "delta.h").replace("@payload@", payload.header)
     header = header.replace("@force@", "" if force is None else template("c", "force.h"))
     if force is not None:
@@ -523,10 +534,11 @@ def _least_squares(
     )
 
 
-def kernels(dof: int) -> str:
+def kernels(dof: int, kind: str = "rotary") -> str:
     """The generated functions that the export needs, as the package compiles them."""
     known, found = kernel_sources(), []
-    for name in (name.format(dof=dof) for name in KERNELS):
+    middle_part = "" if kind == "rotary" else f"_{kind}"
+    for name in (name.format(dof=dof, kind=middle_part) for name in KERNELS):
         if name not in known:
             raise InputError("generated function", name, "in the package's kernels; install again")
         found.append(known[name].rstrip("\n"))
@@ -535,8 +547,13 @@ def kernels(dof: int) -> str:
 
 def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     """What stands for the @words@ of the templates."""
-    own, dof = identifier(robot), robot.dof
+    own, dof, limb = identifier(robot), robot.dof, actuation(robot)
+    angle = "(real)0.0; /* the angles themselves are not used */"
     words = {
+        **speech(robot),
+        "kind": "" if limb == "rotary" else f"_{limb}",
+        "joint_in": "arms[i];" if robot.linear else angle,
+        "about": _about(robot),
         "id": own,
         "ID": own.upper(),
         "file": name,
@@ -552,6 +569,14 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "log", "atan2"):
         words[function] = kind.function(function)
     return words
+
+
+def _about(robot: Robot) -> str:
+    """What a robot of another kind than the standard one says in the header."""
+    if standard(robot):
+        return ""
+    lines = [f"This is a {kind_of(robot)}.", *axis_lines(robot)]
+    return "".join(f" * {line}\n" for line in lines)
 
 
 def _force_words(kind: Precision, force: ForceExport | None) -> dict[str, str]:
@@ -582,8 +607,15 @@ def _readme(
     name: str,
     force: ForceExport | None,
 ) -> str:
-    own, dof = identifier(robot), robot.dof
+    own, dof, usual = identifier(robot), robot.dof, standard(robot)
     words: dict[str, object] = {
+        **speech(robot),
+        "kind": "" if usual else f"The robot is a {kind_of(robot)}.\n",
+        "units": "N m" if usual else "N, N m",
+        "q_first": robot.axis_units("q")[0],
+        "frame": RAIL_FRAME if robot.linear else ARM_FRAME,
+        "assembly": RAIL_ASSEMBLY if robot.linear else ARM_ASSEMBLY,
+        "others": RAIL_OTHERS if robot.linear else ARM_OTHERS,
         "name": robot.name,
         "head": commented(
             provenance(robot, "model and payload estimator in C99"), "<!--", "", "-->"
@@ -612,6 +644,12 @@ def _readme(
     return filled("c", "README.md", words)
 
 
+ARM_FRAME = "the plane of the shoulder\naxes, z up; the platform works at negative z"
+RAIL_FRAME = "the plane of the rails'\npoints of q = 0, z up"
+ARM_ASSEMBLY = "Elbows are outward, the platform is below them."
+RAIL_ASSEMBLY = "Carriages are above the platform, outward on level rails."
+ARM_OTHERS = "Elbows inward and a platform above the elbows are"
+RAIL_OTHERS = "A platform above its carriages is"
 FORCE_CALLS = """\
 | `{id}_force_init`, `{id}_force_update`, `{id}_force_acknowledge` | samples | force, contact |
 | `{id}_force_self_test` | | 0, or the check point that fails |
@@ -638,13 +676,6 @@ def _observer_words(force: ForceExport, kind: Precision) -> dict[str, object]:
         "force_look": f"{1e3 * own.look / own.rate:.0f}",
         "force_reach": f"{own.reach:g}",
     }
-
-
-def middle(robot: Robot) -> list[float]:
-    """A point (dof,) in the middle of the robot's reach, in m and rad."""
-    g = robot.geometry
-    depth = 0.5 * (g.size + min(g.strut_length))
-    return [0.0, 0.0, -round(depth, 3), 0.0][: robot.dof]
 
 
 def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
@@ -674,13 +705,26 @@ def observer_bytes(numbers: ForceNumbers, precision: Precision) -> int:
 
 
 def _axes(robot: Robot) -> str:
-    rows = ["| axis | q_controller | tau_controller |", "|---|---|---|"]
-    pairs = zip(robot.controller.sign, robot.controller.offset, strict=True)
-    for axis, (sign, offset) in enumerate(pairs, start=1):
+    usual = standard(robot)
+    more = ("", "") if usual else (" unit of q | unit of tau |", "---|---|")
+    rows = [f"| axis | q_controller | tau_controller |{more[0]}", f"|---|---|---|{more[1]}"]
+    columns = zip(
+        robot.controller.sign,
+        robot.controller.offset,
+        robot.axis_units("q"),
+        robot.axis_units("tau"),
+        strict=True,
+    )
+    for axis, (sign, offset, q, tau) in enumerate(columns, start=1):
         mark = "-" if sign < 0 else ""
-        shift = f" {'-' if offset < 0 else '+'} {abs(offset):g} rad" if offset else ""
-        rows.append(f"| {axis} | {mark}q{shift} | {mark}tau |")
+        shift = f" {'-' if offset < 0 else '+'} {abs(offset):g} {q}" if offset else ""
+        own = "" if usual else f" {q} | {tau} |"
+        rows.append(f"| {axis} | {mark}q{shift} | {mark}tau |{own}")
     meaning = "q = 0 is an arm horizontal and outward, positive is downward"
-    if robot.dof == 4:
+    if robot.linear:
+        meaning = "q is a carriage's way along its rail, positive is up, outward on a level one"
+    elif not usual:
+        meaning = "q = 0 is an arm along its frame's x axis, outward, positive is downward"
+    if robot.spindle is not None:
         meaning += "; axis 4 is psi"
     return "\n".join([*rows, "", f"Here {meaning}."])

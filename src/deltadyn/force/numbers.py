@@ -48,8 +48,8 @@ class ForceNumbers:
     torques: int  # samples of torques that are kept
     place: int  # whole samples from the oldest angle to the torque; below 0 before it
     share: float  # of the sample behind that place
-    over_smooth: float  # s/rad, of tanh in Z
-    over_reversal: float  # s/rad, of tanh in `rest`
+    over_smooth: float  # s/rad, on rails s/m, of tanh in Z
+    over_reversal: float  # s/rad, on rails s/m, of tanh in `rest`
 
     # filter of some stages y += gain (x - y) on all parts of a row
     stages: int
@@ -97,8 +97,8 @@ class ForceNumbers:
             torques=WINDOW + behind + before,
             place=math.floor(1.5 + late),
             share=1.5 + late - math.floor(1.5 + late),
-            over_smooth=1 / SMOOTH,
-            over_reversal=1 / REVERSAL,
+            over_smooth=1 / (SMOOTH * robot.radian[0]),
+            over_reversal=1 / (REVERSAL * robot.radian[0]),
             stages=STAGES,
             gain=options.gain,
             settle=settle(options) + 1,

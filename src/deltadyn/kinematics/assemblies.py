@@ -26,6 +26,7 @@ from deltadyn.robot.bodies import ArticulatedPlatform
 from deltadyn.robot.robot import remembered
 
 STEPS = 24  # from home to the joints
+STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
 FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
@@ -42,7 +43,8 @@ STARTS = (
 def home_pose(robot: Robot) -> FloatArray:
     """A pose (dof,) with psi = 0 amid what the limbs reach on the robot's axis, far from singular.
 
-    In the middle of the workspace's height where the robot names a workspace.
+    In the middle of the workspace's height where the robot names a workspace, else below the elbows
+    where the limbs reach there: level rails reach as far above.
     """
     frames, g = robot.geometry.frames, robot.geometry
     reach = max(g.strut_length) + (0.0 if robot.linear else max(robot.rotary.arm_length))
@@ -57,7 +59,10 @@ def home_pose(robot: Robot) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         c, s = arm_directions(np, legs, x)
         apart = np.abs(rods_of(np, legs, c, s, x).inverse.determinant)
-    inside = np.flatnonzero(np.isfinite(apart))
+        elbow = np.mean([limb.elbow(c[i], s[i])[2] + zero for i, limb in enumerate(legs)], axis=0)
+    reached = np.isfinite(apart)
+    hangs = reached & (z < elbow)
+    inside = np.flatnonzero(hangs if hangs.any() else reached)
     if not inside.size:
         raise InputError("robot", robot.name, "a robot whose limbs all reach a point of its axis")
     middle = inside[inside.size // 4 : inside.size - inside.size // 4]
@@ -96,9 +101,11 @@ def _followed(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
         way, turned = q - start, x[:, 3].copy()
         if not robot.linear:
             way = np.remainder(way + np.pi, 2 * np.pi) - np.pi
-        for k in range(1, STEPS + 1):
-            now = start + way * (k / STEPS)
-            for _ in range(ROUNDS if k < STEPS else LAST):
+        far = np.nanmax(np.abs(way) / robot.radian, initial=0.0) / STRIDE
+        steps = int(np.clip(np.ceil(far), 1, STEPS))
+        for k in range(1, steps + 1):
+            now = start + way * (k / steps)
+            for _ in range(ROUNDS if k < steps else LAST):
                 rods = _rods(legs, now, x)
                 step = rods.inverse.solve([part / 2 for part in _open(legs, rods)])
                 x = x - np.stack(np.broadcast_arrays(*step), axis=-1)

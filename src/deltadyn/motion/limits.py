@@ -15,7 +15,7 @@ from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dyna
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.kinematics.actuation import levers
-from deltadyn.kinematics.singularity import strut_planes
+from deltadyn.kinematics.singularity import strut_sine
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, arm_axes
 from deltadyn.motion.arguments import check_share, is_real
@@ -395,10 +395,7 @@ def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: fl
     g = robot.geometry
     length = np.asarray(g.strut_length)
     sine = geometry.d / (np.asarray(levers(robot)) * length)  # (N, 3)
-    unit = geometry.s / length[:, None]
-    triples = tuple(tuple(unit[:, i, k] for k in range(3)) for i in range(3))
-    determinant, squares = strut_planes(triples)
-    own = determinant / np.sqrt(np.max(squares, axis=0))
+    _, own = strut_sine(robot, geometry)
     sines = np.concatenate([sine, own[:, None]], axis=1)
     angle = np.arcsin(np.clip(np.abs(sines), 0.0, 1.0))
     angle[np.isnan(angle).any(axis=1)] = np.nan

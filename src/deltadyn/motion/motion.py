@@ -70,15 +70,19 @@ class Motion(State):
         *,
         platform: str = "below",
         unreachable: Unreachable = "raise",
+        hint: npt.ArrayLike | None = None,
     ) -> Self:
-        """A motion of joint angles over time; rates left out come from a quintic spline."""
+        """A motion of joint angles over time; rates left out come from a quintic spline.
+
+        `hint` (dof,) or (N, dof) is a pose nearby, as `forward_kinematics` takes it.
+        """
         if on_jax(t, q, qd, qdd):
             time, angles = _timed_on_jax(t, q, qd, qdd, robot.dof, "q")
         else:
             time, angles = _timed(t, q, robot.dof, "q", unreachable)
             qd, qdd = estimated_rates(time, angles, qd, qdd, "q")
         state = State.from_joints(
-            robot, angles, qd, qdd, platform=platform, unreachable=unreachable
+            robot, angles, qd, qdd, platform=platform, unreachable=unreachable, hint=hint
         )
         motion = cls._of(time, state)
         motion.__dict__["q"] = state.q

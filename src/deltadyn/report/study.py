@@ -345,7 +345,7 @@ def _path(robot: Robot, logs: Sequence[Recording]) -> FloatArray | None:
         return None
     q = np.concatenate([item.q for item in logs])
     rows = q[extreme_rows(q, PATH_POINTS)]
-    p: FloatArray = forward_kinematics(robot, rows, unreachable="nan")[:, :3]
+    p: FloatArray = robot.in_space(forward_kinematics(robot, rows, unreachable="nan"))
     return p[np.isfinite(p).all(axis=1)]
 
 

@@ -357,15 +357,14 @@ class LogTab(Tab):
             self._compared.content = paragraph("There is no log that can be read yet.")
             self._overlay.show([])
             return
-        axes = session.robot.axis_names()
         try:
             track = session.overlay()
         except DeltadynError as error:
             self._compared.content = message_box("warning", f"no comparison: {error}")
             self._overlay.show([])
             return
-        self._compared.content = overlay_html(track, axes)
-        torques = [each for each in track_channels(track, axes) if each.group == TORQUE]
+        self._compared.content = overlay_html(track, session.robot)
+        torques = [each for each in track_channels(track, session.robot) if each.group == TORQUE]
         upload = None if session.draft is None else session.draft.upload
         self._overlay.show(torques, about=upload)
 
@@ -590,7 +589,7 @@ def refuse_other_convention(log: CheckedLog) -> None:
 
 
 def overlay_rows(track: Track, axes: Sequence[str]) -> list[tuple[str, ...]]:
-    """Rows axis, model, RMS torque, RMS of what the model misses (N m), share explained."""
+    """Rows axis, model, RMS torque, RMS of what the model misses, share explained."""
     rows: list[tuple[str, ...]] = []
     measured = track.curves["measured"]
     for name, tau in track.curves.items():
@@ -611,13 +610,14 @@ def explained(row: Sequence[str]) -> float:
     return 0.0 if row[-1] == "nothing" else float(row[-1].removesuffix("%"))
 
 
-def overlay_html(track: Track, axes: Sequence[str]) -> str:
+def overlay_html(track: Track, robot: Robot) -> str:
     """How well the models explain the log."""
     if "measured" not in track.curves:
         text = "The log has no torque: its motion can be played, and nothing can be identified."
         return message_box("info", text)
-    head = ("axis", "model", "torque N m", "missed N m", "explained")
-    rows = overlay_rows(track, axes)
+    unit = robot.axis_unit("tau")
+    head = ("axis", "model", f"torque {unit}", f"missed {unit}", "explained")
+    rows = overlay_rows(track, robot.axis_names())
     told = table(head, rows, f"RMS, {track.about}")
     if any(explained(row) < LITTLE for row in rows if row[1] == "robot file"):
         text = (

@@ -13,12 +13,16 @@ from deltadyn.errors import InputError
 from deltadyn.exports.bank import BankExport
 from deltadyn.exports.common import (
     PayloadNumbers,
+    axis_lines,
     commented,
     filled,
     fingerprint,
+    kind_of,
     payload_estimator,
     provenance,
     refuse_eccentricity,
+    speech,
+    standard,
 )
 from deltadyn.exports.force import ForceExport, force_export
 from deltadyn.exports.payload_test import payload_test
@@ -40,6 +44,10 @@ from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
 
+ARM_FRAME = "shoulder axes, z up, the platform at\nnegative z"
+RAIL_FRAME = "rails' points of q = 0, z up"
+ARM_ASSEMBLY = "elbows outward and the platform\nbelow them"
+RAIL_ASSEMBLY = "carriages above the\nplatform, outward of it on level rails,"
 BYTES = {"LREAL": 8, "DINT": 4, "BOOL": 1}
 
 
@@ -136,14 +144,23 @@ def _readme(
 ) -> str:
     names = {name: f"FB_{own}_{name}" for name in ("Feedforward", "PayloadEstimator")}
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
+    usual, said = standard(robot), speech(robot)
     words = {
         **names,
+        "kind": "" if usual else f"A {kind_of(robot)}. {'; '.join(axis_lines(robot))}.\n\n",
+        "units": "N m" if usual else "N, N m",
+        "frame": RAIL_FRAME if robot.linear else ARM_FRAME,
+        "assembly": RAIL_ASSEMBLY if robot.linear else ARM_ASSEMBLY,
+        "Angles": said["Angles"],
+        "torque": said["torque"],
+        "angles_said": said["angles"],
+        "torques_said": said["torques"],
         "robot": robot.name,
         "own": own,
         "provenance": "\n".join(f"    {line}" for line in provenance(robot, "Function blocks")),
         "blocks": "\n".join(_row(block) for block in blocks),
         "tables": "\n\n".join(_variables(block) for block in blocks),
-        "psi": ", Psi := Psi" if robot.dof == 4 else "",
+        "psi": ", Psi := Psi" if robot.turns else "",
         "rest": _rest_of_call(robot),
         "angles": ", ".join(f"Q{i} := Actual{i}" for i in range(1, robot.dof + 1)),
         "torques": ", ".join(f"Tau{i} := Torque{i}" for i in range(1, robot.dof + 1)),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from deltadyn.backends.layout import ENTRIES
-from deltadyn.exports.common import empty_parameters, fingerprint, identifier
+from deltadyn.exports.common import empty_parameters, fingerprint, identifier, speech
 from deltadyn.exports.structured_text.code import (
     BAD_INPUT,
     SINGULAR,
@@ -18,6 +18,7 @@ from deltadyn.exports.structured_text.code import (
     literal,
     specialised,
 )
+from deltadyn.kinematics.actuation import kernel, limb_kernel
 from deltadyn.robot import Robot
 
 #: Largest inputs that are taken, beyond which a sum of products could overflow.
@@ -91,32 +92,39 @@ def torque_blocks(robot: Robot) -> list[FunctionBlock]:
 def _inverse(robot: Robot) -> FunctionBlock:
     point = _platform(robot, "", "position", "m", "rad")
     steps = [*_position_guards(point), *_angles(robot, point)]
-    outputs = _joints(robot, "Q", "angle of the controller", "rad")
+    words = speech(robot)
+    outputs = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
     steps += _to_controller(robot, "angle", "given", angle=True)
-    return _block(
-        robot, "InverseKinematics", "Angles of a platform position", point, outputs, steps, "given"
-    )
+    purpose = f"{words['Angles']} of a platform position"
+    return _block(robot, "InverseKinematics", purpose, point, outputs, steps, "given")
 
 
 def _angles(robot: Robot, point: tuple[Variable, ...]) -> list[Step]:
     """angle_i: the robot's own angles of a platform position."""
-    steps = [*bound("inverse_kinematics", "k_", _names("p", point[:3]))]
-    steps += [
-        Step(f"angle_{i}", "atan2", (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")) for i in range(1, 4)
-    ]
+    steps = [*bound(limb_kernel(robot, "inverse_kinematics"), "k_", _names("p", point[:3]))]
+    for i in range(1, 4):
+        pair = (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")
+        steps.append(
+            Step(f"angle_{i}", "copy", pair[1:])  # the place of a carriage
+            if robot.linear
+            else Step(f"angle_{i}", "atan2", pair)
+        )
     if robot.dof == 4:
         steps.append(Step("angle_4", "copy", ("Psi",)))
     return steps
 
 
 def _forward(robot: Robot) -> FunctionBlock:
-    angles = _joints(robot, "Q", "angle of the controller", "rad")
+    words = speech(robot)
+    angles = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
     steps = [*_guards(angles, FASTEST), *_from_controller(robot, "Q", "q", angle=True)]
-    steps += bound("forward_kinematics", "k_", {f"q_{i}": f"q_{i}" for i in range(1, 4)})
+    steps += bound(
+        limb_kernel(robot, "forward_kinematics"), "k_", {f"q_{i}": f"q_{i}" for i in range(1, 4)}
+    )
     steps += [Step(f"given_{i}", "copy", (f"k_out_p_{i}",)) for i in range(1, 4)]
     steps += [Step("given_4", "copy", ("q_4",))] if robot.dof == 4 else []
     outputs = _platform(robot, "", "position", "m", "rad")
-    purpose = "Platform position of angles"
+    purpose = f"Platform position of {words['angles']}"
     return _block(robot, "ForwardKinematics", purpose, angles, outputs, steps, "given")
 
 
@@ -132,7 +140,7 @@ def _feedforward(robot: Robot) -> FunctionBlock:
         **_names("pdd", bend),
         **payload_names(load),
     }
-    steps += bound(f"platform_torque_{robot.dof}", "m_", names)
+    steps += bound(kernel(robot, "platform_torque"), "m_", names)
     if robot.drives.ripple:
         steps += _angles(robot, point)
     inputs = (*point, *rate, *bend, *load)
@@ -140,9 +148,9 @@ def _feedforward(robot: Robot) -> FunctionBlock:
 
 
 def _feedforward_joints(robot: Robot) -> FunctionBlock:
-    groups = (("Q", "angle", "rad"), ("QD", "rate", "rad/s"), ("QDD", "acceleration", "rad/s^2"))
+    groups = (("Q", speech(robot)["angle"]), ("QD", "rate"), ("QDD", "acceleration"))
     motion = [
-        _joints(robot, name, f"{what} of the controller", unit) for name, what, unit in groups
+        _joints(robot, name, f"{what} of the controller", name.lower()) for name, what in groups
     ]
     load = load_variables(robot)
     steps = [guard for group in motion for guard in _guards(group, FASTEST)]
@@ -151,7 +159,7 @@ def _feedforward_joints(robot: Robot) -> FunctionBlock:
         steps += _from_controller(robot, name, own, angle=name == "Q")
     axes = range(1, robot.dof + 1)
     names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
-    steps += bound(f"joint_torque_{robot.dof}", "m_", {**names, **payload_names(load)})
+    steps += bound(kernel(robot, "joint_torque"), "m_", {**names, **payload_names(load)})
     inputs = (*(v for group in motion for v in group), *load)
     return _torque(robot, "FeedforwardJoints", "joint", inputs, steps, "q")
 
@@ -171,8 +179,9 @@ def _torque(
     steps += thinning_steps(robot, "m_out_qd", "f_out_tau", "whole")
     steps += motor_steps(robot, angle, "whole", "driven")
     steps += _to_controller(robot, "driven", "given", angle=False)
-    outputs = _joints(robot, "Tau", "torque in the controller's sign", "N m")
-    purpose = f"Torque of a {of} motion, friction of the drives included"
+    words = speech(robot)
+    outputs = _joints(robot, "Tau", f"{words['torque']} in the controller's sign", "tau")
+    purpose = f"{words['torque'].capitalize()} of a {of} motion, friction of the drives included"
     return _block(robot, name, purpose, inputs, outputs, steps, "given")
 
 
@@ -272,9 +281,12 @@ def _platform(robot: Robot, prefix: str, what: str, unit: str, turn: str) -> tup
     )
 
 
-def _joints(robot: Robot, prefix: str, what: str, unit: str) -> tuple[Variable, ...]:
-    axes = range(1, robot.dof + 1)
-    return tuple(Variable(f"{prefix}{i}", "LREAL", f"{what}, axis {i}, in {unit}") for i in axes)
+def _joints(robot: Robot, prefix: str, what: str, quantity: str) -> tuple[Variable, ...]:
+    """One variable per axis, with the axis's own unit of "q", "qd", "qdd" or "tau"."""
+    units = enumerate(robot.axis_units(quantity), start=1)
+    return tuple(
+        Variable(f"{prefix}{i}", "LREAL", f"{what}, axis {i}, in {unit}") for i, unit in units
+    )
 
 
 def load_variables(robot: Robot) -> tuple[Variable, ...]:

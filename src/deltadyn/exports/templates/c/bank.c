@@ -784,9 +784,7 @@ static void column_at(const real *x, real *column)
     cross(s[1], s[2], n);
     const real over = (real)1.0 / dot(s[0], n);
     for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
-        const real radial = s[i][0] * own[3] + s[i][1] * own[4];
-        const real d = -own[1] * (radial * x[AT_SIN + i] + s[i][2] * x[AT_COS + i]);
+        const real d = along_way(i, x[AT_COS + i], x[AT_SIN + i], s[i]);
         cross(s[(i + 1) % 3], s[(i + 2) % 3], n);
         column[i] = d * over * dot(n, pull);
     }

@@ -12,7 +12,7 @@ int @id@_inverse_kinematics(const real *p, real *q)
     q[3] = SIGN[3] * p[3] + OFFSET[3];
 #endif
     for (int i = 0; i < 3; i++)
-        q[i] = SIGN[i] * @atan2@(arms[3 + i], arms[i]) + OFFSET[i];
+        q[i] = SIGN[i] * joint_of(arms[i], arms[3 + i]) + OFFSET[i];
     return status;
 }
 
@@ -22,10 +22,8 @@ int @id@_forward_kinematics(const real *q, real *p)
     int status = check(q, DOF);
     if (status != @ID@_OK)
         return status;
-    for (int i = 0; i < 3; i++) {
-        arms[i] = @cos@(own_angle(q, i));
-        arms[3 + i] = @sin@(own_angle(q, i));
-    }
+    for (int i = 0; i < 3; i++)
+        pair_of(own_angle(q, i), arms + i, arms + 3 + i);
     status = point_at(arms, point);
     if (status != @ID@_OK)
         return status;
@@ -46,8 +44,7 @@ int @id@_joint_rates(const real *p, const real *pd, const real *pdd, real *q, re
     if (status != @ID@_OK)
         return status;
     for (int i = 0; i < DOF; i++) {
-        const real angle = i < 3 ? @atan2@(x[AT_SIN + i % 3], x[AT_COS + i % 3]) : x[AT_P + i];
-        q[i] = SIGN[i] * angle + OFFSET[i];
+        q[i] = SIGN[i] * angle_of(x, i) + OFFSET[i];
         qd[i] = SIGN[i] * x[AT_QD + i];
         qdd[i] = SIGN[i] * x[AT_QDD + i];
     }
@@ -120,7 +117,7 @@ static void mass_of(const real *par, const real *x, real *M)
         in[6 + i] = x[AT_P + i];
     in[6 + DOF] = x[AT_PSI];
     in[7 + DOF] = x[AT_PSI + 1];
-    deltadyn_mass_@dof@(par, in, M, 1);
+    deltadyn_mass@kind@_@dof@(par, in, M, 1);
 }
 
 int @id@_mass_matrix(const real *q, real payload, real *M)

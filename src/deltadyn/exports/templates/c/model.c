@@ -80,16 +80,7 @@ static int check_result(const real *x, int count)
     return @ID@_OK;
 }
 
-/* Elbow of a limb on the shrunk base. */
-static void elbow(int limb, real cosine, real sine, real *E)
-{
-    const real *own = EMPTY + 5 * limb; /* r, l1, l2, cosine and sine of the azimuth */
-    const real reach = own[0] + own[1] * cosine;
-    E[0] = reach * own[3];
-    E[1] = reach * own[4];
-    E[2] = -own[1] * sine;
-}
-
+@limb@
 static void cross(const real *a, const real *b, real *out)
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
@@ -102,16 +93,13 @@ static real dot(const real *a, const real *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* cos, sin (6) of the arms at p: away from the shoulder axes, where any angle would do. */
+/* cos, sin (6) of the arms at p. */
 static int arms_at(const real *p, real *arms)
 {
-    for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
-        const real h = p[0] * own[3] + p[1] * own[4] - own[0];
-        if (!(h * h + p[2] * p[2] > TINY * TINY * own[1] * own[1]))
+    for (int i = 0; i < 3; i++)
+        if (!has_place(i, p))
             return @ID@_SINGULAR;
-    }
-    deltadyn_inverse_kinematics(EMPTY, p, arms, 1);
+    deltadyn_inverse_kinematics@kind@(EMPTY, p, arms, 1);
     for (int i = 0; i < 6; i++)
         if (arms[i] != arms[i])
             return @ID@_UNREACHABLE;
@@ -122,10 +110,11 @@ static int arms_at(const real *p, real *arms)
 static int point_at(const real *arms, real *p)
 {
     real E[3][3], a[3], b[3], n[3], x[9];
-    real size = EMPTY[2];
+    real size = EMPTY[LIMB_STRUT];
     for (int i = 0; i < 3; i++) {
         elbow(i, arms[i], arms[3 + i], E[i]);
-        size = EMPTY[5 * i + 2] > size ? EMPTY[5 * i + 2] : size;
+        const real own = EMPTY[LIMB * i + LIMB_STRUT];
+        size = own > size ? own : size;
     }
     for (int k = 0; k < 3; k++) {
         a[k] = E[1][k] - E[0][k];
@@ -136,28 +125,27 @@ static int point_at(const real *arms, real *p)
     if (!(dot(n, n) > size * size))
         return @ID@_SINGULAR;
     for (int i = 0; i < 3; i++)
-        x[i] = (real)0.0; /* the angles themselves are not used */
+        x[i] = @joint_in@
     for (int i = 0; i < 6; i++)
         x[3 + i] = arms[i];
-    deltadyn_forward_kinematics(EMPTY, x, p, 1);
+    deltadyn_forward_kinematics@kind@(EMPTY, x, p, 1);
     return p[0] != p[0] || p[1] != p[1] || p[2] != p[2] ? @ID@_UNREACHABLE : @ID@_OK;
 }
 
-/* Struts that span the space, and with `levers` arms that are not in line with them. */
+/* Struts that span the space, and with `levers` drives that push along them. */
 static int solvable(const real *arms, const real *p, int levers)
 {
     real s[3][3], n[3], size = (real)1.0;
     for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
+        const real l2 = EMPTY[LIMB * i + LIMB_STRUT];
         real E[3];
         elbow(i, arms[i], arms[3 + i], E);
         for (int k = 0; k < 3; k++)
             s[i][k] = p[k] - E[k];
-        const real radial = s[i][0] * own[3] + s[i][1] * own[4];
-        const real lever = radial * arms[3 + i] + s[i][2] * arms[i];
-        if (levers && !(REAL_ABS(lever) > TINY * own[2]))
+        const real d = along_way(i, arms[i], arms[3 + i], s[i]);
+        if (levers && !(REAL_ABS(d) > TINY * lever_of(i) * l2))
             return @ID@_SINGULAR;
-        size *= own[2];
+        size *= l2;
     }
     cross(s[1], s[2], n);
     return REAL_ABS(dot(s[0], n)) > TINY * size ? @ID@_OK : @ID@_SINGULAR;
@@ -168,7 +156,7 @@ static int solvable(const real *arms, const real *p, int levers)
 static int spindle_free(const real *p, real cosine, real sine)
 {
     const real z = p[2] - EMPTY[PAR_SPINDLE], along = p[0] * cosine + p[1] * sine;
-    const real l2 = p[0] * p[0] + p[1] * p[1] + z * z, size = TINY * EMPTY[2];
+    const real l2 = p[0] * p[0] + p[1] * p[1] + z * z, size = TINY * EMPTY[LIMB_STRUT];
     return l2 > size * size && l2 - along * along > TINY * l2 ? @ID@_OK : @ID@_SINGULAR;
 }
 #endif
@@ -212,7 +200,7 @@ static int motion_of_platform(const real *p, const real *pd, const real *pdd, re
         in[3 + i] = pd[i];
         in[6 + i] = pdd[i];
     }
-    deltadyn_platform_state(EMPTY, in, y, 1);
+    deltadyn_platform_state@kind@(EMPTY, in, y, 1);
     for (int i = 0; i < DOF; i++) {
         x[AT_QD + i] = i < 3 ? y[6 + i] : pd[i];
         x[AT_QDD + i] = i < 3 ? y[9 + i] : pdd[i];
@@ -233,15 +221,16 @@ static int motion_of_own_joints(const real *q, const real *qd, const real *qdd, 
         in[i] = q[i];
         in[3 + i] = qd[i];
         in[6 + i] = qdd[i];
-        in[9 + i] = x[AT_COS + i] = @cos@(q[i]);
-        in[12 + i] = x[AT_SIN + i] = @sin@(q[i]);
+        pair_of(q[i], x + AT_COS + i, x + AT_SIN + i);
+        in[9 + i] = x[AT_COS + i];
+        in[12 + i] = x[AT_SIN + i];
     }
     int status = point_at(x, x + AT_P);
     if (status == @ID@_OK)
         status = solvable(x, x + AT_P, 0);
     if (status != @ID@_OK)
         return status;
-    deltadyn_joint_state(EMPTY, in, y, 1);
+    deltadyn_joint_state@kind@(EMPTY, in, y, 1);
     for (int i = 0; i < DOF; i++) {
         x[AT_QD + i] = qd[i];
         x[AT_QDD + i] = qdd[i];
@@ -281,7 +270,7 @@ static int numbers_with(real payload, real *par)
 static void torque(const real *par, const real *x, real *tau)
 {
     real y[3 * DOF];
-    deltadyn_state_torque_@dof@(par, x, y, 1);
+    deltadyn_state_torque@kind@_@dof@(par, x, y, 1);
     for (int i = 0; i < DOF; i++)
         tau[i] = y[i];
 }
@@ -320,7 +309,7 @@ static void add_friction(const real *par, const real *x, const real *direction, 
 /* The angle of an axis in a motion. */
 static real angle_of(const real *x, int i)
 {
-    return i < 3 ? @atan2@(x[AT_SIN + i % 3], x[AT_COS + i % 3]) : x[AT_P + i];
+    return i < 3 ? joint_of(x[AT_COS + i % 3], x[AT_SIN + i % 3]) : x[AT_P + i];
 }
 
 /* The ripple that the drives must add. */
