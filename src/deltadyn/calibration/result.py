@@ -297,10 +297,11 @@ class Calibration:
         return np.zeros((0, self.nominal.legs))
 
     def log_residuals(self, log: Commanded, lag: float | None = None) -> FloatArray:
-        """The same for any log, with this calibration's lag."""
-        points, _ = log.commanded(self.lag or 0.0 if lag is None else lag)
-        legs = self.nominal.legs
-        out: FloatArray = log.q[:, :legs] - self.joint_coordinates(points)[:, :legs]
+        """The same for any log, with this calibration's lag; samples with a command in it."""
+        lag = (self.lag or 0.0) if lag is None else lag
+        points, _ = log.commanded(lag)
+        legs, rows = self.nominal.legs, log.inside(lag)
+        out: FloatArray = log.q[rows, :legs] - self.joint_coordinates(points[rows])[:, :legs]
         return out
 
     @property
