@@ -166,7 +166,6 @@ def test_skew(case: Case) -> None:
 def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
     robot = case.converted.robot
     for call in (
-        lambda: dd.dynamics.packed_parameters(robot),
         lambda: dd.kinematics.in_workspace(robot, case.state.p),
         lambda: robot.save("never-written.yaml"),
     ):
