@@ -13,7 +13,7 @@ from tests.family.robots import OTHER_PLATFORMS, make
 import deltadyn as dd
 from deltadyn.errors import RobotError
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import ArticulatedPlatform, Payload, Platform
+from deltadyn.robot.bodies import ArticulatedPlatform, Payload, Platform, RailGeometry
 from deltadyn.robot.home import home_struts
 
 
@@ -44,6 +44,12 @@ def at(robot: Robot, *azimuths: float) -> Robot:
     return robot.replace(geometry=geometry)
 
 
+def pitched(robot: Robot, *degrees: float) -> Robot:
+    assert isinstance(robot.geometry, RailGeometry)
+    pitch = [math.radians(angle) for angle in degrees]
+    return robot.replace(geometry=replace(robot.geometry, rail_pitch=pitch))
+
+
 REFUSED: dict[str, tuple[Callable[[], Robot], str, str]] = {
     "bars across": (lambda: turned(make("par4"), 90), "platform.phi0", "bars that lie across"),
     "bars across on rails": (
@@ -62,13 +68,11 @@ REFUSED: dict[str, tuple[Callable[[], Robot], str, str]] = {
         "opposite limbs as 1 and 2",
     ),
     "rails side by side": (
-        lambda: make("beam").replace(
-            geometry=replace(make("beam").geometry, rail_pitch=(math.pi / 2, -math.pi / 2))
-        ),
+        lambda: pitched(make("beam"), 90, -90),
         "geometry.rail_pitch",
         "rails that do not run side by side",
     ),
-    "arms side by side": (
+    "arms too short": (
         lambda: make("planar").replace(
             geometry=replace(make("planar").geometry, strut_length=0.2, base_radius=0.7)
         ),
