@@ -132,7 +132,7 @@ class State:
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
             return cls(*motion, single, robot.linear)
         dof = robot.dof
-        points, single = as_samples(p, dof, "p", allow_nan=nan)
+        points, single = as_samples(p, dof, "p", allow_nan=nan, coordinates=robot.coordinates)
         points = points.copy()  # a state does not change with the caller's array
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
