@@ -1,5 +1,6 @@
 """The fit: accuracy beside the figures asked for, intervals, outliers, models, bad input."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,30 @@ def test_mixtures_know_more_than_their_parts(delta: Robot) -> None:
     assert sizes[1] < sizes[0]
     assert both.visible.geometry_rank == alone.visible.geometry_rank == 21
     assert both.solution.chi.shape == (2,)
+
+
+def test_what_one_more_measurement_would_add(delta: Robot) -> None:
+    """Heights of one plate do not see the scale: a distance would, and it comes true."""
+    rng = np.random.default_rng(21)
+    errors = machines.errors(delta, rng)
+    points = machines.cylinder(delta, rng, 30)
+    points[:, 2] = -0.8
+    q = dd.inverse_kinematics(delta, points)
+    heights = Heights(q, machines.points(delta, errors, q)[:, 2], 1e-5)
+    result = dd.calibrate(delta, heights, model="all")
+    first = result.additions[0]
+    assert first.words.startswith("one more")
+    assert first.after < 0.9 * first.before
+    assert "next: one more" in str(result)
+    distance = next(item for item in result.additions if "distance" in item.words)
+    ends = [[float(v) / 1e3 for v in text.split(",")]
+            for text in re.findall(r"\(([^()]*)\)", distance.words)]  # fmt: skip
+    a, b = (dd.inverse_kinematics(delta, np.array([end])) for end in ends)
+    apart = np.linalg.norm(
+        machines.points(delta, errors, a) - machines.points(delta, errors, b), axis=1
+    )
+    more = dd.calibrate(delta, [heights, Distances(a, b, apart, 5e-5)], model="all")
+    assert more.additions[0].before == pytest.approx(distance.after, rel=0.1)
 
 
 def test_a_ball_bar_finds_its_centre(delta: Robot) -> None:

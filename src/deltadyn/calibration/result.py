@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
+from deltadyn.calibration.additions import Addition, additions
 from deltadyn.calibration.estimate import Solution, metres, outlying
 from deltadyn.calibration.field import ErrorField, error_field, with_psi
 from deltadyn.calibration.measurements import Commanded, Frame
@@ -275,6 +276,11 @@ class Calibration:
             found += [Misfit(item.names[k], item.kind, float(off[k])) for k in np.flatnonzero(mask)]
         return tuple(found)
 
+    @cached_property
+    def additions(self) -> tuple[Addition, ...]:
+        """What one more distance, height or position would add, the best first."""
+        return additions(self.solution)
+
     @property
     def rms(self) -> float:
         """Root mean square of the first set's residuals (m)."""
@@ -324,6 +330,8 @@ class Calibration:
         lines += [f"  {item}" for item in self.combinations if item.differs]
         lines += [f"does not fit: {item}" for item in self.misfits]
         lines += [f"note: {item}" for item in self.findings]
+        if not self.visible.complete:
+            lines.append(f"next: {self.additions[0]}")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -360,6 +368,10 @@ class Calibration:
             "workspace": self.field.as_dict(),
             "parameters": [item.as_dict() for item in self.table],
             "combinations": [item.as_dict() for item in self.combinations],
+            "additions": [
+                {"what": item.words, "before_mm": item.before * 1e3, "after_mm": item.after * 1e3}
+                for item in self.additions
+            ],
             "gains": self.gains.tolist(),
             "frame": None
             if frame is None
