@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.calibration.field import reached, with_psi, workspace_points
@@ -74,7 +75,7 @@ class CalibrationPlan:
     sigma: float
     q: FloatArray
     p: FloatArray
-    pairs: FloatArray | None
+    pairs: npt.NDArray[np.intp] | None
     rms: float
     worst: float
     before: float
@@ -289,7 +290,8 @@ def _gains(rows: FloatArray, matrix: FloatArray, goal: FloatArray) -> FloatArray
     if m == 1:
         out: FloatArray = (outer / inner)[:, 0, 0]
         return out
-    return np.einsum("nii->n", np.linalg.solve(inner, outer))
+    traces: FloatArray = np.einsum("nii->n", np.linalg.solve(inner, outer))
+    return traces
 
 
 def _pair_rows(

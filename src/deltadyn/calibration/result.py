@@ -20,8 +20,10 @@ from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
 from deltadyn.calibration.visible import Visible
 from deltadyn.doors import write_page
+from deltadyn.files import write_together
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
 
 NORMAL = 1.959964  # of a 95 % interval
 KNOWN = 0.5  # of a tolerance: below, the measurement knows it better
@@ -295,10 +297,11 @@ class Calibration:
         return np.zeros((0, self.nominal.legs))
 
     def log_residuals(self, log: Commanded, lag: float | None = None) -> FloatArray:
-        """The same for any log, with this calibration's lag."""
-        points, _ = log.commanded(self.lag or 0.0 if lag is None else lag)
-        legs = self.nominal.legs
-        out: FloatArray = log.q[:, :legs] - self.joint_coordinates(points)[:, :legs]
+        """The same for any log, with this calibration's lag; samples with a command in it."""
+        lag = (self.lag or 0.0) if lag is None else lag
+        points, _ = log.commanded(lag)
+        legs, rows = self.nominal.legs, log.inside(lag)
+        out: FloatArray = log.q[rows, :legs] - self.joint_coordinates(points[rows])[:, :legs]
         return out
 
     @property
@@ -376,12 +379,10 @@ class Calibration:
         The paths of the files.
         """
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        stem = place / place.name
-        robot, record = stem.with_suffix(".yaml"), stem.with_suffix(".json")
-        self.robot.save(robot)
-        record.write_text(json.dumps(self.as_dict(), indent=1) + "\n", "utf-8")
-        return robot, record, self.page(stem.with_suffix(".html"))
+        name = place.resolve().name
+        numbers = json.dumps(self.as_dict(), indent=1) + "\n"
+        files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
+        return *write_together(place, files), self.page(place / f"{name}.html")
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""
