@@ -566,8 +566,8 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     kind = "good" if found.as_logged and not found.status else "warning"
     told = message_box(kind, f"{found.summary()}.")
     told += paragraph(
-        f"{'places' if found.slides else 'angles'} in {found.unit} at the {found.side} side; torques in {found.torque_unit} at the "
-        f"{found.torque_side} side"
+        f"{'places' if found.slides else 'angles'} in {found.unit} at the {found.side} side; "
+        f"torques in {found.torque_unit} at the {found.torque_side} side"
     )
     unit = found.shown_unit
     head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
