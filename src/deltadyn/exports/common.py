@@ -47,6 +47,22 @@ def identifier(robot: Robot) -> str:
     return words if words[:1].isalpha() else f"robot_{words}".rstrip("_")
 
 
+#: What ends or begins a comment, a text or a line in a language that is written.
+MARKS = {"*/": "* /", "/*": "/ *", "(*": "( *", "*)": "* )", "--": "- -", "]]>": "]] >"}
+MARKS |= {"\\": "/", '"': "'", "`": "'", "$": "S", "??": "? ?"}
+LONGEST = 100  # letters of a name
+
+
+def comment_text(name: str) -> str:
+    """A robot's name as one short line that stays inside a comment of every language."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    for mark, instead in MARKS.items():
+        while mark in line:
+            line = line.replace(mark, instead)
+    line = line if len(line) <= LONGEST else line[: LONGEST - 3].rstrip() + "..."
+    return line or "robot"
+
+
 def fingerprint(robot: Robot) -> str:
     """The first 16 digits of the SHA-256 of the robot's file: equal for equal robots."""
     return hashlib.sha256(robot_text(robot).encode()).hexdigest()[:16]
@@ -239,7 +255,7 @@ def payload_estimator(
     if not isinstance(estimator, PayloadEstimator):
         allowed = "a PayloadEstimator, 'bank' or 'least-squares'"
         raise InputError("estimator", type(estimator).__name__, allowed)
-    if estimator.robot != robot:
+    if estimator.robot.replace(name=robot.name) != robot:
         allowed = f"one of the robot that is exported, {robot.name!r}, with the same numbers"
         raise InputError("robot of the estimator", estimator.robot.name, allowed)
     if estimator.grid.form != "acceleration":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
-from deltadyn.exports.common import fingerprint
+from deltadyn.exports.common import comment_text, fingerprint
 from deltadyn.files import folder_writer
 from deltadyn.kinematics.actuation import actuation
 from deltadyn.options import merged
@@ -85,6 +85,7 @@ def export(
     own = getattr(robot, "robot", robot)
     if not isinstance(own, Robot):
         raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
+    own = own.replace(name=comment_text(own.name)) if own.name != comment_text(own.name) else own
     target = target.lower() if isinstance(target, str) else target
     if target not in TARGETS:
         raise UnknownNameError("target", target, TARGETS)
