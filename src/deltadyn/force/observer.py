@@ -73,7 +73,7 @@ class ForceObserver:
         self._empty = own
         late = self.options.delay * self.options.rate
         self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
-        self._intake = Intake(own, Pace.of(self.options.rate))
+        self._intake = Intake(own, Pace.of(own, self.options.rate))
         self._watch = Watch(tare)
         self._states = SlowStates(tare.axes, self.options)
         self._gain, self._settle = self.options.gain, settle(self.options)
