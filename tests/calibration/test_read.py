@@ -117,6 +117,7 @@ def test_spatial_analyzer(delta: Robot, files: Files) -> None:
         with pytest.raises(InputError, match="has no headings and no unit"):
             read_measurements(path, delta, FileOptions(poses=poses))
         (found,) = read_measurements(path, delta, FileOptions(unit="mm", poses=poses))
+        assert isinstance(found, Positions)
         np.testing.assert_allclose(found.q, files.q[order], atol=1e-12)
         np.testing.assert_allclose(found.p, files.seen[order], atol=1e-8)
 

@@ -88,7 +88,9 @@ def calibrate(
 def _sets(robot: Robot, measurements: Data) -> tuple[Measured, ...]:
     if isinstance(measurements, str | os.PathLike):
         return tuple(read_measurements(measurements, robot))
-    sets = tuple(measurements) if isinstance(measurements, Sequence) else (measurements,)
+    sets: tuple[Any, ...] = (
+        tuple(measurements) if isinstance(measurements, Sequence) else (measurements,)
+    )
     if not sets:
         raise InputError("measurements", "none", "at least one set of measurements")
     for item in sets:

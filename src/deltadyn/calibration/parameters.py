@@ -63,18 +63,20 @@ class Tolerances:
     """Standard deviations of the geometry about the robot file, before anything is measured.
 
     `length` (m) is of places and lengths, `angle` (rad) of axes, `homing` (rad; m on rails) of the
-    drives' zeros, `gain` (1) of their gear ratios.
+    drives' zeros, `gain` (1) of their gear ratios. `strut` (m) is of struts that were made on one
+    jig, or measured, and are closer to each other than the rest.
     """
 
     length: float = 1e-3
     angle: float = float(np.radians(0.3))
     homing: float | None = None  # `angle`, on rails `length`
     gain: float = 1e-3
+    strut: float | None = None  # `length`
 
     def __post_init__(self) -> None:
-        for name in ("length", "angle", "homing", "gain"):
+        for name in ("length", "angle", "homing", "gain", "strut"):
             value = getattr(self, name)
-            if value is None and name == "homing":
+            if value is None and name in ("homing", "strut"):
                 continue
             if not np.isfinite(value) or value <= 0:
                 raise InputError(f"tolerances.{name}", value, "a number above 0")
@@ -83,6 +85,8 @@ class Tolerances:
         """The deviation of a kind of parameter."""
         if kind == "gain":
             return self.gain
+        if kind == "strut" and self.strut is not None:
+            return self.strut
         homing = self.length if linear else self.angle
         if kind == ("height" if linear else "offset"):
             return homing if self.homing is None else self.homing

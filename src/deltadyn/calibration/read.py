@@ -95,8 +95,9 @@ class Table:
 
     @property
     def rows(self) -> int:
-        columns = [*self.numbers.values(), *self.words.values()]
-        return len(columns[0]) if columns else 0
+        lengths = [len(column) for column in self.numbers.values()]
+        lengths += [len(column) for column in self.words.values()]
+        return lengths[0] if lengths else 0
 
     def has(self, *names: str) -> bool:
         return all(name in self.numbers for name in names)

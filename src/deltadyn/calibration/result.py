@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
+from deltadyn.calibration.additions import Addition, additions
 from deltadyn.calibration.estimate import Solution, metres, outlying
 from deltadyn.calibration.field import ErrorField, error_field, with_psi
 from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
 from deltadyn.calibration.visible import Visible
 from deltadyn.doors import write_page
+from deltadyn.files import write_together
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
 
 NORMAL = 1.959964  # of a 95 % interval
 KNOWN = 0.5  # of a tolerance: below, the measurement knows it better
@@ -273,6 +276,11 @@ class Calibration:
             found += [Misfit(item.names[k], item.kind, float(off[k])) for k in np.flatnonzero(mask)]
         return tuple(found)
 
+    @cached_property
+    def additions(self) -> tuple[Addition, ...]:
+        """What one more distance, height or position would add, the best first."""
+        return additions(self.solution)
+
     @property
     def rms(self) -> float:
         """Root mean square of the first set's residuals (m)."""
@@ -295,10 +303,11 @@ class Calibration:
         return np.zeros((0, self.nominal.legs))
 
     def log_residuals(self, log: Commanded, lag: float | None = None) -> FloatArray:
-        """The same for any log, with this calibration's lag."""
-        points, _ = log.commanded(self.lag or 0.0 if lag is None else lag)
-        legs = self.nominal.legs
-        out: FloatArray = log.q[:, :legs] - self.joint_coordinates(points)[:, :legs]
+        """The same for any log, with this calibration's lag; samples with a command in it."""
+        lag = (self.lag or 0.0) if lag is None else lag
+        points, _ = log.commanded(lag)
+        legs, rows = self.nominal.legs, log.inside(lag)
+        out: FloatArray = log.q[rows, :legs] - self.joint_coordinates(points[rows])[:, :legs]
         return out
 
     @property
@@ -321,6 +330,8 @@ class Calibration:
         lines += [f"  {item}" for item in self.combinations if item.differs]
         lines += [f"does not fit: {item}" for item in self.misfits]
         lines += [f"note: {item}" for item in self.findings]
+        if not self.visible.complete:
+            lines.append(f"next: {self.additions[0]}")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -357,6 +368,10 @@ class Calibration:
             "workspace": self.field.as_dict(),
             "parameters": [item.as_dict() for item in self.table],
             "combinations": [item.as_dict() for item in self.combinations],
+            "additions": [
+                {"what": item.words, "before_mm": item.before * 1e3, "after_mm": item.after * 1e3}
+                for item in self.additions
+            ],
             "gains": self.gains.tolist(),
             "frame": None
             if frame is None
@@ -376,12 +391,10 @@ class Calibration:
         The paths of the files.
         """
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        stem = place / place.name
-        robot, record = stem.with_suffix(".yaml"), stem.with_suffix(".json")
-        self.robot.save(robot)
-        record.write_text(json.dumps(self.as_dict(), indent=1) + "\n", "utf-8")
-        return robot, record, self.page(stem.with_suffix(".html"))
+        name = place.resolve().name
+        numbers = json.dumps(self.as_dict(), indent=1) + "\n"
+        files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
+        return *write_together(place, files), self.page(place / f"{name}.html")
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""
