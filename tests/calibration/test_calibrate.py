@@ -1,5 +1,6 @@
 """The fit: accuracy beside the figures asked for, intervals, outliers, models, bad input."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -408,3 +409,21 @@ def test_a_pose_that_does_not_close_is_named() -> None:
 def test_tolerances_are_checked(name: str) -> None:
     with pytest.raises(InputError, match=name):
         Tolerances(**{name: 0.0})
+
+
+def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> None:
+    """Calibrate, then identify: the torque is explained, and a section tells of it."""
+    nominal = dd.load_robot("example-delta")
+    arms = tuple(np.add(nominal.rotary.arm_length, (0.004, 0.0, -0.003)))
+    real = nominal.replace(geometry=dataclasses.replace(nominal.geometry, arm_length=arms))
+    plan = dd.plan_calibration(nominal, "tracker", 20)
+    p = machines.points(nominal, {"arm": np.array([0.004, 0.0, -0.003])}, plan.q)
+    found = dd.calibrate(nominal, Positions(plan.q, p, sigma=1e-5))
+    motion = dd.motion.adept_cycle(real)
+    log = dd.simulate(real, motion, preset="ideal", seed=1).recording
+    study = dd.report.study(found.robot, [log], methods=["base"], calibration=found)
+    page = study.report(tmp_path / "report.html").read_text("utf-8")
+    assert "Known combinations, with 95 % intervals" in page
+    assert found.status in page
+    with pytest.raises(InputError, match="calibrated"):
+        dd.report.study(nominal, [log], methods=["base"], calibration=found)

@@ -218,7 +218,7 @@ def test_offsets_of_rails_are_told_in_mm() -> None:
     """A carriage that was homed 40 mm off; and a log of four limbs that stands as it is."""
     robot = make("planar_rails")
     log = made_log(robot, 2.0)
-    found = dd.recording.find_conventions(robot, log.replace(q=log.q + [0.04, 0.0]))
+    found = dd.recording.find_conventions(robot, log.replace(q=log.q + np.array([0.04, 0.0])))
     assert "offset_mm: [" in found.block
     told = found.as_dict()
     assert told["offset_fit_mm"][0] - told["offset_fit_mm"][1] == pytest.approx(-40.0, abs=4.0)

@@ -21,8 +21,10 @@ from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
 from deltadyn.calibration.visible import Visible
 from deltadyn.doors import write_page
+from deltadyn.files import write_together
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
 
 NORMAL = 1.959964  # of a 95 % interval
 KNOWN = 0.5  # of a tolerance: below, the measurement knows it better
@@ -389,12 +391,10 @@ class Calibration:
         The paths of the files.
         """
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        stem = place / place.name
-        robot, record = stem.with_suffix(".yaml"), stem.with_suffix(".json")
-        self.robot.save(robot)
-        record.write_text(json.dumps(self.as_dict(), indent=1) + "\n", "utf-8")
-        return robot, record, self.page(stem.with_suffix(".html"))
+        name = place.resolve().name
+        numbers = json.dumps(self.as_dict(), indent=1) + "\n"
+        files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
+        return *write_together(place, files), self.page(place / f"{name}.html")
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""

@@ -54,8 +54,9 @@ def _first(result: Calibration) -> First:
 
 def calibration_section(result: Calibration) -> Section:
     """What the data see, which models were tried, and the known combinations."""
+    told = [f"{result.status}.", f"Data: {result.visible}."]
     blocks = [
-        items_html([f"Data: {result.visible}.", *(f"{item}." for item in result.additions)]),
+        items_html([*told, *(f"{item}." for item in result.additions)]),
         table_of(list(result.trials), _MODELS, "Models, from small to large"),
         table_of(list(result.combinations), _KNOWN, "Known combinations, with 95 % intervals"),
     ]

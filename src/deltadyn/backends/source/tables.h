@@ -13,6 +13,9 @@ typedef struct {
     int width;
 } table;
 
+/* A kernel of _family.c, or NULL. */
+const kernel *deltadyn_family_kernel(long number);
+
 /* The float kernel of that name over all rows, as run_all; -1 where there is none. */
 ptrdiff_t deltadyn_run_float(
     const char *name, int friction, const double *numbers, const table *tables, ptrdiff_t rows);
