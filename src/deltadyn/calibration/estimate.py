@@ -214,9 +214,13 @@ def subset_scales(subset: FloatArray, scales: FloatArray) -> FloatArray:
     return np.array([scales[column].max() for column in moved.T])
 
 
-def holds_frame(model: str, measured: Sequence[Measured]) -> bool:
-    """Whether a frame to be fitted is part of the geometry: all of it free, one anchored set."""
-    return model == "all" and sum(item.anchored for item in measured) == 1
+def holds_frame(geometric: Geometric, model: str, measured: Sequence[Measured]) -> bool:
+    """Whether a frame to be fitted is part of the geometry: all of it free, one anchored set.
+
+    Hinges and screws between two halves stand along z of the base: it must be free to lean.
+    """
+    one = sum(item.anchored for item in measured) == 1
+    return model == "all" and one and geometric.robot.legs == 3
 
 
 def system(
@@ -296,7 +300,7 @@ def _descended(
     subset = geometric.subset(model)
     own_scales = subset_scales(subset, scales)
     y = np.linalg.lstsq(subset, x, rcond=None)[0]
-    held, k = holds_frame(model, measured), subset.shape[1]
+    held, k = holds_frame(geometric, model, measured), subset.shape[1]
     steps = 0
     rows = system(geometric, measured, subset, x, own, held)
     if aside is None:
@@ -399,7 +403,7 @@ def deleted(solution: Solution, index: int) -> tuple[FloatArray, FloatArray]:
     without = np.eye(m) - weight[:, None, None] * inner
     without = without + 1e-9 * np.eye(m)  # what only this point shows is not predictable
     residual = solution.points_of(index)[:, :, None]
-    off = np.linalg.solve(without, residual)
+    off: FloatArray = np.linalg.solve(without, residual).astype(np.float64)
     spread = np.eye(m) + np.linalg.solve(without, inner)
     square = (off * np.linalg.solve(spread, off)).sum(axis=(1, 2))
     return square, np.linalg.norm(metres(item, off[:, :, 0]), axis=1)
