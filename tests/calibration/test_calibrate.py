@@ -1,5 +1,7 @@
 """The fit: accuracy beside the figures asked for, intervals, outliers, models, bad input."""
 
+import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +166,30 @@ def test_mixtures_know_more_than_their_parts(delta: Robot) -> None:
     assert sizes[1] < sizes[0]
     assert both.visible.geometry_rank == alone.visible.geometry_rank == 21
     assert both.solution.chi.shape == (2,)
+
+
+def test_what_one_more_measurement_would_add(delta: Robot) -> None:
+    """Heights of one plate do not see the scale: a distance would, and it comes true."""
+    rng = np.random.default_rng(21)
+    errors = machines.errors(delta, rng)
+    points = machines.cylinder(delta, rng, 30)
+    points[:, 2] = -0.8
+    q = dd.inverse_kinematics(delta, points)
+    heights = Heights(q, machines.points(delta, errors, q)[:, 2], 1e-5)
+    result = dd.calibrate(delta, heights, model="all")
+    first = result.additions[0]
+    assert first.words.startswith("one more")
+    assert first.after < 0.9 * first.before
+    assert "next: one more" in str(result)
+    distance = next(item for item in result.additions if "distance" in item.words)
+    ends = [[float(v) / 1e3 for v in text.split(",")]
+            for text in re.findall(r"\(([^()]*)\)", distance.words)]  # fmt: skip
+    a, b = (dd.inverse_kinematics(delta, np.array([end])) for end in ends)
+    apart = np.linalg.norm(
+        machines.points(delta, errors, a) - machines.points(delta, errors, b), axis=1
+    )
+    more = dd.calibrate(delta, [heights, Distances(a, b, apart, 5e-5)], model="all")
+    assert more.additions[0].before == pytest.approx(distance.after, rel=0.1)
 
 
 def test_a_ball_bar_finds_its_centre(delta: Robot) -> None:
@@ -383,3 +409,21 @@ def test_a_pose_that_does_not_close_is_named() -> None:
 def test_tolerances_are_checked(name: str) -> None:
     with pytest.raises(InputError, match=name):
         Tolerances(**{name: 0.0})
+
+
+def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> None:
+    """Calibrate, then identify: the torque is explained, and a section tells of it."""
+    nominal = dd.load_robot("example-delta")
+    arms = tuple(np.add(nominal.rotary.arm_length, (0.004, 0.0, -0.003)))
+    real = nominal.replace(geometry=dataclasses.replace(nominal.rotary, arm_length=arms))
+    plan = dd.plan_calibration(nominal, "tracker", 20)
+    p = machines.points(nominal, {"arm": np.array([0.004, 0.0, -0.003])}, plan.q)
+    found = dd.calibrate(nominal, Positions(plan.q, p, sigma=1e-5))
+    motion = dd.motion.adept_cycle(real)
+    log = dd.simulate(real, motion, preset="ideal", seed=1).recording
+    study = dd.report.study(found.robot, [log], methods=["base"], calibration=found)
+    page = study.report(tmp_path / "report.html").read_text("utf-8")
+    assert "Known combinations, with 95 % intervals" in page
+    assert found.status in page
+    with pytest.raises(InputError, match="calibrated"):
+        dd.report.study(nominal, [log], methods=["base"], calibration=found)

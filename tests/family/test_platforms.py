@@ -163,12 +163,6 @@ def test_skew(case: Case) -> None:
     assert rate < 1e-5
 
 
-def test_what_knows_three_limbs_refuses_others(case: Case) -> None:
-    robot = case.converted.robot
-    with pytest.raises((InputError, RobotError), match="three limbs"):
-        dd.dynamics.packed_parameters(robot)
-
-
 def test_the_skeleton_closes(case: Case) -> None:
     robot, elbows, _ = case.converted
     bones = dd.kinematics.skeleton(robot, case.state.p[0], elbows=elbows)

@@ -179,7 +179,7 @@ def plan_calibration(
     goal = _goal(geometric, instrument, points, scales)
     pairs = None
     if instrument == "distances":
-        pairs, rows = _pair_rows(points, slopes * scales / sigma, given.seed)
+        pairs, rows = pair_rows(points, slopes * scales / sigma, given.seed)
         chosen = exchange(rows, goal, poses // 2)
         kept = pairs[chosen]
         rest = rows[chosen]
@@ -259,7 +259,7 @@ def exchange(rows: FloatArray, goal: FloatArray, count: int) -> Any:
     matrix, chosen = np.eye(n), []
     free = np.ones(len(rows), dtype=bool)
     for _ in range(count):
-        best = int(np.argmax(np.where(free, _gains(rows, matrix, goal), -np.inf)))
+        best = int(np.argmax(np.where(free, gains_of(rows, matrix, goal), -np.inf)))
         chosen.append(best)
         free[best] = False
         matrix = matrix + squares[best]
@@ -268,7 +268,7 @@ def exchange(rows: FloatArray, goal: FloatArray, count: int) -> Any:
         for place, old in enumerate(chosen):
             without = matrix - squares[old]
             free[old] = True
-            gains = np.where(free, _gains(rows, without, goal), -np.inf)
+            gains = np.where(free, gains_of(rows, without, goal), -np.inf)
             best = int(np.argmax(gains))
             if gains[best] <= gains[old] * (1 + 1e-9):
                 best = old
@@ -280,7 +280,7 @@ def exchange(rows: FloatArray, goal: FloatArray, count: int) -> Any:
     return np.array(chosen)
 
 
-def _gains(rows: FloatArray, matrix: FloatArray, goal: FloatArray) -> FloatArray:
+def gains_of(rows: FloatArray, matrix: FloatArray, goal: FloatArray) -> FloatArray:
     """What each pose takes off tr(M^-1 goal)."""
     count, m, n = rows.shape
     inverse = np.linalg.inv(matrix)
@@ -294,7 +294,7 @@ def _gains(rows: FloatArray, matrix: FloatArray, goal: FloatArray) -> FloatArray
     return traces
 
 
-def _pair_rows(
+def pair_rows(
     points: FloatArray, slopes: FloatArray, seed: int, count: int = 1500
 ) -> tuple[Any, FloatArray]:
     """Pairs (M, 2) of poses far enough apart, and the rows (M, 1, n) of their distances."""
@@ -312,12 +312,12 @@ def _goal(
     geometric: Geometric, instrument: str, points: FloatArray, scales: FloatArray
 ) -> FloatArray:
     """V (n, n): the mean of the squares of position slopes, in tolerances."""
-    slopes = _goal_slopes(geometric, instrument, points) * scales
+    slopes = goal_slopes(geometric, instrument, points) * scales
     out: FloatArray = np.einsum("nij,nik->jk", slopes, slopes) / len(slopes)
     return out
 
 
-def _goal_slopes(geometric: Geometric, instrument: str, points: FloatArray) -> FloatArray:
+def goal_slopes(geometric: Geometric, instrument: str, points: FloatArray) -> FloatArray:
     """Slopes of positions over the workspace; of heights on the plates for a probe.
 
     Distances see no motion of the whole: positions count after the best alignment.
@@ -345,7 +345,7 @@ def _predicted(
     points: FloatArray,
 ) -> tuple[float, float, float]:
     """Predicted deviations (m): mean and worst after the measurement, mean of the tolerances."""
-    slopes = _goal_slopes(geometric, instrument, points) * scales
+    slopes = goal_slopes(geometric, instrument, points) * scales
     flat = rows.reshape(-1, rows.shape[2])
     inverse = np.linalg.inv(flat.T @ flat + np.eye(rows.shape[2]))
     variance = np.einsum("nij,jk,nik->n", slopes, inverse, slopes)
@@ -373,7 +373,7 @@ def _seen(
         data = Distances(q[::2], q[1::2], length, sigma)
     else:
         data = Positions(q, p, sigma)
-    return visible(geometric, [data], scales, held=True)
+    return visible(geometric, [data], scales, held=geometric.robot.legs == 3)
 
 
 def short_path(points: FloatArray) -> Any:

@@ -127,7 +127,7 @@ def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Float
     if on_jax(p):
         from deltadyn.backends import jax as traced
 
-        J = traced.jacobian(robot, p, elbow_signs(elbows))
+        J = traced.jacobian(robot, p, elbow_signs(elbows, robot.legs))
         if not traced.sound(J):
             jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
         return J
@@ -144,7 +144,7 @@ def jacobian_rate(
     if on_jax(p, pd):
         from deltadyn.backends import jax as traced
 
-        Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows))
+        Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows, robot.legs))
         if not traced.sound(Jd):
             jacobian_rate(robot, np.asarray(p), np.asarray(pd), elbows=elbows)
         return Jd

@@ -225,7 +225,7 @@ def _model(robot: Robot, *, sharp: bool) -> Iterator[Variable]:
     for symbol, unit, text in rows:
         model = Variable(symbol.upper(), f"base.{symbol}", "parameter", text)
         tunable = replace(model, variability="tunable")
-        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]])
+        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]][:3])
     if robot.spindle is not None:
         yield from _spindle(robot, par[PLACES["spindle"]])
     yield from _friction(robot, par, sharp=sharp)
