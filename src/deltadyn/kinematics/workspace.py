@@ -61,8 +61,8 @@ class WorkspaceRules:
     psi: float = 0.0
 
     def __post_init__(self) -> None:
-        legs = 3 if isinstance(self.elbows, str) else len(self.elbows)
-        elbow_signs(self.elbows, legs)
+        several = isinstance(self.elbows, list | tuple)
+        elbow_signs(self.elbows, len(self.elbows) if several else 3)  # whether they suit: later
         if not math.isfinite(self.psi):
             raise InputError("psi", self.psi, "a finite angle in rad")
         margin = self.singularity
