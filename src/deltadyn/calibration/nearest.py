@@ -140,7 +140,7 @@ def _levelled(robot: Robot) -> Robot:
     height = np.array(geometry.rail_height)
     offset[: robot.legs] -= np.array(controller.sign)[: robot.legs] * height
     limits = robot.limits
-    moved = {
+    moved: dict[str, Any] = {
         name: None if values is None else tuple(np.add(values, np.resize(height, len(values))))
         for name, values in (("angle_min", limits.angle_min), ("angle_max", limits.angle_max))
     }
