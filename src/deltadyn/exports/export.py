@@ -48,7 +48,11 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mjcf": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
     "fmu": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
-    "sheets": {"translation": ("arms", "rails"), "spindle": ("arms",), "planar": ("arms",)},
+    "sheets": {
+        "translation": ALL_LIMBS,
+        "spindle": ("arms", "inclined arms"),
+        "planar": ("arms",),
+    },
 }
 PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
 
