@@ -20,6 +20,11 @@ settings.register_profile(
 )
 settings.load_profile("deltadyn")
 
+# Tests compile much with XLA and run it once: no optimisation, a quarter less time.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

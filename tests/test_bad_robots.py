@@ -108,6 +108,70 @@ controller:
 """
 
 
+PAR4 = """\
+deltadyn: 1
+name: tester
+geometry:
+  base_radius_mm: 275
+  platform_radius_mm: 50
+  arm_length_mm: 375
+  strut_length_mm: 825
+  azimuth_deg: [-45, 45, 135, 225]
+arm: {mass_kg: [1.2, 1.2, 1.2, 1.3], uniform: true}
+strut: {mass_g: 80, uniform: true}
+platform:
+  kind: articulated
+  half_mass_kg: [0.35, 0.3]
+  bar_length_mm: 120
+  phi0_deg: 0
+  ratio: 2
+  tool_fraction: 0.5
+friction: {coulomb_Nm: [1, 1, 1.1, 0.9]}
+"""
+
+HELI4 = """\
+deltadyn: 1
+name: tester
+actuation: linear
+geometry:
+  base_radius_mm: 400
+  platform_radius_mm: 50
+  strut_length_mm: 600
+  azimuth_deg: [0, 180, 90, 270]
+carriage: {mass_kg: 0.7}
+strut: {mass_g: 60, uniform: true}
+platform:
+  kind: helical
+  half_mass_kg: 0.4
+  lead_mm: 40
+limits:
+  force_peak_N: [400, 400, 400, 350]
+"""
+
+PLANAR = """\
+deltadyn: 1
+name: tester
+actuation: linear
+geometry:
+  base_radius_mm: 250
+  platform_radius_mm: 50
+  strut_length_mm: 500
+  azimuth_deg: [0, 180]
+  rail_pitch_deg: [90, 90]
+carriage: {mass_kg: [0.7, 0.8]}
+strut: {mass_g: 60, uniform: true}
+platform: {kind: planar, mass_kg: 0.6}
+"""
+
+
+def test_the_good_files_of_other_platforms_are_good() -> None:
+    par4, heli4, planar = (robot_from_text(text) for text in (PAR4, HELI4, PLANAR))
+    assert (par4.dof, par4.legs, par4.arms[3].mass) == (4, 4, 1.3)
+    assert par4.friction.coulomb == (1.0, 1.0, 1.1, 0.9)
+    assert heli4.limits.torque_peak == (400.0, 400.0, 400.0, 350.0)
+    assert (planar.dof, planar.legs) == (2, 2)
+
+
 def test_the_good_file_on_rails_is_good() -> None:
     robot = robot_from_text(RAILS)
     assert robot.linear
@@ -583,8 +647,104 @@ WRONG_ARMS = {
         "has the unit 'Ns_m', .* allowed: viscous_Nms_rad", "  viscous_Ns_m",
     ),
 }
+WRONG_PAR4 = {
+    "unknown kind": Wrong(
+        "articulated", "par4", "platform.kind",
+        "is 'par4'; allowed: translational or planar or articulated or helical", "kind: par4",
+    ),
+    "no kind": Wrong(
+        "  kind: articulated\n", "", "platform.kind",
+        "is missing; allowed: the line 'kind: articulated'", "platform:",
+    ),
+    "no bars": Wrong(
+        "  bar_length_mm: 120\n", "", "platform.bar_length", "is missing", "platform:",
+    ),
+    "no length of the bars": Wrong(
+        "bar_length_mm: 120", "bar_length_mm: 0", "platform.bar_length_mm", "allowed: above 0 m",
+    ),
+    "ratio 0": Wrong("ratio: 2", "ratio: 0", "platform.ratio", "is 0; allowed: not 0"),
+    "three halves": Wrong(
+        "[0.35, 0.3]", "[0.35, 0.3, 1]", "platform.half_mass_kg",
+        "allowed: one number or 2 numbers, one per half",
+    ),
+    "negative half": Wrong(
+        "[0.35, 0.3]", "[0.35, -0.3]", "platform.half_mass_kg[1]", "allowed: at least 0 kg",
+    ),
+    "three azimuths": Wrong(
+        "[-45, 45, 135, 225]", "[0, 120, 240]", "geometry.azimuth_deg",
+        "allowed: a list of 4 numbers, one per arm",
+    ),
+    "opposite pairs": Wrong(
+        "[-45, 45, 135, 225]", "[0, 180, 90, 270]", "geometry.azimuth_deg",
+        "allowed: neighbours as limbs 1 and 2",
+    ),
+    "bars across": Wrong(
+        "phi0_deg: 0", "phi0_deg: 90", "platform.phi0_deg", "is 90; .* bars that lie across",
+    ),
+    "mass of one body": Wrong(
+        "  ratio: 2\n", "  ratio: 2\n  mass_kg: 1\n", "platform.mass_kg",
+        "is a field of a platform of kind: translational; allowed: kind, half_mass", "  mass_kg: 1",
+    ),
+    "lead": Wrong(
+        "ratio: 2", "lead_mm: 2", "platform.lead_mm",
+        "is a field of a platform of kind: helical; allowed: kind, half_mass",
+    ),
+    "spindle": Wrong(
+        "friction:", "spindle: {}\nfriction:", "spindle",
+        "is given beside a platform of kind articulated; allowed: none there", "spindle: {}",
+    ),
+    "three frictions": Wrong(
+        "[1, 1, 1.1, 0.9]", "[1, 1, 1]", "friction.coulomb_Nm",
+        "allowed: one number or 4 numbers, one per axis",
+    ),
+    "never reached": Wrong(
+        "base_radius_mm: 275", "base_radius_mm: 2750", "geometry.strut_length_mm",
+        "is 825; allowed: a strut with which limb 1 reaches its half", "strut_length_mm",
+    ),
+}
+WRONG_HELI4 = {
+    "lead 0": Wrong("lead_mm: 40", "lead_mm: 0", "platform.lead_mm", "is 0; allowed: not 0"),
+    "neighbours": Wrong(
+        "[0, 180, 90, 270]", "[-45, 45, 135, 225]", "geometry.azimuth_deg",
+        "allowed: opposite limbs as 1 and 2",
+    ),
+    "two azimuths": Wrong(
+        "[0, 180, 90, 270]", "[0, 180]", "geometry.azimuth_deg", "allowed: a list of 4 numbers",
+    ),
+    "axis 4 is a carriage": Wrong(
+        "  force_peak_N:", "  torque_peak_Nm: 2\n  force_peak_N:", "limits.torque_peak_Nm",
+        r"is a field of a robot with actuation: rotary; allowed: force_peak_N", "torque_peak_Nm: 2",
+    ),
+    "rails too far": Wrong(
+        "base_radius_mm: 400", "base_radius_mm: 800", "geometry.strut_length_mm",
+        "is 600; allowed: a strut with which limb 1 reaches", "strut_length_mm",
+    ),
+}
+WRONG_PLANAR = {
+    "out of the plane": Wrong(
+        "[0, 180]", "[0, 170]", "geometry.azimuth_deg", "allowed: 0 and 180 deg: limbs",
+    ),
+    "three azimuths": Wrong(
+        "[0, 180]", "[0, 120, 240]", "geometry.azimuth_deg", "allowed: a list of 2 numbers",
+    ),
+    "parallel rails": Wrong(
+        "[90, 90]", "[90, -90]", "geometry.rail_pitch_deg",
+        "allowed: rails that do not run side by side: here both struts are parallel",
+    ),
+    "rails too far": Wrong(
+        "500\n  azimuth_deg: [0, 180]\n  rail_pitch_deg: [90, 90]", "190",
+        "geometry.strut_length_mm", "is 190; allowed: above 0.2 m", "strut_length_mm",
+    ),
+    "three carriages": Wrong(
+        "[0.7, 0.8]", "[0.7, 0.8, 0.9]", "carriage.mass_kg",
+        "allowed: one number or 2 numbers, one per arm",
+    ),
+}
 # fmt: on
 CASES = {
+    **{f"{name}, par4": (PAR4, case) for name, case in WRONG_PAR4.items()},
+    **{f"{name}, heli4": (HELI4, case) for name, case in WRONG_HELI4.items()},
+    **{f"{name}, planar": (PLANAR, case) for name, case in WRONG_PLANAR.items()},
     **{name: (GOOD, case) for name, case in {**WRONG_FILES, **WRONG_ARMS}.items()},
     **{f"{name}, rails": (RAILS, case) for name, case in WRONG_RAILS.items()},
 }
@@ -683,7 +843,9 @@ def test_a_robot_is_a_name_or_a_path() -> None:
 JUNK = st.text(alphabet="\n\t :-[]{}&*!|>'\"#%@`0123456789.eE+_abmdegk\u00e9\x07", max_size=6)
 
 
-@given(st.sampled_from([GOOD, RAILS]), st.floats(0, 1), st.integers(0, 12), JUNK)
+@given(
+    st.sampled_from([GOOD, RAILS, PAR4, HELI4, PLANAR]), st.floats(0, 1), st.integers(0, 12), JUNK
+)
 def test_a_garbled_file_is_read_or_refused(good: str, place: float, length: int, junk: str) -> None:
     """Any other exception than the one of robot files would be a defect."""
     start = round(place * len(good))

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from deltadyn.files import replacing, write_whole
+import deltadyn as dd
+from deltadyn.errors import InputError
+from deltadyn.files import (
+    JOURNAL,
+    file_name,
+    replacing,
+    settle,
+    with_ending,
+    write_together,
+    write_whole,
+)
 
 
 def test_a_file_and_its_folder_are_written(tmp_path: Path) -> None:
@@ -42,3 +61,144 @@ def test_a_link_and_permissions_are_kept(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert path.read_text() == "after"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_and_a_device_are_written_through(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    heard: list[bytes] = []
+    listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    listener.start()
+    write_whole(pipe, "told")
+    listener.join()
+    assert heard == [b"told"]
+    assert pipe.is_fifo()
+    write_whole("/dev/null", "nothing")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_endings_stand_behind_the_whole_name() -> None:
+    names = {"mine": "mine.yaml", "mine.json": "mine.yaml", "mine.v2": "mine.v2.yaml"}
+    names |= {"cell.1": "cell.1.yaml", ".yaml": ".yaml.yaml", "a/b.YAML": "a/b.yaml"}
+    for given, told in names.items():
+        assert with_ending(given, ".yaml") == Path(told)
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a\\b", "..", "", "a\0"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="name of a robot"):
+        file_name("name of a robot", name)
+
+
+# A process is killed before each of its calls that change the disk, one after the other.
+
+ROBOT = "example-delta"
+CHANGES = ("replace", "unlink", "fsync", "open", "mkdir", "rename")
+
+
+def killed_at(point: int, work: Callable[[], Any]) -> bool:
+    """Run the work in a process of its own and kill it at the point; whether it came that far."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def watched(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*values: Any, **named: Any) -> Any:
+                nonlocal count
+                count += 1
+                if count == point:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*values, **named)
+
+            return call
+
+        for name in CHANGES:
+            setattr(os, name, watched(getattr(os, name)))
+        Path.open = watched(Path.open)  # type: ignore[method-assign]
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_killed_process_leaves_all_or_none_of_a_set_new(tmp_path: Path) -> None:
+    """At every point; and the next one writes as if nothing had been."""
+    old = {"a.yaml": "old a", "sub/b.json": "old b"}
+    new = {"a.yaml": "new a", "sub/b.json": "new b", "c.txt": "new c"}
+    outcomes = []
+    for point in range(1, 100):
+        folder = tmp_path / str(point)
+        write_together(folder, old)
+        if not killed_at(point, lambda place=folder: write_together(place, new)):  # type: ignore[misc]
+            break
+        settle(folder)
+        seen = {name: text for name, text in contents(folder).items() if name in new}
+        assert seen in (old, new), point
+        outcomes.append(seen == new)
+        write_together(folder, new)
+        assert contents(folder) == new, point
+    else:
+        pytest.fail("the work never ended")
+    assert set(outcomes) == {False, True}  # kills before and after the journal
+    assert len(outcomes) > 10
+
+
+def test_a_killed_process_leaves_one_file_whole_and_nothing_stays(tmp_path: Path) -> None:
+    for point in range(1, 20):
+        path = write_whole(tmp_path / str(point) / "log.csv", "before")
+        if not killed_at(point, lambda place=path: write_whole(place, "after")):  # type: ignore[misc]
+            break
+        assert path.read_text() in ("before", "after")
+        write_whole(path, "last")
+        assert contents(path.parent) == {"log.csv": "last"}
+    assert point > 3
+
+
+def _write_often(folder: str, text: str) -> None:
+    for _ in range(20):
+        write_together(folder, dict.fromkeys(("a", "b", "c"), text))
+
+
+def test_two_processes_write_one_set_after_the_other(tmp_path: Path) -> None:
+    start = multiprocessing.get_context("fork").Process
+    both = [start(target=_write_often, args=(str(tmp_path), text)) for text in ("one", "two")]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert len(set(contents(tmp_path).values())) == 1
+    assert set(contents(tmp_path)) == {"a", "b", "c"}
+
+
+def test_a_failure_before_the_journal_leaves_the_set_as_it_was(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a": "old"})
+    (tmp_path / "b").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_together(tmp_path, {"a": "new", "b": "new"})
+    assert contents(tmp_path) == {"a": "old"}
+    assert not (tmp_path / JOURNAL).exists()
+
+
+def test_two_exports_into_one_folder_are_both_recorded(tmp_path: Path) -> None:
+    """And a third one of either is no change by somebody else."""
+    call = "import deltadyn as dd, sys; dd.export(dd.load_robot('{}'), sys.argv[1], sys.argv[2])"
+    code = call.format(ROBOT)
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, target, str(tmp_path)])
+        for target in ("c", "structured-text")
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    (record,) = tmp_path.glob("*.json")
+    assert set(json.loads(record.read_text())) == {"c", "structured-text"}
+    dd.export(dd.load_robot(ROBOT), "c", tmp_path)

@@ -29,6 +29,7 @@ LAYERS = (
     "backends",
     "motion",
     "recording",
+    "calibration",
     "simulation",
     "excitation",
     "identification",

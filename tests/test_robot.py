@@ -185,7 +185,7 @@ WRONG_ROBOTS: dict[str, tuple[Callable[[], Any], str, object, str]] = {
         lambda: Geometry(0.2, 0.05, 0.3, 0.7, azimuth=1.0),
         "geometry.azimuth",
         1.0,
-        "three angles, one per arm",
+        "two, three or four angles, one per arm",
     ),
     "two lengths": (
         lambda: Geometry(0.2, 0.05, [0.3, 0.3], 0.7),

@@ -12,15 +12,21 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference.family import random_member
+from tests.reference.family.convert import to_robot
+from tests.reference.family.draw import KINDS as FAMILY
 
 from deltadyn.errors import RobotFileError
 from deltadyn.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
+    HelicalPlatform,
     Payload,
+    PlanarPlatform,
     Platform,
     RailGeometry,
     Rod,
@@ -28,9 +34,10 @@ from deltadyn.robot.bodies import (
     Strut,
     TenParameters,
 )
-from deltadyn.robot.fields import SECTIONS, TEN, TOP, sections
+from deltadyn.robot.fields import OF_HALVES, SECTIONS, TEN, TOP, RobotKind, sections
 from deltadyn.robot.file import load_robot, robot_from_text, robot_names, robot_text, save_robot
 from deltadyn.robot.settings import (
+    LIMB_JOINTS,
     PASSIVE_JOINTS,
     Controller,
     Drives,
@@ -311,9 +318,8 @@ def rods(draw: st.DrawFn, sign: int) -> Rod:
 
 
 @st.composite
-def frictions(draw: st.DrawFn, dof: int, linear: bool) -> Friction:
-    joints = PASSIVE_JOINTS if dof == 4 else PASSIVE_JOINTS[1:5]
-    some = st.lists(st.sampled_from(joints), unique=True, max_size=0 if linear else 3)
+def frictions(draw: st.DrawFn, dof: int, joints: tuple[str, ...]) -> Friction:
+    some = st.lists(st.sampled_from(joints), unique=True, max_size=3) if joints else st.just([])
     passive = tuple(
         PassiveFriction(joint, draw(NONNEGATIVE), draw(NONNEGATIVE)) for joint in draw(some)
     )
@@ -374,12 +380,48 @@ PATHS = (
     "actuation", "carriage.mass", "carriage[1].counterweight", "geometry.rail_pitch", "drives.lead",
     "geometry.axis_yaw", "limits.rate[3]", "drives.rotor_inertia", "drives.rotor_inertia[3]",
     "friction.viscous[3]", "drives.ripple[0].cos[3]", "controller.offset[3]",
+    "platform.kind", "platform.mass", "platform.half_mass", "platform.bar_length", "platform.phi0",
+    "platform.bar_com", "platform.lead", "platform.tool_fraction", "arm[3].mass",
+    "strut[3].inertia",
 )  # fmt: skip
 
 
 @st.composite
+def settings(draw: st.DrawFn, kind: RobotKind) -> dict[str, Any]:
+    """What a robot of a kind has beside geometry and bodies."""
+    dof, legs = kind.dof, kind.legs
+    sides = st.sampled_from(["motor_side", "output_side"])
+    source = st.builds(Source, TEXTS, st.booleans())
+    travel = st.fixed_dictionaries(
+        {draw(st.sampled_from(["lead", "pulley_radius"])): per(legs, SIZES)}
+    )
+    joints = () if kind.linear else PASSIVE_JOINTS if kind.spindle else LIMB_JOINTS
+    return {
+        "name": draw(TEXTS),
+        "description": draw(st.just("") | TEXTS),
+        "drives": Drives(
+            draw(per(dof, SIZES)),
+            draw(per(dof, NONNEGATIVE)),
+            draw(sides),
+            draw(ripples(dof)),
+            *draw(st.just(()) | st.tuples(per(dof, SIZES), st.none() | per(dof, NONNEGATIVE))),
+            **(draw(travel) if kind.linear else {}),
+        ),
+        "sensors": Sensors(draw(per(dof, SIZES)), draw(eccentricities(dof))),
+        "friction": draw(frictions(dof, joints)),
+        "limits": draw(limits(dof)),
+        "controller": Controller(
+            draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))
+        ),
+        "gray_box": GrayBox(draw(SIZES), draw(SIGNED)),
+        "gravity": draw(NONNEGATIVE),
+        "sources": draw(st.dictionaries(st.sampled_from(PATHS) | TEXTS, source, max_size=8)),
+    }
+
+
+@st.composite
 def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
-    dof = draw(st.sampled_from([3, 4]))
+    kind = RobotKind(linear, spindle=draw(st.booleans()))
     angles = st.one_of(
         st.just((0.0, 120.0, 240.0)),
         st.tuples(st.floats(0, 90), st.floats(100, 200), st.floats(210, 350)),
@@ -391,7 +433,7 @@ def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
     if linear:
         geometry: Geometry | RailGeometry = RailGeometry(
             draw(per(3, st.floats(0.2, 0.5))),
-            draw(per(3, st.floats(0.0, 0.2))),
+            draw(per(3, st.floats(0.0, 0.15))),  # rails on the axis itself would coincide
             draw(per(3, st.floats(0.8, 2.0))),
             azimuth,
             spacing,
@@ -413,38 +455,31 @@ def robots(draw: st.DrawFn, linear: bool = False) -> Robot:
         )
     strut = st.tuples(*(struts(length) for length in geometry.strut_length))
     triple = st.tuples(SIGNED, SIGNED, SIGNED)
-    sides = st.sampled_from(["motor_side", "output_side"])
-    source = st.builds(Source, TEXTS, st.booleans())
     spindle = st.builds(Spindle, rods(1), rods(-1), SIGNED, SIGNED)
-    travel = st.fixed_dictionaries(
-        {draw(st.sampled_from(["lead", "pulley_radius"])): per(3, SIZES)}
-    )
     return Robot(
-        name=draw(TEXTS),
-        description=draw(st.just("") | TEXTS),
         geometry=geometry,
         arms=draw(st.tuples(arm, arm, arm) | arm.map(lambda one: (one, one, one))),
         struts=draw(st.one_of(strut, struts(min(geometry.strut_length)))),
         platform=Platform(draw(NONNEGATIVE)),
-        spindle=draw(spindle) if dof == 4 else None,
+        spindle=draw(spindle) if kind.spindle else None,
         effector=draw(st.builds(Effector) | st.builds(Effector, NONNEGATIVE, triple, NONNEGATIVE)),
         payload=draw(st.builds(Payload) | st.builds(Payload, NONNEGATIVE, triple, NONNEGATIVE)),
-        drives=Drives(
-            draw(per(dof, SIZES)),
-            draw(per(dof, NONNEGATIVE)),
-            draw(sides),
-            draw(ripples(dof)),
-            *draw(st.just(()) | st.tuples(per(dof, SIZES), st.none() | per(dof, NONNEGATIVE))),
-            **(draw(travel) if linear else {}),
-        ),
-        sensors=Sensors(draw(per(dof, SIZES)), draw(eccentricities(dof))),
-        friction=draw(frictions(dof, linear)),
-        limits=draw(limits(dof)),
-        controller=Controller(draw(per(dof, st.sampled_from([1.0, -1.0]))), draw(per(dof, SIGNED))),
-        gray_box=GrayBox(draw(SIZES), draw(SIGNED)),
-        gravity=draw(NONNEGATIVE),
-        sources=draw(st.dictionaries(st.sampled_from(PATHS) | TEXTS, source, max_size=8)),
+        **draw(settings(kind)),
     )
+
+
+@st.composite
+def members(draw: st.DrawFn) -> Robot:
+    """A robot of any kind, made of a random member of the family."""
+    member = random_member(draw(st.sampled_from(FAMILY)), draw(st.integers(0, 9)))
+    robot = to_robot(member).robot
+    kind = RobotKind(robot.linear, robot.platform.kind, robot.spindle is not None)
+    return robot.replace(**draw(settings(kind)))
+
+
+@given(members())
+def test_any_member_of_the_family_comes_back_equal(robot: Robot) -> None:
+    check_comes_back(robot)
 
 
 @given(robots())
@@ -497,9 +532,34 @@ def test_the_example_on_rails_of_the_documentation_works() -> None:
     assert robot.drives.output_inertia[0] == pytest.approx(0.3e-4 / 0.012**2)
 
 
+def test_the_examples_of_other_platforms_of_the_documentation_work() -> None:
+    parts = DOCS.split("```yaml\n")
+    examples = [part.partition("```")[0] for part in parts]
+    planar, par4, heli4 = (
+        robot_from_text(next(text for text in examples if f"kind: {kind}" in text))
+        for kind in ("planar", "articulated", "helical")
+    )
+    assert (planar.dof, planar.legs, planar.coordinates) == (2, 2, ("x", "z"))
+    assert planar.platform == PlanarPlatform(0.8)
+    assert planar.geometry.azimuth == (0.0, math.pi)
+    assert planar.drives.gear_ratio == (20.0, 20.0)
+    assert planar.arms[1] == Arm(1.1, 0.15, 1.1 * 0.3**2 / 12, elbow_mass=0.15)
+    assert (par4.dof, par4.legs, par4.turns) == (4, 4, True)
+    assert par4.platform == ArticulatedPlatform((0.35, 0.3), 0.12, 0.1, 2e-4, ratio=2.0)
+    assert par4.platform.moments() == (0.35 * 0.06 + 0.3 * -0.06, 0.0, 0.65 * 0.06**2 + 2e-4)
+    assert par4.friction.coulomb == (1.0, 1.0, 1.1, 0.9)
+    assert par4.axis_units("tau") == ("N m",) * 4
+    assert heli4.platform == HelicalPlatform((0.4, 0.3), 0.04)
+    assert heli4.geometry.azimuth == tuple(math.radians(a) for a in (0, 180, 90, 270))
+    assert heli4.friction.coulomb == (6.0, 6.0, 6.5, 5.5)
+    assert heli4.limits.torque_peak == (400.0,) * 4
+    assert heli4.axis_units("tau") == ("N",) * 4
+
+
 def test_the_documentation_names_every_field_and_unit() -> None:
-    rails = sections(linear=True, dof=4).values()
-    fields = {field for section in (TOP, TEN, *SECTIONS.values(), *rails) for field in section}
+    rails = sections(RobotKind(linear=True, spindle=True)).values()
+    parts = (TOP, TEN, *SECTIONS.values(), *rails, *OF_HALVES.values())
+    fields = {field for section in parts for field in section}
     pairs = DOCS.replace("_mm`", "_m`").replace("_deg`", "_rad`").replace("_deg_s", "_rad_s")
     pairs = pairs.replace("_mm_s`", "_m_s`")
     for field in fields:

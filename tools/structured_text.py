@@ -21,12 +21,29 @@ import casadi
 
 from deltadyn.backends.components import parameters_of
 from deltadyn.backends.layout import ENTRIES
+from deltadyn.backends.limbs import arms, limbs_of, platform_rates, platform_state, point
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import SpindleParameters
 from deltadyn.exports.structured_text.code import SINGULAR, UNREACHABLE, Step, literal, step_text
+from deltadyn.kinematics.actuation import (
+    ACTUATIONS,
+    HALVES,
+    PLATFORMS,
+    kernel_name,
+    legs_of,
+    parts_of,
+)
+from deltadyn.kinematics.assemblies import newton_step
+from deltadyn.kinematics.limbs import pairs_of
 from deltadyn.simulation.plant.mechanism import pose_of
 from tools.generated import write_or_check
-from tools.kernel_models import Namespace, friction_model, models
+from tools.kernel_models import (
+    Namespace,
+    friction_model,
+    joint_angles,
+    kinematics_models,
+    torque_models,
+)
 
 FOLDER = Path(__file__).resolve().parents[1] / "src/deltadyn/exports/templates/structured_text"
 HEADER = """\
@@ -54,40 +71,133 @@ class Block:
 
 
 def blocks() -> list[Block]:
-    """All generated bodies."""
-    known = {model.name: model for model in models()}
-    point = known["inverse_kinematics"], known["forward_kinematics"]
-    found = [
+    """All generated bodies: the drives' friction, and the model of every kind of limbs."""
+    found = [_friction(dof) for dof in (2, 3, 4)]
+    for kind in ACTUATIONS:
+        found += _kinematics(kind)
+        for dof in (3, 4):
+            known = {model.name: model for model in torque_models(dof, kind)}
+            found += [
+                _torque("platform_torque", ("p", "pd", "pdd"), dof, kind, known),
+                _torque("joint_torque", ("q", "qd", "qdd"), dof, kind, known),
+                _payload_sample(dof, kind),
+                _force_sample(dof, kind),
+            ]
+    for kind in OTHER_PLATFORMS:
+        found += _platform_blocks(kind)
+    return found
+
+
+#: Compositions with another platform than the point, of arms that stand alike and of rails.
+OTHER_PLATFORMS = tuple(f"{limbs}{platform}" for platform in PLATFORMS for limbs in ("", "rail_"))
+
+
+def _platform_blocks(kind: str) -> list[Block]:
+    """Kinematics and torques of robots in a plane, and of those with a platform of halves.
+
+    The pose of joints on halves has no closed form: a step of Newton's method is a body of its own,
+    and the torque of joints gets the pose too.
+    """
+    n, halves = legs_of(kind), parts_of(kind)[1] in HALVES
+
+    def name(what: str, dof: int | None = None) -> str:
+        return kernel_name(what, kind, dof)
+
+    def inverse(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        c, s = arms(CASADI, par, x[0], kind)
+        return [*c, *s]
+
+    def forward(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        limbs = limbs_of(par, kind)
+        return [*point(CASADI, par, *pairs_of(CASADI, limbs, x[0]), kind)]
+
+    def step(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        p, q = x
+        limbs = limbs_of(par, kind)
+        found = newton_step(CASADI, limbs, *pairs_of(CASADI, limbs, q), p)
+        return [*found.x, *found.left, found.determinant]
+
+    def platform(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
+        p, pd, pdd, (mass,), (inertia,) = x
+        loaded = _carried(par, mass, inertia, own)
+        c, s, qd, qdd = platform_state(CASADI, loaded, p, pd, pdd, kind)
+        numbers = parameters_of(loaded, n, kind)
+        return [*inverse_dynamics(CASADI, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
+
+    def joint(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
+        *known, q, qd, qdd, (mass,), (inertia,) = x
+        loaded = _carried(par, mass, inertia, own)
+        c, s = pairs_of(CASADI, limbs_of(loaded, kind), q)
+        p = known[0] if known else tuple(point(CASADI, loaded, c, s, kind))
+        pd, pdd = platform_rates(CASADI, loaded, c, s, p, qd, qdd, kind)
+        numbers = parameters_of(loaded, n, kind)
+        return [*inverse_dynamics(CASADI, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
+
+    load, torque = (("mass", 1), ("inertia", 1)), (("tau", n), ("qd", n), ("qdd", n))
+    joints = (*((("p", n),) if halves else ()), ("q", n), ("qd", n), ("qdd", n))
+    pairs = (("cos_q", n), ("sin_q", n))
+    closing = (
         Block(
-            "inverse_kinematics",
+            name("pose_step"),
+            (("p", n), ("q", n)),
+            (("p", n), ("left", n), ("determinant", 1)),
+            step,
+        )
+        if halves
+        else Block(name("forward_kinematics"), (("q", n),), (("p", n),), forward)
+    )
+    return [
+        Block(name("inverse_kinematics"), (("p", n),), pairs, inverse),
+        closing,
+        Block(
+            name("platform_torque", n), (("p", n), ("pd", n), ("pdd", n), *load), torque, platform
+        ),
+        Block(name("joint_torque", n), (*joints, *load), torque, joint),
+    ]
+
+
+def _carried(par: Symbols, mass: Any, inertia: Any, offset: Symbols) -> Symbols:
+    """The robot's numbers with a payload on the platform, which turns it where it has halves."""
+    values, (x, y) = list(par), offset
+    places = {name: place for place, name in enumerate(parameter_names())}
+    values[places["par_M_P_1"]] += mass
+    values[places["par_halves_3"]] += mass * x
+    values[places["par_halves_4"]] += mass * y
+    values[places["par_halves_5"]] += mass * (x * x + y * y) + inertia
+    return tuple(values)
+
+
+def _kinematics(kind: str) -> list[Block]:
+    """Platform to limbs and back."""
+    known = {model.name: model for model in kinematics_models(kind)}
+    names = [kernel_name(f"{way}_kinematics", kind) for way in ("inverse", "forward")]
+    inverse, forward = (known[name] for name in names)
+    angles = joint_angles(kind, 3)[1]
+    return [
+        Block(
+            names[0],
             (("p", 3),),
             (("cos_q", 3), ("sin_q", 3)),
-            lambda par, x, _: point[0].trace(par, x),
+            lambda par, x, _: inverse.trace(par, x),
         ),
         Block(
-            "forward_kinematics",
+            names[1],
             (("q", 3),),
             (("p", 3),),
-            lambda par, x, _: point[1].trace(par, [x[0], *_trigonometry(x[0])]),
+            lambda par, x, _: forward.trace(par, [x[0], *_trigonometry(x[0][:angles])]),
         ),
     ]
-    for dof in (3, 4):
-        found += [
-            _torque(f"platform_torque_{dof}", ("p", "pd", "pdd"), dof, known),
-            _torque(f"joint_torque_{dof}", ("q", "qd", "qdd"), dof, known),
-            _friction(dof),
-            _payload_sample(dof),
-            _force_sample(dof),
-        ]
-    return found
 
 
 def _trigonometry(angles: Symbols) -> list[Symbols]:
     return [tuple(casadi.cos(x) for x in angles), tuple(casadi.sin(x) for x in angles)]
 
 
-def _torque(name: str, groups: tuple[str, ...], dof: int, known: dict[str, Any]) -> Block:
+def _torque(
+    what: str, groups: tuple[str, ...], dof: int, kind: str, known: dict[str, Any]
+) -> Block:
     """Torque without the drives' friction, qd and qdd, with a payload (kg, kg m^2)."""
+    name = kernel_name(what, kind, dof)
     model = known[name]
     first, count = model.angles
 
@@ -124,7 +234,7 @@ def _friction(dof: int) -> Block:
 CASADI = SimpleNamespace(sqrt=Namespace.sqrt, where=Namespace.where, cos=casadi.cos, sin=casadi.sin)
 
 
-def _payload_sample(dof: int) -> Block:
+def _payload_sample(dof: int, kind: str) -> Block:
     """Torque of the empty robot with friction, what one kg adds, square of the speed.
 
     Last the part of the torque that goes through the gears.
@@ -132,7 +242,7 @@ def _payload_sample(dof: int) -> Block:
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck = x
-        xp, numbers = CASADI, parameters_of(par, dof)
+        xp, numbers = CASADI, parameters_of(par, dof, kind)
         pose = pose_of(xp, numbers.limbs, q, qd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, _bent(pose, qdd))
         tau = inverse_dynamics(xp, numbers, *motion)
@@ -149,16 +259,17 @@ def _payload_sample(dof: int) -> Block:
 
     names = ("q", "qd", "qdd", "direction", "stribeck")
     outputs = (("tau", dof), ("column", dof), ("speed2", 1), ("through", dof))
-    return Block(f"payload_sample_{dof}", tuple((name, dof) for name in names), outputs, trace)
+    own = kernel_name("payload_sample", kind, dof)
+    return Block(own, tuple((name, dof) for name in names), outputs, trace)
 
 
-def _force_sample(dof: int) -> Block:
+def _force_sample(dof: int, kind: str) -> Block:
     """Torque of the loaded robot with friction, J of the arms row by row, and pdd."""
 
     def trace(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
         q, qd, qdd, direction, stribeck, (mass,), (inertia,) = x
         loaded = _loaded(par, mass, inertia, own)
-        numbers = parameters_of(loaded, dof)
+        numbers = parameters_of(loaded, dof, kind)
         pose = pose_of(CASADI, numbers.limbs, q, qd)
         pdd = _bent(pose, qdd)
         motion = (pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
@@ -170,7 +281,7 @@ def _force_sample(dof: int) -> Block:
     names = ("q", "qd", "qdd", "direction", "stribeck")
     inputs = (*((name, dof) for name in names), ("mass", 1), ("inertia", 1))
     outputs = (("tau", dof), ("jacobian", 9), ("pdd", 3))
-    return Block(f"force_sample_{dof}", inputs, outputs, trace)
+    return Block(kernel_name("force_sample", kind, dof), inputs, outputs, trace)
 
 
 def _bent(pose: Any, qdd: Symbols) -> Symbols:

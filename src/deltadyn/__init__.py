@@ -9,6 +9,7 @@ from deltadyn import moved
 
 if TYPE_CHECKING:
     from deltadyn import (
+        calibration,
         dynamics,
         exports,
         fleet,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         sizing,
         validation,
     )
+    from deltadyn.calibration import calibrate, plan_calibration
     from deltadyn.dynamics import (
         equations_of_motion,
         forward_dynamics,
@@ -59,6 +61,7 @@ __version__ = "0.1.0"
 _HOMES: dict[str, tuple[str, ...]] = {
     "backends": (),
     "bench": (),
+    "calibration": ("calibrate", "plan_calibration"),
     "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
     "errors": ("DeltadynError",),
     "excitation": ("design_excitation",),
@@ -103,6 +106,8 @@ __all__ = [
     "Recording",
     "Robot",
     "State",
+    "calibrate",
+    "calibration",
     "check",
     "design_excitation",
     "dynamics",
@@ -125,6 +130,7 @@ __all__ = [
     "motion",
     "motion_loads",
     "payload",
+    "plan_calibration",
     "predicted_tracking",
     "read_recording",
     "recording",

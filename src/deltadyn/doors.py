@@ -22,6 +22,7 @@ from deltadyn.errors import InputError
 PAGES = {
     "audit": "deltadyn.report.papers.audit:write_audit",
     "audit text": "deltadyn.report.papers.audit:audit_text",
+    "calibration": "deltadyn.report.calibration:calibration_page",
     "check": "deltadyn.report.check:check_page",
     "comparison": "deltadyn.report.validation:comparison_page",
     "excitation": "deltadyn.report.excitation:excitation_page",

@@ -15,6 +15,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
+from deltadyn.files import file_name, with_ending
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify, looks_for_terms
 from deltadyn.identification.information import Information
@@ -226,6 +227,13 @@ class Fleet:
         """Write the robot and the record of every member, and the common ones."""
         place = Path(folder)
         fits = {**self.members, "fleet": self.common}
+        places: dict[str, str] = {}
+        for name in fits:
+            own = with_ending(place / file_name("name of a robot", name), ".yaml").name
+            if own in places:
+                allowed = f"another than {places[own]!r} has: both would be saved as {own}"
+                raise InputError("name of a robot", name, allowed)
+            places[own] = name
         return [path for name, fit in fits.items() for path in fit.save(place / name)]
 
     def page(self, path: str | os.PathLike[str]) -> Path:

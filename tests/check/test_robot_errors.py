@@ -10,7 +10,7 @@ import pytest
 
 from deltadyn.commands.common import robot_of
 from deltadyn.errors import OldFileWarning, RobotError, RobotFileError
-from deltadyn.robot.fields import SECTIONS, TEN, TOP, Field, sections
+from deltadyn.robot.fields import OF_HALVES, SECTIONS, TEN, TOP, Field, RobotKind, sections
 from deltadyn.robot.file import load_robot, robot_from_text, robot_text
 from deltadyn.robot.names import PHRASES, SYMBOLS, WORDS, meant
 from deltadyn.robot.settings import Drives
@@ -148,13 +148,32 @@ def test_what_a_wrong_name_was_meant_for(path: str, key: str, wanted: tuple[str,
 def test_what_a_wrong_name_on_rails_was_meant_for(
     path: str, key: str, wanted: tuple[str, ...]
 ) -> None:
-    known = sections(linear=True)
+    known = sections(RobotKind(linear=True))
     assert meant(key, path, known[path], known) == wanted
 
 
+@pytest.mark.parametrize(
+    ("platform", "key", "wanted"),
+    [
+        ("articulated", "halves_mass_kg", ("half_mass_kg",)),
+        ("articulated", "bars_length_mm", ("bar_length_mm",)),
+        ("articulated", "type", ("kind",)),
+        ("articulated", "gears_inertia_kgm2", ("gear_inertia_kgm2",)),
+        ("helical", "pitch_mm", ("lead_mm",)),
+        ("helical", "screw_lead_mm", ("lead_mm",)),
+        ("planar", "weight_kg", ("mass_kg",)),
+    ],
+)
+def test_what_a_wrong_name_of_a_platform_was_meant_for(
+    platform: str, key: str, wanted: tuple[str, ...]
+) -> None:
+    known = sections(RobotKind(platform=platform))
+    assert meant(key, "platform", known["platform"], known) == wanted
+
+
 def test_every_word_of_the_tables_leads_to_a_field() -> None:
-    rails = sections(linear=True, dof=4).values()
-    parts = (TOP, TEN, *SECTIONS.values(), *rails)
+    rails = sections(RobotKind(linear=True, spindle=True)).values()
+    parts = (TOP, TEN, *SECTIONS.values(), *rails, *OF_HALVES.values())
     fields: set[Field] = {field for some in parts for field in some}
     names = {field.name for field in fields}
     words = names | {word for name in names for word in name.split("_")}

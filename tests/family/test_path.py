@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tests.family.robots import KINDS, make, waves
+from tests.family.robots import KINDS, OTHER_PLATFORMS, make, waves
 
 import deltadyn as dd
 from deltadyn.dynamics.base import base_parameters
@@ -20,10 +20,14 @@ from deltadyn.identification.parametrisation import parametrise
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
 from deltadyn.motion.pick_place import pick_and_place
+from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.run import Run
 
-PATHS = ("inclined", "vertical", "rails", "level")
+PATHS = (
+    *("inclined", "vertical", "rails", "level"),
+    *("planar", "planar_rails", "par4", "par4_rails", "heli4"),
+)
 SCALE = 1.04  # of a carriage or an arm beside its file
 
 
@@ -41,11 +45,11 @@ def path(request: pytest.FixtureRequest) -> Path:
     robot = make(request.param)
     run = dd.simulate(
         robot,
-        waves(robot, 4.0, share=0.8),
+        waves(robot, 4.0 if robot.legs < 4 else 3.0, share=0.8),
         plant="mujoco",
         rate=1000.0,
         current_noise=0.003,
-        arm_scale=(SCALE, 1.0, 1.0),
+        arm_scale=(SCALE, *(1.0,) * (robot.legs - 1)),
     )
     return Path(robot, run, dd.identify(robot, run.recording, tied=False, terms="file"))
 
@@ -85,8 +89,9 @@ def test_the_fitted_robot_predicts_another_motion(path: Path) -> None:
 def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     """A second run of the same machine, with the words of its units."""
     robot = path.robot
-    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": (SCALE, 1.0, 1.0), "seed": 4}
-    run = dd.simulate(robot, waves(robot, 1.0, share=0.5), plant="mujoco", **settings)
+    scale = (SCALE, *(1.0,) * (robot.legs - 1))
+    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": scale, "seed": 4}
+    run = dd.simulate(robot, waves(robot, 0.7, share=0.5), plant="mujoco", **settings)
     found = dd.validate(path.fit, run.recording)
     assert np.all(found.r_squared > 0.999)
     unit = "N" if robot.linear else "N m"
@@ -118,20 +123,25 @@ def test_rails_have_no_sine_of_gravity() -> None:
         parametrise(make("vertical"), com_offset=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *OTHER_PLATFORMS])
 def test_rigid_bodies_give_the_exact_torque(kind: str) -> None:
-    """Thin struts: the model of bodies, carriages and counterweights among them, is the exact one.
+    """Thin struts: the model of bodies, carriages, halves and bars among them, is the exact one.
 
-    Rounding of torques near 50: 1e-12.
+    Under a force, too, and the other way round. Rounding of torques near 50: 1e-12.
     """
     robot = make(kind)
-    motion = waves(robot, 0.3)
-    exact, rigid = (inverse_dynamics(robot, motion, model) for model in ("exact", "rigid"))
-    assert np.abs(exact - rigid).max() < 1e-12 * np.abs(exact).max() * 100
+    motion = waves(robot, 0.1)
+    push = np.full(robot.dof, 3.0)
+    exact, rigid = (
+        inverse_dynamics(robot, motion, model, external_force=push) for model in ("exact", "rigid")
+    )
+    assert np.abs(exact - rigid).max() < 1e-12 * np.abs(exact).max()
+    back = dd.forward_dynamics(robot, motion.q, motion.qd, exact, external_force=push)
+    assert np.abs(back - motion.qdd).max() < 1e-10 * np.abs(motion.qdd).max()
 
 
 @pytest.mark.parametrize("model", ["half-half", "gray-box", "virtual-work", "euler-lagrange"])
-@pytest.mark.parametrize("kind", ["inclined", "vertical", "rails"])
+@pytest.mark.parametrize("kind", ["inclined", "vertical", "rails", "planar", "par4", "heli4"])
 def test_lumped_models_of_papers_refuse_other_robots(kind: str, model: str) -> None:
     """They know shoulders in the base plane, and arms."""
     robot = make(kind)
@@ -172,3 +182,53 @@ def test_limits_and_pace_in_the_units_of_the_axes(kind: str) -> None:
     assert (units["rate"], units["torque_peak"]) == wanted
     assert wanted[1] in dd.motion_loads(robot, pick).text
     assert dd.fastest(robot, pick).duration < pick.duration
+
+
+def made_log(robot: Robot, seconds: float, seed: int = 0, share: float = 0.8) -> Recording:
+    """A motion of the robot itself, with white noise of 0.3 % on its torque."""
+    motion = waves(robot, seconds, 500.0, share)
+    tau = inverse_dynamics(robot, motion)
+    noise = np.random.default_rng(seed).normal(size=tau.shape)
+    tau = tau + 0.003 * np.sqrt(np.mean(tau**2, axis=0)) * noise
+    return Recording(
+        motion.t, motion.q, tau, robot=robot.name, linear=robot.linear, legs=robot.legs
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "tied"),
+    [
+        *((kind, "convex", False) for kind in ("beam", "heli4_rails")),
+        *((kind, "base", True) for kind in ("beam", "par4")),
+    ],
+)
+def test_fits_of_other_platforms_find_their_parameters(kind: str, method: str, tied: bool) -> None:
+    """Within 4.5 deviations, or 2 % where rates from angles count; the robot has what was found."""
+    robot = make(kind)
+    log = made_log(robot, 4.0)
+    fit = dd.identify(robot, log, method, tied=tied, terms="file")
+    par = parametrise(robot, tied=tied)
+    assert fit.names == par.names
+    assert fit.held == par.unseen
+    for name, value, std, true in zip(fit.names, fit.values, fit.std, par.prior, strict=True):
+        assert abs(value - true) < max(4.5 * std, 0.02 * abs(true)), name
+    assert fit.consistent
+    motion = waves(robot, 0.5, share=0.5)
+    wanted = fit.parametrisation.torque(robot, motion, fit.values)
+    assert np.abs(inverse_dynamics(fit.robot, motion) - wanted).max() < 1e-6 * np.abs(wanted).max()
+
+
+def test_offsets_of_rails_are_told_in_mm() -> None:
+    """A carriage that was homed 40 mm off; and a log of four limbs that stands as it is."""
+    robot = make("planar_rails")
+    log = made_log(robot, 2.0)
+    found = dd.recording.find_conventions(robot, log.replace(q=log.q + np.array([0.04, 0.0])))
+    assert "offset_mm: [" in found.block
+    told = found.as_dict()
+    assert told["offset_fit_mm"][0] - told["offset_fit_mm"][1] == pytest.approx(-40.0, abs=4.0)
+    assert not any(name.endswith("_deg") for name in told)
+    four = make("par4_rails")
+    as_it_is = dd.recording.find_conventions(four, made_log(four, 2.0))
+    assert as_it_is.as_logged
+    assert as_it_is.residual_before is not None
+    assert as_it_is.residual_before < 0.02  # friction near rest is left out

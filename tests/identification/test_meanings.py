@@ -63,6 +63,6 @@ def test_symbols_in_words(symbol: str, words: str) -> None:
 
 
 def test_what_is_not_known_has_none() -> None:
-    for name in ("", "xyz", "Fv", "A4", "other.x", "box.m", "arm.weight"):
+    for name in ("", "xyz", "Fv", "A5", "other.x", "box.m", "arm.weight"):
         assert meaning(name) == ""
     assert set(JOINTS) == set(PASSIVE_JOINTS)

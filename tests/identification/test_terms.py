@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.stats import multivariate_normal
+from tests.family.robots import make as make_kind
 from tests.machines import Machine, compiler, make_machine
 
 import deltadyn as dd
@@ -148,10 +149,15 @@ def test_an_eccentric_encoder_is_centred() -> None:
 
 
 def test_torque_ratios_are_one_in_the_mean() -> None:
-    ratio = torque_ratio(4, {"ratio.1": 0.02, "ratio.2": -0.01})
+    spindle, four, two = (make_kind(kind) for kind in ("vertical_spindle", "par4", "planar"))
+    ratio = torque_ratio(spindle, {"ratio.1": 0.02, "ratio.2": -0.01})
     assert ratio[:3].mean() == pytest.approx(1.0)
     assert ratio[3] == 1.0
-    assert np.allclose(contrasts().T @ contrasts(), np.eye(2))
+    ratio = torque_ratio(four, {"ratio.1": 0.02, "ratio.3": -0.01})
+    assert ratio.mean() == pytest.approx(1.0)
+    assert ratio[3] != 1.0
+    assert torque_ratio(two, {"ratio.1": 0.02}).mean() == pytest.approx(1.0)
+    assert np.allclose(contrasts(3).T @ contrasts(3), np.eye(2))
 
 
 def _fit(cause: str, seed: int, **options: Any) -> tuple[dd.identification.Fit, Machine]:

@@ -127,7 +127,7 @@ def test_a_bad_column_map_is_refused(tmp_path: Path, columns: Any, message: str)
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a: [", "column map is not YAML"), ("- q1", "column map holds list"), ("", "holds NoneType")],
+    [("a: [", "column map is not YAML"), ("- q1", "column map holds list"), ("", "is empty")],
 )
 def test_a_bad_map_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "map.yaml").write_text(text)

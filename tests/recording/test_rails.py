@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.family.robots import make
 
 from deltadyn.errors import InputError, RecordingFileError
 from deltadyn.recording import concatenate, guess_columns, read_recording
@@ -74,6 +75,49 @@ def test_a_saved_recording_comes_back_equal(
         assert np.array_equal(values, again.channels()[name])
     assert "tau2            N " in again.summary()
     assert "qd1             m/s " in again.summary()
+
+
+@pytest.mark.parametrize("kind", ["planar", "planar_rails", "par4", "par4_rails"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_saved_recording_of_other_platforms_comes_back(
+    kind: str, named: bool, tmp_path: Path
+) -> None:
+    """Axis 4 of a Par4 is a limb: a carriage on rails; in a plane the pose is x and z."""
+    robot = make(kind)
+    t, dof = 1e-3 * np.arange(9.0), robot.dof
+    q, tau, p = np.random.default_rng(3).uniform(-1, 1, (3, 9, dof))
+    made = Recording(t, q, tau, qd=2 * q, p=p, linear=robot.linear, legs=robot.legs)
+    made.save(tmp_path / "log.csv")
+    header = (tmp_path / "log.csv").read_text("utf-8").splitlines()[3].split(",")
+    unit, force = ("m", "N") if robot.linear else ("rad", "Nm")
+    assert {f"q{dof}_{unit}", f"tau{dof}_{force}", "x_m", "z_m"} <= set(header)
+    assert ("y_m" in header) == (dof == 4)
+    again = read_recording(tmp_path / "log.csv", robot if named else None)
+    assert (again.linear, again.legs) == (robot.linear, robot.legs)
+    assert set(again.channels()) == set(made.channels())
+    for name, values in made.channels().items():
+        assert np.array_equal(values, again.channels()[name])
+
+
+def test_axis_four_of_four_limbs(tmp_path: Path) -> None:
+    """Without our own label the robot tells, or the unit of axis 4."""
+    path = log(tmp_path / "log.csv", "q{}_mm", "tau{}_N", 4)
+    for robot in (make("par4_rails"), None):
+        read = read_recording(path, robot)
+        assert read.legs == 4
+        assert read.q[0] == pytest.approx([1e-4, 2e-4, 3e-4, 4e-4])
+    with pytest.raises(RecordingFileError, match=r"'mm'; allowed: rad, .*axis 4 of robot .* turns"):
+        read_recording(path, make("vertical_spindle"))
+
+
+def test_two_axes_without_a_robot(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.csv", "q{}_deg", "tau{}_Nm", 2)
+    assert read_recording(path).dof == 2
+    with pytest.raises(RecordingFileError, match="q3, tau3 have no column"):
+        read_recording(path, load_robot("example-delta"))
+    lame = table(tmp_path / "lame.csv", "t_s,q1_rad,q2_rad,tau1_Nm,tau2_Nm,tau3_Nm", [[0.0] * 6])
+    with pytest.raises(RecordingFileError, match="q3 has no column"):
+        read_recording(lame)
 
 
 def test_units_and_the_controllers_convention(rails: Robot, tmp_path: Path) -> None:

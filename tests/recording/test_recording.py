@@ -97,7 +97,7 @@ def test_the_callers_array_stays_his_own() -> None:
     ("changes", "message"),
     [
         ({"t": np.zeros((5, 1))}, r"shape of t is \[5, 1\]; allowed: \(N,\)"),
-        ({"q": np.zeros((N, 5))}, r"shape of q is \[50, 5\]; allowed: \(N, 3\) or \(N, 4\)"),
+        ({"q": np.zeros((N, 5))}, r"shape of q is \[50, 5\]; allowed: \(N, 2\), \(N, 3\) or"),
         ({"q": np.zeros(N)}, r"shape of q is \[50\]"),
         ({"tau": np.zeros((N, 4))}, r"shape of tau is \[50, 4\]; allowed: \(50, 3\)"),
         ({"qd": np.zeros((N - 1, 3))}, r"shape of qd is \[49, 3\]; allowed: \(50, 3\)"),

@@ -6,12 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.family.robots import OTHER_PLATFORMS, make, waves
 from tests.waits import BROWSER_WAIT
 
 import deltadyn as dd
-from deltadyn.report.picture import drawn_spacing, merged, robot_lines, torque_page
+from deltadyn.report.picture import (
+    PARTS,
+    drawn_spacing,
+    merged,
+    pose_lines,
+    replay_section,
+    robot_lines,
+    torque_page,
+)
 from deltadyn.report.sizing import coupling_page
 from deltadyn.reproduce.ladder import pick_and_place
+from deltadyn.robot.bodies import ArticulatedPlatform
 
 
 def test_equal_curves_share_a_name() -> None:
@@ -67,3 +77,23 @@ def test_coupling_page_holds_every_pair_and_drive(tmp_path: Path) -> None:
     text = coupling_page(robot, found, tmp_path / "maps" / "coupling.html").read_text()
     for title in ("|M12|", "|M23|", "|M34|", "M11 (kg m^2)", "M33 (kg m^2)"):
         assert title in text
+
+
+@pytest.mark.parametrize("kind", OTHER_PLATFORMS)
+def test_lines_of_every_kind_join(kind: str) -> None:
+    robot = make(kind)
+    motion = waves(robot, 0.2, rate=50)
+    for p in motion.p[[0, -1]]:
+        lines = pose_lines(robot, p)
+        assert set(lines) <= set(PARTS)
+        rods = lines["strut"][: 2 * robot.legs]
+        lengths = [float(np.linalg.norm(rod[1] - rod[0])) for rod in rods]
+        np.testing.assert_allclose(lengths, np.repeat(robot.geometry.strut_length, 2), atol=1e-9)
+        ends = {tuple(np.round(line[0], 9)) for line in lines.get("bar", [])}
+        own = robot.platform
+        if isinstance(own, ArticulatedPlatform):  # the bars end in corners of half 1
+            corners = {tuple(x) for x in np.round(lines["platform"][0], 9)}
+            assert len(ends) == 2
+            assert ends <= corners
+    section = replay_section(robot, motion)
+    assert "replay-plot" in section.blocks[0]

@@ -145,7 +145,7 @@ WRONG: dict[str, Wrong] = {
     ),
     "force of many rows": Wrong(
         run3(external_force=np.zeros((5, 3))),
-        "shape of external_force is [5, 3]; allowed: (3,), or (4,) with a spindle",
+        "shape of external_force is [5, 3]; allowed: (3,), or (4,) where the tool turns",
     ),
     "force that is not finite": Wrong(
         run3(external_force=lambda t: [0.0, math.inf, 0.0]),
@@ -166,9 +166,10 @@ WRONG: dict[str, Wrong] = {
     "encoder without counts": Wrong(
         run3(encoder_counts=0), "preset.encoder_counts is 0; allowed: above 0"
     ),
-    "unequal arms of two": Wrong(
-        lambda: Preset(arm_scale=(1.0, 1.1)),  # type: ignore[arg-type]
-        "preset.arm_scale is [1, 1.1]; allowed: one number or 3 numbers",
+    "unequal arms of five": Wrong(
+        lambda: Preset(arm_scale=(1.0, 1.1, 1.0, 1.0, 1.0)),
+        "preset.arm_scale is [1, 1.1, 1, 1, 1]; allowed: one number, or 2 to 4 numbers, one for "
+        "each limb",
     ),
     "weightless arm": Wrong(
         run3(arm_scale=(1.0, 0.0, 1.0)), "preset.arm_scale[1] is 0; allowed: above 0"

@@ -167,7 +167,7 @@ def test_the_loop_of_a_free_rotor_in_closed_form() -> None:
     machine = build_machine(robot, Preset(hold="step"))
     still = np.zeros((1, 4))
     still[0, :3] = 0.3
-    loop = SampledLoop.of(machine, still, 1000.0, groups(4)[1])
+    loop = SampledLoop.of(machine, still, 1000.0, groups(robot)[1])
     M = dd.equations_of_motion(machine.robot, dd.State.from_joints(machine.robot, still)).M[0, 3, 3]
     fv = machine.robot.friction.viscous[3]
     assert fv == 0.0

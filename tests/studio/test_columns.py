@@ -135,7 +135,7 @@ def test_a_reversed_axis_is_found_and_taken(session: Session) -> None:
     wrong = session.upload_log(Upload("log.csv", content))
     assert not wrong.findings.ok
     assert explained(overlay_rows(session.overlay(), "123")[1]) < 50
-    assert "explains little" in overlay_html(session.overlay(), "123")
+    assert "explains little" in overlay_html(session.overlay(), session.robot)
     found = wrong.conventions
     assert found is not None
     assert found.clear
@@ -181,5 +181,5 @@ def test_a_log_without_torque_is_played(session: Session) -> None:
     t, q = track.motion.t, simulated(1).q
     inside = np.interp(t, simulated(1).t, q[:, 0])
     np.testing.assert_allclose(track.motion.q[:, 0], inside, atol=1e-3)
-    assert "no torque" in overlay_html(track, "123")
+    assert "no torque" in overlay_html(track, session.robot)
     assert "not looked for" in conventions_html(log, "123")

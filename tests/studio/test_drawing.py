@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.family.robots import KINDS, OTHER_PLATFORMS, make
 
 import deltadyn as dd
 from deltadyn.kinematics.workspace import working_cylinder
-from deltadyn.report.picture import drawn_spacing
+from deltadyn.report.picture import bar_hinge, drawn_spacing, rods_apart
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform
 from deltadyn.studio.drawing import Place, home, robot_parts, robot_places
 
 
@@ -27,7 +29,8 @@ def end_of(place: Place, length: float) -> np.ndarray:
     return position + Rotation.from_quat([x, y, z, w]).apply([0.0, 0.0, length])
 
 
-ARMS = [name for name in dd.robot_names() if not dd.load_robot(name).linear]
+CATALOGUE = {name: dd.load_robot(name) for name in dd.robot_names()}
+ARMS = [name for name, robot in CATALOGUE.items() if robot.legs == 3 and not robot.linear]
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -82,3 +85,68 @@ def test_home_is_in_the_middle_of_the_working_cylinder() -> None:
     robot = dd.load_robot("sipro-d3-1200")
     assert robot.limits.workspace is not None
     np.testing.assert_allclose(home(robot), [0.0, 0.0, -0.78])
+
+
+def near_home(kind: str) -> tuple[Robot, np.ndarray]:
+    """A robot of the family off the middle of its workspace, its tool turned."""
+    robot = make(kind)
+    assert robot.limits.workspace is not None
+    p = home(robot)
+    p[0] = 0.4 * robot.limits.workspace.radius
+    if robot.turns:
+        p[3] = 0.7
+    return robot, p
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *OTHER_PLATFORMS])
+def test_every_kind_is_drawn_joined(kind: str) -> None:
+    robot, p = near_home(kind)
+    parts, places = robot_parts(robot), robot_places(robot, p)
+    assert set(places) == {key for key, part in parts.items() if part.movable}
+    assert all(part.shape.volume > 0 for part in parts.values())  # closed, faces outward
+    pose, spacing = dd.kinematics.skeleton(robot, p), drawn_spacing(robot)
+    for i, apart in enumerate(rods_apart(robot, pose)):
+        if not robot.linear:
+            arm = end_of(places[f"arm {i + 1}"], robot.rotary.arm_length[i])
+            np.testing.assert_allclose(arm, pose.elbows[i], atol=1e-12)
+        for side, letter in ((-0.5, "a"), (0.5, "b")):
+            end = end_of(places[f"rod {i + 1}{letter}"], robot.geometry.strut_length[i])
+            # strut lengths hold to the rounding of the inverse kinematics
+            np.testing.assert_allclose(end, pose.joints[i] + side * spacing * apart, atol=1e-9)
+    np.testing.assert_allclose(places["platform"][0], robot.in_space(p), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["par4", "par4_rails"])
+def test_bars_join_the_halves_and_turn_the_tool(kind: str) -> None:
+    robot, p = near_home(kind)
+    assert isinstance(robot.platform, ArticulatedPlatform)
+    places, hinge = robot_places(robot, p), bar_hinge(robot)
+    first, second = places["half 1"][0], places["half 2"][0]
+    phi = robot.platform.phi0 + p[3] / robot.platform.ratio
+    along = robot.platform.bar_length * np.array([np.cos(phi), np.sin(phi), 0.0])
+    np.testing.assert_allclose(first - second, along, atol=1e-12)
+    for side, name in ((-1, "bar 1"), (1, "bar 2")):
+        end = end_of(places[name], robot.platform.bar_length)
+        np.testing.assert_allclose((end - first - side * hinge)[:2], 0.0, atol=1e-12)
+    w, _, _, z = places["effector"][1]
+    np.testing.assert_allclose(2 * np.arctan2(z, w), p[3])
+
+
+@pytest.mark.parametrize("kind", ["heli4", "heli4_rails"])
+def test_the_screw_lifts_one_half_over_the_other(kind: str) -> None:
+    robot, p = near_home(kind)
+    assert isinstance(robot.platform, HelicalPlatform)
+    places = robot_places(robot, p)
+    rise = places["half 1"][0] - places["half 2"][0]
+    expected = robot.platform.lead * p[3] / (2 * np.pi)
+    np.testing.assert_allclose(rise, [0, 0, expected], atol=1e-12)
+    np.testing.assert_array_equal(places["platform"][1], places["effector"][1])  # screw and tool
+
+
+def test_rods_along_the_arms_keep_the_elbows_of_a_planar_robot_level() -> None:
+    robot, p = near_home("planar")
+    places, pose = robot_places(robot, p), dd.kinematics.skeleton(robot, p)
+    for i in range(2):
+        above = end_of(places[f"rod {i + 1}c"], robot.rotary.arm_length[i]) - pose.elbows[i]
+        np.testing.assert_allclose(above, [0.0, 0.0, drawn_spacing(robot)], atol=1e-12)
+    assert not any(name.startswith("bracket") for name in robot_parts(make("planar_rails")))

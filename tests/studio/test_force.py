@@ -76,7 +76,7 @@ def test_a_contact_is_on_until_the_robot_is_calm(log: ForceLog) -> None:
 
 
 def test_channels_of_the_force(track: Track, log: ForceLog) -> None:
-    channels = {each.key: each for each in track_channels(track, DELTA.axis_names())}
+    channels = {each.key: each for each in track_channels(track, DELTA)}
     size = channels["external force/size"]
     assert size.first
     seen = size.curves["contact"]

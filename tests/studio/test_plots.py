@@ -12,7 +12,6 @@ from deltadyn.studio.plots import POINTS, Channel, Curve, Figure, time_figure, t
 from deltadyn.studio.plots import tree_html as tree
 
 ROBOT = dd.load_robot("example-delta")
-AXES = ROBOT.axis_names()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def by_key(channels: list[Channel]) -> dict[str, Channel]:
 
 
 def test_power_is_torque_times_rate_and_rates_are_those_of_the_motion(track: Track) -> None:
-    found = by_key(track_channels(track, AXES))
+    found = by_key(track_channels(track, ROBOT))
     motion = track.motion
     power = track.curves["exact"] * motion.qd
     np.testing.assert_array_equal(found["power/2"].curves["exact"].y, power[:, 1])
@@ -42,7 +41,7 @@ def test_power_is_torque_times_rate_and_rates_are_those_of_the_motion(track: Tra
 
 def test_a_log_brings_its_own_channels_and_the_following_error() -> None:
     log = simulated(1)
-    found = by_key(track_channels(log_track(ROBOT, log), AXES, log))
+    found = by_key(track_channels(log_track(ROBOT, log), ROBOT, log))
     assert list(found["torque/1"].curves) == ["measured", "robot file"]
     assert log.q_command is not None
     error = found["following error/3"].curves["axis 3"].y
@@ -64,7 +63,7 @@ def test_thinning_keeps_peaks_and_a_closer_look_shows_every_sample() -> None:
 
 
 def test_rows_share_the_time_axis_and_carry_units(track: Track) -> None:
-    channels = track_channels(track, AXES)
+    channels = track_channels(track, ROBOT)
     shown = [each for each in channels if each.group in ("torque", "rate")]
     data = json.loads(time_figure(shown, now=0.25).to_json())
     layout = data["layout"]

@@ -18,6 +18,7 @@ from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_digest, write_whole
 
 FILE = "deltadyn.toml"
+MOST_BYTES = 1_000_000
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
 LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
 NOT_RECORDED = ("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce")
@@ -29,14 +30,20 @@ def read_project(folder: Path | None = None) -> dict[str, Any] | None:
 
     path = (folder or Path()) / FILE
     try:
-        text = path.read_text("utf-8")
+        if path.stat().st_size > MOST_BYTES:
+            allowed = f"a file of at most {MOST_BYTES} bytes"
+            raise FileError("project file", str(path), allowed, path=str(path))
+        found = tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         return None
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        allowed = f"TOML ({error})"
+    except OSError as error:
+        allowed = f"a file that can be read ({error.strerror or error})"
         raise FileError("project file", str(path), allowed, path=str(path)) from None
+    except RecursionError:
+        allowed = "TOML that is not nested so deeply"
+        raise FileError("project file", str(path), allowed, path=str(path)) from None
+    except ValueError as error:  # syntax, text that is not UTF-8, numbers of 5,000 digits
+        raise FileError("project file", str(path), f"TOML ({error})", path=str(path)) from None
     for name, table in found.items():
         if not isinstance(table, dict):
             raise FileError(name, table, "a table, as [project]", path=str(path))

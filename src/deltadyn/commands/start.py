@@ -133,7 +133,7 @@ def _summary(learned: Learned) -> list[tuple[str, str]]:
         (
             "tracking error on held-out motion",
             f"PD {tracking.without:.2f}, feedforward of the file {tracking.file:.2f}, "
-            f"identified {tracking.identified:.2f} mrad RMS",
+            f"identified {tracking.identified:.2f} {'mm' if own.robot.linear else 'mrad'} RMS",
         )
     )
     exported = learned.exported
@@ -165,7 +165,7 @@ def _record(result: Demo) -> dict[str, Any]:
             "fit": learned.fit.as_dict(),
             "truth": {"known": learned.truth[0], "missed": list(learned.truth[1])},
             "payloads_kg": [asdict(item) for item in learned.weighed],
-            "tracking_error_mrad": asdict(learned.tracking),
+            f"tracking_error_{'mm' if result.robot.linear else 'mrad'}": asdict(learned.tracking),
             "export": learned.exported.files.as_dict(),
             "files": {name: str(path) for name, path in learned.files.items()},
         }
@@ -193,11 +193,14 @@ def robots(name: str | None, as_json: bool) -> None:
     if as_json:
         echo_json([asdict(row) for row in rows])
         return
-    click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
+    heading = (
+        f"{'name':<22}{'kind':<24}{'dof':>3}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}"
+    )
+    click.echo(f"{heading}  source")
     for row in rows:
         numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
         values = f"{row.sourced} values sourced, {row.assumed} assumed"
-        click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
+        click.echo(f"{row.name:<22}{row.kind:<24}{row.dof:>3}{numbers}  {row.source} ({values})")
 
 
 def _echo(text: str, record: dict[str, str], as_json: bool) -> None:

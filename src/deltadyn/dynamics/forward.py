@@ -26,7 +26,7 @@ from deltadyn.dynamics.friction import (
 )
 from deltadyn.dynamics.inverse import check_robot, external_wrench
 from deltadyn.dynamics.models import model_by_name
-from deltadyn.dynamics.terms import Terms, platform_map
+from deltadyn.dynamics.terms import Terms, pushed
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -154,11 +154,8 @@ def _from_terms(
     terms: Terms, robot: Robot, state: State, external: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """M and the torque at qdd = 0: C qd + g less what the external force gives."""
-    _, (J, _) = platform_map(robot, state)
-    pushed = contract("nkd,nk->nd", J, external[:, :3])
-    if robot.dof == 4:
-        pushed[:, 3] += external[:, 3]
-    return terms.M, contract("nij,nj->ni", terms.C, state.qd) + terms.g - pushed
+    held = contract("nij,nj->ni", terms.C, state.qd) + terms.g
+    return terms.M, held - pushed(robot, state, external)
 
 
 def _with_gear_loss(

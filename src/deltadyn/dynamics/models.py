@@ -16,15 +16,15 @@ from deltadyn.dynamics.friction import Columns
 from deltadyn.dynamics.lumped import joint_rod_terms
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.rigid import rigid_columns, rigid_terms
-from deltadyn.dynamics.terms import Terms, exact_terms, platform_map
-from deltadyn.errors import UnknownNameError
+from deltadyn.dynamics.terms import Terms, exact_terms, platform_map, pushed
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import GrayBox
 
 
 class Model(NamedTuple):
-    """A model's three answers; `external` is (N, 3) or (N, 4), force and moment on the platform."""
+    """A model's three answers; `external` is (N, dof), force and moment on the platform."""
 
     torque: Callable[[Robot, State, FloatArray], FloatArray]
     terms: Callable[[Robot, State], Terms]
@@ -38,6 +38,15 @@ def model_by_name(name: str) -> Model:
         return MODELS[name]
     except (KeyError, TypeError):
         raise UnknownNameError("model", name, MODELS) from None
+
+
+def models_for(robot: Robot) -> dict[str, Model]:
+    """The models that apply to a robot: those of one paper know three standard arms alone."""
+    try:
+        robot.needs_standard_arms()
+    except InputError:
+        return {name: MODELS[name] for name in OF_EVERY_KIND}
+    return MODELS
 
 
 def model_of(robot: Robot) -> str:
@@ -66,13 +75,9 @@ def _exact_terms(robot: Robot, state: State) -> Terms:
 
 def _rigid_torque(robot: Robot, state: State, external: FloatArray) -> FloatArray:
     terms = rigid_terms(robot, state)
-    _, (J, _) = platform_map(robot, state)
     tau = contract("nij,nj->ni", terms.M, state.qdd) + terms.g
     tau += contract("nij,nj->ni", terms.C, state.qd)
-    tau -= contract("nkd,nk->nd", J, external[:, :3])
-    if robot.dof == 4:
-        tau[:, 3] -= external[:, 3]
-    return tau
+    return tau - pushed(robot, state, external)
 
 
 def _special_case(parameters: Callable[[Robot], ExactParameters]) -> Callable[..., Terms]:
@@ -93,6 +98,7 @@ def _projected_rod_terms(robot: Robot, state: State) -> Terms:
     return Terms(legs.M + rods.M, legs.C + rods.C, legs.g + rods.g)
 
 
+OF_EVERY_KIND = ("exact", "rigid")
 MODELS: dict[str, Model] = {
     "exact": Model(
         _exact_torque,

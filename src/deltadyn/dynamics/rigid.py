@@ -13,13 +13,26 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics.friction import Columns
-from deltadyn.dynamics.terms import PlatformMap, Terms, platform_map, shaft_rotation
+from deltadyn.dynamics.terms import (
+    PlatformMap,
+    Terms,
+    joint_map,
+    platform_map,
+    shaft_rotation,
+    side_by_side,
+)
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Carriage, TenParameters
+from deltadyn.robot.bodies import (
+    ArticulatedPlatform,
+    Carriage,
+    Platform,
+    TenParameters,
+)
 
+LIMBS = "1234"  # marks of bodies that every limb has its own of
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
 TEN_UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
 
@@ -41,22 +54,39 @@ class BodyMotion(NamedTuple):
 
 
 def bodies(robot: Robot, state: State) -> list[BodyMotion]:
-    """All moving bodies of a robot: three arms, three struts, platform [, telescope, effector].
+    """All moving bodies of a robot: arms, struts, platform [, telescope, effector].
 
-    On rails carriages stand for the arms, and counterweights beside them where there are any.
+    On rails carriages stand for the arms, and counterweights beside them where there are any. A
+    platform of two halves has half_a of limbs 1 and 2, half_b of limbs 3 and 4, and the bars.
     """
+    each = range(robot.legs)
     geometry, platform = platform_map(robot, state)
     if robot.linear:
-        moving = [_sliding(robot, state, "carriage", i) for i in range(3)]
+        moving = [_sliding(robot, state, "carriage", i) for i in each]
         if has_counterweight(robot):
-            moving += [_sliding(robot, state, "counterweight", i) for i in range(3)]
+            moving += [_sliding(robot, state, "counterweight", i) for i in each]
     else:
-        moving = [_arm(robot, state, i) for i in range(3)]
-    moving += [_strut(robot, state, geometry, platform, i) for i in range(3)]
-    moving.append(_platform(robot, state, platform))
-    if robot.spindle is not None:
-        moving += _telescope(robot, state, platform)
-        moving.append(_effector(robot, state, platform))
+        moving = [_arm(robot, state, i) for i in each]
+    own = robot.platform
+    if isinstance(own, Platform):
+        moving += [_strut(robot, state, geometry, platform, i) for i in each]
+        moving.append(_platform(robot, state, own, platform))
+        if robot.spindle is not None:
+            turn = np.zeros((2, len(state), robot.dof))
+            turn[0, :, 3] = 1.0
+            moving += _telescope(robot, state, platform)
+            moving.append(_effector(robot, state, platform, turn))
+        return moving
+    maps = joint_map(robot, state)
+    ends = [PlatformMap(side_by_side(maps.K[i]), side_by_side(maps.Kd[i])) for i in each]
+    moving += [_strut(robot, state, geometry, ends[i], i) for i in each]
+    turn = np.stack([side_by_side(part)[:, 3] for part in (maps.J, maps.Jd)])
+    for mark, mass, end in zip("ab", own.half_mass, ends[::2], strict=True):
+        ten, still = TenParameters(mass, (0.0, 0.0, 0.0), (0.0,) * 6), np.zeros_like(end.J)
+        moving.append(BodyMotion(f"half_{mark}", ten, 1, _still(len(state)), *end, still, still))
+    if isinstance(own, ArticulatedPlatform):
+        moving.append(_bars(own, state, platform, turn))
+    moving.append(_effector(robot, state, platform, turn))
     return moving
 
 
@@ -78,7 +108,7 @@ def rigid_columns(robot: Robot, state: State, tied: bool) -> Columns:
     blocks: dict[str, FloatArray] = {}
     values: dict[str, FloatArray] = {}
     for body in bodies(robot, state):
-        name = body.name.rstrip("123") if tied else body.name
+        name = body.name.rstrip(LIMBS) if tied else body.name
         block = body.copies * body_columns(body, state, robot.gravity)
         blocks[name] = blocks[name] + block if name in blocks else block
         values[name] = body.parameters.vector()
@@ -257,9 +287,9 @@ def _still(count: int) -> FloatArray:
     return np.broadcast_to(np.eye(3), (count, 3, 3))
 
 
-def _platform(robot: Robot, state: State, platform: PlatformMap) -> BodyMotion:
-    """The platform only translates; on a 3-DOF robot effector and payload belong to it."""
-    mass = robot.platform.mass
+def _platform(robot: Robot, state: State, own: Platform, platform: PlatformMap) -> BodyMotion:
+    """The platform only translates; where nothing turns effector and payload belong to it."""
+    mass = own.mass
     if robot.spindle is None:
         mass += robot.effector.mass + robot.payload.mass
     zero = np.zeros_like(platform.J)
@@ -280,16 +310,50 @@ def _telescope(robot: Robot, state: State, platform: PlatformMap) -> list[BodyMo
     ]
 
 
-def _effector(robot: Robot, state: State, platform: PlatformMap) -> BodyMotion:
-    """Effector and payload turn by psi about the vertical."""
-    count = len(state)
-    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
-    R = np.zeros((count, 3, 3))
+def _turned(name: str, ten: TenParameters, angle: FloatArray, *maps: FloatArray) -> BodyMotion:
+    """A body at the platform point that turns by an angle (N,) about the vertical.
+
+    `maps` are Jv, Jvd (N, 3, dof), and the rows (N, dof) from qd to the rate of the angle and that
+    of its rate.
+    """
+    Jv, Jvd, row, row_rate = maps
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.zeros((len(angle), 3, 3))
     R[:, 0, 0], R[:, 1, 0], R[:, 0, 1], R[:, 1, 1], R[:, 2, 2] = c, s, -s, c, 1.0
-    zero = np.zeros_like(platform.J)
-    Jw = zero.copy()
-    Jw[:, 2, 3] = 1.0
-    return BodyMotion("effector", effector_body(robot), 1, R, platform.J, platform.Jd, Jw, zero)
+    Jw, Jwd = np.zeros_like(Jv), np.zeros_like(Jv)
+    Jw[:, 2], Jwd[:, 2] = row, row_rate
+    return BodyMotion(name, ten, 1, R, Jv, Jvd, Jw, Jwd)
+
+
+def _effector(robot: Robot, state: State, platform: PlatformMap, turn: FloatArray) -> BodyMotion:
+    """Effector and payload turn by psi; `turn` (2, N, dof) gives psid and its rate."""
+    return _turned("effector", effector_body(robot), state.p[:, 3], *platform, *turn)
+
+
+def _bars(
+    own: ArticulatedPlatform, state: State, platform: PlatformMap, turn: FloatArray
+) -> BodyMotion:
+    """The bars with what they carry turn by phi = phi0 + psi / ratio, x along them from p."""
+    angle = own.phi0 + state.p[:, 3] / own.ratio
+    return _turned("bars", bars_body(own), angle, *platform, *(turn / own.ratio))
+
+
+def bars_body(own: ArticulatedPlatform) -> TenParameters:
+    """Bars and gears about the tool's axis; x along the bars, y across.
+
+    Only m, m cx, m cy and I_zz enter the torque; the rest is that of a flat body.
+    """
+    halves = own.half_mass[0] * own.sigma[0] + own.half_mass[1] * own.sigma[1]
+    along, across, squares = own.moments()
+    about = squares - sum(m * at**2 for m, at in zip(own.half_mass, own.sigma, strict=True))
+    return flat_body(own.bar_mass + own.gear_mass, (along - halves, across), about)
+
+
+def flat_body(mass: float, moment: tuple[float, float], about_z: float) -> TenParameters:
+    """A body in the x-y plane: I_zz as given, I_xx + I_yy = I_zz, split to be consistent."""
+    x, y = moment
+    xx, xy = (y**2 / mass, -x * y / mass) if mass > 0 else (0.0, 0.0)
+    return TenParameters(mass, (x, y, 0.0), (xx, about_z - xx, about_z, xy, 0.0, 0.0))
 
 
 def effector_body(robot: Robot) -> TenParameters:
@@ -313,13 +377,14 @@ def effector_body(robot: Robot) -> TenParameters:
 
 
 def _rotor_columns(robot: Robot, state: State, tied: bool) -> Columns:
-    """Rotor inertias at the output side: one for the arms where tied, and one for axis 4."""
-    dof, values = robot.dof, robot.drives.output_inertia
+    """Rotor inertias at the output side: one for the limbs where tied, and one for axis 4."""
+    dof, legs, values = robot.dof, robot.legs, robot.drives.output_inertia
     units = robot.axis_units("inertia")
     diagonal = state.qdd[:, :, None] * np.eye(dof)  # (N, dof, dof)
     if not tied:
         names = tuple(f"rotor{axis + 1}" for axis in range(dof))
         return Columns(diagonal, names, units, np.array(values))
-    Y = np.concatenate([diagonal[:, :, :3].sum(axis=2, keepdims=True), diagonal[:, :, 3:]], axis=2)
-    names = ("rotor", "rotor4")[: dof - 2]
-    return Columns(Y, names, units[2:], np.array([values[0], *values[3:]]))
+    arms = diagonal[:, :, :legs].sum(axis=2, keepdims=True)
+    Y = np.concatenate([arms, diagonal[:, :, legs:]], axis=2)
+    names = ("rotor", *(f"rotor{axis + 1}" for axis in range(legs, dof)))
+    return Columns(Y, names, units[legs - 1 :], np.array([values[0], *values[legs:]]))

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import Component, FloatArray, contract, map_chunks
+from deltadyn.arrays import Component, FloatArray, columns, contract, map_chunks
 from deltadyn.backends import kernels
 from deltadyn.dynamics.exact import HalvesSlopes, halves_slopes, platform_force
 from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
-from deltadyn.kinematics.limbs import ArmMap, arm_map
+from deltadyn.kinematics.limbs import ArmMap, arm_map, limbs
 from deltadyn.kinematics.platform import (
     Telescope,
     spin_map,
@@ -215,9 +215,38 @@ def platform_map(robot: Robot, state: State) -> tuple[LimbGeometry, PlatformMap]
     geometry = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
     count, dof = len(state), robot.dof
     J, Jd = np.zeros((count, 3, dof)), np.zeros((count, 3, dof))
+    if robot.legs != 3:
+        maps = joint_map(robot, state)
+        rows = [0, 2] if robot.planar else [0, 1, 2]
+        for out, found in ((J, maps.J), (Jd, maps.Jd)):
+            out[:, rows] = side_by_side(found)[:, : len(rows)]
+        return geometry, PlatformMap(J, Jd)
     J[:, :, :3] = geometry.jacobian
     Jd[:, :, :3] = geometry.jacobian_rate(state.qd)
     return geometry, PlatformMap(J, Jd)
+
+
+def joint_map(robot: Robot, state: State) -> ArmMap:
+    """The columns of J, and of the attachments' velocities, with their rates, of many samples."""
+    parts = (state.cos_q, state.sin_q, state.qd, state.p, state.pd)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return arm_map(np, limbs(robot), *(columns(part) for part in parts))
+
+
+def side_by_side(found: list[Vector]) -> FloatArray:
+    """Columns of components as one array (N, rows, columns)."""
+    return np.stack([np.stack(np.broadcast_arrays(*column), axis=1) for column in found], axis=2)
+
+
+def pushed(robot: Robot, state: State, external: FloatArray) -> FloatArray:
+    """J^T f (N, dof): what a force and moment (N, dof) on the platform give at the drives."""
+    if robot.legs != 3:
+        return contract("nkd,nk->nd", side_by_side(joint_map(robot, state).J), external)
+    _, (J, _) = platform_map(robot, state)
+    out = contract("nkd,nk->nd", J, external[:, :3])
+    if robot.spindle is not None:
+        out[:, 3] += external[:, 3]
+    return out
 
 
 def exact_terms(robot: Robot, par: ExactParameters, state: State) -> Terms:

@@ -14,19 +14,53 @@ from typing import Any
 
 import numpy as np
 
+from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
+from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 from deltadyn.robot.file import robot_text
+
+#: What moves the limbs, and what they carry, in words.
+DRIVEN = {
+    "rotary": "arms",
+    "inclined": "arms of their own directions",
+    "vertical": "carriages on vertical rails",
+    "rail": "carriages on rails",
+}
+CARRIED = {
+    PlanarPlatform: "planar robot of two limbs",
+    ArticulatedPlatform: "robot of four limbs with an articulated platform (Par4, Quattro)",
+    HelicalPlatform: "robot of four limbs with a screw in its platform (Heli4)",
+}
 
 
 def identifier(robot: Robot) -> str:
     """The robot's name as an identifier in lower case: letters, digits, single underscores."""
     words = re.sub(r"[^a-z0-9]+", "_", robot.name.lower()).strip("_")
     return words if words[:1].isalpha() else f"robot_{words}".rstrip("_")
+
+
+#: What ends or begins a comment, a text or a line in a language that is written.
+MARKS = {"*/": "* /", "/*": "/ *", "(*": "( *", "*)": "* )", "--": "- -", "]]>": "]] >"}
+MARKS |= {"\\": "/", '"': "'", "`": "'", "$": "S", "??": "? ?"}
+LONGEST = 100  # letters of a name
+
+
+def comment_text(name: str) -> str:
+    """A robot's name as one short line that stays inside a comment of every language."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    for mark, instead in MARKS.items():
+        while mark in line:
+            line = line.replace(mark, instead)
+    line = line if len(line) <= LONGEST else line[: LONGEST - 3].rstrip() + "..."
+    return line or "robot"
 
 
 def fingerprint(robot: Robot) -> str:
@@ -39,11 +73,92 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
+def limb_kind(robot: Robot) -> str:
+    """What moves the limbs, one of `kinematics.actuation.ACTUATIONS`."""
+    return parts_of(actuation(robot))[0]
+
+
+def platform_kind(robot: Robot) -> str:
+    """What the limbs carry, one of `kinematics.actuation.PLATFORMS`, or "" for the point."""
+    return parts_of(actuation(robot))[1]
+
+
+def standard(robot: Robot) -> bool:
+    """Whether it is the Delta robot that all targets were made for: three arms that stand alike."""
+    return actuation(robot) == "rotary"
+
+
+def kind_of(robot: Robot) -> str:
+    """The robot's kind in words: platform, then what moves the limbs."""
+    whole = CARRIED.get(type(robot.platform), "Delta robot")
+    telescope = "" if robot.spindle is None else ", with a telescopic spindle"
+    return f"{whole}, moved by {DRIVEN[limb_kind(robot)]}{telescope}"
+
+
+def axis_lines(robot: Robot) -> list[str]:
+    """The units of every axis, one line each: "axis 1: q in m, tau in N"."""
+    units = zip(robot.axis_units("q"), robot.axis_units("tau"), strict=True)
+    return [f"axis {i}: q in {q}, tau in {tau}" for i, (q, tau) in enumerate(units, start=1)]
+
+
+def speech(robot: Robot) -> dict[str, str]:
+    """Words of texts that differ between arms and rails, with the units of the driven limbs."""
+    q, tau, inertia = (robot.axis_unit(name) for name in ("q", "tau", "inertia"))
+    if not robot.linear:
+        words = {
+            "angle": "angle",
+            "angles": "angles",
+            "arm_angle": "arm angle",
+            "an_arm": "an arm",
+            "arm": "arm",
+            "torque": "torque",
+            "torques": "torques",
+            "in_line": "arm and strut in line",
+            "last": "angles of the arms",
+        }
+    else:
+        torques = "forces" if robot.spindle is None else "forces and torques"
+        words = {
+            "angle": "position",
+            "angles": "positions",
+            "arm_angle": "position of a carriage",
+            "an_arm": "a carriage",
+            "arm": "carriage",
+            "torque": torques.removesuffix("s") if robot.spindle is None else torques,
+            "torques": torques,
+            "in_line": "strut normal to its rail",
+            "last": "positions of the carriages",
+        }
+    capital = {name.capitalize(): words[name].capitalize() for name in ("angles", "torques")}
+    units = {"q_unit": q, "tau_unit": tau, "inertia_unit": inertia}
+    return {**words, **capital, **units}
+
+
+def middle(robot: Robot) -> list[float]:
+    """A point (dof,) in the middle of the robot's reach, in m and rad."""
+    if not standard(robot):
+        return [round(float(value), 3) for value in home_pose(robot)]
+    g = robot.geometry
+    depth = 0.5 * (g.size + min(g.strut_length))
+    return [0.0, 0.0, -round(depth, 3), 0.0][: robot.dof]
+
+
+def middle_joints(robot: Robot) -> FloatArray:
+    """q (dof,) of a pose in the middle of the robot's reach."""
+    if not standard(robot):
+        return np.asarray(inverse_kinematics(robot, home_pose(robot)))
+    g, dof = robot.geometry, robot.dof
+    depth = 0.5 * (g.size + min(g.strut_length))
+    return np.asarray(inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof])))
+
+
 def working_height(robot: Robot) -> float:
     """z of a point on the axis at which the robot can work, in m, rounded to mm."""
     g, space = robot.geometry, robot.limits.workspace
     if space is not None:
         return round((space.z_min + space.z_max) / 2, 3)
+    if not standard(robot):
+        return round(float(home_pose(robot)[robot.coordinates.index("z")]), 3)
     return round(-float(g.strut_length[0] + g.size) * 0.6, 3)
 
 
@@ -74,14 +189,18 @@ def provenance(robot: Robot, what: str) -> list[str]:
     offsets = ", ".join(f"{offset:g}" for offset in robot.controller.offset)
     sourced = sum(not source.assumed for source in robot.sources.values())
     assumed = len(robot.sources) - sourced
+    units = ["units: m, rad, s, kg, N, N m; torques at the output side of the gears"]
+    if not standard(robot):
+        units = [f"kind: {kind_of(robot)}", units[0], "; ".join(axis_lines(robot))]
+    words = speech(robot)
     return [
         what,
         f"robot: {robot.name}, {robot.dof} degrees of freedom, fingerprint {fingerprint(robot)}",
         f"values with a source: {sourced}, assumed: {assumed}; payload {robot.payload.mass:g} kg",
         f"written by deltadyn {version('deltadyn')}; do not edit, export again instead",
-        "units: m, rad, s, kg, N, N m; torques at the output side of the gears",
-        f"controller's angles: q_controller = sign * q + offset; sign {signs}; "
-        f"offset {offsets} rad",
+        *units,
+        f"controller's {words['angles']}: q_controller = sign * q + offset; sign {signs}; "
+        f"offset {offsets} {words['q_unit']}",
     ]
 
 
@@ -146,7 +265,7 @@ def payload_estimator(
     if not isinstance(estimator, PayloadEstimator):
         allowed = "a PayloadEstimator, 'bank' or 'least-squares'"
         raise InputError("estimator", type(estimator).__name__, allowed)
-    if estimator.robot != robot:
+    if estimator.robot.replace(name=robot.name) != robot:
         allowed = f"one of the robot that is exported, {robot.name!r}, with the same numbers"
         raise InputError("robot of the estimator", estimator.robot.name, allowed)
     if estimator.grid.form != "acceleration":
@@ -178,8 +297,10 @@ def column_parameters(robot: Robot, inertia_per_kg: float = 0.0) -> tuple[float,
     column[:KINEMATIC] = empty[:KINEMATIC]
     column[PLACES["gravity"]] = empty[PLACES["gravity"]]
     column[PLACES["M_P"]] = 1.0
+    x, y, _ = robot.payload.offset
+    about = x**2 + y**2 + inertia_per_kg
     if robot.spindle is not None:
-        x, y, _ = robot.payload.offset
-        about = x**2 + y**2 + inertia_per_kg
         column[PLACES["spindle"]] = [robot.spindle.pivot_z, 0.0, 0.0, 0.0, 0.0, x, y, about]
+    if platform_kind(robot) in HALVES:
+        column[PLACES["halves"]] = [0.0, 0.0, x, y, about]  # S, S_s, h_x, h_y, I_psi
     return tuple(column.tolist())

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
-from deltadyn.exports.common import fingerprint
+from deltadyn.exports.common import comment_text, fingerprint, limb_kind
+from deltadyn.files import folder_writer
 from deltadyn.options import merged
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 
 #: Name of a target, and where its class `Options` and its function `files(robot, options)` live.
 TARGETS = {
@@ -26,6 +28,33 @@ TARGETS = {
     "sheets": "sheets",
 }
 MANIFEST = "deltadyn-export.json"
+
+#: Kinds of robots that a target holds: platform, and what moves the limbs.
+ALL_LIMBS = ("arms", "inclined arms", "rails")
+HELD: dict[str, dict[str, tuple[str, ...]]] = {
+    "c": {
+        "translation": ALL_LIMBS,
+        "spindle": ALL_LIMBS,
+        "planar": ("arms", "rails"),
+        "articulated": ("arms", "rails"),
+        "helical": ("arms", "rails"),
+    },
+    "structured-text": {
+        "translation": ALL_LIMBS,
+        "spindle": ALL_LIMBS,
+        "planar": ("arms", "rails"),
+        "articulated": ("arms", "rails"),
+        "helical": ("arms", "rails"),
+    },
+    "mjcf": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "fmu": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "sheets": {
+        "translation": ALL_LIMBS,
+        "spindle": ("arms", "inclined arms"),
+        "planar": ("arms",),
+    },
+}
+PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
 
 Files = Mapping[str, str | bytes]
 
@@ -71,30 +100,59 @@ def export(
     own = getattr(robot, "robot", robot)
     if not isinstance(own, Robot):
         raise InputError("robot", type(robot).__name__, "a Robot, or a fit with .robot")
-    own.needs_three_limbs("an export")
-    own.needs_standard_arms()
+    own = own.replace(name=comment_text(own.name)) if own.name != comment_text(own.name) else own
     target = target.lower() if isinstance(target, str) else target
     if target not in TARGETS:
         raise UnknownNameError("target", target, TARGETS)
+    refuse_kind(own, target)
     module = import_module(f"deltadyn.exports.{TARGETS[target]}")
     write: Callable[[Robot, Any], Files] = module.files
     chosen = merged(module.Options, options, single, what=f"option of target {target!r}")
     files = dict(write(own, chosen))
     place = Path(folder)
     _check_place(place)
-    records = _read_manifest(place)
-    if not overwrite:
-        _refuse_changed(place, files, records)
-    _write(place, files)
-    records[target] = {
-        "robot": own.name,
-        "fingerprint": fingerprint(own),
-        "deltadyn": version("deltadyn"),
-        "files": {name: _digest(content) for name, content in files.items()},
-    }
-    _write(place, {MANIFEST: json.dumps(records, indent=2) + "\n"})
+    with folder_writer(place) as write_set:
+        records = _read_manifest(place)
+        if not overwrite:
+            _refuse_changed(place, files, records)
+        records[target] = {
+            "robot": own.name,
+            "fingerprint": fingerprint(own),
+            "deltadyn": version("deltadyn"),
+            "files": {name: _digest(content) for name, content in files.items()},
+        }
+        write_set({**files, MANIFEST: json.dumps(records, indent=2) + "\n"})
     names = sorted(files, key=lambda name: (not name.startswith("README"), name))
     return Export(own.name, target, place, tuple(place / name for name in names))
+
+
+def kind_key(robot: Robot) -> tuple[str, str]:
+    """Platform and limbs of a robot, as `HELD` names them."""
+    own = {PlanarPlatform: "planar", ArticulatedPlatform: "articulated", HelicalPlatform: "helical"}
+    usual = "translation" if robot.spindle is None else "spindle"
+    limbs = {"rotary": "arms", "inclined": "inclined arms"}.get(limb_kind(robot), "rails")
+    return own.get(type(robot.platform), usual), limbs
+
+
+def held_kinds() -> str:
+    """Which targets hold which kinds of robots, as a table in plain text."""
+    rows = [("platform", "limbs", "targets")]
+    for platform in PLATFORMS:
+        for limbs in ALL_LIMBS:
+            targets = [name for name in TARGETS if limbs in HELD[name].get(platform, ())]
+            if targets:
+                rows.append((platform, limbs, ", ".join(targets)))
+    wide = [max(len(row[k]) for row in rows) for k in (0, 1)]
+    return "\n".join(f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows)
+
+
+def refuse_kind(robot: Robot, target: str) -> None:
+    """Refuse a robot of a kind that a target does not hold."""
+    platform, limbs = kind_key(robot)
+    if limbs in HELD[target].get(platform, ()):
+        return
+    held = "; ".join(f"{name} with {', '.join(own)}" for name, own in HELD[target].items())
+    raise InputError(f"kind of robot for target {target!r}", f"{platform} with {limbs}", held)
 
 
 def _check_place(place: Path) -> None:
@@ -137,23 +195,6 @@ def _refuse_changed(place: Path, files: Files, records: Mapping[str, Any]) -> No
                 f"{path} was not written by export, or was changed since; nothing was written. "
                 "Choose another folder, or replace it with overwrite=True (--force)"
             )
-
-
-def _write(place: Path, files: Files) -> None:
-    """All files under other names first, so that a failure leaves nothing half written."""
-    ready: list[tuple[Path, Path]] = []
-    try:
-        for name, content in files.items():
-            path = place / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = path.with_name(path.name + ".part")
-            ready.append((scratch, path))
-            scratch.write_bytes(_bytes(content))
-        for scratch, path in ready:
-            scratch.replace(path)
-    finally:
-        for scratch, _ in ready:
-            scratch.unlink(missing_ok=True)
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -14,12 +14,12 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError, UnreachableError
+from deltadyn.exports.common import middle_joints
 from deltadyn.force.contact import CONTACT, PICK, UNSURE
 from deltadyn.force.numbers import ForceNumbers
 from deltadyn.force.observer import ForceObserver
 from deltadyn.force.rows import per_load
 from deltadyn.force.tare import Tare
-from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import jacobian
 from deltadyn.robot import Robot
@@ -27,7 +27,7 @@ from deltadyn.robot import Robot
 DEGREE = 5
 #: The motion q = middle + size (linear u + bend u^2): no axis turns around for u in -1 to 1.
 LINEAR, BEND = (1.0, -0.7, 0.5, 2.0), (0.15, 0.2, -0.1, 0.3)
-SIZES = (0.12, 0.06, 0.03, 0.015)  # rad
+SIZES = (0.12, 0.06, 0.03, 0.015)  # rad; on rails as much of their `robot.radian`
 WAY = (0.5, -0.6, 0.62)  # of the push: up and aside, as no load pulls
 CLEAR = 3.0  # times the limit: how clearly push and load show
 STEADY = 4  # samples around a check point in which the alarm stays as it is
@@ -81,9 +81,13 @@ def force_export(robot: Robot, tare: Any) -> ForceExport | None:
         return None
     if not isinstance(tare, Tare):
         raise InputError("tare", type(tare).__name__, "a Tare, the empty run of this robot")
+    if robot.linear and robot.spindle is not None:
+        allowed = "none on rails with a spindle, whose axes count in m and in rad"
+        raise InputError("tare of an export", robot.name, allowed)
     numbers = ForceNumbers.of(robot, tare)
     if not min(numbers.noise) > 0:
-        raise InputError("deviation of the tare", min(numbers.noise), "above 0 N m on every axis")
+        allowed = f"above 0 {robot.axis_unit('tau')} on every axis"
+        raise InputError("deviation of the tare", min(numbers.noise), allowed)
     return ForceExport(numbers, self_test(robot, tare, numbers))
 
 
@@ -109,13 +113,12 @@ def self_test(robot: Robot, tare: Tare, numbers: ForceNumbers) -> SelfTest:
 
 def _angles(robot: Robot, pace: float) -> FloatArray:
     """Coefficients (dof, DEGREE + 1) of own angles around the middle of the reach."""
-    g, dof = robot.geometry, robot.dof
-    depth = 0.5 * (g.size + min(g.strut_length))
-    middle = inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof]))
+    dof, middle, radian = robot.dof, middle_joints(robot), np.asarray(robot.radian)
     for size in SIZES:
         found = np.zeros((dof, DEGREE + 1))
         found[:, 0] = middle
-        found[:, 1], found[:, 2] = size * np.array(LINEAR[:dof]), size * np.array(BEND[:dof])
+        found[:, 1] = size * radian * np.array(LINEAR[:dof])
+        found[:, 2] = size * radian * np.array(BEND[:dof])
         try:
             _motion(robot, found, np.linspace(-1, 1, 50), pace)
         except UnreachableError:

@@ -14,7 +14,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError, UnreachableError
-from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.exports.common import middle_joints
 from deltadyn.kinematics.state import State
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
@@ -23,7 +23,7 @@ WAY, REST, FIRST, LAST = 0.3, 0.1, 0.12, 0.08  # s: of a move, a rest, those at 
 WAYS = 4  # moves; the third carries the load
 MASS = 2.0  # kg
 SWING = (1.0, -0.7, 0.5, 1.5)  # of an axis, times a size that can be reached
-SIZES = (0.3, 0.15, 0.08, 0.04)  # rad
+SIZES = (0.3, 0.15, 0.08, 0.04)  # rad; on rails as much of their `robot.radian`
 STEADY = 40  # samples around a check point in which nothing is announced
 
 
@@ -92,11 +92,9 @@ def payload_test(robot: Robot, estimator: PayloadEstimator) -> PayloadTest:
 
 def _place(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Own angles (dof,) at the begin and how far they swing, around the middle of the reach."""
-    g, dof = robot.geometry, robot.dof
-    depth = 0.5 * (g.size + min(g.strut_length))
-    middle = np.asarray(inverse_kinematics(robot, np.array([0.0, 0.0, -depth, 0.0][:dof])))
+    middle, radian = middle_joints(robot), np.asarray(robot.radian)
     for size in SIZES:
-        swing = size * np.array(SWING[:dof])
+        swing = size * radian * np.array(SWING[: robot.dof])
         try:
             State.from_joints(robot, middle + np.linspace(-0.5, 0.5, 50)[:, None] * swing)
         except UnreachableError:

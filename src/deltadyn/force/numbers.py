@@ -48,8 +48,8 @@ class ForceNumbers:
     torques: int  # samples of torques that are kept
     place: int  # whole samples from the oldest angle to the torque; below 0 before it
     share: float  # of the sample behind that place
-    over_smooth: float  # s/rad, of tanh in Z
-    over_reversal: float  # s/rad, of tanh in `rest`
+    over_smooth: float  # s/rad, on rails s/m, of tanh in Z
+    over_reversal: float  # s/rad, on rails s/m, of tanh in `rest`
 
     # filter of some stages y += gain (x - y) on all parts of a row
     stages: int
@@ -82,7 +82,8 @@ class ForceNumbers:
     @classmethod
     def of(cls, robot: Robot, tare: Tare) -> ForceNumbers:
         """The numbers of `ForceObserver(robot, tare)`."""
-        axes, options, pace = tare.axes, tare.options, Pace.of(tare.options.rate)
+        axes, options = tare.axes, tare.options
+        pace = Pace.of(robot, options.rate)
         if len(axes.held) != robot.dof:
             raise InputError("axes of the tare", len(axes.held), f"{robot.dof}, as the robot has")
         late = options.delay * options.rate
@@ -97,8 +98,8 @@ class ForceNumbers:
             torques=WINDOW + behind + before,
             place=math.floor(1.5 + late),
             share=1.5 + late - math.floor(1.5 + late),
-            over_smooth=1 / SMOOTH,
-            over_reversal=1 / REVERSAL,
+            over_smooth=1 / (SMOOTH * robot.radian[0]),
+            over_reversal=1 / (REVERSAL * robot.radian[0]),
             stages=STAGES,
             gain=options.gain,
             settle=settle(options) + 1,

@@ -15,7 +15,7 @@ from deltadyn.arrays import FloatArray, restore
 from deltadyn.doors import write_page
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.files import write_whole
+from deltadyn.files import with_ending, write_together
 from deltadyn.identification.bodies.consistency import Consistency
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
@@ -31,6 +31,7 @@ from deltadyn.identification.verdict import BAD, Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,12 +351,15 @@ class Fit:
         return self.robot.record(plain)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Write the robot file and, beside it, a JSON with parameters and provenance."""
-        target = Path(path).with_suffix(".yaml")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        """Write the robot file and, beside it, a JSON with parameters and provenance.
+
+        "mine" and "mine.yaml" give mine.yaml and mine.json; both are new, or none.
+        """
+        robot, numbers = with_ending(path, ".yaml"), with_ending(path, ".json")
         text = json.dumps(self.as_dict(), indent=2, allow_nan=False)
-        self.robot.save(target)
-        return target, write_whole(target.with_suffix(".json"), text + "\n")
+        files = {robot.name: robot_text(self.robot), numbers.name: text + "\n"}
+        write_together(robot.parent, files)
+        return robot, numbers
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with tables, verdicts and figures, to open offline."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray
-from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states, level_note
+from deltadyn.dynamics.base import BaseParameters, base_parameters, exciting_states, unseen_note
 from deltadyn.errors import UnidentifiableError
 from deltadyn.identification.advice import MotionLevels, advise, at_rest, levels_of_information
 from deltadyn.identification.bodies.bodies import LIMB_BODIES
@@ -33,7 +33,7 @@ __all__ = [
 
 
 TERMS = 6  # of a sum that are written out
-BODIES = (*LIMB_BODIES, "platform", "upper", "lower", "effector")
+BODIES = (*LIMB_BODIES, "platform", "half_a", "half_b", "bars", "upper", "lower", "effector")
 
 
 class Sums(NamedTuple):
@@ -169,7 +169,7 @@ class Identifiability:
 
     `std` (k,) are predicted standard deviations, `scale` (k,) the parameters' sizes: the largest
     of the robot's own value, what quick motion would feel, and a value that the data show.
-    `unseen` no motion shows: gravity does not act along level rails. `no_influence` leave no trace,
+    `unseen` no motion tells, as `note` explains. `no_influence` leave no trace,
     `drowned` less than noise does, of `dependent` only the `sums` can be told. `weak` are known to
     worse than 30 % of their size, `essential` to better than 10 %.
     `held` would stay at the robot's values. `separable` are the standard parameters of bodies that
@@ -223,7 +223,7 @@ class Identifiability:
             f"{self.condition_number:.3g} (weighted rows, columns with influence, of unit "
             f"length), {self.raw_condition_number:.3g} raw."
         ]
-        lines += _line("Seen in no motion, as gravity does not act along level rails", self.unseen)
+        lines += _line("Seen in no motion", self.unseen)
         lines += _line("No influence on the torque", self.no_influence)
         lines += _line("Hidden by noise", self.drowned)
         lines += _line("Told in sums only", self.sums)
@@ -319,7 +319,7 @@ def identifiability(
         advice=advise(_named(par, lacking), moved),
         weak_advice=advise(_named(par, (weak | drowned) & ~lacking & mine), moved, poorly=True),
         status=found.status,
-        note=level_note(robot, par.tied) if par.model == "exact" else "",
+        note=unseen_note(robot, par.tied) if par.model == "exact" else "",
     )
 
 

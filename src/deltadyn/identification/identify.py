@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.base import hidden
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.realise import realised
 from deltadyn.identification.extra import Extra
@@ -266,7 +267,11 @@ class _Work:
             certificate=solution.certificate,
             limbs=limbs,
             gains=gains,
-            warnings=(*self._warnings(par, x, limbs), *_untold_words(lost), *_unseen_words(par)),
+            warnings=(
+                *self._warnings(par, x, limbs),
+                *_untold_words(lost),
+                *_unseen_words(problem.robot, par),
+            ),
             details=solution.details,
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
@@ -329,12 +334,9 @@ class _Work:
         return Excerpt(part.times[rows], known, known - left)
 
 
-def _unseen_words(par: Parametrisation) -> tuple[str, ...]:
-    """What no motion of this robot shows."""
-    if not par.unseen:
-        return ()
-    names = ", ".join(par.unseen)
-    return (f"{names}: gravity does not act along a level rail; no motion shows its value.",)
+def _unseen_words(robot: Robot, par: Parametrisation) -> tuple[str, ...]:
+    """What no motion of this robot tells."""
+    return tuple(item.why for item in hidden(robot, par.tied)) if par.unseen else ()
 
 
 def _untold_words(lost: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.
 #
@@ -59,10 +61,11 @@ class AxisRows(NamedTuple):
 
 def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisRows | None:
     """[Y tau] of every axis for the wide columns of a model; None: take the whole regressor."""
+    if robot.legs != ARMS:
+        return None
     compiled = source == "exact" and drive_columns_compiled(robot, state)
     if not compiled and not has_axis_rows(robot, source):
         return None
-    robot.needs_three_limbs("identification")
     dof, inertial = robot.dof, ROWS[robot.dof]
     most = max(len(own) for own in inertial)
     terms = friction_terms(robot)
@@ -247,7 +250,9 @@ _TEXTS = ("names", "recordings", "log_names", "log_units")
 def load_information(path: str | os.PathLike[str]) -> Information:
     """Read what `Information.save` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            if sum(item.file_size for item in file.zip.infolist()) > MOST_BYTES:
+                raise ValueError(f"more than {MOST_BYTES} bytes when unpacked")
             fields = {name: file[name] for name in file.files}
         source, robot = (str(text) for text in fields.pop("text"))
         if fields["rows"].ndim == 1:  # of 0.1: one count for all axes, and nothing was left out
@@ -259,6 +264,7 @@ def load_information(path: str | os.PathLike[str]) -> Information:
         names, recordings, log_names, log_units = (
             tuple(str(text) for text in fields.pop(key)) for key in _TEXTS
         )
+        _check_arrays(fields, len(names), len(recordings))
         return Information(
             source,
             robot,
@@ -269,9 +275,41 @@ def load_information(path: str | os.PathLike[str]) -> Information:
             terms=terms,
             **fields,
         )
-    except (ValueError, KeyError, TypeError, EOFError) as error:
-        allowed = "a file that Information.save wrote"
+    except OSError as error:
+        allowed = f"a file that can be read ({error.strerror or error})"
         raise FileError("information file", str(path), allowed, path=str(path)) from error
+    except Exception as error:  # of zip, of its packing, of NumPy's headers, or of the content
+        allowed = f"a file that Information.save wrote ({error})"
+        raise FileError("information file", str(path), allowed, path=str(path)) from error
+
+
+MOST_BYTES = 2**30  # of a saved information when unpacked; `MEMORY` numbers take 32 MB
+
+
+def _check_arrays(fields: Mapping[str, Any], names: int, recordings: int) -> None:
+    """Refuse arrays that do not belong together, and numbers that no log gives."""
+    if set(fields) != set(_ARRAYS):
+        raise ValueError(f"arrays {sorted(fields)}")
+    blocks, axes, *_ = fields["factors"].shape
+    shapes = {
+        "factors": (blocks, axes, names + 1, names + 1),
+        "rows": (blocks, axes),
+        "left_out": (blocks, axes),
+        "seconds": (blocks,),
+        "extra": (blocks,),
+        "recording": (blocks,),
+        "payload": (names,),
+    }
+    for key, shape in shapes.items():
+        kind = "i" if key in ("rows", "left_out", "recording") else "f"
+        values = fields[key]
+        if values.shape != shape or values.dtype.kind != kind or not np.isfinite(values).all():
+            raise ValueError(f"{key} of shape {values.shape}, or not finite")
+    counts = (fields["rows"], fields["left_out"], fields["seconds"])
+    if any((values < 0).any() for values in counts):
+        raise ValueError("negative counts")
+    if blocks and not 0 <= fields["recording"].min() <= fields["recording"].max() < recordings:
+        raise ValueError("a recording that has no name")
 
 
 class _Blocks(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from deltadyn.dynamics.rigid import LIMBS
+
 #: Symbols without a number.
 ALONE = {
     "M_P": "mass that moves with the platform: platform, effector, lower rod, share of the struts",
@@ -18,6 +20,8 @@ ALONE = {
     "h_x": "first moment of effector and payload along its x axis",
     "h_y": "first moment of effector and payload along its y axis",
     "I_psi": "inertia of effector, payload and rotor about the axis of psi",
+    "S": "first moment of the platform's halves and bars along their way, with the struts' share",
+    "S_s": "first moment of what sits on the bars between the halves, across them",
     "delay": "time by which the torque is logged later than the angle",
 }
 #: Symbols with the number of an arm behind them, or of all arms alike without one.
@@ -57,6 +61,9 @@ BODIES = {
     "counterweight": "counterweight",
     "strut": "strut pair",
     "platform": "platform",
+    "half_a": "half of the platform at limbs 1 and 2",
+    "half_b": "half of the platform at limbs 3 and 4",
+    "bars": "bars between the halves",
     "upper": "upper spindle rod",
     "lower": "lower spindle rod",
     "effector": "effector with payload",
@@ -101,7 +108,7 @@ def meaning(name: str, linear: bool = False) -> str:
     if "." in name:
         return _of_body(name)
     stem, number = (name[:-1], name[-1]) if name.endswith(("1", "2", "3", "4")) else (name, "")
-    if stem in LIMB and number != "4":
+    if stem in LIMB:
         own, limb = (RAIL, "rail") if linear else (LIMB, "arm")
         return own[stem] + (f"; {limb} {number}" if number else "")
     return f"{AXIS[stem]}, axis {number}" if stem in AXIS and number else ""
@@ -112,9 +119,9 @@ def _of_body(name: str) -> str:
     body, _, entry = name.partition(".")
     if body in JOINTS and entry in ("Fv", "Fc"):
         return f"{'viscous' if entry == 'Fv' else 'Coulomb'} friction {JOINTS[body]}"
-    if body in LIMB and entry in ("1", "2"):
+    if body in LIMB and entry in ("1", "2", "3"):
         return f"limbs that differ in {body}, contrast {entry}"
-    stem = body.rstrip("123")
+    stem = body.rstrip(LIMBS)
     if stem not in BODIES:
         return ""
     whose = BODIES[stem] + (f" {body[len(stem) :]}" if body != stem else "")

@@ -14,10 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics.base import base_parameters, exciting_states, level_rails
+from deltadyn.dynamics.base import (
+    base_parameters,
+    exciting_states,
+    hidden,
+    level_rails,
+    unseen_names,
+)
 from deltadyn.dynamics.lumped import half_half_parameters, virtual_work_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
-from deltadyn.dynamics.rigid import effector_body
+from deltadyn.dynamics.rigid import LIMBS, effector_body
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -49,7 +55,7 @@ class Parametrisation:
 
     The last of the wide columns may be those of a log, `log_names` (m), and their parameters come
     last in `names`, too. They are no part of the robot: `columns` and `torque` leave them out.
-    `unseen` are parameters that no motion of the robot shows; they stay at its values.
+    `unseen` are parameters that no motion of the robot tells; they stay at its values.
     """
 
     model: str
@@ -137,7 +143,7 @@ def parametrise(
 ) -> Parametrisation:
     """The parameters of a model for this robot.
 
-    `tied` gives the three limbs common bodies, by default where the robot's are equal; friction
+    `tied` gives the limbs common bodies, by default where the robot's are equal; friction
     belongs to its drive in any case. `com_offset` adds the arms' sine gravity terms.
     """
     if not isinstance(model, str) or model not in SOURCES:
@@ -151,6 +157,8 @@ def parametrise(
     wide = wide_columns(robot, SOURCES[model])
     if model == "rigid":
         return _rigid(robot, wide, tied)
+    if model != "exact":
+        robot.needs_standard_arms()  # a paper's model of the Delta robot
     if com_offset and robot.linear:
         raise InputError("com_offset", com_offset, "None or False on rails: they have no G_s")
     if com_offset is None:
@@ -193,7 +201,7 @@ def payload_direction(robot: Robot, source: str) -> FloatArray:
     added = {"m": more[0], "mcx": more[1], "mcy": more[2], "Izz": more[6]}
     if source == "exact":
         shares = {"M_P": 1.0, "h_x": added["mcx"], "h_y": added["mcy"], "I_psi": added["Izz"]}
-    elif robot.dof == 3:
+    elif not robot.turns:
         shares = {"platform.m": 1.0}
     else:
         shares = {f"effector.{entry}": value for entry, value in added.items()}
@@ -237,22 +245,28 @@ class _Builder:
 
 def _exact(build: _Builder, robot: Robot, tied: bool, com_offset: bool) -> None:
     """M_P, the limbs' parameters tied or per arm, the spindle's."""
-    wide, level = build.wide, level_rails(robot)
+    wide, level, unseen = build.wide, level_rails(robot), unseen_names(robot, tied)
+    limbs = [str(i + 1) for i in range(robot.legs)]
+    joined: dict[str, float] = {}
+    for item in hidden(robot, tied):
+        for name, other, share in item.joins:
+            joined[other] = joined.get(other, 0.0) + share * wide.values[wide.names.index(name)]
     for j, name in enumerate(wide.names[: wide.inertial]):
-        family = name.rstrip("123") if name[-1] in "123" else name
+        family = name.rstrip(LIMBS)
         if family == "G_s" and not com_offset:
             continue
         if name in level:
             build.fix(name, wide.values[j])
-            if not tied or name.endswith("1"):
-                build.unseen.append(family if tied else name)
+            continue
+        if name in unseen:  # the parameters that it joins hold it
             continue
         if family in LIMB_NAMES and tied:
             if name.endswith("1"):
-                shares = {f"{family}{i}": 1.0 for i in (1, 2, 3)}
+                shares = {f"{family}{i}": 1.0 for i in limbs}
                 build.add(family, wide.units[j], wide.values[j], shares)
             continue
-        build.add(name, wide.units[j], wide.values[j], {name: 1.0})
+        build.add(name, wide.units[j], wide.values[j] + joined.get(name, 0.0), {name: 1.0})
+    build.unseen.extend(unseen)
 
 
 def _virtual_work(build: _Builder, robot: Robot) -> None:
@@ -309,6 +323,6 @@ def tie_map(wide: tuple[str, ...], standard: tuple[str, ...]) -> FloatArray:
     out = np.zeros((len(wide), len(standard)))
     for i, name in enumerate(wide):
         body, dot, entry = name.partition(".")
-        common = body.rstrip("123") + dot + entry
+        common = body.rstrip(LIMBS) + dot + entry
         out[i, index[name if name in index else common]] = 1.0
     return out

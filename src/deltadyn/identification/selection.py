@@ -127,8 +127,8 @@ def compare_limbs(
 
 def _equal_limbs(robot: Robot, own: Parametrisation) -> Parametrisation:
     """The same model with one set of parameters for all limbs."""
-    if own.model == "rigid":
-        return parametrise(robot, "rigid", tied=True)
+    if own.model == "rigid" or (own.unseen and robot.equal_limbs):
+        return parametrise(robot, own.model, tied=True)
     families = [name[:-1] if name[:-1] in LIMB_NAMES else name for name in own.names]
     names = tuple(dict.fromkeys(families))
     if len(names) == len(own.names):
@@ -212,10 +212,9 @@ def _largest(own: Parametrisation, x: FloatArray) -> str:
     worst, text = 0.0, ""
     values = dict(zip(own.names, x, strict=True))
     for family in ("A", "G"):
-        three = [values.get(f"{family}{i}") for i in (1, 2, 3)]
-        if any(value is None for value in three):
+        numbers = np.array([values[name] for name in own.names if name[:-1] == family])
+        if not numbers.size:
             continue
-        numbers = np.array(three, dtype=np.float64)
         share = numbers / numbers.mean() - 1
         i = int(np.argmax(np.abs(share)))
         if abs(share[i]) > worst:

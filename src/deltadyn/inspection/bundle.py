@@ -89,6 +89,7 @@ def thinned_log(recording: Recording, name: str) -> Recording:
         name=name,
         robot=None,
         linear=recording.linear,
+        legs=recording.legs,
         provenance=Provenance(),
     )
 

@@ -31,7 +31,6 @@ from deltadyn.kinematics.workspace import (
 from deltadyn.motion.scenarios import adept_cycle
 from deltadyn.recording.checks.findings import SEVERITIES, Finding
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 from deltadyn.robot.file import load_robot
 from deltadyn.robot.settings import Workspace
 from deltadyn.sizing.loads import MotionLoads, motion_loads
@@ -65,6 +64,7 @@ KINDS = {
     ),
     "no rotor inertia": ("info", "Give drives.rotor_inertia from the motor's data sheet."),
     "no friction": ("info", "Identify it, or give `friction:`; sizing goes without until then."),
+    "no effect": ("info", "Leave it out, or give the platform or the spindle that turns it."),
     "no torque limit": (
         "info",
         "Give limits.torque_peak and torque_rms, so that saturation and sizing can be judged.",
@@ -197,14 +197,15 @@ def _checked(robot: Robot, source: str, findings: tuple[Finding, ...]) -> RobotC
     if largest is None:
         return RobotCheck(source, robot, by_severity([*found, _empty(robot)]), (), boundary)
     found += _workspace_findings(robot)
+    across, shape = ("half width", "rectangle") if robot.planar else ("radius", "cylinder")
     numbers = [
-        Number("reach_m", "reach", (float(boundary.radius.max()),), "m", "radius, natural"),
+        Number("reach_m", "reach", (float(boundary.radius.max()),), "m", f"{across}, natural"),
         Number(
             "largest_cylinder_m",
-            "largest cylinder",
+            f"largest {shape}",
             (largest.radius, largest.z_min, largest.z_max),
             "m",
-            "radius, z from, z to",
+            f"{across}, z from, z to",
         ),
     ]
     cylinder = robot.limits.workspace or largest
@@ -223,10 +224,28 @@ def _file_findings(robot: Robot) -> list[Finding]:
         found.append(_finding("no rotor inertia", None, "The rotors have no inertia."))
     if robot.friction.absent:
         found.append(_finding("no friction", None, "The robot has no friction."))
+    found += _without_effect(robot)
     if robot.limits.torque_peak is None or robot.limits.torque_rms is None:
         text = "The drives have no limit on peak or RMS torque."
         found.append(_finding("no torque limit", None, text))
     return found
+
+
+def _without_effect(robot: Robot) -> list[Finding]:
+    """Where nothing turns, a load acts by its mass alone, wherever it hangs."""
+    if robot.turns:
+        return []
+    told = {
+        "effector.com": robot.effector.com,
+        "effector.inertia_zz": (robot.effector.inertia_zz,),
+        "payload.offset": robot.payload.offset,
+        "payload.inertia_zz": (robot.payload.inertia_zz,),
+    }
+    return [
+        _finding("no effect", field, f"{field} does nothing: the platform does not turn.")
+        for field, value in told.items()
+        if any(value)
+    ]
 
 
 # The workspace: what the limbs allow, what the file states, and the spindle.
@@ -295,7 +314,7 @@ def _workspace_findings(robot: Robot) -> list[Finding]:
 
 def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Finding]]:
     point = np.zeros((1, robot.dof))
-    point[0, 2] = (cylinder.z_min + cylinder.z_max) / 2
+    point[0, robot.coordinates.index("z")] = (cylinder.z_min + cylinder.z_max) / 2
     rest = np.zeros_like(point)
     try:
         eom = equations_of_motion(robot, State.from_platform(robot, point, rest, rest))
@@ -337,7 +356,7 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
         ),
     ]
     found = []
-    arms = slice(ARMS)  # the fourth drive turns little beside its rotor
+    arms = slice(robot.legs)  # a spindle's drive turns little beside its rotor
     odd = (rotor > 0) & ((share < LITTLE) | (share > MOST))
     for axis in np.flatnonzero(odd[arms])[:1]:
         ratio = robot.drives.gear_ratio[axis]

@@ -22,7 +22,14 @@ from typing import Any, NamedTuple, Protocol
 from deltadyn.arrays import Component
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
+from deltadyn.robot.bodies import (
+    ArticulatedPlatform,
+    Geometry,
+    HelicalPlatform,
+    LimbFrame,
+    PlanarPlatform,
+    RailGeometry,
+)
 from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, cross, dot
 
@@ -618,8 +625,13 @@ def limb_kernel(robot: Robot, name: str) -> str:
 def actuated(robot: Robot) -> list[Limb]:
     """The actuations of the limbs, one after the other."""
     kind, platform = parts_of(actuation(robot))
-    found = [_limb(robot, kind, i) for i in range(robot.legs)]
+    found = limbs_of(robot.geometry, kind)
     return [in_plane(limb) for limb in found] if platform == "planar" else found
+
+
+def limbs_of(g: Geometry | RailGeometry, kind: str) -> list[Limb]:
+    """The limbs of a geometry as one of `ACTUATIONS` that can hold it."""
+    return [_limb(g, kind, i, frame) for i, frame in enumerate(g.frames)]
 
 
 def in_plane(limb: Any) -> Limb:
@@ -634,18 +646,15 @@ def levers(robot: Robot) -> tuple[float, ...]:
     return (1.0,) * robot.legs if robot.linear else tuple(robot.rotary.arm_length)
 
 
-def _limb(robot: Robot, kind: str, i: int) -> Limb:
-    g = robot.geometry
-    l2, frame = g.strut_length[i], g.frames[i]
+def _limb(g: Any, kind: str, i: int, frame: LimbFrame) -> Limb:
+    l2 = g.strut_length[i]
     match kind:
         case "rotary":
             ca, sa = math.cos(g.azimuth[i]), math.sin(g.azimuth[i])
-            limb: Limb = RotaryArm(g.shrunk_radius[i], robot.rotary.arm_length[i], l2, ca, sa)
+            limb: Limb = RotaryArm(g.shrunk_radius[i], g.arm_length[i], l2, ca, sa)
         case "inclined":
             bx, by, bz = (-x for x in frame.z)
-            limb = InclinedArm(
-                *frame.shoulder, *frame.x, bx, by, bz, robot.rotary.arm_length[i], l2
-            )
+            limb = InclinedArm(*frame.shoulder, *frame.x, bx, by, bz, g.arm_length[i], l2)
         case "vertical":
             limb = VerticalRail(*frame.shoulder, l2)
         case _:

@@ -8,7 +8,7 @@ way crosses no singular pose. The sign of det S tells whether it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from deltadyn.small import Vector, dot
 from deltadyn.tracing import held, repeat
 
 STEPS = 24  # from home to the joints
+STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
 SLOPES = 2  # further ones that JAX differentiates: each doubles the order that is exact
 FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
@@ -50,7 +51,8 @@ STARTS = (
 def home_pose(robot: Robot) -> FloatArray:
     """A pose (dof,) with psi = 0 amid what the limbs reach on the robot's axis, far from singular.
 
-    In the middle of the workspace's height where the robot names a workspace.
+    In the middle of the workspace's height where the robot names a workspace, else below the elbows
+    where the limbs reach there: level rails reach as far above.
     """
     frames, g = robot.geometry.frames, robot.geometry
     reach = max(g.strut_length) + (0.0 if robot.linear else max(robot.rotary.arm_length))
@@ -65,7 +67,10 @@ def home_pose(robot: Robot) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         c, s = arm_directions(np, legs, x)
         apart = np.abs(rods_of(np, legs, c, s, x).inverse.determinant)
-    inside = np.flatnonzero(np.isfinite(apart))
+        elbow = np.mean([limb.elbow(c[i], s[i])[2] + zero for i, limb in enumerate(legs)], axis=0)
+    reached = np.isfinite(apart)
+    hangs = reached & (z < elbow)
+    inside = np.flatnonzero(hangs if hangs.any() else reached)
     if not inside.size:
         raise InputError("robot", robot.name, "a robot whose limbs all reach a point of its axis")
     middle = inside[inside.size // 4 : inside.size - inside.size // 4]
@@ -114,13 +119,15 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     if legs[0].turns:
         way = [xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way]
 
+    steps = _strides(legs, way) if xp is np else STEPS
+
     def onward(carry: Any) -> Any:
         share, x = carry
-        share = share + 1 / STEPS
+        share = share + 1 / steps
         now = tuple(a + b * share for a, b in zip(first, way, strict=True))
         return share, repeat(xp, ROUNDS, lambda x: step(now, x).x, x)
 
-    _, x = repeat(xp, STEPS - 1, onward, (like, x))
+    _, x = repeat(xp, steps - 1, onward, (like, x))
     x = held(xp, repeat(xp, LAST, lambda x: step(q, x).x, x))
     if xp is not np:
         for _ in range(SLOPES):
@@ -132,6 +139,13 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     for part in end.left:
         sound = sound & (xp.abs(part) <= CLOSED * sum(sizes) / len(sizes))
     return tuple(xp.where(sound, part, np.nan) for part in x)
+
+
+def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
+    """Steps for the longest way of all samples."""
+    radian = 1.0 if legs[0].turns else min(limb.l2 for limb in legs) / 2
+    far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
+    return int(np.clip(np.ceil(far), 1, STEPS))
 
 
 def followed_pose(robot: Robot, q: FloatArray, hint: FloatArray | None = None) -> FloatArray:

@@ -55,7 +55,9 @@ def inverse_kinematics(
         if unreachable == "raise" and not traced.sound(angles):
             inverse_kinematics(robot, np.asarray(p), elbows=elbows)  # raises, with the reason
         return angles
-    points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
+    points, single = as_samples(
+        p, robot.dof, "p", allow_nan=unreachable == "nan", coordinates=robot.coordinates
+    )
     c, s = arm_directions(robot, points, elbows)
     if unreachable == "raise":
         raise_if_unreachable(points, c)
@@ -88,7 +90,7 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
 
 def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:
     """Mask (N,) of the positions that all three limbs reach; limits are not looked at."""
-    points, single = as_samples(p, robot.dof, "p", allow_nan=True)
+    points, single = as_samples(p, robot.dof, "p", allow_nan=True, coordinates=robot.coordinates)
     c, _ = arm_directions(robot, points, elbows)
     mask = np.asarray(~np.isnan(c).any(axis=1))
     return mask[0] if single else mask

@@ -237,11 +237,11 @@ def _sum(parts: Iterable[Component]) -> Component:
     return first
 
 
-def pose_of(xp: Any, legs: Limbs, q: Vector, qd: Vector) -> Pose:
-    """The pose of joint angles and rates, in closed form."""
+def pose_of(xp: Any, legs: Limbs, q: Vector, qd: Vector, x: Vector | None = None) -> Pose:
+    """The pose of joint angles and rates, in closed form, or with the platform at a known x."""
     n = legs.carrier.carried
     c, s = pairs_of(xp, legs, q)
-    p = (*platform_point(xp, legs, c, s), *q[n:])
+    p = (*platform_point(xp, legs, c, s), *q[n:]) if x is None else tuple(x)
     rods = rods_of(xp, legs, c, s, p)
     pd, pdd = platform_rates(legs, rods, c, s, qd, (0.0,) * len(qd))
     e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(legs))

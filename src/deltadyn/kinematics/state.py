@@ -132,7 +132,7 @@ class State:
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
             return cls(*motion, single, robot.linear)
         dof = robot.dof
-        points, single = as_samples(p, dof, "p", allow_nan=nan)
+        points, single = as_samples(p, dof, "p", allow_nan=nan, coordinates=robot.coordinates)
         points = points.copy()  # a state does not change with the caller's array
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
@@ -158,8 +158,12 @@ class State:
         *,
         platform: str = "below",
         unreachable: Unreachable = "raise",
+        hint: npt.ArrayLike | None = None,
     ) -> Self:
-        """The state of joint angles, at rest where no rates are given."""
+        """The state of joint angles, at rest where no rates are given.
+
+        `hint` (dof,) or (N, dof) is a pose nearby, as `forward_kinematics` takes it.
+        """
         if platform == "below" and unreachable == "raise":
             found: Self | None = _one_sample(cls, "joint_row", robot, q, qd, qdd)
             if found is not None:
@@ -184,7 +188,8 @@ class State:
         speed = _rates(qd, count, dof, "qd", nan)
         acceleration = _rates(qdd, count, dof, "qdd", nan)
         side = platform_side(platform)
-        c, s, p, pd, pdd, sound = _platform(robot, side, angles, speed, acceleration)
+        near = None if hint is None else np.asarray(hint, dtype=float)
+        c, s, p, pd, pdd, sound = _platform(robot, side, angles, speed, acceleration, near)
         if not nan and not sound:
             raise_if_open(angles, np.asarray(np.isnan(p).any(axis=1)))
             _raise_if_singular("q", angles, pdd, "the struts lie in one plane or are parallel")
@@ -282,7 +287,14 @@ def _joints(
     return _Joints(c, s, qd, qdd, False)
 
 
-def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> _Platform:
+def _platform(
+    robot: Robot,
+    side: int,
+    q: FloatArray,
+    qd: FloatArray,
+    qdd: FloatArray,
+    hint: FloatArray | None,
+) -> _Platform:
     """Arm directions, platform positions and rates of joint motions; psi passes through."""
     if packed.compiled(robot):
         n = robot.legs
@@ -300,7 +312,7 @@ def _platform(robot: Robot, side: int, q: FloatArray, qd: FloatArray, qdd: Float
     three = limbs(robot)
     n, p = three.carrier.carried, q.copy()
     if n == 4:
-        p = followed_pose(robot, q)
+        p = followed_pose(robot, q, hint)
     else:
         p[:, :n] = platform_points(robot, c, s, side)
 

@@ -38,12 +38,12 @@ from deltadyn.kinematics.inverse import (
     raise_if_unreachable,
 )
 from deltadyn.kinematics.limbs import Limb, arm_map, jacobian_columns, limbs, rods_of
-from deltadyn.kinematics.platform import telescope
+from deltadyn.kinematics.platform import POINT, Carrier, telescope
 from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
-from deltadyn.small import Vector, cross, dot, inverse_of_rows, times
+from deltadyn.small import Vector, cross, dot, times
 from deltadyn.tracing import on_jax
 
 TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
@@ -53,13 +53,16 @@ TRAVEL = 3.0  # struts, to both sides of q = 0 on a rail without limits
 class LimbGeometry:
     """What the limbs of many samples look like, rows per limb, in the base frame.
 
-    s_i = p - E_i, E'_i and E''_i as (N, 3, 3), d_i = s_i . E'_i as (N, 3).
+    s_i = a_i - E_i, E'_i and E''_i as (N, legs, 3), d_i = s_i . E'_i as (N, legs). `place` is what
+    the platform, `carrier`, needs of its pose.
     """
 
     s: FloatArray
     e1: FloatArray
     e2: FloatArray
     d: FloatArray
+    carrier: Carrier = POINT
+    place: Any = None
 
     @classmethod
     def of(cls, robot: Robot, p: FloatArray, c: FloatArray, s: FloatArray) -> LimbGeometry:
@@ -75,25 +78,29 @@ class LimbGeometry:
                 for k in range(3):
                     array[:, i, k] = values[k]
         rod = at - elbow
-        return cls(rod, e1, e2, contract("nik,nik->ni", rod, e1))
+        return cls(rod, e1, e2, contract("nik,nik->ni", rod, e1), legs.carrier, place)
 
     @cached_property
     def s_inverse(self) -> FloatArray:
-        """S^-1 (N, 3, 3) of three struts by cross products; not finite where they are coplanar."""
-        if self.s.shape[1] != 3:
-            raise InputError("struts", self.s.shape[1], "three, for S^-1 by cross products")
+        """S^-1 (N, legs, legs) in closed form; not finite where the pose is singular."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            inverse = inverse_of_rows(np.moveaxis(self.s, 0, -1))
+            rods: Any = np.moveaxis(self.s, 0, -1)
+            inverse = self.carrier.inverse(self.place, rods)
             return np.stack([np.stack(column) for column in inverse.columns()]).transpose(2, 1, 0)
 
     @cached_property
     def jacobian(self) -> FloatArray:
-        """J = S^-1 diag(d) (N, 3, 3): pd = J qd; not finite where the struts are coplanar."""
+        """J = S^-1 diag(d) (N, legs, legs): pd = J qd; not finite where the pose is singular."""
         with np.errstate(invalid="ignore"):
             return self.s_inverse * self.d[:, None, :]
 
     def jacobian_rate(self, qd: FloatArray) -> FloatArray:
-        """Jd = S^-1 (diag(dd) - Sd J) (N, 3, 3), for arm rates qd (N, >= 3)."""
+        """Jd = S^-1 (diag(dd) - Sd J) (N, 3, 3) of a platform held by three limbs, for arm rates qd
+        (N, >= 3).
+        """
+        if self.carrier is not POINT:
+            allowed = "the point of three limbs: `jacobian_rate` knows the other platforms"
+            raise InputError("platform", type(self.carrier).__name__, allowed)
         rates = qd[:, :3]
         with np.errstate(invalid="ignore"):
             pd = contract("nij,nj->ni", self.jacobian, rates)
@@ -124,7 +131,7 @@ def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Float
         if not traced.sound(J):
             jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
         return J
-    points, single = as_samples(p, robot.dof, "p")
+    points, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     if robot.legs != 3:
         return restore(_maps(robot, points, np.zeros_like(points), elbows)[0], single)
     return restore(with_psi(_geometry(robot, points, elbows).jacobian, robot.dof, 1.0), single)
@@ -141,7 +148,7 @@ def jacobian_rate(
         if not traced.sound(Jd):
             jacobian_rate(robot, np.asarray(p), np.asarray(pd), elbows=elbows)
         return Jd
-    points, single = as_samples(p, robot.dof, "p")
+    points, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     speed = matching_samples(pd, points.shape[0], robot.dof, "pd")
     if robot.legs != 3:
         return restore(_maps(robot, points, speed, elbows)[1], single)
@@ -184,7 +191,7 @@ def _geometry(robot: Robot, points: FloatArray, elbows: Elbows) -> LimbGeometry:
 
 @dataclass(frozen=True, eq=False)
 class StrutAngles:
-    """Angles (rad) at both ends of the struts, each (N, 3), one column per limb.
+    """Angles (rad) at both ends of the struts, each (N, legs), one column per limb.
 
     `ball_joint` is |gamma|: the pins of a pair's ball joints lie along the motor axis t, and a
     socket turns freely about its pin, which is the swing. What a socket's rim stops is the pin's
@@ -203,7 +210,7 @@ class StrutAngles:
 
 @dataclass(frozen=True, eq=False)
 class StrutRates:
-    """Rates (rad/s) of swing, sway and elbow angle, each (N, 3)."""
+    """Rates (rad/s) of swing, sway and elbow angle, each (N, legs)."""
 
     swing: FloatArray
     sway: FloatArray
@@ -212,7 +219,7 @@ class StrutRates:
 
 @dataclass(frozen=True, eq=False)
 class StrutRateMaps:
-    """Row maps from joint rates, each (N, 3, dof): rates of swing, sway, elbow = map @ qd."""
+    """Row maps from joint rates, each (N, legs, dof): rates of swing, sway, elbow = map @ qd."""
 
     swing: FloatArray
     sway: FloatArray
@@ -221,7 +228,7 @@ class StrutRateMaps:
 
 @dataclass(frozen=True, eq=False)
 class LocalStruts:
-    """The struts (N, 3) in their limbs' axes, and these axes as rows (3, 3) per limb."""
+    """The struts (N, legs) in their limbs' axes, and these axes as rows (legs, 3)."""
 
     radial: FloatArray
     tangential: FloatArray
@@ -264,7 +271,7 @@ def strut_angles(
 
 
 def strut_rate_maps(robot: Robot, state: State) -> StrutRateMaps:
-    """Maps (N, 3, dof) from joint rates to the rates of swing, sway and elbow angle.
+    """Maps (N, legs, dof) from joint rates to the rates of swing, sway and elbow angle.
 
     With sd = J qd - E' qd_i: betad = (s_z sd_r - s_r sd_z) / (s_r^2 + s_z^2) and
     gammad = sd_t / sqrt(s_r^2 + s_z^2), because |s| does not change. The row axis is kept for a
@@ -275,7 +282,7 @@ def strut_rate_maps(robot: Robot, state: State) -> StrutRateMaps:
 
 
 def strut_rates(robot: Robot, state: State) -> StrutRates:
-    """Rates (rad/s) of swing, sway and elbow angle of a moving robot, each (N, 3)."""
+    """Rates (rad/s) of swing, sway and elbow angle of a moving robot, each (N, legs)."""
     maps = strut_rate_maps(robot, state)
     three = (maps.swing, maps.sway, maps.elbow)
     rates = (contract("nij,nj->ni", a, state.qd) for a in three)
@@ -285,7 +292,7 @@ def strut_rates(robot: Robot, state: State) -> StrutRates:
 def limb_geometry(
     robot: Robot, p: npt.ArrayLike | State, elbows: Elbows, unreachable: Unreachable
 ) -> tuple[LimbGeometry, FloatArray, bool]:
-    """The limbs at p or of a state, their arm angles (N, 3), and whether it was one sample.
+    """The limbs at p or of a state, their arm angles (N, legs), and whether it was one sample.
 
     Rows that cannot be reached are NaN throughout where `unreachable` allows them.
     """
@@ -293,7 +300,9 @@ def limb_geometry(
         points, c, s, single = p.p, p.cos_q, p.sin_q, p.single
     else:
         check_unreachable(unreachable)
-        points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
+        points, single = as_samples(
+            p, robot.dof, "p", allow_nan=unreachable == "nan", coordinates=robot.coordinates
+        )
         c, s = arm_directions(robot, points, elbows)
         if unreachable == "raise":
             raise_if_unreachable(points, c)
@@ -310,7 +319,7 @@ def limb_geometry(
 
 
 class JointSlope(NamedTuple):
-    """A passive joint's rate = by_p . pd + own qd[axis]."""
+    """A passive joint's rate = by_p . pd + own qd[axis], at a strut with its attachment's pd."""
 
     by_p: Vector
     own: Component
@@ -390,7 +399,7 @@ def _spindle_slope(xp: Any, joint: str, pivot_z: Any, p: Vector) -> JointSlope:
 def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
     """B (N, k, dof) of a passive joint: its rates are B qd, and its friction f gives B^T f.
 
-    k = 3, one row per limb: "elbow_swing" (betad - qd), "elbow_sway" (gammad), "platform_swing"
+    k = legs, one row per limb: "elbow_swing" (betad - qd), "elbow_sway" (gammad), "platform_swing"
     (betad), "platform_sway" (gammad), in rad/s. k = 1: "prismatic" (ld, in m/s) and the spindle's
     "universal_fork" and "universal_cross" (rad/s), which are those of the upper joint; the lower
     joint has the same rates in the opposite sense. The row axis is kept for a single sample.
@@ -399,6 +408,7 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
         raise UnknownNameError("joint", joint, PASSIVE_JOINTS)
     pivot_z = spindle_of(robot).pivot_z if joint in SPINDLE_JOINTS else 0.0
     three, c, s, p = limbs(robot), columns(state.cos_q), columns(state.sin_q), columns(state.p)
+    own_platform = three.carrier
     frames, pins = robot.geometry.frames, arm_axes(robot)[1].tolist()
     with np.errstate(divide="ignore", invalid="ignore"):
         rods = rods_of(np, three, c, s, p)
@@ -408,8 +418,8 @@ def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:
         slopes = joint_slopes(np, joint, three, pivot_z, p, rods.base, e1, own)
         B = np.zeros((len(state), len(slopes), robot.dof))
         for row, slope in enumerate(slopes):
-            for j in range(3):
-                B[:, row, j] = dot(slope.by_p, J[j])
+            for j in range(robot.legs):
+                B[:, row, j] = dot(slope.by_p, own_platform.velocity(rods.place, row, J[j]))
             B[:, row, slope.axis] += slope.own
     return B
 
@@ -440,7 +450,7 @@ class Skeleton:
 
 
 def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest joint centres (3, 3) of carriages on their rails, on the true radii (m).
+    """Lowest and highest joint centres (legs, 3) of carriages on rails, on the true radii (m).
 
     A rail without limits reaches TRAVEL struts to both sides of q = 0.
     """
@@ -448,13 +458,14 @@ def rail_ends(robot: Robot) -> tuple[FloatArray, FloatArray]:
     starts = np.array([frame.shoulder for frame in frames]) + attachments_of(robot)
     along = np.array([frame.z for frame in frames])
     far = TRAVEL * np.asarray(robot.geometry.strut_length)
-    low = -far if limits.angle_min is None else np.asarray(limits.angle_min[:3])
-    high = far if limits.angle_max is None else np.asarray(limits.angle_max[:3])
+    legs = robot.legs
+    low = -far if limits.angle_min is None else np.asarray(limits.angle_min[:legs])
+    high = far if limits.angle_max is None else np.asarray(limits.angle_max[:legs])
     return starts + along * low[:, None], starts + along * high[:, None]
 
 
 def attachments_of(robot: Robot) -> FloatArray:
-    """The platform's joints from its point (3, 3), which the shrunk base has taken off (m)."""
+    """The platform's joints from its point (legs, 3), which the shrunk base has taken off (m)."""
     g = robot.geometry
     outward = np.stack([np.cos(g.azimuth), np.sin(g.azimuth), np.zeros(g.legs)], axis=-1)
     found: FloatArray = outward * np.asarray(g.platform_radius)[:, None]
@@ -462,7 +473,7 @@ def attachments_of(robot: Robot) -> FloatArray:
 
 
 def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Unit vectors (3, 3) of the arms, a row each: radial, and tangential along the motor axis."""
+    """Unit vectors (legs, 3) of the arms: radial, and tangential along the motor axis."""
     frames = robot.geometry.frames
     radial, up = (np.array([getattr(frame, name) for frame in frames]) for name in "xz")
     return radial, np.cross(up, radial)
@@ -470,7 +481,7 @@ def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
-    (x,), _ = as_samples(p, robot.dof, "p")
+    (x,), _ = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     coordinates = inverse_kinematics(robot, x, elbows=elbows)
     legs, attached = limbs(robot), attachments_of(robot)
     _, pins = arm_axes(robot)

@@ -11,8 +11,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
 from deltadyn.recording.columns import (
     AXES,
@@ -24,6 +22,7 @@ from deltadyn.recording.columns import (
     unknown_unit,
 )
 from deltadyn.recording.recording import ColumnUse
+from deltadyn.robot.tree import Text, read_entries
 
 #: Name in the file (or its number from 1) to what it is; None leaves a column out.
 ColumnMap = Mapping[Any, Any] | str | PathLike[str]
@@ -67,17 +66,28 @@ def _entries(given: ColumnMap | None) -> dict[Any, Any]:
     try:
         if Path(shown).stat().st_size > _MOST_BYTES:
             raise InputError("column map", shown, f"a YAML file of at most {_MOST_BYTES} bytes")
-        tree = yaml.safe_load(Path(shown).read_text("utf-8-sig"))
+        text = Path(shown).read_text("utf-8-sig")
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
         raise _map_error(shown, problem) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _map_error(shown, f"is not YAML: {error}".replace("\n", " ")) from error
+    except UnicodeDecodeError as error:
+        raise _map_error(shown, f"is not UTF-8: {error}") from error
+    root, errors = read_entries(text, Text(shown, "column map", RecordingFileError))
+    if errors:
+        raise errors[0]
+    tree = _whole(root.shown)
     if isinstance(tree, dict) and isinstance(tree.get("columns"), dict) and len(tree) == 1:
         tree = tree["columns"]
     if not isinstance(tree, dict):
         raise _map_error(shown, f"holds {type(tree).__name__}")
     return tree
+
+
+def _whole(value: Any) -> Any:
+    """The same value with whole numbers where YAML has them: axis 1, not 1.0."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _map_error(path: str, problem: str) -> RecordingFileError:
@@ -87,6 +97,8 @@ def _map_error(path: str, problem: str) -> RecordingFileError:
 
 def _index(key: Any, columns: Sequence[Column], path: str) -> int:
     """The column that a key names, or counts from 1."""
+    if isinstance(key, str) and key.isdecimal() and len(key) < 7:  # a number, as YAML gives it
+        key = key if any(column.name == key for column in columns) else int(key)
     if isinstance(key, int) and not isinstance(key, bool):
         if not 1 <= key <= len(columns):
             raise InputError("column map", key, f"a column number from 1 to {len(columns)}")

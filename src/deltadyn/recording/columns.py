@@ -182,7 +182,6 @@ _EITHER = {
     name: replace(QUANTITIES[name], units={**QUANTITIES[name].units, **item.units})
     for name, item in ON_RAILS.items()
 }
-CARRIAGES = 3  # the first axes; the fourth always turns
 
 
 def _plain(text: str) -> str:
@@ -342,16 +341,16 @@ def time_unit(column: Column) -> Unit | None:
     return None
 
 
-def units_of(name: str, axis: int | None, linear: bool | None = False) -> Quantity:
+def units_of(name: str, axis: int | None, slides: bool | None = False) -> Quantity:
     """The quantity with the units of this axis: psi of a pose is an angle.
 
-    `linear` tells that the first three axes are carriages on rails; None: they may be either, and
-    have the units of both.
+    `slides` tells that the axis is a carriage on a rail; None: it may be or not, and has the units
+    of both.
     """
     if name == "p" and axis == AXES - 1:
         return ANGLE
-    if name in ON_RAILS and axis is not None and axis < CARRIAGES and linear is not False:
-        return ON_RAILS[name] if linear else _EITHER[name]
+    if name in ON_RAILS and axis is not None and slides is not False:
+        return ON_RAILS[name] if slides else _EITHER[name]
     return QUANTITIES[name]
 
 
@@ -368,14 +367,14 @@ def unknown_unit(
     axis: int | None,
     text: str,
     path: str,
-    linear: bool = False,
+    slides: bool = False,
     note: str = "",
 ) -> RecordingFileError:
     """The error for a unit that its quantity does not have."""
     return RecordingFileError(
         f"unit of {channel_name(name, axis)}",
         text,
-        ", ".join(unit.name for unit in units_of(name, axis, linear).units) + note,
+        ", ".join(unit.name for unit in units_of(name, axis, slides).units) + note,
         path=path,
         column=column,
         problem=f"is {text!r}",
@@ -425,8 +424,8 @@ def is_unit(text: str) -> bool:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text is a number in digits; "²" is none."""
-    return text.isascii() and text.isdigit()
+    """Whether a text is a number in digits; "²" is none, nor what is too long to count with."""
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _tails(base: str) -> list[str]:

@@ -37,7 +37,7 @@ from deltadyn.recording.columns import (
 from deltadyn.recording.readers import Table
 from deltadyn.recording.recording import ColumnUse, channel_name
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import each
+from deltadyn.robot.checks import ARMS, each
 
 if TYPE_CHECKING:
     from deltadyn.recording.read import ReadOptions  # it reads by this guess
@@ -80,7 +80,17 @@ class Assignment:
     uses: tuple[ColumnUse, ...]
     ignored: tuple[str, ...]
     dof: int
-    linear: bool = False  # whether the first three axes are carriages on rails
+    linear: bool = False  # whether the limbs' axes are carriages on rails
+    legs: int = 3  # axes that move limbs
+
+    def slides(self, axis: int | None) -> bool:
+        """Whether an axis is a carriage on a rail."""
+        return self.linear and axis is not None and axis < self.legs
+
+    def place(self, use: ColumnUse) -> int:
+        """The column of a channel that a use fills: in a plane the pose has x and z alone."""
+        axis = use.axis or 0
+        return axis // 2 if use.quantity == "p" and self.dof == 2 else axis
 
     def of(self, quantity: str) -> tuple[ColumnUse, ...]:
         """The columns of a quantity in the order of their axes."""
@@ -189,7 +199,8 @@ class _Guess:
         self.why: dict[int, list[str]] = {}
         self.problems: list[InputError] = []
         self.candidates: dict[Key, list[tuple[ColumnUse, Understood]]] = {}
-        self.dof = 3 if robot is None else robot.dof
+        self.dof = ARMS if robot is None else robot.dof
+        self.legs = ARMS if robot is None else robot.legs
         self.linear = robot is not None and robot.linear
 
     # What a map and the headers say.
@@ -275,6 +286,7 @@ class _Guess:
         """One column for each channel."""
         if self.robot is None:
             self.linear = self._has_carriages()
+            self.legs = self._limbs()
         for key, use in self.uses.items():
             self.uses[key] = self._in_kind(use)
             if not self._fits(use):
@@ -300,11 +312,33 @@ class _Guess:
         kinds = {is_linear(use) for use in uses if use.quantity == "q" and use.axis != AXES - 1}
         return True in kinds and False not in kinds
 
+    def _limbs(self) -> int:
+        """The limbs of a file without a robot: what it says itself; axis 4 in m is a carriage too.
+
+        Two where no column is about another axis.
+        """
+        said = self.table.labels.get("limbs", "")
+        if said in ("2", "3", "4"):
+            return int(said)
+        uses = [*self.uses.values(), *(use for some in self.candidates.values() for use, _ in some)]
+        fourth = [use for use in uses if use.quantity == "q" and use.axis == AXES - 1]
+        if self.linear and any(is_linear(use) for use in fourth):
+            return AXES
+        moved = {(use.quantity, use.axis) for use in uses if use.quantity != "p"}
+        axes = {axis for _, axis in moved if axis is not None}
+        torque = "tau" if ("tau", 0) in moved else "current"
+        pair = {(name, axis) for name in ("q", torque) for axis in (0, 1)}
+        return 2 if axes == {0, 1} and pair <= moved else ARMS
+
     def _in_kind(self, use: ColumnUse) -> ColumnUse:
         """A column without a unit has the SI unit of its axis."""
         if not use.assumed:
             return use
-        return replace(use, unit=units_of(use.quantity, use.axis, self.linear).si.name)
+        return replace(use, unit=units_of(use.quantity, use.axis, self._carriage(use)).si.name)
+
+    def _carriage(self, use: ColumnUse) -> bool:
+        """Whether a column is about an axis that is a carriage, or about its motor."""
+        return self.linear and use.axis is not None and use.axis < self.legs
 
     def _fits(self, use: ColumnUse) -> bool:
         """Whether a column's unit is that of its axis: that of an angle at a carriage's motor."""
@@ -315,19 +349,19 @@ class _Guess:
         """Whether a column is about the carriage itself."""
         torque = use.quantity in ("tau", "tau_command")
         side = use.side or (self.options.torque_side if torque else self.options.angle_side)
-        return self.linear and use.axis != AXES - 1 and side != "motor"
+        return self._carriage(use) and side != "motor"
 
     def _wrong_kind(self, use: ColumnUse) -> RecordingFileError:
-        linear = self._slides(use)
+        slides = self._slides(use)
         whose = "the file" if self.robot is None else f"robot {self.robot.name!r}"
-        what = "slides on a rail" if linear else "turns"
+        what = "slides on a rail" if slides else "turns"
         note = f"; axis {(use.axis or 0) + 1} of {whose} {what}"
-        if linear:
+        if slides:
             note += ", and angles or torques are taken at the motor side alone"
-        elif self.linear and use.axis != AXES - 1:
+        elif self._carriage(use):
             note = "; the motor of a carriage turns"
         about = (use.name, use.quantity, use.axis, use.unit, self.table.path)
-        return unknown_unit(*about, linear=linear, note=note)
+        return unknown_unit(*about, slides=slides, note=note)
 
     def _second(self, use: ColumnUse, read: Understood, chosen: ColumnUse) -> None:
         """A column beside the measured one: without a word for measured it is the command."""
@@ -346,14 +380,30 @@ class _Guess:
         if self.robot is None:
             fourth = {quantity for quantity, axis in self.uses if axis == AXES - 1}
             torques = {"tau", "current"} & {quantity for quantity, _ in self.uses}
-            self.dof = AXES if "q" in fourth and (fourth & torques or not torques) else AXES - 1
+            spun = "q" in fourth and (fourth & torques or not torques)
+            self.dof = AXES if self.legs == ARMS and spun else self.legs
         for key, use in list(self.uses.items()):
-            if use.axis is not None and use.axis >= self.dof:
+            if use.quantity == "p":
+                if self.dof == 2 and use.axis not in (0, 2):
+                    self._leave(key, "the robot moves in the plane of x and z")
+            elif use.axis is not None and use.axis >= self.dof:
                 self._leave(key, f"the robot has {self.dof} axes")
         self._check_complete()
         for key in list(self.uses):
-            if not _whole(self.uses, key[0], self.dof):
+            if not self._whole(key[0]):
                 self._leave(key, "other axes have no such column")
+
+    def _whole(self, name: str) -> bool:
+        """Whether an optional quantity has a column for every axis it needs.
+
+        A pose beside a spindle may come without psi, which is that of axis 4.
+        """
+        if not QUANTITIES[name].per_axis:
+            return True
+        axes = range(self.dof)
+        if name == "p":
+            axes = range(0, 3, 2) if self.dof == 2 else range(self.legs)
+        return all((name, axis) in self.uses for axis in axes)
 
     def _leave(self, key: Key, text: str) -> None:
         self.why[self.uses[key].index].append(text)
@@ -367,6 +417,7 @@ class _Guess:
         torques = [name for name in ("tau", "current") if name in given][:1]
         wanted += [(name, axis) for name in ("q", *torques) for axis in range(self.dof)]
         missing = [channel_name(*key) for key in wanted if key not in self.uses]
+        known = self._assignment()
         if missing and not torques:  # a log may lack torques, but it is no log that lacks all
             missing += [channel_name("tau", axis) for axis in range(self.dof)]
         if missing:
@@ -374,8 +425,7 @@ class _Guess:
                 RecordingFileError(
                     ", ".join(missing),
                     None,
-                    f"columns such as {_examples(missing, self.linear)}, or a column map that "
-                    "names them",
+                    f"columns such as {_examples(missing, known)}, or a column map that names them",
                     path=self.table.path,
                     problem=f"{'has' if len(missing) == 1 else 'have'} no column; "
                     f"found: {found_text(self.columns)}",
@@ -445,7 +495,7 @@ class _Guess:
 
     def _angles(self, uses: Sequence[ColumnUse], values: Mapping[int, FloatArray]) -> None:
         """Unit and side of the angles: those that an arm can reach."""
-        arms = [use for use in uses if use.axis is not None and use.axis < AXES - 1]
+        arms = [use for use in uses if use.axis is not None and use.axis < self.legs]
         known = [use for use in arms if np.isfinite(values.get(use.index, np.nan)).any()]
         assumed = all(use.assumed for use in uses)
         side = self.options.angle_side
@@ -545,10 +595,15 @@ class _Guess:
                 continue
             if use.quantity not in rates:
                 continue
-            found = units_of(use.quantity, use.axis, self.linear).unit(rates[use.quantity])
+            found = units_of(use.quantity, use.axis, self._carriage(use)).unit(rates[use.quantity])
             own = use.unit if found is None or not use.assumed else found.name
             if (own, use.side or side) != (use.unit, use.side):
                 self._change(use, ["as the angles"], unit=own, side=use.side or side)
+
+    def _assignment(
+        self, uses: tuple[ColumnUse, ...] = (), ignored: tuple[str, ...] = ()
+    ) -> Assignment:
+        return Assignment(uses, ignored, self.dof, self.linear, self.legs)
 
     def result(self) -> ColumnGuess:
         """The guess."""
@@ -571,7 +626,7 @@ class _Guess:
             self.table.path,
             self.table.reader,
             items,
-            Assignment(uses, ignored, self.dof, self.linear),
+            self._assignment(uses, ignored),
             tuple(self.columns),
             tuple(self.problems),
         )
@@ -612,21 +667,13 @@ def _ambiguous(one: ColumnUse, two: ColumnUse, path: str) -> RecordingFileError:
     return RecordingFileError(one.target, [one.name, two.name], allowed, path=path, problem=problem)
 
 
-def _examples(missing: Sequence[str], linear: bool) -> str:
+def _examples(missing: Sequence[str], known: Assignment) -> str:
     names = [(name, name.rstrip("1234")) for name in missing[:2]]
     axes = [None if name == word else int(name[len(word) :]) - 1 for name, word in names]
     return ", ".join(
-        f"{name}_{units_of(word, axis, linear).si.name}"
+        f"{name}_{units_of(word, axis, known.slides(axis)).si.name}"
         for (name, word), axis in zip(names, axes, strict=True)
     )
-
-
-def _whole(uses: Mapping[Key, ColumnUse], name: str, dof: int) -> bool:
-    """Whether an optional quantity has a column for every axis it needs."""
-    if not QUANTITIES[name].per_axis:
-        return True
-    axes = range(3) if name == "p" else range(dof)
-    return all((name, axis) in uses for axis in axes)
 
 
 def _time_unit(values: FloatArray | None) -> tuple[str, list[str]]:

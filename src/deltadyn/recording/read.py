@@ -22,7 +22,7 @@ from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, gue
 from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS, each
+from deltadyn.robot.checks import each
 from deltadyn.robot.convention import Angles, from_controller
 from deltadyn.units import on_axis
 
@@ -283,6 +283,7 @@ class _Reading:
             name=self.name,
             robot=self.table.labels.get("robot") if robot is None else robot.name,
             linear=self.columns.linear,
+            legs=self.columns.legs,
             provenance=provenance,
         )
 
@@ -338,6 +339,8 @@ def _per_axis(name: str, value: npt.ArrayLike | None, dof: int) -> tuple[float, 
 
 def _payload(text: str, path: str) -> float:
     try:
+        if "_" in text:  # Python takes 1_0 for 10
+            raise ValueError
         return float(text)
     except ValueError:
         raise RecordingFileError(
@@ -554,7 +557,7 @@ class Conversion:
                 continue
             array = np.empty((len(raw[uses[0].index]), self.columns.dof))
             for use in uses:
-                array[:, use.axis] = self.value(use, raw)
+                array[:, self.columns.place(use)] = self.value(use, raw)
             out[name] = array
         if "tau" not in out and "current" in out:
             out["tau"] = self._torque_of_current(out["current"])
@@ -565,14 +568,14 @@ class Conversion:
 
     @property
     def _psi_of_joint(self) -> bool:
-        """Whether a pose of a 4-DOF robot comes without its psi, which is that of the joint."""
-        return self.columns.dof == 4 and len(self.columns.of("p")) == 3
+        """Whether a pose beside a spindle comes without its psi, which is that of the joint."""
+        return self.columns.dof > self.columns.legs and len(self.columns.of("p")) == 3
 
     def notes(self) -> list[str]:
         """What is converted, in words."""
         notes = []
         for use in self.columns.uses:
-            unit = units_of(use.quantity, use.axis, self.columns.linear).si.name
+            unit = units_of(use.quantity, use.axis, self.columns.slides(use.axis)).si.name
             steps = []
             if use.sign != 1 or use.scale != 1 or use.offset != 0:
                 steps.append(f"{use.sign:+g} * {use.scale:g} * raw {use.offset:+g} {use.unit}")
@@ -671,8 +674,7 @@ class Conversion:
 
     def _slides(self, use: ColumnUse) -> bool:
         """Whether a column is about a carriage itself."""
-        carriage = self.columns.linear and use.axis is not None and use.axis < ARMS
-        return carriage and self._side(use) != "motor"
+        return self.columns.slides(use.axis) and self._side(use) != "motor"
 
     def _no_robot(self, use: ColumnUse) -> InputError:
         return InputError("robot", None, f"a robot, whose gear ratio column {use.name!r} needs")
@@ -727,11 +729,11 @@ def _asked(use: ColumnUse) -> tuple[str, str]:
     return "", ""
 
 
-def _absolute(use: ColumnUse, value: float, linear: bool) -> tuple[str, float]:
+def _absolute(use: ColumnUse, value: float, slides: bool) -> tuple[str, float]:
     """The unit without an option that stands for a share of `value` or counts, and the factor."""
     if use.unit in COUNTED:
         return use.unit.replace("counts", "rev"), 1 / value
-    quantity = units_of(use.quantity, use.axis, linear)
+    quantity = units_of(use.quantity, use.axis, slides)
     share = quantity.unit(use.unit)
     return quantity.si.name, value / (share.divisor if share else 1.0)
 

@@ -33,6 +33,7 @@ UNITS = {
     "p": "m",
     "temperature": "degC",
 }
+AXES = 4  # most that a robot has
 SINGLE_CHANNELS = ("t", "temperature")
 AXIS_CHANNELS = tuple(name for name in UNITS if name not in SINGLE_CHANNELS)
 
@@ -138,8 +139,9 @@ def _no_torque(recording: Recording) -> InputError:
 class Recording:
     """t (N,) in s with q (N, dof) in rad and tau (N, dof) in N m, in deltadyn's convention.
 
-    Where carriages on rails move the robot (`linear`) q and tau of the first three axes are in m
-    and N, and so are rates and commands.
+    The robot has 2, 3 or 4 axes, of which the first `legs` move limbs; a fourth behind three is a
+    spindle's. Where carriages on rails move the limbs (`linear`) their q and tau are in m and N,
+    and so are rates and commands.
     tau acts at the output side of the gear; a log may lack it (`has_torque`), and `.tau` is then
     an `InputError`. Optional too: `current` (A, in the drive's own sign),
     `q_command`, measured `qd` and `qdd`, `tau_command`, the platform's pose `p`, all (N, dof);
@@ -160,7 +162,8 @@ class Recording:
     payload: float | None = None
     name: str = "recording"
     robot: str | None = None  # the robot's name
-    linear: bool = False  # whether the first three axes are carriages on rails
+    linear: bool = False  # whether the limbs' axes are carriages on rails
+    legs: int | None = None  # axes that move limbs; left out, 3 of 4 axes, all of fewer
     provenance: Provenance = field(default_factory=Provenance, repr=False)
 
     def __post_init__(self) -> None:
@@ -168,8 +171,15 @@ class Recording:
         if t.ndim != 1:
             raise InputError("shape of t", t.shape, "(N,)")
         q = _channel("q", self.q)
-        if q.ndim != 2 or q.shape[1] not in (3, 4):
-            raise InputError("shape of q", q.shape, "(N, 3) or (N, 4)")
+        if q.ndim != 2 or q.shape[1] not in (2, 3, 4):
+            raise InputError("shape of q", q.shape, "(N, 2), (N, 3) or (N, 4)")
+        dof = q.shape[1]
+        known = (dof,) if dof < AXES else (3, AXES)
+        if self.legs is None:
+            object.__setattr__(self, "legs", known[0])
+        elif self.legs not in known:
+            allowed = " or ".join(map(str, known))
+            raise InputError("legs", self.legs, f"{allowed}, since q has {dof} axes")
         for name in UNITS:
             value = self.__dict__[name]
             if value is None:
@@ -192,8 +202,18 @@ class Recording:
 
     @property
     def dof(self) -> int:
-        """Degrees of freedom: 3 or 4."""
+        """Degrees of freedom: 2, 3 or 4."""
         return int(self.q.shape[1])
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """Which axes are carriages on rails (dof,): those of the limbs where `linear`."""
+        return tuple(self.linear and axis < (self.legs or 0) for axis in range(self.dof))
+
+    @property
+    def spindle(self) -> bool:
+        """Whether the last axis turns the tool itself."""
+        return self.dof > (self.legs or 0)
 
     @property
     def has_torque(self) -> bool:
@@ -266,9 +286,13 @@ class Recording:
             f"{'channel':<16}{'unit':<9}{'lowest':>12}{'highest':>12}{'not finite':>12}",
         ]
         for name, axis, values in self.columns():
-            unit = unit_of(name, axis, self.linear)
-            lines.append(_range_line(channel_name(name, axis), unit, values))
+            unit = self.unit(name, axis)
+            lines.append(_range_line(channel_name(name, axis, self.dof), unit, values))
         return "\n".join(lines) + "\n" + self.provenance.text()
+
+    def unit(self, name: str, axis: int | None) -> str:
+        """The unit of a column of a channel."""
+        return unit_of(name, axis, axis is not None and self.slides[axis])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a CSV or a Parquet file; `read_recording` gives back equal arrays."""
@@ -304,7 +328,7 @@ def _check_successor(first: Recording, before: Recording, after: Recording, numb
     have, want = sorted(after.channels()), sorted(first.channels())
     if have != want:
         raise InputError("channels", have, f"{want}, as the first has", where=where)
-    for name in ("payload", "robot", "linear"):
+    for name in ("payload", "robot", "linear", "legs"):
         mine, theirs = getattr(after, name), getattr(first, name)
         if mine != theirs:
             raise InputError(name, mine, f"{theirs!r}, as the first has", where=where)
@@ -317,24 +341,24 @@ def _check_successor(first: Recording, before: Recording, after: Recording, numb
         )
 
 
-def channel_name(quantity: str, axis: int | None) -> str:
-    """What a column of a channel is called: "q1", "tau2_command", "x"."""
+def channel_name(quantity: str, axis: int | None, dof: int = AXES) -> str:
+    """What a column of a channel is called: "q1", "tau2_command", "x"; of 2 axes p is x, z."""
     if axis is None:
         return quantity
     if quantity == "p":
-        return ("x", "y", "z", "platform_psi")[axis]
+        return (("x", "z") if dof == 2 else ("x", "y", "z", "platform_psi"))[axis]
     word, _, rest = quantity.partition("_")
     return f"{word}{axis + 1}" + (f"_{rest}" if rest else "")
 
 
-def unit_of(quantity: str, axis: int | None, linear: bool = False) -> str:
+def unit_of(quantity: str, axis: int | None, slides: bool = False) -> str:
     """The unit of a column of a channel; psi of a pose is an angle.
 
-    `linear` tells that the first three axes are carriages.
+    `slides` tells that the axis is a carriage.
     """
     if quantity == "p":
         return "rad" if axis == 3 else "m"
-    return on_axis(UNITS[quantity], linear and axis is not None and axis < 3)
+    return on_axis(UNITS[quantity], slides)
 
 
 def _channel(name: str, value: npt.ArrayLike) -> FloatArray:
@@ -431,8 +455,10 @@ class _Column(NamedTuple):
 def _columns(recording: Recording) -> Iterator[_Column]:
     """Every column of a recording, t_s first: t_s, q1_rad, tau1_Nm, ..."""
     for name, axis, values in recording.columns():
-        unit = unit_of(name, axis, recording.linear).replace(" ", "")
-        label = "psi" if name == "q" and axis == 3 else channel_name(name, axis)
+        unit = recording.unit(name, axis).replace(" ", "")
+        label = channel_name(name, axis, recording.dof)
+        if name == "q" and axis is not None and axis >= (recording.legs or 0):
+            label = "psi"
         suffix = unit.replace("/s^2", "_s2").replace("/s", "_s")
         yield _Column(f"{label}_{suffix}", unit, values)
 
@@ -442,6 +468,8 @@ def _labels(recording: Recording) -> dict[str, str]:
     labels = {"convention": "deltadyn", "name": " ".join(recording.name.split())}
     if recording.robot is not None:
         labels["robot"] = recording.robot
+    if recording.legs != 3:
+        labels["limbs"] = str(recording.legs)
     if recording.payload is not None:
         labels["payload_kg"] = repr(float(recording.payload))
     return {key: text for key, text in labels.items() if text}

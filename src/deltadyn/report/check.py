@@ -16,7 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.inspection import Check, LogCheck, Number, RobotCheck
 from deltadyn.inspection.log import Explained
 from deltadyn.recording.checks.findings import Finding
-from deltadyn.recording.recording import Recording, channel_name, unit_of
+from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.report.html import (
     First,
     Section,
@@ -327,8 +327,8 @@ def _picture(log: LogCheck, finding: Finding) -> str:
 
 def _channel(recording: Recording, name: str | None) -> tuple[str, FloatArray | None]:
     for quantity, axis, values in recording.columns():
-        if channel_name(quantity, axis) == name:
-            unit = unit_of(quantity, axis, recording.linear)
+        if channel_name(quantity, axis, recording.dof) == name:
+            unit = recording.unit(quantity, axis)
             return (f"{name} (deg)", np.degrees(values)) if unit == "rad" else (
                 f"{name} ({unit})", values)  # fmt: skip
     return "", None

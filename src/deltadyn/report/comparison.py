@@ -32,7 +32,7 @@ from deltadyn.units import rail_keys, together
 
 QUANTILE = 1.96  # standard deviations: half of a 95 % interval
 NEEDED = ("method", "model", "parameters", "residual_rms_Nm", "torque_rms_Nm", "provenance")
-UNITS = {"N": ("N", "N", "N", "N m"), "Nm": ("N m",) * 4}  # of the axes, by the end of a key
+RAILS = ("N", "N", "N", "N m")  # of the axes, where a file on rails does not tell its units
 
 Given = Fit | Mapping[str, Any] | str | os.PathLike[str]
 
@@ -425,8 +425,15 @@ def _left(record: Mapping[str, Any]) -> Sequence[float]:
 
 def _unit(found: FitComparison, axis: int) -> str:
     """The unit of an axis's torque in the fits; both where there are robots of both kinds."""
-    kinds = ["Nm" if "residual_rms_Nm" in item else "N" for item in found.records.values()]
-    return together([UNITS[kind][axis] for kind in kinds])
+    return together([_units(item)[axis] for item in found.records.values()])
+
+
+def _units(record: Mapping[str, Any]) -> Sequence[str]:
+    """Units of the axes' torques; those of carriages are told by the file."""
+    if "residual_rms_Nm" in record:
+        return ("N m",) * 4
+    told: Sequence[str] = record.get("axis_units", {}).get("tau", RAILS)
+    return told
 
 
 def _provenance(found: FitComparison) -> Section:

@@ -105,7 +105,7 @@ def _first(found: Excitation) -> First:
     if found.skipped:
         names = ", ".join(name.replace("_", " ") for name in found.skipped)
         steps.insert(0, f"Check by hand: the robot file names no {names}.")
-    path = found.motion.p[:, :3]
+    path = found.robot.in_space(found.motion.p)
     figure = _paths(found.robot, path, FIRST_HEIGHT)
     return First(kind, head, sentence, numbers, figure_html("Path", figure, _span(path)), steps)
 
@@ -126,16 +126,16 @@ _OF_AXES = "Of the axes, with the ways in and out of rest."
 
 def _motion_blocks(found: Excitation) -> tuple[str, ...]:
     """Angles and rates of the axes over time."""
-    motion, names = found.motion, found.robot.axis_names()
+    motion, axes = found.motion, found.robot.axis_names()
     blocks = []
-    for title, values, label in (
-        ("Angles", motion.q, "angle (rad)"),
-        ("Rates", motion.qd, "rate (rad/s)"),
-        ("Accelerations", motion.qdd, "acceleration (rad/s^2)"),
-    ):
+    word = "Place" if found.robot.linear else "Angle"
+    rows = ((word, "q"), ("Rate", "qd"), ("Acceleration", "qdd"))
+    for name, quantity in rows:
+        values = getattr(motion, quantity)
+        title, label = f"{name}s", f"{name.lower()} ({found.robot.axis_unit(quantity)})"
         curves = [
-            Curve(f"axis {name}", motion.t, values[:, k], colour(k), width=1.6)
-            for k, name in enumerate(names)
+            Curve(f"axis {axis}", motion.t, values[:, k], colour(k), width=1.6)
+            for k, axis in enumerate(axes)
         ]
         blocks.append(figure_html(title, time_figure(curves, label), _OF_AXES))
     return tuple(blocks)
@@ -161,7 +161,7 @@ def excitation_section(
         numbers["design"] = excitation.as_dict()
         numbers["deviations"] = deviations(fit, excitation)
         if path is None:
-            path = excitation.motion.p[:, :3]
+            path = excitation.robot.in_space(excitation.motion.p)
     if path is not None:
         numbers["path_span_m"] = np.ptp(path, axis=0)
         blocks.append(figure_html("Path of the platform", _paths(fit.robot, path), _span(path)))
@@ -234,17 +234,20 @@ def _span(path: FloatArray) -> str:
 
 
 def _paths(robot: Robot, path: FloatArray, height: int = 430) -> Any:
-    """The path from above and from the side, with the workspace."""
-    figure = panels(1, 2, titles=("from above", "from the side"), across=0.12)
+    """The path from above and from the side, with the workspace; in a plane from the side."""
+    views = {"from above": 1, "from the side": 2}  # and what goes up in it
+    if robot.planar:
+        del views["from above"]
+    figure = panels(1, len(views), titles=tuple(views), across=0.12)
     work = robot.limits.workspace
-    for column in (1, 2):
+    for column, up in enumerate(views.values(), 1):
         # not thinned: the study gives as many points as a picture needs
-        curve = Curve("path", path[:, 0], path[:, column], COLOURS[0], width=1)
+        curve = Curve("path", path[:, 0], path[:, up], COLOURS[0], width=1)
         draw(figure, curve, column=column, legend=False, points=len(path))
         if work is not None:
-            low, high = (-work.radius, work.radius) if column == 1 else (work.z_min, work.z_max)
+            low, high = (-work.radius, work.radius) if up == 1 else (work.z_min, work.z_max)
             figure.add_shape(
-                type="circle" if column == 1 else "rect",
+                type="circle" if up == 1 else "rect",
                 x0=-work.radius,
                 x1=work.radius,
                 y0=low,
@@ -253,7 +256,7 @@ def _paths(robot: Robot, path: FloatArray, height: int = 430) -> Any:
                 row=1,
                 col=column,
             )
-        anchor, title = (("x", "y (m)"), ("x2", "z (m)"))[column - 1]
+        anchor, title = "x" if column == 1 else "x2", f"{'xyz'[up]} (m)"
         figure.update_xaxes(title_text="x (m)", constrain="domain", row=1, col=column)
         figure.update_yaxes(title_text=title, scaleanchor=anchor, row=1, col=column)
     return finished(figure, height, legend=False, top=40)

@@ -185,8 +185,9 @@ def true_values(fit: Fit, truth: Robot) -> dict[str, float]:
     """The fit's parameters of a machine that is known, by name; limbs in common have the mean."""
     par = parametrise(truth, fit.model, tied=False, com_offset=fit.model == "exact" or None)
     known = dict(zip(par.names, par.prior.tolist(), strict=True))
-    limbs = {name[:-1] for name in known if name[-1] in "123" and f"{name[:-1]}3" in known}
-    mean = {name: float(np.mean([known[f"{name}{i}"] for i in (1, 2, 3)])) for name in limbs}
+    every = range(1, truth.legs + 1)
+    limbs = {name[:-1] for name in known if all(f"{name[:-1]}{i}" in known for i in every)}
+    mean = {name: float(np.mean([known[f"{name}{i}"] for i in every])) for name in limbs}
     return {name: value for name, value in (mean | known).items() if name in fit.names}
 
 

@@ -21,7 +21,7 @@ from deltadyn.report.html import (
 from deltadyn.report.plots import COLOURS, Curve, draw, draw_points, extreme_rows, finished, panels
 
 POINTS = 12_000
-AXES = ("x", "y", "z")
+AXES = {2: ("x", "z"), 3: ("x", "y", "z")}  # of the force, by its components
 ENOUGH = 600.0  # s of an empty run
 
 
@@ -88,7 +88,7 @@ def force_figure(log: ForceLog) -> Any:
     """Force over time with its alarms."""
     rows = extreme_rows(log.force[:, :3], POINTS)
     figure = panels()
-    for k, axis in enumerate(AXES):
+    for k, axis in enumerate(AXES[min(log.force.shape[1], 3)]):
         curve = Curve(f"F_{axis}", log.t[rows], log.force[rows, k], COLOURS[k])
         draw(figure, curve, points=len(rows))
     low = extreme_rows(log.threshold[:, None], POINTS)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics.assemblies import home_pose
-from deltadyn.kinematics.struts import Skeleton, rail_ends, skeleton
+from deltadyn.kinematics.struts import Skeleton, attachments_of, rail_ends, skeleton
 from deltadyn.motion.motion import Motion
 from deltadyn.report.html import Section, asset, figure_html, write_sections
 from deltadyn.report.plots import (
@@ -44,13 +44,19 @@ class PartStyle:
 
 PARTS = {
     "base": PartStyle(LEFT, 6, "base"),
+    "rail": PartStyle(LEFT, 6, "rails"),
     "arm": PartStyle(COLOURS[0], 9, "arms"),
+    "carriage": PartStyle(COLOURS[0], 12, "carriages"),
     "strut": PartStyle("#8a9099", 4, "rods"),
     "platform": PartStyle(COLOURS[1], 7, "platform"),
+    "bracket": PartStyle("#3f3f46", 5, "brackets"),
+    "bar": PartStyle("#3f3f46", 6, "bars"),
+    "screw": PartStyle("#3f3f46", 6, "screw"),
     "spindle": PartStyle("#3f3f46", 6, "spindle"),
     "pointer": PartStyle(COLOURS[5], 6, "direction of the effector"),
 }
 PATH = COLOURS[5]
+FIXED = ("base", "rail")
 TWO_HALVES = (ArticulatedPlatform, HelicalPlatform)
 FAINT = 0.25  # opacity of the poses beside the one that stands out
 
@@ -58,31 +64,109 @@ FAINT = 0.25  # opacity of the poses beside the one that stands out
 
 
 def robot_lines(robot: Robot, pose: Skeleton, spacing: float) -> dict[str, list[FloatArray]]:
-    """The lines of a drawing by part, each (k, 3): base, arms, struts, platform, spindle."""
-    around = [*range(robot.legs), 0]
-    halves = [[0, 1], [2, 3]] if isinstance(robot.platform, TWO_HALVES) else [around]
-    lines: dict[str, list[FloatArray]] = {
-        "base": [pose.shoulders[around]],
-        "arm": [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(robot.legs)],
-        "strut": [],
-        "platform": [pose.joints[half] for half in halves],
-    }
-    if len(halves) == 2:  # the bars, or the screw, through the tool's axis
-        ends = [pose.joints[half].mean(axis=0) for half in halves]
-        lines["platform"].append(np.stack([ends[0], pose.platform, ends[1]]))
-    if robot.linear:
-        low, high = drawn_rails(robot)
-        lines["base"] = [np.stack(pair) for pair in zip(low, high, strict=True)]
-        lines["arm"] = []
-    for i in range(robot.legs):
-        offset = pose.pins[i] * spacing / 2
+    """The lines of a drawing by part, each (k, 3): base, arms, struts, platform, and what joins its
+    halves or turns its tool.
+    """
+    order = np.argsort(np.mod(robot.geometry.azimuth, 2 * np.pi)).tolist()
+    around = [*order, order[0]]
+    lines = _limb_lines(robot, pose, around)
+    lines |= {"strut": [], **_platform_lines(robot, pose, around)}
+    for i, apart in enumerate(rods_apart(robot, pose) * spacing / 2):
         for side in (-1, 1):
             lines["strut"].append(
-                np.stack([pose.elbows[i] + side * offset, pose.joints[i] + side * offset])
+                np.stack([pose.elbows[i] + side * apart, pose.joints[i] + side * apart])
             )
+    if has_brackets(robot):
+        above, lines["bracket"] = np.array([0.0, 0.0, spacing]), []
+        for i, apart in enumerate(rods_apart(robot, pose) * spacing / 2):
+            elbow = pose.elbows[i]
+            lines["strut"].append(np.stack([pose.shoulders[i], elbow]) + above)
+            lines["base"].append(np.stack([pose.shoulders[i], pose.shoulders[i] + above]))
+            corners = [elbow + above, elbow + apart, elbow - apart, elbow + above]
+            lines["bracket"].append(np.stack(corners))
     if pose.pivot is not None and pose.spindle_end is not None:
         lines["spindle"] = [np.stack([pose.pivot, pose.spindle_end])]
     return lines
+
+
+def _limb_lines(robot: Robot, pose: Skeleton, around: Sequence[int]) -> dict[str, list[FloatArray]]:
+    """Base and arms, or rails and carriages."""
+    if not robot.linear:
+        arms = [np.stack([pose.shoulders[i], pose.elbows[i]]) for i in range(robot.legs)]
+        return {"base": [pose.shoulders[around]], "arm": arms}
+    rails = [np.stack(ends) for ends in zip(*drawn_rails(robot), strict=True)]
+    half = 0.1 * robot.geometry.size * np.array([frame.z for frame in robot.geometry.frames])
+    ends = zip(pose.elbows - half, pose.elbows + half, strict=True)
+    return {"rail": rails, "carriage": [np.stack(pair) for pair in ends]}
+
+
+def _platform_lines(
+    robot: Robot, pose: Skeleton, around: Sequence[int]
+) -> dict[str, list[FloatArray]]:
+    """The platform, or its two halves with the bars or the screw between them."""
+    own = robot.platform
+    if robot.planar:  # it reaches to the outer rods
+        return {"platform": [pose.joints + rods_apart(robot, pose) * drawn_spacing(robot) / 2]}
+    if not isinstance(own, TWO_HALVES):
+        return {"platform": [pose.joints[around]]}
+    centres = half_centres(robot, pose)
+    if isinstance(own, HelicalPlatform):
+        room = screw_room(robot) * np.array([0.0, 0.0, 1.0])
+        halves = [
+            np.stack([a, a + side * room, b + side * room, b])
+            for side, a, b in ((1, *pose.joints[:2]), (-1, *pose.joints[2:]))
+        ]
+        screw = [np.stack([centres[0] + 2 * room, centres[1] - 2 * room])]
+        return {"platform": halves, "screw": screw}
+    hinge = bar_hinge(robot)
+    halves = []
+    for centre, (a, b) in zip(centres, (pose.joints[:2], pose.joints[2:]), strict=True):
+        near = hinge if (a - b) @ hinge > 0 else -hinge  # beside joint a
+        halves.append(np.stack([a, centre + near, centre - near, b, a]))
+    bars = [np.stack([c + side * hinge for c in centres]) for side in (-1, 1)]
+    return {"platform": halves, "bar": bars}
+
+
+def rods_apart(robot: Robot, pose: Skeleton) -> FloatArray:
+    """Directions (legs, 3) in which the two rods of a pair lie apart.
+
+    That of the motor axis; in a plane, where the pair keeps the platform level, along the plane.
+    """
+    if not robot.planar:
+        return pose.pins
+    return _outward(robot)
+
+
+def has_brackets(robot: Robot) -> bool:
+    """Whether the elbows carry brackets that rods along the arms keep level, as in a plane."""
+    return robot.planar and not robot.linear
+
+
+def half_centres(robot: Robot, pose: Skeleton) -> FloatArray:
+    """Where the two halves of a platform are, (2, 3): their joints less their own offsets (m)."""
+    found: FloatArray = (pose.joints - attachments_of(robot))[[0, 2]]
+    return found
+
+
+def bar_hinge(robot: Robot) -> FloatArray:
+    """A bar's hinge from the middle of a half (3,), drawn across the bars at psi = 0 (m)."""
+    own = robot.platform
+    assert isinstance(own, ArticulatedPlatform)
+    away = max(0.3 * own.bar_length, 0.6 * min(robot.geometry.platform_radius))
+    return away * np.array([-np.sin(own.phi0), np.cos(own.phi0), 0.0])
+
+
+def screw_room(robot: Robot) -> float:
+    """How far a half is drawn from its joints along the screw, so that the halves pass (m)."""
+    own = robot.platform
+    assert isinstance(own, HelicalPlatform)
+    return max(0.4 * min(robot.geometry.platform_radius), 0.3 * abs(own.lead))
+
+
+def _outward(robot: Robot) -> FloatArray:
+    """Level directions (legs, 3) from the axis to the limbs."""
+    around = np.asarray(robot.geometry.azimuth)
+    return np.stack([np.cos(around), np.sin(around), np.zeros(robot.legs)], axis=-1)
 
 
 def drawn_rails(robot: Robot) -> tuple[FloatArray, FloatArray]:
@@ -100,16 +184,18 @@ def drawn_rails(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 def drawn_spacing(robot: Robot) -> float:
     """The distance between the two rods of a pair, or a plausible one for the drawing (m)."""
-    return robot.geometry.rod_spacing or 0.5 * min(robot.geometry.platform_radius)
+    share = 1.0 if robot.planar else 0.5
+    return robot.geometry.rod_spacing or share * min(robot.geometry.platform_radius)
 
 
 def pose_lines(robot: Robot, point: FloatArray) -> Lines:
     """The robot's lines by part, with the direction of the effector where it turns."""
-    lines = robot_lines(robot, skeleton(robot, point), drawn_spacing(robot))
-    if robot.dof == 4:
+    pose = skeleton(robot, point)
+    lines = robot_lines(robot, pose, drawn_spacing(robot))
+    if robot.turns:
         length = 1.5 * max(robot.geometry.platform_radius)
         tip = np.array([np.cos(point[3]), np.sin(point[3]), 0.0]) * length
-        lines["pointer"] = [np.stack([point[:3], point[:3] + tip])]
+        lines["pointer"] = [np.stack([pose.platform, pose.platform + tip])]
     return lines
 
 
@@ -207,7 +293,8 @@ def _move_figure(robot: Robot, motion: Motion) -> Any:
         opacity = 1.0 if k == POSES // 2 else FAINT
         for part, lines in pose.items():
             figure.add_trace(_line(PARTS[part].name, lines, PARTS[part], opacity))
-    figure.add_trace(_line("path", [_drawn_path(motion, motion.t)], PartStyle(PATH, 5, "path")))
+    path = _drawn_path(robot, motion, motion.t)
+    figure.add_trace(_line("path", [path], PartStyle(PATH, 5, "path")))
     return _in_space(figure, poses)
 
 
@@ -305,7 +392,7 @@ def replay_section(robot: Robot, motion: Motion) -> Section:
         caption,
         div_id=DIV,
         controls=_controls(t, seconds),
-        still=still_svg(_drawn_path(motion, t), [poses[k] for k in _still(len(poses))]),
+        still=still_svg(_drawn_path(robot, motion, t), [poses[k] for k in _still(len(poses))]),
     )
     numbers = {
         "from_s": float(t[0]),
@@ -335,12 +422,13 @@ def replay_figure(robot: Robot, motion: Motion, t: FloatArray, poses: Sequence[L
     """The first picture, and a frame with the moving parts for every pose."""
     import plotly.graph_objects as go
 
-    moving = [part for part in poses[0] if part != "base"]
+    fixed = [part for part in poses[0] if part in FIXED]
+    moving = [part for part in poses[0] if part not in FIXED]
     figure = go.Figure()
-    figure.add_trace(_line("path", [_drawn_path(motion, t)], PartStyle(PATH, 3, "path")))
-    for part in ("base", *moving):
+    figure.add_trace(_line("path", [_drawn_path(robot, motion, t)], PartStyle(PATH, 3, "path")))
+    for part in (*fixed, *moving):
         figure.add_trace(_line(PARTS[part].name, poses[0][part], PARTS[part]))
-    places = list(range(2, 2 + len(moving)))
+    places = [1 + len(fixed) + k for k in range(len(moving))]
     figure.frames = [
         go.Frame(
             name=str(k),
@@ -352,9 +440,9 @@ def replay_figure(robot: Robot, motion: Motion, t: FloatArray, poses: Sequence[L
     return _in_space(figure, poses)
 
 
-def _drawn_path(motion: Motion, t: FloatArray) -> FloatArray:
+def _drawn_path(robot: Robot, motion: Motion, t: FloatArray) -> FloatArray:
     """The platform's path (M, 3) from t[0] to t[-1], thinned."""
-    path = motion.p[(motion.t >= t[0]) & (motion.t <= t[-1]), :3]
+    path = robot.in_space(motion.p[(motion.t >= t[0]) & (motion.t <= t[-1])])
     return path[extreme_rows(path, PATH_POINTS)]
 
 

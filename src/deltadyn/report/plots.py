@@ -6,6 +6,7 @@ when the first figure is made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
+from deltadyn.robot import Robot
 
 MEASURED, FITTED, FILE, LEFT = "#111111", "#e0570b", "#3f8fd8", "#6b7280"
 COLOURS = ("#2676c9", "#c2540a", "#2a7d3f", "#7b3fa0", "#8a5a2b", "#b3246b", "#0f7c86")
@@ -29,6 +31,22 @@ TITLED = 75  # pixels above panels that have titles, for these and the legend
 def colour(number: int) -> str:
     """The colour of the curve with this number from 0; they begin anew after the last."""
     return COLOURS[number % len(COLOURS)]
+
+
+# What is shown of an axis or a coordinate, and its unit.
+
+MILLIMETRES, DEGREES = (1e3, "mm"), (180 / math.pi, "deg")
+
+
+def axis_scales(robot: Robot) -> tuple[tuple[float, str], ...]:
+    """Of each axis what its coordinate is multiplied by when it is shown, and the unit then."""
+    limb = MILLIMETRES if robot.linear else DEGREES
+    return (limb,) * robot.legs + (DEGREES,) * (robot.dof - robot.legs)
+
+
+def coordinate_scales(robot: Robot) -> tuple[tuple[float, str], ...]:
+    """The same of the platform's coordinates."""
+    return tuple(DEGREES if name == "psi" else MILLIMETRES for name in robot.coordinates)
 
 
 # Thinning. A picture needs no more samples than pixels, but a peak must not be lost: of every

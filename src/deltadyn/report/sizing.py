@@ -46,7 +46,6 @@ from deltadyn.sizing.loads import BEARING_ROWS, MotionLoads, drive_rows
 from deltadyn.sizing.table import SizingCase, SizingTable
 
 OVER = COLOURS[5]
-ARMS = ("arm 1", "arm 2", "arm 3")
 
 # A motion: its page, and the section of a report.
 
@@ -84,8 +83,8 @@ def _first_of_loads(found: MotionLoads) -> First:
     unit, what = found.robot.axis_units("tau")[0], _torque_words(found.robot)
     numbers = [
         ("-" if most is None else percent(most.use), "of a limit at most"),
-        (f"{found.drives.torque_peak[:3].max():.3g} {unit}", f"peak {what}"),
-        (f"{found.drives.torque_rms[:3].max():.3g} {unit}", f"RMS {what}"),
+        (f"{found.drives.torque_peak[: found.robot.legs].max():.3g} {unit}", f"peak {what}"),
+        (f"{found.drives.torque_rms[: found.robot.legs].max():.3g} {unit}", f"RMS {what}"),
     ]
     steps = (
         ["Slow the motion down, or carry less."]
@@ -119,8 +118,9 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
         if bound is not None:
             drives.insert(place, (words, unit, *cells(np.broadcast_to(bound, len(axes)), 4)))
     arms = [
-        (words, unit, *cells(getattr(found.bearings, field), 4))
+        (words, unit, *cells(values, 4))
         for field, words, unit in BEARING_ROWS
+        if (values := getattr(found.bearings, field)) is not None
     ]
     known = [limit for limit in found.limits.limits if limit.use is not None]
     of_drives = ("drives", "unit", *(f"axis {axis}" for axis in axes))
@@ -133,7 +133,7 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
         table_of(found.limits.limits, LIMITS, "Limits"),
         figure_html("Use of the limits", _bars(known), _BARS) if known else "",
         wide_table(of_drives, drives, caption="Drives, at the output side of the gears"),
-        wide_table(("arms", "unit", *ARMS), arms, caption="Shoulder bearings"),
+        wide_table(("arms", "unit", *_limbs(found)), arms, caption="Shoulder bearings"),
     )
     return Section("loads", "Loads and limits", blocks, found.as_dict())
 
@@ -181,7 +181,8 @@ def _curves_section(found: MotionLoads) -> Section:
     """Torque, power, rods, shoulders and preload over time."""
     names = [f"axis {name}" for name in found.robot.axis_names()]
     peak, forces = found.robot.limits.torque_peak, found.constraint
-    bounds = set() if peak is None else {side * float(x) for x in peak[:3] for side in (-1, 1)}
+    allowed = () if peak is None else peak[: found.robot.legs]
+    bounds = {side * float(x) for x in allowed for side in (-1, 1)}
     shoulder = np.linalg.norm(forces.shoulder_force, axis=2)
     label = f"torque ({found.robot.axis_unit('tau')})"
     blocks = [
@@ -202,13 +203,13 @@ def _curves_section(found: MotionLoads) -> Section:
         ),
         figure_html(
             "Force of the shoulders",
-            time_figure(_curves(found, shoulder, ARMS), "force (N)"),
+            time_figure(_curves(found, shoulder, _limbs(found)), "force (N)"),
             "Size of the force of the base on each arm.",
         ),
     ]
     if forces.rods is not None:
         need = np.maximum(forces.rods.preload_elbow, forces.rods.preload_platform).max(axis=2)
-        figure = time_figure(_curves(found, need, ARMS), "spring force (N)")
+        figure = time_figure(_curves(found, need, _limbs(found)), "spring force (N)")
         text = "The larger of elbow and platform; the springs must give the peak at all times."
         blocks.append(figure_html("Preload needed", figure, text))
     return Section("curves", "Loads over time", tuple(blocks))
@@ -219,11 +220,16 @@ def _curves(found: MotionLoads, values: FloatArray, names: Sequence[str]) -> lis
     return [Curve(name, t, values[:, k], colour(k), width=1.6) for k, name in enumerate(names)]
 
 
+def _limbs(found: MotionLoads) -> list[str]:
+    word = "carriage" if found.robot.linear else "arm"
+    return [f"{word} {i + 1}" for i in range(found.robot.legs)]
+
+
 def _rods(found: MotionLoads) -> list[Curve]:
     """The largest and the smallest axial force along every rod."""
     forces, t = found.constraint, found.motion.t
     curves = []
-    for arm in range(3):
+    for arm in range(found.robot.legs):
         if forces.rods is None:
             share = 1 / found.robot.struts[arm].rods
             ends = [(share * forces.axial_max[:, arm], share * forces.axial_min[:, arm])]
@@ -231,7 +237,7 @@ def _rods(found: MotionLoads) -> list[Curve]:
             rods = forces.rods
             ends = [(rods.axial_max[:, arm, r], rods.axial_min[:, arm, r]) for r in (0, 1)]
         for r, pair in enumerate(ends):
-            name = f"arm {arm + 1}, rod {r + 1}"
+            name = f"{_limbs(found)[arm]}, rod {r + 1}"
             curves += [Curve(name, t, values, colour(arm), DASHES[r]) for values in pair]
     return curves
 
@@ -241,10 +247,11 @@ def _rods(found: MotionLoads) -> list[Curve]:
 
 def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
     """Verdict, then the limits' use, torque and power by payload and rate, then all cases."""
+    legs = found.robot.legs
     uses = _grid(found, lambda case: 100 * use_of(case))
-    peaks = _grid(found, lambda case: case.loads.drives.torque_peak[:3].max())
-    rms = _grid(found, lambda case: case.loads.drives.torque_rms[:3].max())
-    power = _grid(found, lambda case: case.loads.drives.power_peak[:3].max())
+    peaks = _grid(found, lambda case: case.loads.drives.torque_peak[:legs].max())
+    rms = _grid(found, lambda case: case.loads.drives.torque_rms[:legs].max())
+    power = _grid(found, lambda case: case.loads.drives.power_peak[:legs].max())
     words = [[_binding(found.case(mass, rate)) for rate in found.cycles] for mass in found.payloads]
     shown = _tables if len(found.cases) <= FEW else _heats
     unit = found.robot.axis_units("tau")[0]
@@ -260,7 +267,7 @@ def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
     )
     torques = (f"peak {unit}", f"RMS {unit}")
     columns = ("payload kg", "cycles/min", *torques, "power W", "binds", "verdict")
-    rows = [_row(item.as_dict()) for item in found.cases]
+    rows = [_row(item.as_dict(), legs) for item in found.cases]
     sections = [
         Section("maps", "Payload and rate", blocks),
         Section("table", "All cases", (wide_table(columns, rows, long=len(rows) > 30),)),
@@ -296,8 +303,8 @@ def _first_of_table(found: SizingTable) -> First:
     unit, what = found.robot.axis_units("tau")[0], _torque_words(found.robot)
     numbers = [
         (percent(use_of(hardest)) if known else "-", f"of a limit at most, at {where}"),
-        (f"{drives.torque_peak[:3].max():.3g} {unit}", f"peak {what} there"),
-        (f"{drives.torque_rms[:3].max():.3g} {unit}", f"RMS {what} there"),
+        (f"{drives.torque_peak[: found.robot.legs].max():.3g} {unit}", f"peak {what} there"),
+        (f"{drives.torque_rms[: found.robot.legs].max():.3g} {unit}", f"RMS {what} there"),
     ]
     return First(kind, head, sentence, numbers, _use_figure(found), _sizing_steps(found, able))
 
@@ -412,9 +419,9 @@ def _torque_words(robot: Robot) -> str:
     return "force of a carriage" if robot.linear else "torque of an arm"
 
 
-def _row(case: dict[str, Any]) -> tuple[str, ...]:
+def _row(case: dict[str, Any], legs: int) -> tuple[str, ...]:
     numbers = (case["payload_kg"], case["cycles_per_minute"])
-    peaks = (max(case[key][:3]) for key in ("torque_peak_Nm", "torque_rms_Nm", "power_peak_W"))
+    peaks = (max(case[key][:legs]) for key in ("torque_peak_Nm", "torque_rms_Nm", "power_peak_W"))
     over = ", ".join(map(limit_words, case["exceeded"]))
     verdict = "ok" if case["feasible"] else f"exceeds {over}"
     return (
@@ -432,7 +439,8 @@ def coupling_page(robot: Robot, found: CouplingMap, path: str | os.PathLike[str]
     """Write the page: coupling of every pair of drives, and the inertia that each arm feels."""
     pairs = {f"|M{i}{j}| / sqrt(M{i}{i} M{j}{j})": layer
              for (i, j), layer in zip(found.pairs, found.coupling, strict=True)}  # fmt: skip
-    felt = {f"M{axis}{axis} (kg m^2)": found.felt[axis - 1] for axis in (1, 2, 3)}
+    unit = robot.axis_units("inertia")[0]
+    felt = {f"M{i + 1}{i + 1} ({unit})": found.felt[i] for i in range(robot.legs)}
     figures = (
         figure_html("Coupling of the drives", _maps(found, pairs, "Viridis"), _PAIRS),
         figure_html("Inertia that an arm feels", _maps(found, felt, "Cividis"), _FELT),

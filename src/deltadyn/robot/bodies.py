@@ -55,7 +55,9 @@ class LimbPlaces(Part, ABC):
 
     def _check_common(self, lengths: Sequence[str], numbers: Sequence[str]) -> None:
         if not isinstance(self.azimuth, Sequence | np.ndarray) or len(self.azimuth) not in LEGS:
-            raise RobotError("geometry.azimuth", self.azimuth, "three angles, one per arm")
+            raise RobotError(
+                "geometry.azimuth", self.azimuth, "two, three or four angles, one per arm"
+            )
         for name in lengths:
             limits: dict[str, Any] = {"low": 0.0, "unit": "m", "strict": name.endswith("length")}
             value = each(f"geometry.{name}", getattr(self, name), self.legs, **limits)
@@ -159,7 +161,12 @@ class Geometry(LimbPlaces):
                 )
 
     def _check_closure(self) -> None:
-        """On the robot's axis the loop closes only if l1 + l2 > |R - r_p|."""
+        """On the robot's axis the loop closes only if l1 + l2 > |R - r_p|.
+
+        Four limbs hold halves that lie beside the axis; `home` looks at their reach.
+        """
+        if self.legs == 4:
+            return
         for i, radius in enumerate(self.shrunk_radius):
             needed = abs(radius) - self.strut_length[i]
             if self.arm_length[i] <= needed:
@@ -223,9 +230,9 @@ class RailGeometry(LimbPlaces):
                     "roll from -90 to 90 deg",
                 )
             # the attachment is within l2 of every rail; on the robot's axis that is a matter of
-            # the distance between two lines
+            # the distance between two lines (four limbs hold halves beside the axis: `home`)
             away = _distance_from_axis(frame)
-            if away >= self.strut_length[i]:
+            if self.legs < 4 and away >= self.strut_length[i]:
                 raise RobotError(
                     f"geometry.strut_length[{i}]",
                     self.strut_length[i],
@@ -421,6 +428,9 @@ class Strut(Part):
 class Platform(Part):
     """The moving platform without payload and effector; it does not turn."""
 
+    kind = "translational"  # its name in a robot file
+    limbs = 3  # that hold it
+
     mass: float
 
     def __post_init__(self) -> None:
@@ -430,6 +440,9 @@ class Platform(Part):
 @dataclass(frozen=True)
 class PlanarPlatform(Platform):
     """A platform that two limbs hold in the plane y = 0; parallel rods keep it level."""
+
+    kind = "planar"
+    limbs = 2
 
 
 @dataclass(frozen=True)
@@ -441,6 +454,9 @@ class ArticulatedPlatform(Part):
     axis lies between the halves, `tool_fraction` of the bar from half 1. Masses and inertias of the
     bars are those of both together; a gear's inertia counts with the square of its turns per phi.
     """
+
+    kind = "articulated"
+    limbs = 4
 
     half_mass: Any  # kg, two
     bar_length: float  # m
@@ -504,6 +520,9 @@ class HelicalPlatform(Part):
     psi. The platform point moves with half 1 where `tool_fraction` is 0, with half 2 where it is 1.
     """
 
+    kind = "helical"
+    limbs = 4
+
     half_mass: Any  # kg, two
     lead: float  # m per turn
     tool_fraction: float = 0.0
@@ -534,6 +553,23 @@ class HelicalPlatform(Part):
         """First moment along the screw (kg m/rad), 0, and second moment (kg m^2) per psi."""
         (first, second), (one, two) = self.sigma, self.half_mass
         return one * first + two * second, 0.0, one * first**2 + two * second**2
+
+
+AnyPlatform = Platform | ArticulatedPlatform | HelicalPlatform
+
+#: Platforms by their kind in a robot file.
+PLATFORMS: dict[str, type[AnyPlatform]] = {
+    part.kind: part for part in (Platform, PlanarPlatform, ArticulatedPlatform, HelicalPlatform)
+}
+
+#: Azimuths of the limbs in deg where a robot file gives none. Limbs 1 and 2 hold the first half of
+#: a platform of two: neighbours where bars join the halves, opposite ones where a screw does.
+AZIMUTHS: dict[str, tuple[float, ...]] = {
+    "translational": (0.0, 120.0, 240.0),
+    "planar": (0.0, 180.0),
+    "articulated": (-45.0, 45.0, 135.0, 225.0),
+    "helical": (0.0, 180.0, 90.0, 270.0),
+}
 
 
 @dataclass(frozen=True)

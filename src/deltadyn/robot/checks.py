@@ -13,6 +13,7 @@ import numpy as np
 from deltadyn.errors import RobotError
 
 ARMS = 3
+COUNTS = {2: "two", 3: "three", 4: "four"}  # in words
 
 Triple = tuple[float, float, float]
 
@@ -96,6 +97,5 @@ def one_each(items: Iterable[Any], path: str, count: int) -> tuple[Any, ...]:
     """Exactly so many parts, one per arm."""
     result = tuple(items)
     if len(result) != count:
-        words = {2: "two", 3: "three", 4: "four"}
-        raise RobotError(path, len(result), f"{words[count]}, one per arm")
+        raise RobotError(path, len(result), f"{COUNTS[count]}, one per arm")
     return result

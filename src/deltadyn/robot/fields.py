@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from deltadyn.robot.checks import ARMS
+from deltadyn.robot.bodies import PLATFORMS
 from deltadyn.robot.settings import PASSIVE_JOINTS
 from deltadyn.units import KINDS, keys
 
@@ -19,10 +19,39 @@ FORMAT = 1
 
 ACTUATIONS = ("rotary", "linear")
 
-#: one: a number. arm, carriage, axis: a number for all, or one for each. triple: one for each arm,
-#: always. vector: a list of `size`. text, flag: a word, true or false. section: a mapping of its
-#: own.
-Shape = Literal["one", "arm", "carriage", "axis", "triple", "vector", "text", "flag", "section"]
+#: one: a number. arm, carriage, axis, half: a number for all, or one for each. arms: one for each
+#: arm, always. vector: a list of `size`. text, flag: a word, true or false. section: a mapping of
+#: its own.
+Shape = Literal[
+    "one", "arm", "carriage", "axis", "half", "arms", "vector", "text", "flag", "section"
+]
+
+
+class RobotKind(NamedTuple):
+    """What decides which fields a robot file has, and how many values each takes."""
+
+    linear: bool = False  # carriages on rails, not arms
+    platform: str = "translational"
+    spindle: bool = False
+
+    @property
+    def legs(self) -> int:
+        return PLATFORMS[self.platform].limbs
+
+    @property
+    def dof(self) -> int:
+        return 4 if self.spindle else self.legs
+
+    @property
+    def carriages(self) -> int:
+        return self.legs if self.linear else 0
+
+    @property
+    def other_actuation(self) -> RobotKind:
+        return self._replace(linear=not self.linear)
+
+    def with_platform(self, name: str) -> RobotKind:
+        return self._replace(platform=name, spindle=False)
 
 
 @dataclass(frozen=True)
@@ -51,7 +80,7 @@ class Field:
             return value
         if index:
             return value[int(index[:-1])]
-        return value[:ARMS] if self.shape == "carriage" else value
+        return value[: self.size] if self.shape == "carriage" else value
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -101,6 +130,33 @@ TOP = (
     _section("sources"),
 )
 
+_KIND = Field("kind", shape="text")
+_HALVES = Field("half_mass", "mass", "half", required=True, size=2)
+
+#: The section `platform` of the kinds that are not one body with a mass.
+OF_HALVES: dict[str, tuple[Field, ...]] = {
+    "articulated": (
+        _KIND,
+        _HALVES,
+        Field("bar_length", "length", required=True),
+        Field("bar_mass", "mass"),
+        Field("bar_inertia", "inertia"),
+        Field("bar_com_fraction", attribute="bar_com"),
+        Field("phi0", "angle"),
+        Field("ratio"),
+        Field("tool_fraction"),
+        Field("gear_mass", "mass"),
+        Field("gear_place", "length", "vector", size=2),
+        Field("gear_inertia", "inertia"),
+    ),
+    "helical": (
+        _KIND,
+        _HALVES,
+        Field("lead", "length", required=True),
+        Field("tool_fraction"),
+    ),
+}
+
 TEN = (
     Field("mass", "mass", required=True),
     Field("first_moment", "first moment", "vector", required=True, size=3),
@@ -124,7 +180,7 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("platform_radius", "length", "arm", required=True),
         Field("arm_length", "length", "arm", required=True),
         Field("strut_length", "length", "arm", required=True),
-        Field("azimuth", "angle", "triple"),
+        Field("azimuth", "angle", "arms"),
         Field("rod_spacing", "length"),
         Field("shoulder_height", "length", "arm"),
         Field("shoulder_tangential", "length", "arm"),
@@ -149,7 +205,7 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
         Field("inertia", "inertia", "arm"),
         _section("ten"),
     ),
-    "platform": (Field("mass", "mass", required=True),),
+    "platform": (_KIND, Field("mass", "mass", required=True)),
     "spindle": (
         _section("upper", required=True),
         _section("lower", required=True),
@@ -233,7 +289,7 @@ RAILS: dict[str, tuple[Field, ...]] = {
         Field("base_radius", "length", "arm", required=True),
         Field("platform_radius", "length", "arm", required=True),
         Field("strut_length", "length", "arm", required=True),
-        Field("azimuth", "angle", "triple"),
+        Field("azimuth", "angle", "arms"),
         Field("rod_spacing", "length"),
         Field("rail_height", "length", "arm"),
         Field("rail_tangential", "length", "arm"),
@@ -257,27 +313,30 @@ ON_RAILS = {
     "inertia": "mass",
 }
 
+ROTARY = RobotKind()
+INDICES = ("0]", "1]", "2]", "3]")  # of limbs in a path
+
 _RAIL_NAMES = {"angle": "position", "torque": "force"}  # words of a field's name
 
 
 @cache
-def sections(
-    linear: bool = False, dof: int = ARMS, motor_side: bool = False
-) -> Mapping[str, tuple[Field, ...]]:
+def sections(kind: RobotKind = ROTARY, motor_side: bool = False) -> Mapping[str, tuple[Field, ...]]:
     """Fields of every section by its path, of the whole file by "".
 
-    A robot on rails has a quantity of its axes in two fields: the linear one holds the three
-    carriages, the rotary one axis 4, where it has a spindle. `motor_side` tells that the rotors'
-    inertias are those at the motors, of all axes in kg m^2.
+    A robot on rails has a quantity of its axes in two fields: the linear one holds the carriages,
+    the rotary one axis 4, where it has a spindle. `motor_side` tells that the rotors' inertias are
+    those at the motors, of all axes in kg m^2.
     """
-    if not linear:
-        return {"": TOP, **SECTIONS}
-    found = {"": _with_carriage(), **SECTIONS, **RAILS}
+    found = {"": TOP, **SECTIONS}
+    found["platform"] = OF_HALVES.get(kind.platform, found["platform"])
+    if not kind.linear:
+        return found
+    found |= {"": _with_carriage(), **RAILS}
     del found["arm"]
     for path in ("drives", "drives.ripple", "friction", "limits", "controller"):
-        found[path] = tuple(_of_axes(found[path], dof, motor_side))
+        found[path] = tuple(_of_axes(found[path], kind, motor_side))
     path = "sensors.eccentricity"
-    found[path] = tuple(_of_axes(found[path], dof, motor_side))
+    found[path] = tuple(_of_axes(found[path], kind, motor_side))
     length = {"kind": "length", "shape": "arm"}
     found["drives"] += (Field("lead", **length), Field("pulley_radius", **length))  # type: ignore[arg-type]
     for path in ("drives.ripple", "sensors.eccentricity"):
@@ -292,7 +351,7 @@ def _with_carriage() -> tuple[Field, ...]:
     return tuple(carriage if field.name == "arm" else field for field in TOP)
 
 
-def _of_axes(fields: tuple[Field, ...], dof: int, motor_side: bool) -> Iterator[Field]:
+def _of_axes(fields: tuple[Field, ...], kind: RobotKind, motor_side: bool) -> Iterator[Field]:
     """Fields of all axes as those of the carriages, and of axis 4 where there is one."""
     for field in fields:
         linear = ON_RAILS.get(field.kind)
@@ -300,9 +359,10 @@ def _of_axes(fields: tuple[Field, ...], dof: int, motor_side: bool) -> Iterator[
         if field.shape == "axis" and linear is not None and not rotor:
             words = [_RAIL_NAMES.get(word, word) for word in field.name.split("_")]
             name = "_".join(words)
-            yield replace(field, name=name, kind=linear, shape="carriage", attribute=field.name)
-            if dof > ARMS:
-                yield replace(field, shape="one", attribute=f"{field.name}[{ARMS}]")
+            own: dict[str, Any] = {"shape": "carriage", "size": kind.legs}
+            yield replace(field, name=name, kind=linear, attribute=field.name, **own)
+            if kind.spindle:
+                yield replace(field, shape="one", attribute=f"{field.name}[{kind.legs}]")
         elif field.name == "smoothing":
             yield replace(field, kind="speed")
         else:
@@ -323,7 +383,7 @@ def value_at(robot: Any, path: str) -> Any:
         name, _, index = step.partition("[")
         if place is robot and name in ("arm", "carriage", "strut"):
             limbs = robot.struts if name == "strut" else robot.arms
-            place = limbs[int(index[:-1])] if index in ("0]", "1]", "2]") else limbs
+            place = limbs[int(index[:-1])] if index in INDICES[: len(limbs)] else limbs
         elif index and isinstance(getattr(place, name, None), tuple):
             items, k = getattr(place, name), int(index[:-1])
             place = items[k] if k < len(items) else None

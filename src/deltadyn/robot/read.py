@@ -6,28 +6,37 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
-
-import yaml
+from typing import Any, TypeVar
 
 from deltadyn.errors import OldFileWarning, RobotError, RobotFileError
 from deltadyn.robot.bodies import (
+    AZIMUTHS,
+    PLATFORMS,
+    AnyPlatform,
     Arm,
     Carriage,
     Effector,
     Geometry,
     Payload,
-    Platform,
     RailGeometry,
     Rod,
     Spindle,
     Strut,
     TenParameters,
 )
-from deltadyn.robot.checks import ARMS, collected, number
-from deltadyn.robot.fields import ACTUATIONS, FORMAT, TEN, TOP, Field, passive_fields, sections
+from deltadyn.robot.checks import COUNTS, number
+from deltadyn.robot.entries import Entries
+from deltadyn.robot.fields import (
+    ACTUATIONS,
+    FORMAT,
+    TEN,
+    TOP,
+    Field,
+    RobotKind,
+    passive_fields,
+    sections,
+)
 from deltadyn.robot.names import meant
 from deltadyn.robot.robot import STANDARD_GRAVITY, Robot
 from deltadyn.robot.settings import (
@@ -41,468 +50,13 @@ from deltadyn.robot.settings import (
     PassiveFriction,
     Ripple,
     Sensors,
-    Source,
     Workspace,
     side_matters,
 )
+from deltadyn.robot.tree import Entry, NotedError, Text, read_entries
 from deltadyn.robot.write import robot_text
-from deltadyn.units import KINDS, unit_of
-
-# YAML text as a tree of entries that know their path and line.
-
-
-_TAG = "tag:yaml.org,2002:"
-_SCALARS = {_TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
-WRONG: Final = object()  # the value of an entry whose error is noted already
-_SPECIAL = {".nan": math.nan, ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A value of a file with its place.
-
-    `value` is a dict of entries, a list of entries, a float, a text, a bool or None.
-    """
-
-    path: str
-    line: int
-    value: Any
-
-    @property
-    def shown(self) -> Any:
-        """The value without places, for messages."""
-        if isinstance(self.value, dict):
-            return {key: entry.shown for key, entry in self.value.items()}
-        if isinstance(self.value, list):
-            return [entry.shown for entry in self.value]
-        return "?" if self.value is WRONG else self.value
-
-
-class NotedError(Exception):
-    """Something cannot be made, for reasons that are noted already."""
-
-
-def read_entries(text: str, file: str) -> tuple[Entry, list[RobotFileError]]:
-    """The whole file as one entry, and what is wrong with its fields.
-
-    The loader in C would be faster, but a file of many brackets overruns its stack.
-    """
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is None:
-            raise RobotFileError("robot file", None, "a mapping", path=file, problem="is empty")
-        converter = _Converter(file)
-        return converter.entry(node, "", node.start_mark.line + 1), converter.errors
-    except yaml.YAMLError as error:
-        raise _syntax_error(error, file) from error
-    except RecursionError as error:
-        raise RobotFileError(
-            "robot file", None, "sections in sections", path=file, problem="is nested too deeply"
-        ) from error
-
-
-class _Converter:
-    """Nodes to entries; remembers the nodes, since an alias is a node met a second time."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.met: set[int] = set()
-        self.errors: list[RobotFileError] = []
-
-    def entry(self, node: Any, path: str, line: int) -> Entry:
-        if id(node) in self.met:
-            return self.wrong(path, line, "is an alias", "values written out, without & and *")
-        self.met.add(id(node))
-        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
-            return Entry(path, line, self.mapping(node, path))
-        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
-            items = [
-                self.entry(item, f"{path}[{index}]", item.start_mark.line + 1)
-                for index, item in enumerate(node.value)
-            ]
-            return Entry(path, line, items)
-        if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
-            return Entry(path, line, _scalar(node))
-        return self.wrong(path, line, f"has the tag {node.tag!r}", "plain YAML without tags")
-
-    def mapping(self, node: Any, path: str) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            if not isinstance(key_node, yaml.ScalarNode):
-                self.wrong(path, line, "has a field whose name is not a word", "names")
-                continue
-            key = str(key_node.value)
-            full = f"{path}.{key}" if path else key
-            if key in entries:
-                problem = f"is given twice, first in line {entries[key].line}"
-                self.wrong(full, line, problem, "every field once")
-                continue
-            entries[key] = self.entry(value_node, full, line)
-        return entries
-
-    def wrong(self, path: str, line: int, problem: str, allowed: str) -> Entry:
-        """Note an error; the entry of what it is about."""
-        name = path or "robot file"
-        error = RobotFileError(name, None, allowed, path=self.file, line=line, problem=problem)
-        self.errors.append(error)
-        return Entry(path, line, WRONG)
-
-
-def _scalar(node: Any) -> Any:
-    """A number where it reads as one (YAML 1.1 takes 1e-3 for a text), else text, bool or None."""
-    text: str = node.value
-    if node.style is not None:
-        return text
-    if node.tag == _TAG + "null":
-        return None
-    if node.tag == _TAG + "bool":
-        return text.lower() in ("true", "yes", "on")
-    if text.lower() in _SPECIAL:
-        return _SPECIAL[text.lower()]
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _syntax_error(error: yaml.YAMLError, file: str) -> RobotFileError:
-    mark = getattr(error, "problem_mark", None)
-    line = None if mark is None else mark.line + 1
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    return RobotFileError(
-        "robot file", None, "a YAML mapping", path=file, line=line, problem=f"is not YAML: {what}"
-    )
-
-
-# Sections of a robot file: field names, units and shapes checked, values in SI, sources kept.
-
 
 T = TypeVar("T")
-_SUFFIXES = {unit.suffix for units in KINDS.values() for unit in units}
-
-
-class Entries:
-    """Reads sections; remembers where each value stands and what its source is.
-
-    Paths of sources and places are those of the values in SI: "geometry.base_radius". Errors are
-    noted, so that a file shows all of them; `wrong` are the paths of fields that have one, and of
-    the sections around them.
-    """
-
-    def __init__(
-        self, file: str, dof: int, linear: bool, errors: Sequence[RobotFileError] = ()
-    ) -> None:
-        self.file = file
-        self.dof = dof
-        self.linear = linear
-        self.carriages = ARMS if linear else 0
-        self.sections = sections(linear, dof)
-        self.errors = list(errors)
-        self.wrong: set[str] = set()
-        self.sources: dict[str, Source] = {}
-        self.places: dict[str, Entry] = {}
-
-    def section(self, entry: Entry, path: str, fields: Sequence[Field]) -> dict[str, Any]:
-        """Values of a mapping by field name; a field of shape "section" gives its entry.
-
-        Fields with errors are left out. Where a required one is, nothing can be made of the rest.
-        """
-        by_key = {key: field for field in fields for key in field.keys}
-        self.places[path] = entry
-        values: dict[str, Any] = {}
-        for key, item in self.mapping(entry).items():
-            field = by_key.get(key)
-            if field is None:
-                likely = self.unknown(key, item, path, fields)
-                if likely is None or any(other in entry.value for other in by_key[likely].keys):
-                    continue
-                key, field = likely, by_key[likely]  # read on, to find what else is wrong
-            own = f"{path}.{field.place}" if path else field.place
-            if field.place in values:
-                other = self.places[own].path.rpartition(".")[2]
-                self.note(self.error(item, f"is the same as {other}", "one of the two"), own)
-                continue
-            try:
-                values[field.place] = self._value(field, key, item, own)
-            except NotedError:
-                self.note(None, own)
-            except RobotFileError as error:
-                self.note(error, own)
-        self._join_axes(values, path, fields)
-        missing = [field for field in fields if field.required and field.place not in values]
-        for field in missing:
-            own = f"{path}.{field.place}" if path else field.place
-            if own not in self.wrong:
-                self.note(self.missing(path, field), own)
-        if missing and path:
-            raise NotedError
-        return values
-
-    def _join_axes(self, values: dict[str, Any], path: str, fields: Sequence[Field]) -> None:
-        """Put what a robot on rails says of its carriages and of axis 4 into one list."""
-        for fourth in fields:
-            name = fourth.place.removesuffix(f"[{ARMS}]")
-            if name == fourth.place or (name not in values and fourth.place not in values):
-                continue
-            carriage = next(field for field in fields if field.place == name)
-            for field in (carriage, fourth):
-                own = f"{path}.{field.place}"
-                if field.place not in values and not field.zero and own not in self.wrong:
-                    whose = "of axis 4" if field is fourth else "of the carriages"
-                    self.note(self.missing(path, field, f", {whose}"), own)
-            three, one = values.pop(name, 0.0), values.pop(fourth.place, 0.0)
-            if not {f"{path}.{name}", f"{path}.{fourth.place}"} & self.wrong:
-                values[name] = [*(three if isinstance(three, list) else [three] * ARMS), one]
-
-    def note(self, error: RobotFileError | None, path: str) -> None:
-        """Keep an error about the field of this path; each place is told once."""
-        self.wrong |= {path, path.rpartition(".")[0]}
-        if error is not None:
-            place = (error.quantity, error.line)
-            if place not in [(other.quantity, other.line) for other in self.errors]:
-                self.errors.append(error)
-
-    def attempt(self, make: Callable[[], T], path: str) -> T | None:
-        """What `make` makes, None where its errors had to be noted."""
-        try:
-            return make()
-        except NotedError:
-            self.note(None, path)
-        except RobotFileError as error:
-            self.note(error, path)
-        return None
-
-    def all_errors(self) -> RobotFileError:
-        """All errors as one, in the order of the lines; what is missing has no line and is last."""
-        by_line = sorted(
-            self.errors, key=lambda error: (error.problem == "is missing", error.line or 0)
-        )
-        return RobotFileError.together(by_line)
-
-    def mapping(self, entry: Entry) -> dict[str, Entry]:
-        """The fields of an entry that must be a mapping."""
-        if entry.value is WRONG:
-            raise NotedError
-        if not isinstance(entry.value, dict):
-            raise self.error(entry, None, "a mapping of fields")
-        return entry.value
-
-    def error(self, entry: Entry, problem: str | None, allowed: str) -> RobotFileError:
-        """The error for an entry; without `problem` its value is the problem."""
-        name, line = entry.path or "robot file", entry.line
-        return RobotFileError(
-            name, entry.shown, allowed, path=self.file, line=line, problem=problem
-        )
-
-    def missing(self, path: str, field: Field, instead: str = "") -> RobotFileError:
-        """The error for a field that a section must have."""
-        section = self.places[path]
-        name = f"{section.path}.{field.name}" if section.path else field.name
-        allowed = f"a section {field.name}" if field.shape == "section" else field.label
-        entry = Entry(name, section.line, None)
-        return self.error(entry, "is missing", f"{allowed}{instead}")
-
-    def build(self, make: Callable[[], T], own: str, path: str, arm: int | None = None) -> T:
-        """What `make` makes; a part's complaints about its own fields are moved to the file's.
-
-        A complaint about several fields together counts only where each is right by itself.
-        """
-        part: T | None = None
-        sound = path not in self.wrong and "geometry" not in self.wrong
-        with collected() as found:
-            try:
-                part = make()
-            except RobotFileError:
-                raise
-            except RobotError as error:
-                if not found and sound:
-                    found.append(error)
-            except (ArithmeticError, ValueError):  # of numbers that are refused anyway
-                if not found:
-                    raise
-        for item in found:
-            place = path + item.quantity.removeprefix(own)
-            self.note(self.located(item, place, arm), place)
-        if found or part is None:
-            raise NotedError
-        return part
-
-    def located(self, error: RobotError, path: str, arm: int | None = None) -> RobotFileError:
-        """A part's error as the file's: the field as written there, its line and its value."""
-        base, index = _split_index(path)
-        index = arm if index is None else index
-        entry = self.places.get(path) or self.places.get(base)
-        if entry is None:
-            section = self.places.get(base.rpartition(".")[0], self.places[""])
-            problem = "is missing" if error.value is None else None
-            return self.error(Entry(path, section.line, error.value), problem, error.allowed)
-        if isinstance(entry.value, list) and index is not None and index < len(entry.value):
-            item = entry.value[index]
-            entry = Entry(f"{entry.path}[{index}]", item.line, item.value)
-        return self.error(entry, None, error.allowed)
-
-    def stands_for(self, path: str, shortcut: str, *names: str) -> None:
-        """A shortcut's place and source become those of the fields that it stands for."""
-        own = f"{path}.{shortcut}"
-        source = self.sources.pop(own, None)
-        for name in names:
-            self.places.setdefault(f"{path}.{name}", self.places[own])
-            if source is not None:
-                self.sources[f"{path}.{name}"] = source
-
-    def source(self, fields: dict[str, Entry], entry: Entry) -> Source | None:
-        """The source in a mapping of value, source and assumed."""
-        assumed = fields.get("assumed")
-        if assumed is not None and not isinstance(assumed.value, bool):
-            raise self.error(assumed, None, "true or false")
-        text = fields.get("source")
-        if text is None:
-            if assumed is not None:
-                why = Entry(f"{entry.path}.source", entry.line, None)
-                raise self.error(why, "is missing", "a text that says why this is assumed")
-            return None
-        return Source(self.text(text), assumed is not None and assumed.value)
-
-    def text(self, entry: Entry) -> str:
-        """A text that is not empty."""
-        if entry.value is WRONG:
-            raise NotedError
-        if not isinstance(entry.value, str) or not entry.value.strip():
-            hint = "" if entry.value in (None, "") else "; put it in quotes"
-            raise self.error(entry, None, f"a text{hint}")
-        return entry.value
-
-    def number(self, entry: Entry) -> float:
-        """A finite number."""
-        value = entry.value
-        if value is WRONG:
-            raise NotedError
-        if not isinstance(value, float):
-            raise self.error(entry, None, "a number")
-        if not math.isfinite(value):
-            raise self.error(entry, None, "a finite number")
-        return value
-
-    def _value(self, field: Field, key: str, item: Entry, path: str) -> Any:
-        if field.shape == "section":
-            self.places[path] = item
-            return item
-        item = self._unwrapped(item, path)
-        self.places[path] = item
-        if item.value is WRONG:
-            raise NotedError
-        if field.shape == "text":
-            return self.text(item)
-        if field.shape == "flag":
-            if not isinstance(item.value, bool):
-                raise self.error(item, None, "true or false")
-            return item.value
-        unit = unit_of(field.kind, key[len(field.name) + 1 :])
-        convert = float if unit is None else unit.to_si
-        if isinstance(item.value, list):
-            count = self._count(field)
-            if len(item.value) != count or not count:
-                raise self.error(item, None, self._shape_text(field))
-            return [convert(self.number(number)) for number in item.value]
-        if field.shape in ("vector", "triple"):
-            raise self.error(item, None, self._shape_text(field))
-        return convert(self.number(item))
-
-    def _unwrapped(self, item: Entry, path: str) -> Entry:
-        """The value of {value: ..., source: ..., assumed: ...}; its source is noted."""
-        if not isinstance(item.value, dict):
-            return item
-        fields = item.value
-        if "value" not in fields:
-            raise self.error(item, None, "a value, or a mapping {value: ..., source: ...}")
-        for key, entry in fields.items():
-            if key not in ("value", "source", "assumed"):
-                raise self.error(entry, "is not a known field", "value, source, assumed")
-        source = self.source(fields, item)
-        if source is not None:
-            self.sources[path] = source
-        value = fields["value"]
-        return _renamed(value, item.path)
-
-    def _count(self, field: Field) -> int:
-        per_arm = field.shape in ("arm", "carriage", "triple")
-        return ARMS if per_arm else self.dof if field.shape == "axis" else field.size
-
-    def _shape_text(self, field: Field) -> str:
-        count = self._count(field)
-        if field.shape == "one":
-            return "one number" + (", of axis 4" if field.place.endswith("]") else "")
-        if field.shape == "vector":
-            return f"a list of {count} numbers"
-        if field.shape == "triple":
-            return f"a list of {count} numbers, one per arm"
-        return f"one number or {count} numbers, one per {field.shape}"
-
-    def unknown(self, key: str, item: Entry, path: str, fields: Sequence[Field]) -> str | None:
-        """Note a key that no field has; the key that was meant, where the section has it.
-
-        The field that was meant does not count as missing.
-        """
-        if self._of_the_other(key, item, path, fields):
-            return None
-        nearest = meant(key, path, fields, self.sections)
-        error = self._unknown(key, item, nearest, fields)
-        self.note(error, f"{path}.{key}" if path else key)
-        for field in fields:
-            if key == field.name or (nearest and nearest[0] in field.keys):
-                self.wrong.add(f"{path}.{field.place}" if path else field.place)
-                return field.keys[0] if key == field.name else nearest[0]
-        return None
-
-    def _of_the_other(self, key: str, item: Entry, path: str, fields: Sequence[Field]) -> bool:
-        """Whether only the other actuation has such a field; that is noted, with ours for it."""
-        others = sections(not self.linear, self.dof).get(_split_index(path)[0], ())
-        other = next((field for field in others if key in field.keys), None)
-        if other is None or any(field.name == other.name for field in fields):
-            return False
-        twin = next((field for field in fields if field.place == other.place), None)
-        allowed = ", ".join(field.label for field in fields) if twin is None else twin.label
-        problem = f"is a field of a robot with actuation: {ACTUATIONS[not self.linear]}"
-        self.note(self.error(item, problem, allowed), f"{path}.{key}")
-        if twin is not None:
-            self.wrong.add(f"{path}.{twin.place}")
-        return True
-
-    def _unknown(
-        self, key: str, item: Entry, nearest: Sequence[str], fields: Sequence[Field]
-    ) -> RobotFileError:
-        """The error for a key that no field has: a wrong unit, none, or a wrong name."""
-        starts = [
-            field for field in fields if key == field.name or key.startswith(f"{field.name}_")
-        ]
-        if starts:
-            field = max(starts, key=lambda candidate: len(candidate.name))
-            rest = key[len(field.name) + 1 :]
-            keys = [key for same in starts if same.name == field.name for key in same.keys]
-            if not rest:
-                return self.error(item, "has no unit", " or ".join(keys))
-            if rest in _SUFFIXES or (nearest and nearest[0] in keys):
-                what = f"the unit {rest!r}, which this field cannot have"
-                return self.error(item, f"has {what}", " or ".join(keys))
-        hint = f"; did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
-        names = ", ".join(field.label for field in fields)
-        return self.error(item, f"is not a known field{hint}", names)
-
-
-def _renamed(entry: Entry, path: str) -> Entry:
-    """The same entry under another path, its items too."""
-    value = entry.value
-    if isinstance(value, list):
-        value = [_renamed(item, f"{path}[{index}]") for index, item in enumerate(value)]
-    return Entry(path, entry.line, value)
-
-
-def _split_index(path: str) -> tuple[str, int | None]:
-    match = re.fullmatch(r"(.*)\[(\d+)\]", path)
-    return (path, None) if match is None else (match[1], int(match[2]))
-
-
 Values = dict[str, Any]
 _STAND_IN = 1e3  # m: for a length that is wrong itself, so that no other number seems too large
 _POSITIVE: dict[str, Any] = {"low": 0.0, "strict": True, "unit": "m"}
@@ -511,7 +65,7 @@ _ROUNDING = 1e-12  # relative: an inertia that falls below its bound by less is 
 
 def read_robot(text: str, file: str) -> Robot:
     """The robot that the text of a robot file describes; `file` is its name in messages."""
-    root, errors = read_entries(text, file)
+    root, errors = read_entries(text, Text(file))
     reader = _Reader(root, file, errors)
     try:
         robot = reader.robot()
@@ -548,25 +102,27 @@ class _Reader:
 
     def __init__(self, root: Entry, file: str, errors: Sequence[RobotFileError]) -> None:
         keys = root.value if isinstance(root.value, dict) else {}
-        spindle = any(key == "spindle" or meant(key, "", TOP) == ("spindle",) for key in keys)
         self.root = root
-        self.entries = Entries(file, 4 if spindle else 3, _is_linear(keys), errors)
+        self.entries = Entries(file, _kind(keys), errors)
         self.top: Values = {}
         self.parts: Values = {}
         self.side_left_out: RobotFileError | None = None
 
+    @property
+    def kind(self) -> RobotKind:
+        return self.entries.kind
+
     def robot(self) -> Robot:
         entries = self.entries
         self._check_format()
-        self.top = entries.section(self._without_other_limbs(), "", entries.sections[""])
+        self.top = entries.section(self._without_others(), "", entries.sections[""])
         entries.attempt(self._check_actuation, "actuation")
-        geometry: type[Any] = RailGeometry if entries.linear else Geometry
         readers: dict[str, Callable[[], Any]] = {
-            "geometry": lambda: self.part("geometry", geometry),
+            "geometry": lambda: self.part("geometry", self.geometry),
             "arm": lambda: self.limbs("arm", self.arm, "arm_length"),
             "carriage": lambda: self.limbs("carriage", self.carriage, "strut_length"),
             "strut": lambda: self.limbs("strut", self.strut, "strut_length"),
-            "platform": lambda: self.part("platform", Platform),
+            "platform": self.platform,
             "spindle": self.spindle,
             "effector": lambda: self.part("effector", Effector),
             "payload": lambda: self.part("payload", Payload),
@@ -596,8 +152,21 @@ class _Reader:
             )
         )
 
+    def geometry(self, **values: Any) -> Geometry | RailGeometry:
+        kind = self.kind
+        azimuths = tuple(math.radians(angle) for angle in AZIMUTHS[kind.platform])
+        make: type[Any] = RailGeometry if kind.linear else Geometry
+        return make(**{"azimuth": azimuths, **values})  # type: ignore[no-any-return]
+
+    def platform(self) -> AnyPlatform:
+        self.entries.attempt(self._check_kind, "platform.kind")
+        values = self.section(self.top["platform"], "platform")
+        values.pop("kind", None)
+        make = PLATFORMS[self.kind.platform]
+        return self.entries.build(lambda: make(**values), "platform", "platform")
+
     def controller(self, **values: Any) -> Controller:
-        return Controller(**values).checked(self.entries.dof)
+        return Controller(**values).checked(self.kind.dof)
 
     def part(self, name: str, make: Callable[..., T]) -> T:
         """A part whose fields are those of its section."""
@@ -611,25 +180,26 @@ class _Reader:
     def limbs(
         self, name: str, make: Callable[[Values, str, float], T], length: str
     ) -> tuple[T | None, ...]:
-        """Three arms or struts, from one mapping with values per arm or from three mappings.
+        """Arms or struts, from one mapping with values per arm or from a mapping each.
 
         `length` is the field of the geometry that they need.
         """
-        entries, section = self.entries, self.top[name]
+        entries, section, legs = self.entries, self.top[name], self.kind.legs
         fields = entries.sections[name]
         if isinstance(section.value, list):
-            if len(section.value) != ARMS:
-                raise entries.error(section, None, "a mapping, or three mappings, one per arm")
+            if len(section.value) != legs:
+                allowed = f"a mapping, or {COUNTS[legs]} mappings, one per arm"
+                raise entries.error(section, None, allowed)
             entries.places[name] = section
-            paths = [f"{name}[{i}]" for i in range(ARMS)]
+            paths = [f"{name}[{i}]" for i in range(legs)]
             values = [
                 entries.attempt(partial(entries.section, item, path, fields), path)
                 for item, path in zip(section.value, paths, strict=True)
             ]
         else:
             shared = entries.section(section, name, fields)
-            paths = [name] * ARMS
-            values = [_of_arm(shared, i) for i in range(ARMS)]
+            paths = [name] * legs
+            values = [_of_arm(shared, i) for i in range(legs)]
 
         geometry: Geometry | RailGeometry | None = self.parts.get("geometry")
 
@@ -718,12 +288,12 @@ class _Reader:
 
     def drives(self) -> Drives:
         entries = self.entries
-        entries.sections = sections(entries.linear, entries.dof, self._at_motors())
+        entries.sections = sections(self.kind, self._at_motors())
         values = self.section(self.top["drives"], "drives")
         if "ripple" in values:
             values["ripple"] = self.waves(values["ripple"], "drives.ripple", Ripple)
         self.require_side(values)
-        size = (entries.dof, entries.carriages)
+        size = (self.kind.dof, self.kind.carriages)
         return entries.build(lambda: Drives(**values).checked(*size), "drives", "drives")
 
     def _at_motors(self) -> bool:
@@ -731,8 +301,7 @@ class _Reader:
         given = self.top["drives"].value
         fields = given if isinstance(given, dict) else {}
         side = fields.get("rotor_side")
-        shown = None if side is None else side.shown
-        shown = shown.get("value") if isinstance(shown, dict) else shown
+        shown = None if side is None else _told(side)
         if shown in ROTOR_SIDES:
             return bool(shown == "motor_side")
         return not {"rotor_inertia_kg", "rotor_inertia_g"} & set(fields)
@@ -740,13 +309,13 @@ class _Reader:
     def require_side(self, values: Values) -> None:
         """Where a gear stands beside a rotor inertia, a file must say at which side that is."""
         ratios, rotors = (
-            value if isinstance(value, list) else [value] * self.entries.dof
+            value if isinstance(value, list) else [value] * self.kind.dof
             for value in (values.get("gear_ratio", 1.0), values.get("rotor_inertia", 0.0))
         )
         given = "rotor_side" in values or "drives.rotor_side" in self.entries.wrong
-        if given or not side_matters(ratios, rotors, self.entries.carriages):
+        if given or not side_matters(ratios, rotors, self.kind.carriages):
             return
-        if self.entries.linear:
+        if self.kind.linear:
             self._require_side_of_carriages(values)
             return
         pairs = zip(ratios, rotors, strict=True)
@@ -777,7 +346,7 @@ class _Reader:
         path = "sensors.eccentricity"
         if "eccentricity" in values:
             values["eccentricity"] = self.waves(values["eccentricity"], path, Eccentricity)
-        dof = self.entries.dof
+        dof = self.kind.dof
         return self.entries.build(lambda: Sensors(**values).checked(dof), "sensors", "sensors")
 
     def waves(self, entry: Entry, path: str, make: Callable[..., T]) -> tuple[T, ...]:
@@ -794,7 +363,7 @@ class _Reader:
                 length = number(f"{own}.wavelength", values.pop("wavelength"), **_POSITIVE)
                 values["order"] = 2 * math.pi / length
                 self.entries.stands_for(own, "wavelength", "order")
-            if self.entries.linear and "order" not in values:
+            if self.kind.linear and "order" not in values:
                 field = Field("wavelength", "length")
                 raise self.entries.missing(own, field, ", or order")
             return make(**values)
@@ -810,7 +379,7 @@ class _Reader:
             path = "friction.passive"
             joints = self.section(values["passive"], path)
             values["passive"] = tuple(self.passive(joint, joints[joint]) for joint in joints)
-        dof = self.entries.dof
+        dof = self.kind.dof
         return self.entries.build(lambda: Friction(**values).checked(dof), "friction", "friction")
 
     def passive(self, joint: str, entry: Entry) -> PassiveFriction:
@@ -824,7 +393,7 @@ class _Reader:
             path = "limits.workspace"
             fields = self.section(values["workspace"], path)
             values["workspace"] = self.entries.build(lambda: Workspace(**fields), path, path)
-        size = (self.entries.dof, self.entries.carriages)
+        size = (self.kind.dof, self.kind.carriages)
         return self.entries.build(lambda: Limits(**values).checked(*size), "limits", "limits")
 
     def other_sources(self) -> None:
@@ -851,7 +420,7 @@ class _Reader:
             match = re.match(r"(arm|strut)s\[(\d)\](.*)", error.quantity)
             if match is None:
                 raise self.entries.located(error, error.quantity) from error
-            name = "carriage" if self.entries.linear and match[1] == "arm" else match[1]
+            name = "carriage" if self.kind.linear and match[1] == "arm" else match[1]
             own = f"{name}[{match[2]}]"
             path = own if own in self.entries.places else name
             raise self.entries.located(error, path + match[3], int(match[2])) from error
@@ -887,13 +456,18 @@ class _Reader:
                 entry = self.entries.places[f"{path}.{other}"]
                 raise self.entries.error(entry, f"is given beside {given}", "one of the two")
 
-    def _without_other_limbs(self) -> Entry:
-        """The file without the section of the limbs that its actuation does not have."""
-        linear = self.entries.linear
+    def _without_others(self) -> Entry:
+        """The file without sections that its kind does not have: other limbs, a spindle."""
+        linear, platform = self.kind.linear, self.kind.platform
         wanted, other = ("carriage", "arm") if linear else ("arm", "carriage")
         mapping = self.entries.mapping(self.root)
+        if "spindle" in mapping and not self.kind.spindle:
+            problem = f"is given beside a platform of kind {platform}"
+            allowed = "none there: a spindle turns the tool of a translational platform"
+            self.entries.note(self.entries.error(mapping["spindle"], problem, allowed), "spindle")
+            mapping = {key: entry for key, entry in mapping.items() if key != "spindle"}
         if other not in mapping:
-            return self.root
+            return Entry(self.root.path, self.root.line, mapping)
         told = f"actuation: {ACTUATIONS[linear]}" if "actuation" in mapping else "arm"
         problem, allowed = f"is given beside {told}", f"a section {wanted}"
         if not linear:
@@ -906,13 +480,25 @@ class _Reader:
         """What moves the limbs, said where it is not arms."""
         told = self.top.pop("actuation", None)
         place = self.entries.places.get("actuation", self.root)
-        if told is None and self.entries.linear and "actuation" not in self.entries.wrong:
+        if told is None and self.kind.linear and "actuation" not in self.entries.wrong:
             line = self.top["carriage"].line
             entry = Entry("actuation", line, None)
             allowed = "the line 'actuation: linear' where a section carriage is"
             raise self.entries.error(entry, "is missing", allowed)
         if told is not None and told not in ACTUATIONS:
             raise self.entries.error(place, None, " or ".join(ACTUATIONS))
+
+    def _check_kind(self) -> None:
+        """The kind of the platform, said where it is not one body that translates."""
+        section = self.top["platform"]
+        entry = self.entries.mapping(section).get("kind")
+        if entry is None and self.kind.platform != "translational":
+            missing = Entry("platform.kind", section.line, None)
+            allowed = f"the line 'kind: {self.kind.platform}' where such fields are"
+            raise self.entries.error(missing, "is missing", allowed)
+        if entry is not None and _told(entry) not in PLATFORMS:
+            value = Entry(entry.path, entry.line, _told(entry))
+            raise self.entries.error(value, None, " or ".join(PLATFORMS))
 
     def _check_format(self) -> None:
         """The version of the format, before anything else: a newer one may have other fields."""
@@ -936,13 +522,42 @@ class _Reader:
             )
 
 
+def _kind(keys: Mapping[str, Entry]) -> RobotKind:
+    """What a file is about, as far as it says so."""
+    platform = _platform_kind(keys)
+    spindle = any(key == "spindle" or meant(key, "", TOP) == ("spindle",) for key in keys)
+    return RobotKind(_is_linear(keys), platform, spindle and platform == "translational")
+
+
+def _platform_kind(keys: Mapping[str, Entry]) -> str:
+    """The platform's kind; one that is not said right is judged by its fields."""
+    section = keys["platform"].value if "platform" in keys else {}
+    fields = section if isinstance(section, dict) else {}
+    told = _told(fields["kind"]) if "kind" in fields else "translational"
+    if told in PLATFORMS and ("kind" in fields or not _names(fields, "half_mass")):
+        return str(told)
+    if _names(fields, "bar_length"):
+        return "articulated"
+    return "helical" if _names(fields, "lead") else "translational"
+
+
+def _names(fields: Mapping[str, Entry], name: str) -> bool:
+    """Whether a field of this name stands there, in any unit."""
+    return any(key == name or key.startswith(f"{name}_") for key in fields)
+
+
 def _is_linear(keys: Mapping[str, Entry]) -> bool:
     """Whether a file is about carriages; one that does not say it right is judged by its limbs."""
-    told = keys["actuation"].shown if "actuation" in keys else "rotary"
-    told = told.get("value") if isinstance(told, dict) else told
+    told = _told(keys["actuation"]) if "actuation" in keys else "rotary"
     if told in ACTUATIONS and ("actuation" in keys or "carriage" not in keys):
         return bool(told == "linear")
     return "carriage" in keys and "arm" not in keys
+
+
+def _told(entry: Entry) -> Any:
+    """A word, also where it stands beside its source."""
+    shown = entry.shown
+    return shown.get("value") if isinstance(shown, dict) else shown
 
 
 def _of_arm(values: Values, i: int) -> Values:

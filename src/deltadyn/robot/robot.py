@@ -16,22 +16,21 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RobotError, UnknownNameError
 from deltadyn.robot.bodies import (
+    AnyPlatform,
     Arm,
-    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
-    HelicalPlatform,
     Payload,
     PlanarPlatform,
-    Platform,
     RailGeometry,
     Spindle,
     Strut,
 )
-from deltadyn.robot.checks import ARMS, each, number, one_each
+from deltadyn.robot.checks import ARMS, COUNTS, each, number, one_each
 from deltadyn.robot.convention import Angles, from_controller, to_controller
 from deltadyn.robot.fields import sources_still_true
+from deltadyn.robot.home import check_home
 from deltadyn.robot.settings import (
     SPINDLE_JOINTS,
     Controller,
@@ -84,7 +83,7 @@ class Robot:
     geometry: Geometry | RailGeometry
     arms: tuple[Arm, ...] | tuple[Carriage, ...]
     struts: tuple[Strut, ...]
-    platform: Platform | ArticulatedPlatform | HelicalPlatform
+    platform: AnyPlatform
     spindle: Spindle | None = None
     effector: Effector = field(default_factory=Effector)
     payload: Payload = field(default_factory=Payload)
@@ -202,8 +201,11 @@ class Robot:
     def standard(self) -> Geometry:
         """The geometry of arms that stand as a Delta robot's do; refuses any other robot.
 
-        What knows shoulders by their radius and azimuth alone asks for it.
+        What knows three shoulders by their radius and azimuth alone asks for it.
         """
+        if self.legs != ARMS:
+            allowed = f"a Delta robot with three arms: this one has {self.legs} limbs"
+            raise InputError("robot", self.name, allowed)
         if not self.rotary.standard:
             allowed = "a robot without shoulder_height, shoulder_tangential, axis_yaw, axis_roll"
             raise InputError("robot", self.name, allowed)
@@ -280,21 +282,22 @@ class Robot:
 
     def _check_platform(self) -> None:
         """As many limbs as the platform is held by, no spindle where it turns the tool itself."""
-        kind = type(self.platform)
-        needed = {PlanarPlatform: 2, ArticulatedPlatform: 4, HelicalPlatform: 4}.get(kind, ARMS)
-        if self.legs != needed:
-            words = f"{needed} limbs, which this platform is held by: as many azimuths"
-            raise RobotError("geometry.azimuth", self.legs, words)
-        if self.spindle is not None and needed != ARMS:
-            raise RobotError("spindle", kind.__name__, "none on this platform")
-        if kind is PlanarPlatform and any(
+        platform, azimuths = self.platform, [math.degrees(a) for a in self.geometry.azimuth]
+        if self.legs != platform.limbs:
+            count = COUNTS[platform.limbs]
+            words = f"{count} azimuths: {count} limbs hold a platform of kind {platform.kind}"
+            raise RobotError("geometry.azimuth", azimuths, words)
+        if self.spindle is not None and platform.limbs != ARMS:
+            allowed = f"none beside a platform of kind {platform.kind}, only a translational one"
+            raise RobotError("spindle", "a spindle", allowed)
+        if isinstance(platform, PlanarPlatform) and any(
             abs(frame.shoulder[1]) > 1e-12 or abs(frame.z[1]) > 1e-12 or abs(frame.x[1]) > 1e-12
             for frame in self.geometry.frames
         ):
-            azimuths = [math.degrees(angle) for angle in self.geometry.azimuth]
             raise RobotError(
                 "geometry.azimuth", azimuths, "0 and 180 deg: limbs in the plane y = 0"
             )
+        check_home(self.geometry, platform)
 
     def _check_passive_friction(self) -> None:
         for item in self.friction.passive:

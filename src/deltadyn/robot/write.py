@@ -17,24 +17,22 @@ from typing import Any, Protocol
 
 import yaml
 
-from deltadyn.errors import RobotError, RobotFileError
+from deltadyn.errors import RobotFileError
 from deltadyn.files import replacing
 from deltadyn.robot.bodies import (
+    AnyPlatform,
     Arm,
-    ArticulatedPlatform,
     Carriage,
     Effector,
     Geometry,
-    HelicalPlatform,
     Payload,
-    Platform,
     RailGeometry,
     Rod,
     Spindle,
     Strut,
     TenParameters,
 )
-from deltadyn.robot.fields import FORMAT, TEN, TOP, Field, passive_fields, sections
+from deltadyn.robot.fields import FORMAT, TEN, TOP, Field, RobotKind, passive_fields, sections
 from deltadyn.robot.settings import (
     Controller,
     Drives,
@@ -55,6 +53,11 @@ _NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "nan", "inf", "i
 _IMPLIED_PLACES = (
     "shoulder_height", "shoulder_tangential", "axis_yaw", "axis_roll",
     "rail_height", "rail_tangential", "rail_pitch", "rail_roll",
+)  # fmt: skip
+_IMPLIED_PLATFORM = SimpleNamespace(
+    kind="translational",
+    bar_mass=0.0, bar_inertia=0.0, bar_com=0.5,
+    gear_mass=0.0, gear_inertia=0.0, gear_place=(0.0, 0.0),
 )  # fmt: skip
 _GRAVITY = next(field for field in TOP if field.name == "gravity")
 
@@ -77,7 +80,7 @@ class RobotParts(Protocol):
     @property
     def struts(self) -> tuple[Strut, ...]: ...
     @property
-    def platform(self) -> Platform | ArticulatedPlatform | HelicalPlatform: ...
+    def platform(self) -> AnyPlatform: ...
     @property
     def spindle(self) -> Spindle | None: ...
     @property
@@ -102,7 +105,8 @@ def save_robot(robot: RobotParts, path: str | PathLike[str]) -> None:
 def robot_text(robot: RobotParts) -> str:
     """The text of the robot file."""
     linear, motors = robot.geometry.linear, robot.drives.rotor_side == "motor_side"
-    writer = _Writer(robot.sources, sections(linear, robot.dof, motors))
+    kind = RobotKind(linear, robot.platform.kind, robot.spindle is not None)
+    writer = _Writer(robot.sources, sections(kind, motors))
     lines = [f"deltadyn: {FORMAT}", f"name: {_text(robot.name)}"]
     if robot.description:
         lines.append(f"description: {_text(robot.description)}")
@@ -117,15 +121,13 @@ def robot_text(robot: RobotParts) -> str:
 
 def _sections(robot: RobotParts, writer: _Writer) -> Iterator[tuple[str, list[str]]]:
     """Every section with its lines; one that says nothing has none."""
-    if robot.geometry.legs != 3:
-        raise RobotError("robot", robot.name, "three limbs, in a robot file")
     standard = SimpleNamespace(**dict.fromkeys(_IMPLIED_PLACES, 0.0))
     linear, at = robot.geometry.linear, writer.sections
     limb = "carriage" if linear else "arm"
     yield "geometry", writer.fields(at["geometry"], robot.geometry, "geometry", standard)
     yield limb, writer.arms(robot.arms, limb)
     yield "strut", writer.struts(robot.struts, robot.geometry.strut_length)
-    yield "platform", writer.fields(at["platform"], robot.platform, "platform")
+    yield "platform", writer.fields(at["platform"], robot.platform, "platform", _IMPLIED_PLATFORM)
     if robot.spindle is not None:
         yield "spindle", writer.spindle(robot.spindle)
     for name, default in _defaults(robot.dof).items():
@@ -213,7 +215,7 @@ class _Writer:
         return self.fields(self.sections[path], rod, path, implied)
 
     def arms(self, arms: Sequence[Arm | Carriage], name: str) -> list[str]:
-        """One mapping with values per arm, or three where sources name single arms."""
+        """One mapping with values per arm, or one each where sources name single arms."""
         implied = SimpleNamespace(com_offset=0.0, elbow_mass=0.0, counterweight=0.0)
         fields = self.sections[name]
         if self._names_one(name):
@@ -223,7 +225,7 @@ class _Writer:
         return self.fields(fields, _together(arms), name, implied)
 
     def struts(self, struts: tuple[Strut, ...], lengths: tuple[float, ...]) -> list[str]:
-        """One mapping, or three where rods of any shape differ or sources name single struts."""
+        """One mapping, or one each where rods of any shape differ or sources name single struts."""
         equal = len(set(zip(struts, lengths, strict=True))) == 1
         thin = all(strut.ten is None for strut in struts)
         if self._names_one("strut") or not (equal or thin):
@@ -250,7 +252,9 @@ class _Writer:
         numbers = tuple(float(number) for number in (value if listed else (value,)))
         suffix, shown = written(field.kind, numbers)
         texts = [_number(number) for number in shown]
-        if listed and not (field.shape in ("arm", "carriage", "axis") and len(set(texts)) == 1):
+        if listed and not (
+            field.shape in ("arm", "carriage", "axis", "half") and len(set(texts)) == 1
+        ):
             return self.line(f"{field.name}{suffix}", f"[{', '.join(texts)}]", path)
         return self.line(f"{field.name}{suffix}", texts[0], path)
 
@@ -274,7 +278,7 @@ class _Writer:
 
     def _names_one(self, name: str) -> bool:
         """Whether a source belongs to one arm's value alone: "strut[1].mass"."""
-        return any(re.match(rf"{name}\[[012]\]\.", path) for path in self.sources)
+        return any(re.match(rf"{name}\[[0-3]\]\.", path) for path in self.sources)
 
 
 def _has(implied: Any, field: Field, value: Any) -> bool:
@@ -292,7 +296,7 @@ def _chosen(part: Any, *names: str) -> SimpleNamespace:
 
 
 def _together(parts: Sequence[Any]) -> SimpleNamespace:
-    """The fields of three parts as tuples of three."""
+    """The fields of the limbs' parts, each as a tuple."""
     names = vars(parts[0])
     return SimpleNamespace(**{name: tuple(getattr(p, name) for p in parts) for name in names})
 

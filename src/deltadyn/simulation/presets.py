@@ -13,12 +13,14 @@ the model M_KH errs as in [falezza2020] (standard deviation 20 to 24 N m).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from deltadyn.errors import InputError, RobotError, UnknownNameError
-from deltadyn.robot.checks import Part, Triple, each, number
+from deltadyn.robot.checks import Part, each, number
 
 # Checks of settings: the robot's own rules, without blaming the robot.
 
@@ -39,6 +41,7 @@ def settings(path: str, value: Any, count: int, **limits: Any) -> tuple[float, .
         raise InputError(error.quantity, error.value, error.allowed) from None
 
 
+MOST = 4  # limbs of a robot
 HOLDS = ("linear", "step")
 NOT_NEGATIVE = (
     "rotor_inertia",
@@ -82,9 +85,10 @@ class Preset(Part):
     stribeck_velocity: float = 0.3  # rad/s
     load: float = 0.0  # share of the torque through the gear that is lost
     smoothing: float = 0.02  # rad/s: Coulomb friction is Fc tanh(qd / smoothing)
-    friction_scale: Triple = (1.0, 1.0, 1.0)  # on the friction of each arm's drive
-    arm_scale: Triple = (1.0, 1.0, 1.0)  # on mass and inertia of each arm
-    strut_scale: Triple = (1.0, 1.0, 1.0)  # on mass and inertia of each strut
+    # Scales of the limbs are one number for all, or one each; without a number a limb has 1.
+    friction_scale: tuple[float, ...] = (1.0, 1.0, 1.0)  # on the friction of each arm's drive
+    arm_scale: tuple[float, ...] = (1.0, 1.0, 1.0)  # on mass and inertia of each arm
+    strut_scale: tuple[float, ...] = (1.0, 1.0, 1.0)  # on mass and inertia of each strut
 
     # Temperature of the drives, whose friction is given at 25 degrees C.
     temperature: float = 25.0  # degrees C, at the start and around the robot
@@ -122,8 +126,7 @@ class Preset(Part):
             self._number(name, low=0.0, high=0.9)
         self._number("temperature", low=-273.15, unit="degrees C")
         for name in ("friction_scale", "arm_scale", "strut_scale"):
-            scales = settings(f"preset.{name}", getattr(self, name), 3, low=0.0, strict=True)
-            self._set(**{name: scales})
+            self._set(**{name: _scales(f"preset.{name}", getattr(self, name))})
         if self.hold not in HOLDS:
             raise UnknownNameError("preset.hold", self.hold, HOLDS)
         if isinstance(self.delay, bool) or not isinstance(self.delay, int) or self.delay < 0:
@@ -139,6 +142,17 @@ class Preset(Part):
             if name not in names:
                 raise UnknownNameError("switch", name, names)
         return replace(self, **switches)
+
+
+def _scales(path: str, given: Any) -> tuple[float, ...]:
+    """One number for all limbs, or 2 to 4, one for each."""
+    count = MOST
+    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
+        count = len(given)
+        if not 2 <= count <= MOST:
+            allowed = f"one number, or 2 to {MOST} numbers, one for each limb"
+            raise InputError(path, list(given), allowed)
+    return settings(path, given, count, low=0.0, strict=True)
 
 
 LAB = Preset(

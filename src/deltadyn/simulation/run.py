@@ -57,13 +57,14 @@ def wrenches(robot: Robot, force: ExternalForce | None, t: FloatArray) -> FloatA
     if isinstance(force, Touch):
         return np.zeros((len(t), robot.dof))
     if not callable(force):
-        return external_wrench(robot, _one(force), len(t))
-    return np.concatenate([external_wrench(robot, _one(force(x)), 1) for x in t.tolist()])
+        return external_wrench(robot, _one(robot, force), len(t))
+    return np.concatenate([external_wrench(robot, _one(robot, force(x)), 1) for x in t.tolist()])
 
 
-def _one(force: npt.ArrayLike | None) -> npt.ArrayLike | None:
+def _one(robot: Robot, force: npt.ArrayLike | None) -> npt.ArrayLike | None:
     if force is not None and np.ndim(force) != 1:
-        raise InputError("shape of external_force", np.shape(force), "(3,), or (4,) with a spindle")
+        allowed = "(2,), x and z" if robot.planar else "(3,), or (4,) where the tool turns"
+        raise InputError("shape of external_force", np.shape(force), allowed)
     return force
 
 
@@ -74,9 +75,6 @@ def _payload(robot: Robot, value: Any, index: int) -> Payload:
         return Payload(value, robot.payload.offset)
     except RobotError as error:
         raise InputError(f"payload[{index}] mass", error.value, error.allowed) from None
-
-
-# What really happened in a run.
 
 
 # What really happened in a run.
@@ -118,7 +116,7 @@ class Truth:
 
     def motion(self) -> Motion:
         """The true motion of the arms, for the models."""
-        return Motion.from_joints(self.robot, self.t, self.q, self.qd, self.qdd)
+        return Motion.from_joints(self.robot, self.t, self.q, self.qd, self.qdd, hint=self.p)
 
 
 # The energy books of a run: what went in, what was lost, what is stored.
@@ -186,7 +184,7 @@ def keep_books(machine: Machine, truth: Truth, work: FloatArray, events: Events)
             payload[first:] += kinetic[first] + potential[first] - before
     gear = np.zeros(count)
     if machine.stiffness is not None:
-        gear = truth.gear_deflection[:, :3] ** 2 @ machine.stiffness / 2
+        gear = truth.gear_deflection[:, : robot.legs] ** 2 @ machine.stiffness / 2
     integrated = dict(zip(Work._fields, work.T.copy(), strict=True))
     return EnergyBooks(
         kinetic=kinetic, potential=potential, gear=gear, payload=payload, **integrated
@@ -199,7 +197,8 @@ def _stored(
     """Kinetic and potential energy; rotors turn with the motors."""
     rotor = np.asarray(robot.drives.output_inertia)
     bare = robot.with_rotor_inertia(np.zeros(robot.dof))
-    parts = energy(bare, State.from_joints(bare, truth.q[part], truth.qd[part]))
+    state = State.from_joints(bare, truth.q[part], truth.qd[part], hint=truth.p[part])
+    parts = energy(bare, state)
     return parts.kinetic + truth.qd_motor[part] ** 2 @ rotor / 2, parts.potential
 
 

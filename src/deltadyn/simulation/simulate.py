@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import plant_module
 from deltadyn.backends.plant_layout import PLACES, STATE_PLACES
 from deltadyn.dynamics.inverse import check_state
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
-from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.motion.motion import Motion
 from deltadyn.recording.recording import Provenance, Recording
@@ -30,6 +28,7 @@ from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.plant.compiled import (
     TROUBLES,
     CompiledPlant,
+    compiled,
     fields_of,
     model_numbers,
     put,
@@ -96,14 +95,15 @@ def follow(
             return _follow_compiled(body, drive, law.feedback, gravity, loads, forces, report)
     samples: list[Sample] = []
     commands: list[Floats] = []
-    trouble = None
-    last, reference = len(forces) - 1, task.now.q[:, :3].tolist()
+    trouble, near = None, None
     robot, times, dt = body.machine.robot, task.now.t.tolist(), 1 / task.rate
+    last, reference = len(forces) - 1, task.now.q[:, : robot.legs].tolist()
     for k, force in enumerate(map(tuple, forces.tolist())):
         if k in loads:
             body.carry(loads[k])
         if touch is not None:
-            force = touched(touch, robot, times[k], body.arms, dt)
+            near = task.now.p[k] if near is None else near
+            force, near = touched(touch, robot, times[k], body.arms, dt, near)
             forces[k] = force
         try:
             _check_distance(reference[k], body.q_motor, drive.half_turn)
@@ -202,9 +202,9 @@ def simulate(
 
     `plant` is "ideal" (the exact model) or "mujoco" (the closed mechanism in MuJoCo), `rate` the
     drive's ticks in Hz, `payload` pairs (time in s, mass in kg) at which the load changes,
-    `external_force` a force on the platform in N (with the moment about z on the 4-DOF robot), a
-    function of time that gives it, or a `Touch`, such as a `Wall`. The same seed gives the same
-    run, bit for bit.
+    `external_force` a force on the platform in N (with the moment on psi where the tool turns; x
+    and z in a plane), a function of time that gives it, or a `Touch`, such as a `Wall`. The same
+    seed gives the same run, bit for bit.
     """
     if plant not in PLANTS:
         raise UnknownNameError("plant", plant, PLANTS)
@@ -218,7 +218,7 @@ def simulate(
     touch = external_force if isinstance(external_force, Touch) else None
     if touch is not None:
         at = tuple(task.now.q[0].tolist()), tuple(task.now.qd[0].tolist())
-        forces[0] = touched(touch, robot, float(task.now.t[0]), at, 1 / rate)
+        forces[0], _ = touched(touch, robot, float(task.now.t[0]), at, 1 / rate, task.now.p[0])
     start = start_on(machine, task.now, tuple(forces[0].tolist()))
     chosen_law: Controller = PDFeedforward(robot) if controller is None else controller
     if isinstance(chosen_law, Feedback):
@@ -241,7 +241,7 @@ def simulate(
 def make_plant(name: str, machine: Machine, start: Start, dt: float) -> Plant:
     """The plant of that name, with ticks of dt seconds."""
     if name == "ideal":
-        module = plant_module() if actuation(machine.robot) == ROTARY else None
+        module = plant_module() if compiled(machine.robot) else None
         if module is None:
             return IdealPlant(machine, start, dt)
         return CompiledPlant(machine, start, dt, module)
@@ -282,6 +282,7 @@ def _result(
         name=name,
         robot=machine.robot.name,
         linear=machine.robot.linear,
+        legs=machine.robot.legs,
         provenance=Provenance(reader="simulate", notes=_notes(machine, task)),
     )
     return Run(

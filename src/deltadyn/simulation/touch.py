@@ -51,24 +51,38 @@ class Wall:
         setting("damping of the wall", self.damping, low=0.0, unit="N s/m")
 
     def depth(self, p: FloatArray) -> FloatArray:
-        """How far places p (..., 3 or 4) lie behind the wall, in m; below 0 in front of it."""
-        found: FloatArray = (np.asarray(self.point) - np.asarray(p)[..., :3]) @ self.normal
+        """How far places p (..., dof) lie behind the wall, in m; below 0 in front of it."""
+        found: FloatArray = (np.asarray(self.point) - _in_space(np.asarray(p))) @ self.normal
         return found
 
     def force(self, t: float, p: FloatArray, pd: FloatArray) -> FloatArray:
         """The push (3,) in N."""
-        deep, deeper = float(self.depth(p)), -float(np.asarray(pd)[:3] @ self.normal)
+        deep, deeper = float(self.depth(p)), -float(_in_space(np.asarray(pd)) @ self.normal)
         size = max(0.0, self.stiffness * deep + self.damping * deeper) if deep > 0 else 0.0
         return size * np.asarray(self.normal)
 
 
-def touched(touch: Touch, robot: Robot, t: float, arms: tuple[Floats, Floats], dt: float) -> Floats:
-    """The wrench (dof,) of a tick of dt seconds: that of its middle, by the velocity of its begin.
+def _in_space(p: FloatArray) -> FloatArray:
+    """x, y, z (..., 3) of a platform's coordinates (..., dof); in a plane they are x and z."""
+    return np.insert(p, 1, 0.0, axis=-1) if p.shape[-1] == 2 else p[..., :3]
 
-    A force that is held for a tick comes half a tick late, and a late spring drives what it should
-    stop.
+
+def touched(
+    touch: Touch,
+    robot: Robot,
+    t: float,
+    arms: tuple[Floats, Floats],
+    dt: float,
+    near: FloatArray,
+) -> tuple[Floats, FloatArray]:
+    """The wrench (dof,) of a tick of dt seconds, and the pose (dof,); `near` is a pose nearby.
+
+    The wrench is that of the tick's middle, by the velocity of its begin: a force that is held for
+    a tick comes half a tick late, and a late spring drives what it should stop.
     """
-    state = State.from_joints(robot, *(np.array([x]) for x in arms))
+    state = State.from_joints(robot, *(np.array([x]) for x in arms), hint=near)
     middle = state.p[0] + dt / 2 * state.pd[0]
     given = touch.force(t, middle, state.pd[0])
-    return tuple(external_wrench(robot, given, 1)[0].tolist())
+    if robot.planar and np.shape(given) == (3,):
+        given = np.asarray(given)[[0, 2]]  # what pushes across the plane is held by the rods
+    return tuple(external_wrench(robot, given, 1)[0].tolist()), state.p[0]

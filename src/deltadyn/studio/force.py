@@ -37,14 +37,14 @@ HEAD = 3.6  # of the size of details: length of the tip
 class Push:
     """The force on the platform at one time, and the contact that is on."""
 
-    force: FloatArray  # (dof,) N; N m about z
+    force: FloatArray  # (dof,) along the platform's coordinates, N; N m about z
     std: FloatArray  # (dof,)
     contact: Contact | None
 
     @property
     def size(self) -> float:
         """Of the force in N."""
-        return float(np.linalg.norm(self.force[:3]))
+        return float(np.linalg.norm(self.force[:3]))  # two components in a plane
 
     @property
     def colour(self) -> Colour:
@@ -68,7 +68,7 @@ class ForceTrack:
     """The force of a log beside its motion."""
 
     def __init__(self, log: ForceLog, robot: Robot) -> None:
-        self.log, self.newtons = log, _newtons(log, robot)
+        self.log, self.newtons, self._robot = log, _newtons(log, robot), robot
         self._on = contact_rows(log)
 
     def at(self, time: float) -> Push | None:
@@ -85,7 +85,7 @@ class ForceTrack:
 
     def arrow(self, push: Push) -> FloatArray:
         """The arrow (3,) in m."""
-        return push.force[:3] * (STRETCH / self.newtons)
+        return self._robot.in_space(push.force) * (STRETCH / self.newtons)
 
     def channels(self, start: float) -> list[Channel]:
         """Size of the force beside its threshold, marked where there is a contact; components.
@@ -103,7 +103,7 @@ class ForceTrack:
         found = [Channel(FORCE, "size", "N", sizes, first=True)]
         found += [
             Channel(FORCE, axis, "N", {axis: Curve(t, log.force[:, k])})
-            for k, axis in enumerate("xyz")
+            for k, axis in enumerate(self._robot.coordinates[:3])
         ]
         if log.force.shape[1] > 3:
             found.append(Channel(MOMENT, "z", "N m", {"moment": Curve(t, log.force[:, 3])}))

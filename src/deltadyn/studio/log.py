@@ -357,15 +357,14 @@ class LogTab(Tab):
             self._compared.content = paragraph("There is no log that can be read yet.")
             self._overlay.show([])
             return
-        axes = session.robot.axis_names()
         try:
             track = session.overlay()
         except DeltadynError as error:
             self._compared.content = message_box("warning", f"no comparison: {error}")
             self._overlay.show([])
             return
-        self._compared.content = overlay_html(track, axes)
-        torques = [each for each in track_channels(track, axes) if each.group == TORQUE]
+        self._compared.content = overlay_html(track, session.robot)
+        torques = [each for each in track_channels(track, session.robot) if each.group == TORQUE]
         upload = None if session.draft is None else session.draft.upload
         self._overlay.show(torques, about=upload)
 
@@ -541,13 +540,14 @@ def convention_rows(found: Conventions, axes: Sequence[str]) -> list[tuple[str, 
     for k, axis in enumerate(axes):
         fitted = "-"
         if k < len(found.offset_fit_deg):
-            apart = found.offset_fit_deg[k] - found.common_offset_deg
-            fitted = f"{apart:+.1f} ± {found.offset_deviation_deg[k]:.1f}"
+            apart = found.shown(found.offset_fit_deg[k] - found.common_offset_deg)
+            fitted = f"{apart:+.1f} ± {found.shown(found.offset_deviation_deg[k]):.1f}"
+        offset = found.offset_deg[k]  # a degree of axis 4, also above rails
         rows.append(
             (
                 axis,
                 f"{found.sign[k]:+d}",
-                f"{found.offset_deg[k]:.4g}",
+                f"{found.shown(offset) if k < found.legs else offset:.4g}",
                 fitted,
                 str(found.torque_order[k]),
                 f"{torque_sign[k]:+d}",
@@ -566,13 +566,16 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     kind = "good" if found.as_logged and not found.status else "warning"
     told = message_box(kind, f"{found.summary()}.")
     told += paragraph(
-        f"angles in {found.unit} at the {found.side} side; torques in {found.torque_unit} at the "
-        f"{found.torque_side} side"
+        f"{'places' if found.slides else 'angles'} in {found.unit} at the {found.side} side; "
+        f"torques in {found.torque_unit} at the {found.torque_side} side"
     )
-    head = ("axis", "sign", "offset deg", "from the others deg", "torque of", "its sign")
+    unit = found.shown_unit
+    head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
     told += table(head, convention_rows(found, axes))
-    shared = f"{found.common_offset_deg:+.1f} ± {found.common_deviation_deg:.1f} deg"
-    told += paragraph(f"Offset that all arms share: {shared}. Homing tells it better.")
+    common, deviation = map(found.shown, (found.common_offset_deg, found.common_deviation_deg))
+    limbs = "carriages" if found.slides else "arms"
+    shared = f"{common:+.1f} ± {deviation:.1f} {unit}"
+    told += paragraph(f"Offset that all {limbs} share: {shared}. Homing tells it better.")
     for item in found.alternatives:
         text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"
         told += message_box("info", text)
@@ -590,7 +593,7 @@ def refuse_other_convention(log: CheckedLog) -> None:
 
 
 def overlay_rows(track: Track, axes: Sequence[str]) -> list[tuple[str, ...]]:
-    """Rows axis, model, RMS torque, RMS of what the model misses (N m), share explained."""
+    """Rows axis, model, RMS torque, RMS of what the model misses, share explained."""
     rows: list[tuple[str, ...]] = []
     measured = track.curves["measured"]
     for name, tau in track.curves.items():
@@ -611,13 +614,14 @@ def explained(row: Sequence[str]) -> float:
     return 0.0 if row[-1] == "nothing" else float(row[-1].removesuffix("%"))
 
 
-def overlay_html(track: Track, axes: Sequence[str]) -> str:
+def overlay_html(track: Track, robot: Robot) -> str:
     """How well the models explain the log."""
     if "measured" not in track.curves:
         text = "The log has no torque: its motion can be played, and nothing can be identified."
         return message_box("info", text)
-    head = ("axis", "model", "torque N m", "missed N m", "explained")
-    rows = overlay_rows(track, axes)
+    unit = robot.axis_unit("tau")
+    head = ("axis", "model", f"torque {unit}", f"missed {unit}", "explained")
+    rows = overlay_rows(track, robot.axis_names())
     told = table(head, rows, f"RMS, {track.about}")
     if any(explained(row) < LITTLE for row in rows if row[1] == "robot file"):
         text = (

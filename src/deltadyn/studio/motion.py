@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,11 +12,13 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads
+from deltadyn.dynamics.models import models_for
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.identification.fit import Fit
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
 from deltadyn.recording.recording import Recording
+from deltadyn.report.plots import axis_scales
 from deltadyn.report.study import measured_motion
 from deltadyn.robot import Robot
 from deltadyn.studio.force import ForceTrack, Push
@@ -25,6 +26,7 @@ from deltadyn.studio.page import Tab, message_box, paragraph, table
 from deltadyn.studio.plots import TimePlot, track_channels
 from deltadyn.studio.pose import pose_at
 from deltadyn.studio.robot import torque_along
+from deltadyn.units import together
 from deltadyn.validation.evidence import pieces_of, predictor, prepared_recordings
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A motion with torque curves by name, each (N, dof) in N m; `notes` say what is missing."""
+    """A motion with torque curves by name, each (N, dof); `notes` say what is missing."""
 
     name: str
     motion: Motion
@@ -83,11 +85,13 @@ def scenario_track(robot: Robot, name: str, before: Robot | None = None) -> Trac
 
 
 def motion_track(robot: Robot, name: str, motion: Motion, before: Robot | None = None) -> Track:
-    """Any motion with its torques; `before` is the robot before it was edited."""
-    curves = {
-        "exact": torque_along(robot, motion),
-        "half-half": torque_along(robot, motion, "half-half"),
-    }
+    """Any motion with its torques; `before` is the robot before it was edited.
+
+    The half-half model is that of arms which stand as a Delta robot's do.
+    """
+    curves = {"exact": torque_along(robot, motion)}
+    if "half-half" in models_for(robot):
+        curves["half-half"] = torque_along(robot, motion, "half-half")
     notes = []
     if before is not None and before != robot:
         try:
@@ -333,16 +337,21 @@ class MotionTab(Tab):
         rows = [
             (
                 axis,
-                f"{math.degrees(motion.q[row, k]):.1f}",
-                f"{math.degrees(motion.qd[row, k]):.0f}",
+                f"{scale * motion.q[row, k]:.1f}",
+                f"{scale * motion.qd[row, k]:.0f}",
                 *(f"{track.curves[name][row, k]:.2f}" for name in names),
             )
-            for k, axis in enumerate(robot.axis_names())
+            for k, (axis, (scale, _)) in enumerate(
+                zip(robot.axis_names(), axis_scales(robot), strict=True)
+            )
         ]
         state = State.from_platform(robot, motion.p[row], motion.pd[row], motion.pdd[row])
-        loads = np.asarray(constraint_loads(robot, state).axial_max).reshape(3)
+        loads = np.asarray(constraint_loads(robot, state).axial_max).reshape(robot.legs)
         forces = ", ".join(f"{value:.1f}" for value in loads)
-        head = ("axis", "deg", "deg/s", *(f"{name} N m" for name in names))
+        units = [unit for _, unit in axis_scales(robot)]
+        torque = robot.axis_unit("tau")
+        moved = together(units), together([f"{unit}/s" for unit in units])
+        head = ("axis", *moved, *(f"{name} {torque}" for name in names))
         notes = "".join(message_box("warning", text) for text in track.notes)
         told = f"t = {seconds:.3f} of {track.duration:.3f} s; struts {forces} N"
         told += f"; {track.about}" if track.about else ""
@@ -359,8 +368,7 @@ class MotionTab(Tab):
         self._time.value = 0.0
         session = self.window.session
         log = session.log.recording if track.name == FROM_LOG and session.log else None
-        axes = session.robot.axis_names()
-        self._plot.show(track_channels(track, axes, log), now=0.0)
+        self._plot.show(track_channels(track, session.robot, log), now=0.0)
         self._numbers.content = self._readout(track, 0.0)
         self._legend.content = ""
         if track.force is not None:

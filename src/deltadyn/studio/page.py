@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.report.html import is_number, items_html
+from deltadyn.report.picture import drawn_rails
 from deltadyn.report.verdict import BAD, CARE, GOOD, Verdict
 from deltadyn.robot import Robot
 from deltadyn.studio.drawing import arm_labels, robot_parts, robot_places
@@ -97,6 +99,8 @@ class Tab:
 
 # The 3-D view of one window: parts made once, then moved.
 
+#: Where the eye is from the middle of the robot, by its limbs: none of them hides the platform.
+EYE = {2: (0.34, -0.93, 0.3), 3: (0.78, -0.62, 0.3), 4: (0.42, -0.9, 0.3)}
 GHOST = 0.25  # opacity of the robot before the changes
 
 
@@ -165,9 +169,11 @@ class RobotScene:
         self._nodes.clear()
         self.robot = None
 
-    def node(self, name: str) -> Any:
-        """The node of a part, to hear of drags."""
-        return self._nodes[name]
+    def platform_nodes(self) -> list[Any]:
+        """The nodes of the platform and its halves, to hear of drags."""
+        return [
+            self._nodes[name] for name in ("platform", "half 1", "half 2") if name in self._nodes
+        ]
 
 
 def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, FloatArray]:
@@ -175,20 +181,37 @@ def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, Floa
 
     Gives the view's width over its height and the place (3,) of the camera.
     """
-    reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
-    middle = -0.4 * reach
+    middle, reach = _extent(robot)
     aspect = float(client.camera.aspect)
     away = reach * max(1.0, 0.75 / max(aspect, 0.3))
-    place = np.array([0.78 * away, -0.62 * away, middle + 0.3 * away])
+    place = middle + away * np.array(EYE[robot.legs])
     client.camera.up_direction = (0.0, 0.0, 1.0)
     client.camera.position = place
-    client.camera.look_at = (0.0, 0.0, middle)
+    client.camera.look_at = middle
     return aspect, place
+
+
+def _extent(robot: Robot) -> tuple[FloatArray, float]:
+    """The middle (3,) of the robot and how far away its view is taken (m)."""
+    if not robot.linear:
+        reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
+        return np.array([0.0, 0.0, -0.4 * reach]), reach
+    points = np.concatenate([*drawn_rails(robot), robot.in_space(home_pose(robot))[None]])
+    low, high = points.min(axis=0), points.max(axis=0)
+    return (low + high) / 2, float(np.linalg.norm(high - low)) * 0.85
+
+
+def _lowest(robot: Robot) -> float:
+    """Where the floor is drawn (m)."""
+    reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
+    if not robot.linear:
+        return -0.95 * reach
+    tool = float(robot.in_space(home_pose(robot))[2]) - 0.4 * reach
+    return min(tool, float(drawn_rails(robot)[0][:, 2].min()))
 
 
 def floor(client: viser.ClientHandle, robot: Robot) -> None:
     """A grid below the robot, a decimetre per cell."""
-    reach = robot.geometry.size + float(np.max(robot.geometry.strut_length))
     client.scene.add_grid(
         "/floor",
         width=1.6,
@@ -197,6 +220,6 @@ def floor(client: viser.ClientHandle, robot: Robot) -> None:
         section_size=0.5,
         cell_color=(236, 238, 241),
         section_color=(216, 220, 226),
-        position=(0.0, 0.0, -0.95 * reach),
+        position=(0.0, 0.0, _lowest(robot)),
         shadow_opacity=0.0,
     )

@@ -17,7 +17,8 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.recording.recording import Recording
-from deltadyn.report.plots import COLOURS, extreme_rows
+from deltadyn.report.plots import COLOURS, axis_scales, coordinate_scales, extreme_rows
+from deltadyn.robot import Robot
 from deltadyn.studio.forms import Form, Mailbox, Values, branch, run_script, tick
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 # Channels: what can be drawn, and how it is derived from a motion with its torques.
 
 POINTS = 1200  # of a curve in sight: the extremes, about two per pixel
-DEGREES = 180 / math.pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +76,16 @@ class Channel:
 TORQUE, POWER = "torque", "power"
 
 
-def track_channels(
-    track: Track, axes: Sequence[str], log: Recording | None = None
-) -> list[Channel]:
+def track_channels(track: Track, robot: Robot, log: Recording | None = None) -> list[Channel]:
     """Channels of a motion: torque and power (tau qd) by model, joints, platform, and the log's.
 
     The log's are what it recorded and the external force that was found in it.
     """
-    motion = track.motion
+    motion, axes = track.motion, robot.axis_names()
     t = np.asarray(motion.t - motion.t[0])
     found = [
-        Channel(TORQUE, axis, "N m", _of_models(t, track.curves, k), together=False, first=True)
-        for k, axis in enumerate(axes)
+        Channel(TORQUE, axis, unit, _of_models(t, track.curves, k), together=False, first=True)
+        for k, (axis, unit) in enumerate(zip(axes, robot.axis_units("tau"), strict=True))
     ]
     power = {name: tau * motion.qd for name, tau in track.curves.items()}
     found += [
@@ -96,12 +94,12 @@ def track_channels(
     ]
     total = {name: Curve(t, value.sum(axis=1)) for name, value in power.items()}
     found.append(Channel(POWER, "all axes", "W", total, together=False))
-    found += _joint_channels(t, motion, axes)
-    found += _platform_channels(t, motion)
+    found += _joint_channels(t, motion, robot)
+    found += _platform_channels(t, motion, robot)
     if track.force is not None:
         found += track.force.channels(float(motion.t[0]))
     if log is not None:
-        found += _log_channels(log, float(motion.t[0]), axes)
+        found += _log_channels(log, float(motion.t[0]), robot)
     return found
 
 
@@ -109,48 +107,63 @@ def _of_models(t: FloatArray, curves: Mapping[str, FloatArray], axis: int) -> di
     return {name: Curve(t, value[:, axis]) for name, value in curves.items()}
 
 
-def _joint_channels(t: FloatArray, motion: Motion, axes: Sequence[str]) -> list[Channel]:
-    angles = {"angle": motion.q, "rate": motion.qd, "acceleration": motion.qdd}
-    units = {"angle": "deg", "rate": "deg/s", "acceleration": "deg/s²"}
+def _joint_channels(t: FloatArray, motion: Motion, robot: Robot) -> list[Channel]:
+    """Angle, rate and acceleration of the joints; of carriages their place."""
+    word = "place" if robot.linear else "angle"
+    rows = ((word, motion.q, ""), ("rate", motion.qd, "/s"), ("acceleration", motion.qdd, "/s²"))
     return [
-        Channel(group, axis, units[group], {f"axis {axis}": Curve(t, DEGREES * value[:, k])})
-        for group, value in angles.items()
-        for k, axis in enumerate(axes)
+        _axis_channel(group, axis, robot, k, t, value, per)
+        for group, value, per in rows
+        for k, axis in enumerate(robot.axis_names())
     ]
 
 
-def _platform_channels(t: FloatArray, motion: Motion) -> list[Channel]:
-    found = [
-        Channel("platform", name, "mm", {name: Curve(t, 1e3 * motion.p[:, k])})
-        for k, name in enumerate("xyz")
-    ]
+def _axis_channel(
+    group: str, axis: str, robot: Robot, k: int, t: FloatArray, value: FloatArray, per: str
+) -> Channel:
+    """Values (N, dof) of the axis k in the unit that is shown; another unit has its own row."""
+    scales = axis_scales(robot)
+    (scale, unit), first = scales[k], scales[0][1]
+    own = Curve(t, scale * value[:, k])
+    return Channel(group, axis, f"{unit}{per}", {f"axis {axis}": own}, together=unit == first)
+
+
+def _platform_channels(t: FloatArray, motion: Motion, robot: Robot) -> list[Channel]:
+    found = []
+    for k, (name, (scale, unit)) in enumerate(
+        zip(robot.coordinates, coordinate_scales(robot), strict=True)
+    ):
+        if name != "psi" or robot.spindle is None:  # the spindle's psi is an axis already
+            curve = Curve(t, scale * motion.p[:, k])
+            found.append(Channel("platform", name, unit, {name: curve}, together=unit == "mm"))
     for group, value, unit in (
         ("platform speed", motion.pd, "m/s"),
         ("platform acceleration", motion.pdd, "m/s²"),
     ):
-        size = np.linalg.norm(value[:, :3], axis=1)
+        size = np.linalg.norm(robot.in_space(value), axis=1)
         found.append(Channel(group, "size", unit, {group: Curve(t, size)}))
     return found
 
 
-def _log_channels(log: Recording, start: float, axes: Sequence[str]) -> list[Channel]:
+def _log_channels(log: Recording, start: float, robot: Robot) -> list[Channel]:
     """What the log has beside angles and torques, and the following error."""
     t = np.asarray(log.t - start)
     found: list[Channel] = []
-    each: list[tuple[str, str, FloatArray]] = []
-    if log.q_command is not None:
-        each.append(("following error", "deg", DEGREES * (log.q - log.q_command)))
-    if log.current is not None:
-        each.append(("current", "A", np.asarray(log.current)))
-    if log.qd is not None:
-        each.append(("recorded rate", "deg/s", DEGREES * np.asarray(log.qd)))
-    if log.tau_command is not None:
-        each.append(("commanded torque", "N m", np.asarray(log.tau_command)))
-    for group, unit, value in each:
-        found += [
-            Channel(group, axis, unit, {f"axis {axis}": Curve(t, value[:, k])})
-            for k, axis in enumerate(axes)
-        ]
+    for k, axis in enumerate(robot.axis_names()):
+        if log.q_command is not None:
+            error = log.q - log.q_command
+            found.append(_axis_channel("following error", axis, robot, k, t, error, ""))
+        if log.current is not None:
+            curve = Curve(t, np.asarray(log.current)[:, k])
+            found.append(Channel("current", axis, "A", {f"axis {axis}": curve}))
+        if log.qd is not None:
+            rate = np.asarray(log.qd)
+            found.append(_axis_channel("recorded rate", axis, robot, k, t, rate, "/s"))
+        if log.tau_command is not None:
+            unit, curve = robot.axis_units("tau")[k], Curve(t, np.asarray(log.tau_command)[:, k])
+            together = unit == robot.axis_units("tau")[0]
+            curves = {f"axis {axis}": curve}
+            found.append(Channel("commanded torque", axis, unit, curves, together=together))
     if log.temperature is not None:
         found.append(Channel("temperature", "drive", "°C", {"drive": Curve(t, log.temperature)}))
     return found

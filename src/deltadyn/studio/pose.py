@@ -13,9 +13,14 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads, inverse_dynamics
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State, forward_kinematics, singularity, strut_angles, workspace
-from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules
+from deltadyn.kinematics.struts import attachments_of
+from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules, psi_range
+from deltadyn.report.picture import TWO_HALVES, drawn_rails
+from deltadyn.report.plots import axis_scales, coordinate_scales
 from deltadyn.robot import Robot
+from deltadyn.studio.drawing import home
 from deltadyn.studio.page import Tab, table
+from deltadyn.units import together
 
 if TYPE_CHECKING:
     from deltadyn.studio.server import Window
@@ -36,7 +41,9 @@ class OutOfReachError(DeltadynError):
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A pose at rest: p and q (dof,), holding torque (dof,) in N m, strut forces (3,) in N.
+    """A pose at rest: p and q (dof,), holding torque (dof,), strut forces (legs,) in N.
+
+    A drive's torque is in N m, that of a carriage is a force in N.
 
     `tension` is the largest axial force along each pair of rods, tension positive; `margin` (rad)
     the distance to singular poses; `ball` (rad) the angle of the ball joints; `broken` the limits
@@ -56,7 +63,7 @@ class Pose:
 def pose_at(robot: Robot, p: npt.ArrayLike) -> Pose:
     """The pose with the platform at p (dof,)."""
     point = np.asarray(p, dtype=float)
-    target = _shown(point, ("x", "y", "z"), "m")
+    target = _shown(robot, point)
     if not np.isfinite(point).all():
         raise OutOfReachError(target, "it is not a finite position")
     kept = ~broken_rules(robot, point[None], WorkspaceRules())[0]
@@ -73,26 +80,40 @@ def pose_at(robot: Robot, p: npt.ArrayLike) -> Pose:
         point,
         np.asarray(state.q).reshape(robot.dof),
         np.asarray(inverse_dynamics(robot, state)).reshape(robot.dof),
-        np.asarray(constraint_loads(robot, state).axial_max).reshape(3),
+        np.asarray(constraint_loads(robot, state).axial_max).reshape(robot.legs),
         float(np.asarray(singularity(robot, point).margin)),
-        np.abs(np.asarray(strut_angles(robot, point).ball_joint)).reshape(3),
+        np.abs(np.asarray(strut_angles(robot, point).ball_joint)).reshape(robot.legs),
         tuple(REASONS[name] for name in soft),
     )
 
 
-def pose_of_angles(robot: Robot, q: npt.ArrayLike) -> Pose:
-    """The pose with these joint angles (dof,) in rad."""
-    angles = np.asarray(q, dtype=float)
-    p = forward_kinematics(robot, angles, unreachable="nan")
+def pose_of_joints(robot: Robot, q: npt.ArrayLike, near: npt.ArrayLike | None = None) -> Pose:
+    """The pose with these joint coordinates (dof,) in rad, of carriages in m.
+
+    Under two halves it is the one that joins up with the pose `near` (dof,).
+    """
+    joints = np.asarray(q, dtype=float)
+    hint = near if isinstance(robot.platform, TWO_HALVES) else None
+    p = forward_kinematics(robot, joints, unreachable="nan", hint=hint)
     if not np.isfinite(p).all():
-        target = _shown(np.degrees(angles[:3]), ("theta 1", "theta 2", "theta 3"), "deg")
+        shown = zip(joint_names(robot), joints, axis_scales(robot), strict=False)
+        target = ", ".join(f"{name} = {scale * x:.3g} {unit}" for name, x, (scale, unit) in shown)
         raise OutOfReachError(target, "the struts cannot meet at a platform")
-    return pose_at(robot, p)
+    return pose_at(robot, np.asarray(p).reshape(robot.dof))
+
+
+def joint_names(robot: Robot) -> tuple[str, ...]:
+    """What the driven joints of the limbs are called."""
+    word = "carriage" if robot.linear else "theta"
+    return tuple(f"{word} {i + 1}" for i in range(robot.legs))
 
 
 def axis_rows(pose: Pose) -> list[tuple[str, ...]]:
-    """Rows axis, angle (deg), to limit (deg), rate, holding torque (N m), share of the peak."""
-    limits = pose.robot.limits
+    """Rows axis, angle (deg), to limit (deg), rate, holding torque (N m), share of the peak.
+
+    A carriage has its place in mm and its force in N.
+    """
+    limits, scales = pose.robot.limits, axis_scales(pose.robot)
     rows: list[tuple[str, ...]] = []
     for k, name in enumerate(pose.robot.axis_names()):
         room = _room(pose.q[k], limits.angle_min, limits.angle_max, k)
@@ -102,8 +123,8 @@ def axis_rows(pose: Pose) -> list[tuple[str, ...]]:
         rows.append(
             (
                 name,
-                f"{math.degrees(pose.q[k]):.2f}",
-                "-" if room is None else f"{math.degrees(room):.1f}",
+                f"{scales[k][0] * pose.q[k]:.2f}",
+                "-" if room is None else f"{scales[k][0] * room:.1f}",
                 "0",
                 f"{pose.torque[k]:.3f}",
                 share,
@@ -122,26 +143,30 @@ def strut_rows(pose: Pose) -> list[tuple[str, ...]]:
             f"{math.degrees(pose.ball[i]):.1f}",
             "-" if limit is None else f"{math.degrees(limit - pose.ball[i]):.1f}",
         )
-        for i in range(3)
+        for i in range(pose.robot.legs)
     ]
 
 
 def pose_rows(pose: Pose) -> list[tuple[str, str]]:
     """Position, distance to singular poses, and distance to the wall of the working cylinder."""
-    x, y, z = (1e3 * value for value in pose.p[:3])
+    place = pose.robot.in_space(pose.p)
+    x, y, z = (1e3 * value for value in place)
     rows = [
         ("platform", f"{x:.1f}, {y:.1f}, {z:.1f} mm"),
         ("singularity margin", f"{math.degrees(pose.margin):.1f} deg"),
     ]
+    if pose.robot.turns and pose.robot.spindle is None:  # no drive has it as its own angle
+        rows.append(("psi", f"{math.degrees(pose.p[3]):.1f} deg"))
     cylinder = pose.robot.limits.workspace
     if cylinder is not None:
         room = min(
-            cylinder.radius - math.hypot(pose.p[0], pose.p[1]),
-            pose.p[2] - cylinder.z_min,
-            cylinder.z_max - pose.p[2],
+            cylinder.radius - math.hypot(place[0], place[1]),
+            place[2] - cylinder.z_min,
+            cylinder.z_max - place[2],
         )
         where = "inside" if room >= 0 else "outside"
-        rows.append(("working cylinder", f"{1e3 * abs(room):.0f} mm {where}"))
+        name = "working area" if pose.robot.planar else "working cylinder"
+        rows.append((name, f"{1e3 * abs(room):.0f} mm {where}"))
     rows.append(("limits", "; ".join(pose.broken) if pose.broken else "all kept"))
     return rows
 
@@ -156,17 +181,22 @@ def _room(value: float, low: object, high: object, axis: int) -> float | None:
     return min(gaps) if gaps else None
 
 
-def _shown(values: FloatArray, names: tuple[str, ...], unit: str) -> str:
-    pairs = zip(names, values, strict=False)
-    return ", ".join(f"{name} = {value:.3g} {unit}" for name, value in pairs)
+def _shown(robot: Robot, p: FloatArray) -> str:
+    """A platform's coordinates in words; psi where the limbs turn it."""
+    told = [
+        f"{name} = {value:.3g} m"
+        for name, value in zip(robot.coordinates, p, strict=False)
+        if name != "psi"
+    ]
+    if robot.turns and robot.spindle is None:
+        told.append(f"psi = {math.degrees(p[3]):.3g} deg")
+    return ", ".join(told)
 
 
 # The tab.
 
-PLATFORM = ("x (mm)", "y (mm)", "z (mm)", "psi (deg)")
-JOINTS = ("theta 1 (deg)", "theta 2 (deg)", "theta 3 (deg)", "psi (deg)")
 WIDE = (-90.0, 120.0)  # deg, of an arm without limits
-BEYOND = 10.0  # deg that a slider reaches beyond a limit, so that the limit can be seen
+BEYOND = 10.0  # deg or mm that a slider reaches beyond a limit, so that the limit can be seen
 
 
 class PoseTab(Tab):
@@ -192,13 +222,23 @@ class PoseTab(Tab):
         with platform:
             spans = self._spans()
             self._platform = [
-                gui.add_slider(PLATFORM[k], *spans[k], 0.1 if k == 3 else 1.0, sum(spans[k]) / 2)
-                for k in range(robot.dof)
+                gui.add_slider(
+                    f"{name} ({unit})",
+                    *spans[name],
+                    0.1 if name == "psi" else 1.0,
+                    sum(spans[name]) / 2,
+                )
+                for name, (_, unit) in zip(robot.coordinates, coordinate_scales(robot), strict=True)
             ]
         with joints:
             self._joints = [
-                gui.add_slider(JOINTS[k], *self._turn(k), 0.1, sum(self._turn(k)) / 2)
-                for k in range(3)
+                gui.add_slider(
+                    f"{name} ({axis_scales(robot)[k][1]})",
+                    *self._turn(k),
+                    0.1,
+                    sum(self._turn(k)) / 2,
+                )
+                for k, name in enumerate(joint_names(robot))
             ]
         self._folders = [platform, joints]
         for k, slider in enumerate(self._platform):
@@ -209,13 +249,17 @@ class PoseTab(Tab):
     def refresh(self, held: Any = None) -> None:
         """Show the session's pose; a slider that is `held` may be ahead of it and stays."""
         pose = self.window.session.pose
+        robot = pose.robot
         for k, slider in enumerate(self._platform):
             if slider is not held:
-                _set(slider, math.degrees(pose.p[3]) if k == 3 else 1e3 * float(pose.p[k]))
+                _set(slider, coordinate_scales(robot)[k][0] * float(pose.p[k]))
         for k, slider in enumerate(self._joints):
             if slider is not held:
-                _set(slider, math.degrees(pose.q[k]))
-        head = ("axis", "angle deg", "to limit deg", "rate", "holding N m", "of peak")
+                _set(slider, axis_scales(robot)[k][0] * float(pose.q[k]))
+        unit = together([unit for _, unit in axis_scales(robot)])
+        word = "place" if robot.linear else "angle"
+        held_by = f"holding {robot.axis_unit('tau')}"
+        head = ("axis", f"{word} {unit}", f"to limit {unit}", "rate", held_by, "of peak")
         struts = ("strut", "force N (tension +)", "ball joint deg", "left deg")
         self._table.content = (
             table(("pose", ""), pose_rows(pose))
@@ -223,7 +267,7 @@ class PoseTab(Tab):
             + table(struts, strut_rows(pose), "Struts at rest")
         )
 
-    def _spans(self) -> list[tuple[float, float]]:
+    def _spans(self) -> dict[str, tuple[float, float]]:
         """Ranges of x, y, z (mm) and psi (deg): those of the workspace, all around."""
         robot = self.window.session.robot
         wall = workspace(robot, heights=21, azimuths=36)
@@ -231,23 +275,35 @@ class PoseTab(Tab):
             radius = float(np.ceil(1e3 * wall.radius.max()))
             low, high = (float(np.round(1e3 * z)) for z in wall.heights[[0, -1]])
         else:
-            here = 1e3 * self.window.session.pose.p
-            radius, low, high = 500.0, float(here[2]) - 500.0, 0.0
-        return [(-radius, radius), (-radius, radius), (low, high), (-180.0, 180.0)]
+            here = 1e3 * float(robot.in_space(self.window.session.pose.p)[2])
+            radius, low, high = 500.0, here - 500.0, 0.0
+        turn = (-180.0, 180.0)
+        if isinstance(robot.platform, TWO_HALVES):  # as far as the limbs turn the tool at home
+            low_turn, high_turn = np.round(np.degrees(psi_range(robot, home(robot))))
+            turn = float(max(low_turn, -360.0)), float(min(high_turn, 360.0))
+        wide = (-radius, radius)
+        return {"x": wide, "y": wide, "z": (low, high), "psi": turn}
 
     def _turn(self, axis: int) -> tuple[float, float]:
-        limits = self.window.session.robot.limits
+        robot = self.window.session.robot
+        limits, scale = robot.limits, axis_scales(robot)[axis][0]
         low, high = WIDE
+        if robot.linear:  # without limits: as the rail is drawn
+            ends = np.array([end[axis] for end in drawn_rails(robot)])
+            frame = robot.geometry.frames[axis]
+            start = np.asarray(frame.shoulder) + attachments_of(robot)[axis]
+            low, high = (float(np.round(scale * x)) for x in (ends - start) @ np.asarray(frame.z))
         if limits.angle_min is not None:
-            low = math.floor(math.degrees(limits.angle_min[axis])) - BEYOND
+            low = math.floor(scale * limits.angle_min[axis]) - BEYOND
         if limits.angle_max is not None:
-            high = math.ceil(math.degrees(limits.angle_max[axis])) + BEYOND
+            high = math.ceil(scale * limits.angle_max[axis]) + BEYOND
         return float(low), float(high)
 
     def _moved(self, axis: int) -> Any:
         def act(_event: Any) -> None:
             slider = self._platform[axis]
-            target = math.radians(slider.value) if axis == 3 else 1e-3 * slider.value
+            scale, _ = coordinate_scales(self.window.session.robot)[axis]
+            target = slider.value / scale
             self._try(lambda: self.window.session.move_axis(axis, target), slider)
 
         return act
@@ -255,7 +311,8 @@ class PoseTab(Tab):
     def _turned(self, axis: int) -> Any:
         def act(_event: Any) -> None:
             slider = self._joints[axis]
-            target = math.radians(slider.value)
+            scale, _ = axis_scales(self.window.session.robot)[axis]
+            target = slider.value / scale
             self._try(lambda: self.window.session.turn_joint(axis, target), slider)
 
         return act

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError
-from deltadyn.files import write_whole
+from deltadyn.files import settle, write_together
 from deltadyn.robot.file import load_robot
 from deltadyn.studio.columns import Draft
 from deltadyn.studio.log import report_files
@@ -74,9 +74,7 @@ def save_project(session: Session, folder: str) -> Path:
     if not (path / "deltadyn.toml").exists():
         files["deltadyn.toml"] = _toml(state, reading).encode()
     try:
-        for name, content in files.items():
-            write_whole(path / name, content)
-        write_whole(path / FILE, json.dumps(state, indent=2) + "\n")  # last: now it is whole
+        write_together(path, {**files, FILE: json.dumps(state, indent=2) + "\n"})
     except OSError as error:
         raise InputError("folder", folder, f"one that can be written ({error.strerror})") from error
     return path.resolve()
@@ -120,6 +118,7 @@ def _folder(text: str) -> Path:
 
 def _state(path: Path) -> dict[str, Any]:
     file = path / FILE
+    settle(path)
     try:
         state = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:

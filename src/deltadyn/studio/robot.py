@@ -18,8 +18,9 @@ from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.kinematics import State
 from deltadyn.motion.motion import Motion
+from deltadyn.report.picture import TWO_HALVES
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Rod, Strut, TenParameters
+from deltadyn.robot.bodies import Arm, ArticulatedPlatform, Rod, Strut, TenParameters
 from deltadyn.robot.file import robot_names
 from deltadyn.robot.write import robot_text
 from deltadyn.studio.page import Tab, message_box, paragraph, table
@@ -59,12 +60,10 @@ def entries(robot: Robot) -> dict[str, Entry]:
     found = {
         "base_radius": _radius("base"),
         "platform_radius": _radius("platform"),
-        "arm_length": _length("arm", "arms", _scaled_arm),
-        "strut_length": _length("strut", "struts", _scaled_strut),
-        "arm_mass": _mass("arm mass", "arms", _scaled_arm),
-        "arm_com": _com("arm COM from the shoulder (mm)", "arms", "com", 1e3),
+        **_limb_lengths(robot),
+        **_limb_masses(robot),
         "strut_mass": _mass("mass of one rod", "struts", _scaled_strut),
-        "platform_mass": _lump("platform mass", "platform"),
+        **_platform_entries(robot),
         "payload": _lump("payload", "payload"),
     }
     if all(strut.ten is None for strut in robot.struts):
@@ -74,10 +73,18 @@ def entries(robot: Robot) -> dict[str, Entry]:
         found["lower_mass"] = _rod("lower")
     for axes, name, key in _drives(robot):
         side = "motor" if robot.drives.rotor_side == "motor_side" else "output"
-        rotor = f"rotor inertia{name} at the {side} (kg cm²)"
+        limb = axes.start == 0
+        unit, scale = "kg cm²", 1e4
+        if robot.linear and limb and side == "output":  # a carriage feels a mass
+            unit, scale = "kg", 1.0
+        rotor = f"rotor inertia{name} at the {side} ({unit})"
         found[f"gear_ratio{key}"] = _axes(f"gear ratio{name}", "drives.gear_ratio", axes)
-        found[f"rotor_inertia{key}"] = _axes(rotor, "drives.rotor_inertia", axes, 1e4)
-        viscous, coulomb = f"viscous friction{name} (N m s/rad)", f"Coulomb friction{name} (N m)"
+        found[f"rotor_inertia{key}"] = _axes(rotor, "drives.rotor_inertia", axes, scale)
+        own = (robot.axis_units(kind)[axes][0] for kind in ("viscous", "tau"))
+        viscous, coulomb = (
+            f"{word} friction{name} ({of})"
+            for word, of in zip(("viscous", "Coulomb"), own, strict=True)
+        )
         found[f"viscous{key}"] = _axes(viscous, "friction.viscous", axes)
         found[f"coulomb{key}"] = _axes(coulomb, "friction.coulomb", axes)
     return found
@@ -85,8 +92,39 @@ def entries(robot: Robot) -> dict[str, Entry]:
 
 def _drives(robot: Robot) -> list[tuple[slice, str, str]]:
     """The axes that have a field together: the arms, and psi."""
-    arms = [(slice(0, 3), "", "")]
-    return arms if robot.dof == 3 else [*arms, (slice(3, 4), " of psi", "_psi")]
+    arms = [(slice(0, robot.legs), "", "")]
+    return arms if robot.dof == robot.legs else [*arms, (slice(3, 4), " of psi", "_psi")]
+
+
+def _limb_lengths(robot: Robot) -> dict[str, Entry]:
+    strut = {"strut_length": _length("strut", "struts", _scaled_strut)}
+    return strut if robot.linear else {"arm_length": _length("arm", "arms", _scaled_arm), **strut}
+
+
+def _limb_masses(robot: Robot) -> dict[str, Entry]:
+    if robot.linear:
+        return {
+            "carriage_mass": _each("carriage mass", "arms", "mass"),
+            "counterweight": _each("counterweight", "arms", "counterweight"),
+        }
+    return {
+        "arm_mass": _mass("arm mass", "arms", _scaled_arm),
+        "arm_com": _com("arm COM from the shoulder (mm)", "arms", "com", 1e3),
+    }
+
+
+def _platform_entries(robot: Robot) -> dict[str, Entry]:
+    """The platform's mass, or those of its halves with the length of bars or the screw's lead."""
+    own = robot.platform
+    if not isinstance(own, TWO_HALVES):
+        return {"platform_mass": _lump("platform mass", "platform")}
+    found = {f"half_{i + 1}": _half(i) for i in (0, 1)}
+    if isinstance(own, ArticulatedPlatform):
+        found["bar_mass"] = _of_platform("mass of both bars (kg)", "bar_mass", 1.0)
+        found["bar_length"] = _of_platform("bar length (mm)", "bar_length", 1e3, LENGTHS)
+    else:
+        found["lead"] = _of_platform("lead of the screw (mm)", "lead", 1e3, LENGTHS)
+    return found
 
 
 def edited(robot: Robot, values: Mapping[str, float]) -> Robot:
@@ -122,7 +160,7 @@ def differences(before: Robot, after: Robot) -> list[tuple[str, ...]]:
 
 
 def torque_rows(before: Robot, after: Robot, motion: Motion) -> list[tuple[str, ...]]:
-    """Rows axis, peak before, peak after, RMS before, RMS after (N m) on the same platform motion.
+    """Rows axis, peak before, peak after, RMS before, RMS after on the same platform motion.
 
     Both robots run the motion of the platform; raises where one of them cannot.
     """
@@ -139,7 +177,7 @@ def torque_rows(before: Robot, after: Robot, motion: Motion) -> list[tuple[str, 
 
 
 def torque_along(robot: Robot, motion: Motion, model: str = "exact") -> FloatArray:
-    """Torque (N, dof) in N m of a robot that moves its platform as `motion` says."""
+    """Torque (N, dof) of a robot that moves its platform as `motion` says; N of carriages."""
     columns = [np.asarray(array)[:, : robot.dof] for array in (motion.p, motion.pd, motion.pdd)]
     if robot.dof > columns[0].shape[1]:  # a motion without psi: the spindle stands still
         zeros = np.zeros((len(columns[0]), 1))
@@ -159,7 +197,7 @@ def _radius(name: str) -> Entry:
         f"{name} radius (mm)",
         1e3,
         lambda robot: tuple(getattr(robot.geometry, field)),
-        lambda robot, value: robot.replace(geometry=replace(robot.rotary, **{field: value})),
+        lambda robot, value: robot.replace(geometry=replace(robot.geometry, **{field: value})),
         LENGTHS,
     )
 
@@ -202,7 +240,7 @@ def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
             raise InputError(f"{name} length", value, "above 0")
         ratio = value / getattr(robot.geometry, field)[0]
         grown = tuple(scaled(body, 1.0, ratio) for body in getattr(robot, bodies))
-        geometry = replace(robot.rotary, **{field: value})
+        geometry = replace(robot.geometry, **{field: value})
         return robot.replace(geometry=geometry, **{bodies: grown})
 
     def read(robot: Robot) -> tuple[float, ...]:
@@ -223,6 +261,43 @@ def _mass(label: str, bodies: str, scaled: Scaled) -> Entry:
         return tuple(body.mass for body in getattr(robot, bodies))
 
     return Entry(f"{label} (kg)", 1.0, read, write)
+
+
+def _each(label: str, bodies: str, name: str) -> Entry:
+    """A mass of each body, which has no shape."""
+
+    def write(robot: Robot, value: float) -> Robot:
+        changed = tuple(replace(body, **{name: value}) for body in getattr(robot, bodies))
+        return robot.replace(**{bodies: changed})
+
+    def read(robot: Robot) -> tuple[float, ...]:
+        return tuple(getattr(body, name) for body in getattr(robot, bodies))
+
+    return Entry(f"{label} (kg)", 1.0, read, write)
+
+
+def _half(i: int) -> Entry:
+    """The mass of one half of the platform."""
+
+    def write(robot: Robot, value: float) -> Robot:
+        masses = list(robot.platform.half_mass)  # type: ignore[union-attr]
+        masses[i] = value
+        return robot.replace(platform=replace(robot.platform, half_mass=tuple(masses)))  # type: ignore[call-arg]
+
+    def read(robot: Robot) -> tuple[float, ...]:
+        return (robot.platform.half_mass[i],)  # type: ignore[union-attr]
+
+    return Entry(f"half {i + 1} of the platform (kg)", 1.0, read, write)
+
+
+def _of_platform(label: str, name: str, scale: float, group: str = BODIES) -> Entry:
+    """A number of the platform."""
+
+    def write(robot: Robot, value: float) -> Robot:
+        changed: Any = {name: value}
+        return robot.replace(platform=replace(robot.platform, **changed))
+
+    return Entry(label, scale, lambda robot: (getattr(robot.platform, name),), write, group)
 
 
 def _lump(label: str, body: str) -> Entry:
@@ -405,7 +480,8 @@ class RobotTab(Tab):
         except DeltadynError as error:
             return told + message_box("warning", str(error))
         head = ("axis", "peak before", "peak now", "RMS before", "RMS now")
-        return told + table(head, torques, f"Torque on {session.track.name!r} (N m)")
+        unit = session.robot.axis_unit("tau")
+        return told + table(head, torques, f"Torque on {session.track.name!r} ({unit})")
 
     def _choose(self, _event: Any) -> None:
         name = self._choice.value

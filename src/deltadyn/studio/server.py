@@ -14,6 +14,7 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.calibration import CalibrationTab
 from deltadyn.studio.drawing import thickness
 from deltadyn.studio.force import ForceArrow
 from deltadyn.studio.forms import PAGE_SCRIPT, run_script
@@ -247,6 +248,7 @@ class Window:
         self.volumes_tab = self._made(tabs, "Volumes", VolumesTab)
         self.motion_tab = self._made(tabs, "Motion", MotionTab)
         self.log_tab = self._made(tabs, "Log", LogTab)
+        self.calibration_tab = self._made(tabs, "Calibrate", CalibrationTab)
         self._made(tabs, "Project", ProjectTab)
         self.robot_changed(new=True)
         client.camera.on_update(self._camera_moved)
@@ -325,8 +327,8 @@ class Window:
         self.scene.show(session.robot, session.pose.p)
         self._draw_before()
         self._place_grip(new)
-        platform = self.scene.node("platform")
-        platform.on_drag(self.guarded(self._dragged_platform))
+        for part in self.scene.platform_nodes():
+            part.on_drag(self.guarded(self._dragged_platform))
         if new:
             self._look()
             floor(self.client, session.robot)
@@ -335,6 +337,7 @@ class Window:
         self.robot_tab.refresh()
         self.pose_tab.rebuild()
         self.volumes_tab.robot_changed()
+        self.calibration_tab.robot_changed()
         self.motion_tab.refresh()
         self.pose_changed()
 
@@ -368,7 +371,7 @@ class Window:
         if self.ghost.robot is not None:
             self._move_ghost()
         if grip and self._grip is not None:
-            self._grip.position = session.pose.p[:3]
+            self._grip.position = session.robot.in_space(session.pose.p)
         self.pose_tab.refresh(held)
 
     def draw_force(self, track: Track, seconds: float) -> None:
@@ -377,7 +380,7 @@ class Window:
         if push is None or track.force is None:
             self.arrow.hide()
             return
-        place = track.place(seconds)[:3]
+        place = self.session.robot.in_space(track.place(seconds))
         unit = thickness(self.session.robot)
         self.arrow.show(place, track.force.arrow(push), push, unit)
 
@@ -397,7 +400,7 @@ class Window:
     def _place_grip(self, new: bool) -> None:
         session = self.session
         if self._grip is not None and not new:
-            self._grip.position = session.pose.p[:3]
+            self._grip.position = session.robot.in_space(session.pose.p)
             return
         if self._grip is not None:
             self._grip.remove()
@@ -407,22 +410,27 @@ class Window:
             scale=0.4 * reach,
             line_width=3.0,
             disable_rotations=True,
+            active_axes=(True, not session.robot.planar, True),
             disable_sliders=True,  # the platform itself can be dragged in the plane of the view
             depth_test=False,
-            position=session.pose.p[:3],
+            position=session.robot.in_space(session.pose.p),
         )
         self._grip.on_update(self.guarded(self._dragged_grip))
 
+    def _place(self) -> np.ndarray[Any, Any]:
+        """Where the platform is (3,) in m."""
+        return self.session.robot.in_space(self.session.pose.p)
+
     def _dragged_grip(self, event: Any) -> None:
         target = np.asarray(self._grip.position, dtype=float)  # the latest: callbacks may queue
-        if np.allclose(target, self.session.pose.p[:3], rtol=0, atol=1e-7):
+        if np.allclose(target, self._place(), rtol=0, atol=1e-7):
             return
         self.motion_tab.pause()
         self._drag(target, released=event.phase == "end")
 
     def _dragged_platform(self, event: Any) -> None:
         if event.phase == "start" or self._grab is None:
-            self._grab = np.asarray(event.start_position) - self.session.pose.p[:3]
+            self._grab = np.asarray(event.start_position) - self._place()
             self.motion_tab.pause()
         if event.phase != "start":
             self._drag(np.asarray(event.end_position) - self._grab, released=True)

@@ -40,7 +40,7 @@ from deltadyn.studio.motion import (
     motion_track,
     scenario_track,
 )
-from deltadyn.studio.pose import Pose, pose_at, pose_of_angles
+from deltadyn.studio.pose import Pose, pose_at, pose_of_joints
 from deltadyn.studio.robot import edited
 from deltadyn.studio.volumes import Volume, volume_of
 
@@ -291,26 +291,29 @@ class Session:
         return self.move(p)
 
     def turn_joint(self, axis: int, value: float) -> Pose:
-        """Turn one joint to an angle (rad), the others stay."""
+        """Turn one joint to an angle (rad), or slide a carriage to a place (m); the others stay."""
         q = self.pose.q.copy()
         q[axis] = value
-        self.pose = pose_of_angles(self.robot, q)
+        self.pose = pose_of_joints(self.robot, q, self.pose.p)
         return self.pose
 
     def drag(self, position: npt.ArrayLike) -> Pose:
-        """Move the platform point to a position (3,), psi stays."""
+        """Move the platform point to a position (3,), psi stays; in a plane it stays in it."""
         p = self.pose.p.copy()
-        p[:3] = np.asarray(position, dtype=float)[:3]
+        for name, value in zip("xyz", np.asarray(position, dtype=float), strict=False):
+            if name in self.robot.coordinates:
+                p[self.robot.coordinates.index(name)] = value
         return self.move(p)
 
     # volumes
 
-    def volume(self, kind: str, margin: float, height: float | None) -> Volume:
+    def volume(self, kind: str, margin: float, height: float | None, psi: float = 0.0) -> Volume:
         """A coloured volume; the last ones are kept."""
         robot = self.robot
-        key = (kind, round(margin, 6), None if height is None else round(height, 4))
+        cut = None if height is None else round(height, 4)
+        key = (kind, round(margin, 6), cut, round(psi, 4))
         if key not in self._volumes:
-            found = volume_of(robot, kind, margin=margin, height=height)
+            found = volume_of(robot, kind, margin=margin, height=height, psi=psi)
             if robot is not self.robot:  # edited while this was computed
                 return found
             while len(self._volumes) >= 12:

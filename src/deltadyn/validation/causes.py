@@ -13,6 +13,7 @@ Y x stands for all parameters in common: the scale of the torque.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -397,13 +398,15 @@ def _values(choice: Choice, group: _Group, z: FloatArray, V: FloatArray) -> tupl
 def _named(
     group: _Group, own: Sequence[tuple[str, str]], z: FloatArray, V: FloatArray
 ) -> Iterator[Value]:
-    from deltadyn.identification.terms.corrections import ARMS, contrasts
+    from deltadyn.identification.terms.corrections import contrasts
 
     std = np.sqrt(np.maximum(np.diag(V), 0.0))
     if group.name in ("torque_ratio", "limbs") and group.term is not None:
-        C = contrasts()  # the mean over the limbs is the base parameter
-        for first in range(0, len(own), ARMS - 1):
-            rows = slice(first, first + ARMS - 1)
+        families = Counter(name.partition(".")[0] for name, _ in own)
+        more = max(families.values())  # limbs but one
+        C = contrasts(more + 1)  # the mean over the limbs is the base parameter
+        for first in range(0, len(own), more):
+            rows = slice(first, first + more)
             name = own[first][0].partition(".")[0]
             deviation = np.sqrt(np.diag(C @ V[rows, rows] @ C.T))
             for limb, (value, s) in enumerate(zip(C @ z[rows], deviation, strict=True)):

@@ -9,19 +9,21 @@ from __future__ import annotations
 from string import Template
 
 from deltadyn.exports.bank import BankExport
-from deltadyn.exports.common import template
+from deltadyn.exports.common import speech, template
 from deltadyn.exports.structured_text.blocks import FunctionBlock, Variable
 from deltadyn.exports.structured_text.code import literal
 from deltadyn.exports.structured_text.payload import (
-    INPUTS,
     MODEL,
     OUTPUTS,
     UNKNOWN,
     array,
-    axes,
     door_lines,
     expanded,
+    in_channels,
+    in_units,
     model_block,
+    payload_inputs,
+    payload_purpose,
     sample_lines,
 )
 from deltadyn.payload.rows import lossless
@@ -65,10 +67,10 @@ def _estimator(robot: Robot, bank: BankExport, model: FunctionBlock) -> Function
     work = model.operations + window + 190 * bank.size + 8 * bank.size * 8
     return FunctionBlock(
         "PayloadEstimator",
-        f"Mass of the payload from angles and torques, one sample per call, {bank.rows.rate:g} Hz",
-        (*axes(robot, *INPUTS[0]), *axes(robot, *INPUTS[1]), *INPUTS[2:]),
+        payload_purpose(robot, bank.rows.rate),
+        payload_inputs(robot),
         (*OUTPUTS, *MORE),
-        _inner(bank),
+        _inner(robot, bank),
         tuple(lines),
         work,
     )
@@ -150,23 +152,24 @@ def _values(robot: Robot, bank: BankExport) -> dict[str, str]:
     }
 
 
-def _inner(bank: BankExport) -> tuple[Variable, ...]:
+def _inner(robot: Robot, bank: BankExport) -> tuple[Variable, ...]:
     """The estimator's memory."""
     n, size, length, models = bank.dof, bank.size, bank.rows.length, bank.models
+    words = speech(robot)
     groups = (
-        ("Model", MODEL, "the robot's torque"),
+        ("Model", MODEL, f"the robot's {words['torque']}"),
         ("Phi NoiseA NoiseB Unlinked Ratio GearLoss MotorLoss", array(3), "of each arm"),
         ("Theta0 Spread0 Walk", array(9), "of what friction has changed by"),
         ("Shares", array(len(bank.bank.share)), "of a load in the rows after a change"),
         ("Narrow", array(models), "second window"),
         ("KernelQ KernelV KernelA KernelT", array(length), "first window"),
-        ("X", array(2 * n), "angles in rad, torques in N m"),
-        ("Last", array(3), "angles of the arms in rad"),
+        ("X", array(2 * n), in_channels(robot)),
+        ("Last", array(3), words["last"] + " in {q}"),
         ("Window", array(2 * n * length), "the last samples"),
         ("Ring", array(16 * models), "the last models"),
         ("Row RowLast", array(16), "rows of the bank"),
         ("Middle Rate Bend Torque Side", array(n), "at the middle of the window"),
-        ("Needed Column Through", array(3), "in N m, in N m/kg"),
+        ("Needed Column Through", array(3), "in {tau}, in {tau}/kg"),
         ("Theta U", array(9 * size), "of each hypothesis"),
         ("Load Variance Weight Share DoneLoad DoneVar", array(size), "of each hypothesis"),
         ("Age Begun Ended", array(size), "of each hypothesis, in rows"),
@@ -196,4 +199,4 @@ def _inner(bank: BankExport) -> tuple[Variable, ...]:
         ("Jump NewRow Live AtRest Told Waits Going Moved Filed Seen", "BOOL", "temporaries"),
     )
     rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
-    return tuple(Variable(*row) for row in rows)
+    return tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows)

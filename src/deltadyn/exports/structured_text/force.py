@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from string import Template
 
-from deltadyn.exports.common import template
+from deltadyn.exports.common import speech, template
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest
 from deltadyn.exports.structured_text.blocks import (
     FASTEST,
@@ -30,9 +30,13 @@ from deltadyn.exports.structured_text.payload import (
     array,
     axes,
     expanded,
+    in_channels,
+    in_units,
+    measured,
     sample_lines,
 )
 from deltadyn.force.numbers import ForceNumbers
+from deltadyn.kinematics.actuation import kernel
 from deltadyn.robot import Robot
 
 MODEL, OBSERVER, TEST = "ForceModel", "ForceObserver", "ForceSelfTest"
@@ -46,7 +50,7 @@ STATUS = (
     "5: not ready yet"
 )
 CONTACT = "0: none; 1: alarm, kind not known yet; 2: contact; 3: a load was picked up"
-ARM = "0: the platform is touched; 1 to 3: this arm alone"
+ARM = "0: the platform is touched; 1 to 3: this {} alone"
 
 
 def force_blocks(robot: Robot, force: ForceExport | None) -> list[FunctionBlock]:
@@ -62,29 +66,31 @@ def force_blocks(robot: Robot, force: ForceExport | None) -> list[FunctionBlock]
 def _model(robot: Robot) -> FunctionBlock:
     """Torque with friction, J and the platform's acceleration, in the robot's own angles."""
     count = range(1, robot.dof + 1)
+    words = speech(robot)
     groups = (
-        ("Q", "q", "angle, axis {}, in rad"),
-        ("QD", "qd", "rate, axis {}, in rad/s"),
-        ("QDD", "qdd", "acceleration, axis {}, in rad/s^2"),
+        ("Q", "q", words["angle"] + ", axis {}, in {}"),
+        ("QD", "qd", "rate, axis {}, in {}"),
+        ("QDD", "qdd", "acceleration, axis {}, in {}"),
     )
     load = load_variables(robot)
-    motion = tuple(v for n, _, what in groups for v in axes(robot, n, what))
+    motion = tuple(v for n, own, what in groups for v in axes(robot, n, what, own))
     steps = [Step("", "within", (variable.name, literal(FASTEST**2))) for variable in motion]
     steps += [Step("", "within", (variable.name, literal(HEAVIEST))) for variable in load]
     steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in count]
     steps += [*direction_steps(robot, "rate"), *stribeck_steps(robot, "rate")]
     names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in count}
     names |= {f"{own}_{i}": f"{own}_{i}" for own in ("direction", "stribeck") for i in count}
-    steps += bound(f"force_sample_{robot.dof}", "m_", {**names, **payload_names(load)})
+    steps += bound(kernel(robot, "force_sample"), "m_", {**names, **payload_names(load)})
     steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
     steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in count]
     steps += motor_steps(robot, "angle", "whole", "driven")
     wanted = {f"Torque{i}": f"driven_{i}" for i in count}
-    outputs = axes(robot, "Torque", "torque of the motion, axis {}, in N m")
+    outputs = axes(robot, "Torque", words["torque"] + " of the motion, axis {}, in {}", "tau")
+    slope = "m" if not robot.linear else "m/m"
     for k in range(9):
         row, axis = k // 3 + 1, k % 3 + 1
         wanted[f"J{row}{axis}"] = f"m_out_jacobian_{k + 1}"
-        what = f"row {row}, axis {axis} of the Jacobian, in m"
+        what = f"row {row}, axis {axis} of the Jacobian, in {slope}"
         outputs.append(Variable(f"J{row}{axis}", "LREAL", what))
     for k, way in enumerate(WAYS[:3]):
         wanted[f"P{way}"] = f"m_out_pdd_{k + 1}"
@@ -93,7 +99,8 @@ def _model(robot: Robot) -> FunctionBlock:
     status = Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose")
     return FunctionBlock(
         MODEL,
-        "Torque of a motion and the way from it to forces; the force observer calls it",
+        f"{words['torque'].capitalize()} of a motion and the way from it to forces; "
+        "the force observer calls it",
         (*motion, *load),
         (*outputs, status),
         tuple(Variable(t) for t in text.temporaries),
@@ -108,8 +115,7 @@ def _observer(robot: Robot, numbers: ForceNumbers, model: FunctionBlock) -> Func
     text = expanded(text, {k: "\n".join(v) for k, v in _lists(robot, numbers).items()}, "$")
     lines = Template(text).substitute(_values(robot, numbers)).rstrip().splitlines()
     inputs = (
-        *axes(robot, "Q", "measured angle of the controller, axis {}, in rad"),
-        *axes(robot, "Tau", "measured torque in the controller's sign, axis {}, in N m"),
+        *measured(robot),
         *_load(robot),
         Variable("Acknowledge", "BOOL", "TRUE: forget the alarm and go on with the force"),
         Variable("Reset", "BOOL", "TRUE: forget all samples and the alarm"),
@@ -119,7 +125,7 @@ def _observer(robot: Robot, numbers: ForceNumbers, model: FunctionBlock) -> Func
         f"External force and contact, no safety function, a sample per call, {numbers.rate:g} Hz",
         inputs,
         _outputs(robot),
-        _inner(numbers),
+        _inner(robot, numbers),
         tuple(lines),
         model.operations + 330 * numbers.dof + 150,
     )
@@ -145,7 +151,7 @@ def _outputs(robot: Robot) -> tuple[Variable, ...]:
         Variable("Statistic", "LREAL", "of the axis that speaks most clearly, -1 to 1 and beyond"),
         Variable("Ready", "BOOL", "the filter has settled"),
         Variable("Contact", "DINT", CONTACT),
-        Variable("Arm", "DINT", ARM),
+        Variable("Arm", "DINT", ARM.format(speech(robot)["arm"])),
         Variable("Age", "LREAL", "of the alarm in s"),
         *_ways(robot, "Contact", "force of the alarm"),
         *_ways(robot, "ContactStd", "standard deviation of the alarm's force"),
@@ -242,30 +248,31 @@ def _values(robot: Robot, numbers: ForceNumbers) -> dict[str, str]:
     }
 
 
-def _inner(numbers: ForceNumbers) -> tuple[Variable, ...]:
+def _inner(robot: Robot, numbers: ForceNumbers) -> tuple[Variable, ...]:
     """The observer's memory."""
-    n = numbers.dof
+    n, words = numbers.dof, speech(robot)
+    area = "m^2" if not robot.linear else "m^2/m^2"
     groups = (
-        ("Model", MODEL, "the robot's torque"),
+        ("Model", MODEL, f"the robot's {words['torque']}"),
         ("Ratio GearLoss MotorLoss", array(n), "of each drive"),
-        ("Rotor", array(n), "of each drive, in kg m^2"),
-        ("Noise RestNoise Stuck", array(n), "of each axis, in N m"),
+        ("Rotor", array(n), f"of each drive, in {words['inertia_unit']}"),
+        ("Noise RestNoise Stuck", array(n), "of each axis, in {tau}"),
         ("Begins Variance Growth", array(STATES * n), "of the slow states of the empty run"),
         ("States", array(STATES * n), "viscous, Coulomb friction, offset, scale of each axis"),
         ("P", array(STATES * STATES * n), "their covariance"),
-        ("X", array(2 * n), "angles in rad, torques in N m"),
-        ("Last", array(3), "angles of the arms, in rad"),
-        ("RingQ", array(n * numbers.angles), "angles, in rad"),
-        ("RingT", array(n * numbers.torques), "torques, in N m"),
-        ("Window", array(4 * n), "angles, in rad"),
-        ("Middle", array(n), "in rad"),
-        ("Rate", array(n), "in rad/s"),
-        ("Bend", array(n), "in rad/s^2"),
-        ("Torque Needed Residual Held", array(n), "in N m"),
-        ("Noise2 Spread", array(n), "in (N m)^2"),
+        ("X", array(2 * n), in_channels(robot)),
+        ("Last", array(3), words["last"] + ", in {q}"),
+        ("RingQ", array(n * numbers.angles), words["angles"] + ", in {q}"),
+        ("RingT", array(n * numbers.torques), words["torques"] + ", in {tau}"),
+        ("Window", array(4 * n), words["angles"] + ", in {q}"),
+        ("Middle", array(n), "in {q}"),
+        ("Rate", array(n), "in {qd}"),
+        ("Bend", array(n), "in {qdd}"),
+        ("Torque Needed Residual Held", array(n), "in {tau}"),
+        ("Noise2 Spread", array(n), "in ({tau})^2"),
         ("Z", array(n), "residuals beyond what is allowed, in deviations"),
         ("Parts Stage Filtered", array(5 * n + 12), "parts of a row"),
-        ("Normal", array(9), "of the Jacobian's columns, in m^2"),
+        ("Normal", array(9), f"of the Jacobian's columns, in {area}"),
         ("H Ph", array(STATES), "regressor of an axis and its spread"),
         ("Shown Deviation HitForce HitStd Sum", array(n), "forces, in N"),
         ("Share Turn Resting Square Most Lever Det Mass Rest", "LREAL", "temporaries"),
@@ -275,7 +282,7 @@ def _inner(numbers: ForceNumbers) -> tuple[Variable, ...]:
         ("Started HasLast Jump", "BOOL", "state"),
     )
     rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
-    return tuple(Variable(*row) for row in rows)
+    return tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows)
 
 
 def _test(robot: Robot, force: ForceExport, observer: FunctionBlock) -> FunctionBlock:
@@ -304,12 +311,12 @@ def _test(robot: Robot, force: ForceExport, observer: FunctionBlock) -> Function
     checks, parts = len(test.checks), len(test.begins)
     groups = (
         ("Observer", OBSERVER, "what is tested"),
-        ("AngleC", array(n * (DEGREE + 1)), "coefficients, in rad"),
-        ("TorqueC", array(parts * n * (DEGREE + 1)), "coefficients, in N m"),
+        ("AngleC", array(n * (DEGREE + 1)), "coefficients, in {q}"),
+        ("TorqueC", array(parts * n * (DEGREE + 1)), "coefficients, in {tau}"),
         ("Wanted", array(2 * n * checks), "forces and deviations at the check points, in N"),
         ("Seen", array(2 * n), "forces and deviations, in N"),
-        ("Q", array(n), "in rad"),
-        ("Tau", array(n), "in N m"),
+        ("Q", array(n), "in {q}"),
+        ("Tau", array(n), "in {tau}"),
         ("Begins", array(parts, "DINT"), "samples at which the parts begin"),
         ("Points Kinds Arms", array(checks, "DINT"), "of the check points"),
         ("Place Count Worst Off", "LREAL", "temporaries"),
@@ -328,7 +335,7 @@ def _test(robot: Robot, force: ForceExport, observer: FunctionBlock) -> Function
             Variable("Error", "LREAL", "largest difference from what was expected, in N"),
             Variable("Sample", "DINT", "samples taken so far"),
         ),
-        tuple(Variable(*row) for row in rows),
+        tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows),
         tuple(Template(text).substitute(values).rstrip().splitlines()),
         observer.operations + 40 * n,
     )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from string import Template
-from typing import Any
 
 from deltadyn.errors import InputError
-from deltadyn.exports.common import PayloadNumbers, template
+from deltadyn.exports.common import PayloadNumbers, speech, template
 from deltadyn.exports.structured_text.blocks import (
     FASTEST,
     FunctionBlock,
@@ -22,6 +21,7 @@ from deltadyn.exports.structured_text.blocks import (
     thinning_steps,
 )
 from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
+from deltadyn.kinematics.actuation import kernel
 from deltadyn.robot import Robot
 
 LARGEST = 1.0e4  # rad and N m: beyond it a measured value is none
@@ -48,20 +48,21 @@ def payload_blocks(robot: Robot, numbers: PayloadNumbers) -> list[FunctionBlock]
 def model_block(robot: Robot) -> FunctionBlock:
     """Torque without payload and what one kg adds, in the robot's own angles."""
     own_axes = range(1, robot.dof + 1)
+    words = speech(robot)
     groups = (
-        ("Q", "q", "angle, axis {}, in rad"),
-        ("QD", "qd", "rate, axis {}, in rad/s"),
-        ("QDD", "qdd", "acceleration, axis {}, in rad/s^2"),
-        ("S", "direction", "direction of the rate, axis {}, -1 to 1"),
+        ("Q", "q", words["angle"] + ", axis {}, in {}", "q"),
+        ("QD", "qd", "rate, axis {}, in {}", "qd"),
+        ("QDD", "qdd", "acceleration, axis {}, in {}", "qdd"),
+        ("S", "direction", "direction of the rate, axis {}, -1 to 1", "q"),
     )
-    inputs = tuple(v for n, _, what in groups for v in axes(robot, n, what))
-    names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in own_axes}
+    inputs = tuple(v for n, _, what, of in groups for v in axes(robot, n, what, of))
+    names = {f"{own}_{i}": f"{n}{i}" for n, own, *_ in groups for i in own_axes}
     names |= {f"stribeck_{i}": f"stribeck_{i}" for i in own_axes}
     most = literal(FASTEST**2)
     steps = [Step("", "within", (variable.name, most)) for variable in inputs]
     steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in own_axes]
     steps += stribeck_steps(robot, "rate")
-    steps += bound(f"payload_sample_{robot.dof}", "m_", names)
+    steps += bound(kernel(robot, "payload_sample"), "m_", names)
     steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
     steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
     steps += [Step(f"direction_{i}", "copy", (f"S{i}",)) for i in own_axes]
@@ -72,15 +73,16 @@ def model_block(robot: Robot) -> FunctionBlock:
     wanted |= {f"Through{i}": f"m_out_through_{i}" for i in own_axes}
     text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
     outputs = (
-        *axes(robot, "Torque", "torque without payload, axis {}, in N m"),
-        *axes(robot, "Column", "what one kg adds, axis {}, in N m/kg"),
-        *axes(robot, "Through", "torque through the gear, axis {}, in N m"),
+        *axes(robot, "Torque", words["torque"] + " without payload, axis {}, in {}", "tau"),
+        *axes(robot, "Column", "what one kg adds, axis {}, in {}/kg", "tau"),
+        *axes(robot, "Through", words["torque"] + " through the gear, axis {}, in {}", "tau"),
         Variable("Speed", "LREAL", "of the platform in m/s"),
         Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose"),
     )
     return FunctionBlock(
         MODEL,
-        "Torque of the empty robot and what a payload of 1 kg adds; the estimator calls it",
+        f"{words['torque'].capitalize()} of the empty robot and what a payload of 1 kg adds; "
+        "the estimator calls it",
         inputs,
         outputs,
         tuple(Variable(t) for t in text.temporaries),
@@ -97,10 +99,10 @@ def _estimator(robot: Robot, numbers: PayloadNumbers, model: FunctionBlock) -> F
     lines = Template(filled).substitute(_values(robot, numbers)).rstrip().splitlines()
     return FunctionBlock(
         "PayloadEstimator",
-        f"Mass of the payload from angles and torques, one sample per call, {numbers.rate:g} Hz",
-        _inputs(robot),
+        payload_purpose(robot, numbers.rate),
+        payload_inputs(robot),
         OUTPUTS,
-        _inner(numbers),
+        _inner(robot, numbers),
         tuple(lines),
         _operations(numbers, model),
     )
@@ -190,19 +192,40 @@ def _values(robot: Robot, numbers: PayloadNumbers) -> dict[str, str]:
     }
 
 
-def _inputs(robot: Robot) -> tuple[Variable, ...]:
-    return (*axes(robot, *INPUTS[0]), *axes(robot, *INPUTS[1]), *INPUTS[2:])
+def payload_purpose(robot: Robot, rate: float) -> str:
+    """What an estimator does."""
+    words = speech(robot)
+    return (
+        f"Mass of the payload from {words['angles']} and {words['torques']}, one sample per call, "
+        f"{rate:g} Hz"
+    )
 
 
-def axes(robot: Robot, name: str, comment: str) -> list[Variable]:
-    """Variables name1, name2, ..., one per axis."""
-    count = range(1, robot.dof + 1)
-    return [Variable(f"{name}{i}", "LREAL", comment.format(i)) for i in count]
+def payload_inputs(robot: Robot) -> tuple[Variable, ...]:
+    """What an estimator takes."""
+    return (*measured(robot), *INPUTS)
 
 
-INPUTS: Any = (
-    ("Q", "measured angle of the controller, axis {}, in rad"),
-    ("Tau", "measured torque in the controller's sign, axis {}, in N m"),
+def measured(robot: Robot) -> list[Variable]:
+    """Measured angles and torques."""
+    words = speech(robot)
+    angle = f"measured {words['angle']} of the controller, axis {{}}, in {{}}"
+    torque = f"measured {words['torque']} in the controller's sign, axis {{}}, in {{}}"
+    return [*axes(robot, "Q", angle, "q"), *axes(robot, "Tau", torque, "tau")]
+
+
+def axes(robot: Robot, name: str, comment: str, quantity: str) -> list[Variable]:
+    """Variables name1, name2, ..., one per axis; the comment has places for axis and unit."""
+    units = enumerate(robot.axis_units(quantity), start=1)
+    return [Variable(f"{name}{i}", "LREAL", comment.format(i, unit)) for i, unit in units]
+
+
+def in_units(robot: Robot, text: str) -> str:
+    """A comment about numbers of the axes, in which {q}, {qd}, {qdd}, {tau} are units."""
+    return text.format(**{name: robot.axis_unit(name) for name in ("q", "qd", "qdd", "tau")})
+
+
+INPUTS = (
     Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
     Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
     Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
@@ -228,22 +251,22 @@ def array(count: int, kind: str = "LREAL") -> str:
     return f"ARRAY[0..{count - 1}] OF {kind}"
 
 
-def _inner(numbers: PayloadNumbers) -> tuple[Variable, ...]:
+def _inner(robot: Robot, numbers: PayloadNumbers) -> tuple[Variable, ...]:
     """The estimator's memory."""
     n, m, wide, ring = numbers.dof, 2 * numbers.dof, 3 * numbers.dof + 1, numbers.memory
     groups = (
-        ("Model", MODEL, "the robot's torque"),
+        ("Model", MODEL, f"the robot's {speech(robot)['torque']}"),
         ("A1 A2", array(n), "of the residual's autoregression"),
-        ("Variance Dry", array(n), "of the residual, in (N m)^2"),
+        ("Variance Dry", array(n), "of the residual, in ({tau})^2"),
         ("Windows", array(len(numbers.windows), "DINT"), "lengths in residuals"),
-        ("X Last", array(m), "angles in rad, torques in N m"),
+        ("X Last", array(m), in_channels(robot)),
         ("F1 F2 F3 F4 Middle Old", array(m), "stages of the first filter"),
         ("D1 D2 D3", array(n), "stages of the directions"),
-        ("Rate", array(n), "in rad/s"),
-        ("Bend", array(n), "in rad/s^2"),
+        ("Rate", array(n), "in {qd}"),
+        ("Bend", array(n), "in {qdd}"),
         ("W N1 N2 N3 N4", array(wide), "stages of the second filter"),
-        ("R1 R2", array(n), "residuals before, in N m"),
-        ("C1 C2", array(n), "columns before, in N m/kg"),
+        ("R1 R2", array(n), "residuals before, in {tau}"),
+        ("C1 C2", array(n), "columns before, in {tau}/kg"),
         ("RingS", array(ring), "sums of the last residuals, in 1/kg"),
         ("RingI", array(ring), "their information, in 1/kg^2"),
         ("RingV", array(ring), "speed of the platform then, in m/s"),
@@ -260,7 +283,13 @@ def _inner(numbers: PayloadNumbers) -> tuple[Variable, ...]:
         ("Jump Weigh Search Known Fresh KeepStart AtRest Near Remnant", "BOOL", "temporaries"),
     )
     rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
-    return tuple(Variable(*row) for row in rows)
+    return tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows)
+
+
+def in_channels(robot: Robot) -> str:
+    """What the samples hold."""
+    words = speech(robot)
+    return f"{words['angles']} in {{q}}, {words['torques']} in {{tau}}"
 
 
 def _operations(numbers: PayloadNumbers, model: FunctionBlock) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from string import Template
 
-from deltadyn.exports.common import template
+from deltadyn.exports.common import speech, template
 from deltadyn.exports.payload_test import PayloadTest
 from deltadyn.exports.structured_text.blocks import FunctionBlock, Variable, load_variables
 from deltadyn.exports.structured_text.code import literal
-from deltadyn.exports.structured_text.payload import array, expanded
+from deltadyn.exports.structured_text.payload import array, expanded, in_units
 from deltadyn.robot import Robot
 
 AGREEMENT = 1e-6  # kg: LREAL has 64 bits
@@ -25,6 +25,7 @@ OUTPUTS = (
 def payload_test_block(robot: Robot, test: PayloadTest, rate: float, work: int) -> FunctionBlock:
     """The block; `work` are the operations of feedforward and estimator."""
     n, ways, checks = robot.dof, len(test.begins), len(test.checks)
+    words = speech(robot)
     text = template("structured_text", "payload_test.st")
     seen = [f"Seen[{k}] := Torque.Tau{k + 1};" for k in range(n)]
     lists = {"tables": "\n".join(_tables(test)), "seen": "\n".join(seen)}
@@ -56,14 +57,14 @@ def payload_test_block(robot: Robot, test: PayloadTest, rate: float, work: int) 
         "        UseGripper := FALSE, Holding := FALSE, Reset := Anew",
     }
     groups = (
-        ("Torque", "FeedforwardJoints", "makes the torques"),
+        ("Torque", "FeedforwardJoints", f"makes the {words['torques']}"),
         ("Payload", "PayloadEstimator", "what is tested"),
-        ("Begin0 Swing", array(n), "of the motion, in rad"),
-        ("Q", array(n), "in rad"),
-        ("QD", array(n), "in rad/s"),
-        ("QDD", array(n), "in rad/s^2"),
-        ("Seen", array(n), "in N m"),
-        ("Wanted", array(n * checks), "torques at the check points, in N m"),
+        ("Begin0 Swing", array(n), "of the motion, in {q}"),
+        ("Q", array(n), "in {q}"),
+        ("QD", array(n), "in {qd}"),
+        ("QDD", array(n), "in {qdd}"),
+        ("Seen", array(n), "in {tau}"),
+        ("Wanted", array(n * checks), f"{words['torques']} at the check points, in {{tau}}"),
         ("Masses Stds", array(checks), "at the check points, in kg"),
         ("Begins", array(ways, "DINT"), "samples at which the moves begin"),
         ("Points Counts", array(checks, "DINT"), "of the check points"),
@@ -78,7 +79,7 @@ def payload_test_block(robot: Robot, test: PayloadTest, rate: float, work: int) 
         f"Self-test of the payload estimator on this controller, {test.samples} calls",
         (Variable("Run", "BOOL", "TRUE: a sample per call until Done; FALSE: begin anew"),),
         OUTPUTS,
-        tuple(Variable(*row) for row in rows),
+        tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows),
         tuple(Template(text).substitute(values).rstrip().splitlines()),
         work + 60,
     )

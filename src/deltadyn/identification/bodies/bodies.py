@@ -9,6 +9,7 @@ z (k,) of a family, v = T z: masses, first moments and second moments of mass th
 * family "reduced": the rigid one with symmetric struts and rods, [gnad2024] section VI.
 
 On rails a carriage and its counterweight move straight: of each only the mass reaches the force.
+So do the halves of a platform; the bars between them turn as the effector does.
 Arms turn about one axis and effectors about another, so that only m, two first moments and one
 inertia of theirs reach the torque. Such a body exists if and only if the 3x3 matrix
 [[I, m c_x, m c_z], [m c_x, m, 0], [m c_z, 0, m]] is positive semidefinite; `complete` fills in the
@@ -27,6 +28,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.regressor import Regressor, regressor
+from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.body import Body, Cone, Hull, body_of, scalar_of
 from deltadyn.robot import Robot
@@ -35,7 +37,13 @@ from deltadyn.robot.settings import is_ripple
 Family = Literal["rigid", "reduced", "exact"]
 FAMILIES = ("rigid", "reduced", "exact")
 LIMB_BODIES = ("arm", "carriage", "counterweight", "strut", "rotor")
-COMPLETED = ("arm", "effector", "platform", "carriage")  # not all their entries reach the torque
+COMPLETED = (
+    "arm",
+    "effector",
+    "bars",
+    "platform",
+    "carriage",
+)  # not all their entries reach the torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +164,10 @@ def standard_parameters(robot: Robot, tied: bool | None = None) -> Regressor:
 
 
 def tied_names(robot: Robot, values: Mapping[str, float]) -> bool:
-    """Whether these names give the three limbs common parameters."""
+    """Whether these names give the limbs common parameters."""
     bodies = {name.partition(".")[0] for name in values}
     common = bodies & set(LIMB_BODIES)
-    limb = re.compile(rf"({'|'.join(LIMB_BODIES)})[123]")
+    limb = re.compile(rf"({'|'.join(LIMB_BODIES)})[{LIMBS[: robot.legs]}]")
     single = {name for name in bodies if limb.fullmatch(name)}
     if common and single:
         raise InputError(
@@ -221,6 +229,11 @@ def _completed(robot: Robot, kind: str, ten: Mapping[str, float]) -> dict[str, f
         xx, xz = (hz**2 / m, -hx * hz / m) if m > 0 else (0.0, 0.0)
         rest = {"Ixx": xx, "Izz": ten["Iyy"] - xx, "Ixz": xz}
         return {"mcy": 0.0, "Ixy": 0.0, "Iyz": 0.0} | rest
+    if kind == "bars":  # as `flat_body` has it
+        m, hx, hy = ten["m"], ten["mcx"], ten["mcy"]
+        xx, xy = (hy**2 / m, -hx * hy / m) if m > 0 else (0.0, 0.0)
+        rest = {"Ixx": xx, "Iyy": ten["Izz"] - xx, "Ixy": xy}
+        return {"mcz": 0.0, "Iyz": 0.0, "Ixz": 0.0} | rest
     return _completed_effector(robot, ten)
 
 

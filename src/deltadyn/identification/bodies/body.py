@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
+from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform
 from deltadyn.robot.settings import is_ripple
 
 # The hull of a body: where its mass can be, as shares of the lengths in the robot file.
@@ -173,6 +175,7 @@ BodyKind = Literal[
     "upper",
     "lower",
     "effector",
+    "bars",
     "rotor",
     "friction",
     "offset",
@@ -380,7 +383,11 @@ MASSLESS = 0.1  # kg, reference of a body whose mass is not known
 EFFECTOR_SIZE = 0.1  # m
 UNKNOWN_ROTOR = 3.0  # times the arm's inertia: a rotor that no file names takes what is found
 FRICTION_SIZE = 1.0  # N m or N m s/rad, reference where nothing is known
-PLANAR = {"arm": ("m", "mcx", "mcz", "Iyy"), "effector": ("m", "mcx", "mcy", "Izz")}
+PLANAR = {
+    "arm": ("m", "mcx", "mcz", "Iyy"),
+    "effector": ("m", "mcx", "mcy", "Izz"),
+    "bars": ("m", "mcx", "mcy", "Izz"),
+}
 
 
 def body_of(
@@ -392,8 +399,8 @@ def body_of(
     hull: Hull | None,
 ) -> Body:
     """The body of that name: "arm", "arm1", "carriage3", "strut2", "platform", "upper"..."""
-    kind = name.rstrip("123")
-    limb = int(name[-1]) - 1 if name[-1] in "123" else 0
+    kind = name.rstrip(LIMBS)
+    limb = int(name[-1]) - 1 if name[-1] in LIMBS else 0
     mass = known[f"{name}.m"] if known[f"{name}.m"] > 0 else MASSLESS
     if kind == "arm":
         arm = _arm(name, robot.rotary.arm_length[limb], mass, index, hull)
@@ -401,12 +408,15 @@ def body_of(
     if kind == "strut":
         strut = strut_body(name, family, robot.geometry.strut_length[limb], mass, index, hull)
         return _not_too_heavy(strut, known, index, hull)
-    if kind in ("carriage", "counterweight"):
+    if kind in ("carriage", "counterweight", "half_a", "half_b"):
         return _not_too_heavy(_moved(name, mass, index), known, index, hull)
     if kind == "platform":
         return _platform(robot, name, mass, index)
     if kind == "effector":
         return _effector(robot, name, mass, index, hull)
+    if isinstance(robot.platform, ArticulatedPlatform):
+        bars = _bars(name, robot.platform.bar_length, mass, index)
+        return _not_too_heavy(bars, known, index, hull)
     assert robot.spindle is not None
     length = getattr(robot.spindle, kind).length
     rod = rod_body(name, family, length, mass, index, hull)
@@ -435,7 +445,9 @@ def scalar_of(
         names = ("arm.Iyy", "arm1.Iyy", "carriage.m", "carriage1.m")
         arm = next((known[moved] for moved in names if moved in known), 0.0)
         size = (
-            value if value > 0 else (UNKNOWN_ROTOR * arm if name != "rotor4" and arm > 0 else 1e-3)
+            value
+            if value > 0
+            else (UNKNOWN_ROTOR * arm if _of_limb(robot, name) and arm > 0 else 1e-3)
         )
     else:
         size = abs(value) if value else FRICTION_SIZE
@@ -449,6 +461,11 @@ def scalar_of(
             cones += (line_cone(name, "bound", share, index, {"": -1.0}, 0.9, 0.9),)
     inside = min(size, 0.5) if name.startswith("mu") else size
     return Body(name, kind, ("",), ({"": 1.0},), np.array([size]), np.array([inside]), cones)
+
+
+def _of_limb(robot: Robot, rotor: str) -> bool:
+    """Whether a rotor moves a limb; that of a spindle does not."""
+    return robot.spindle is None or rotor != "rotor4"
 
 
 def _scalar_kind(name: str) -> BodyKind:
@@ -510,7 +527,7 @@ def _effector(
     text = f"{name}{less} is a body: Izz m >= mcx^2 + mcy^2"
     cones = [matrix_cone(name, "inertia", text, index, rows, (root * L, root, root), -fixed)]
     if hull is not None and hull.effector_radius is not None:
-        words = f"the mass of {name} lies within {L:g} m of axis 4"
+        words = f"the mass of {name} lies within {L:g} m of the axis of psi"
         cones.append(line(name, words, index, {"m": L**2, "Izz": -1.0}, m * L**2))
     scale = np.array([m, m * L, m * L, m * L**2])
     inside = np.array([known + m, known * px, known * py, about + m * L**2 / 2])
@@ -519,9 +536,19 @@ def _effector(
     return _planar(name, "effector", scale, inside, tuple(cones))
 
 
+def _bars(name: str, L: float, m: float, index: Mapping[str, int]) -> Body:
+    """Bars and gears about the tool's axis."""
+    rows = (("Izz", "mcx", "mcy"), ("mcx", "m", ""), ("mcy", "", "m"))
+    root = np.sqrt(m)
+    text = f"{name} are a body: Izz m >= mcx^2 + mcy^2"
+    cone = matrix_cone(name, "inertia", text, index, rows, (root * L, root, root))
+    scale = np.array([m, m * L, m * L, m * L**2])
+    return _planar(name, "bars", scale, np.array([m, 0.0, 0.0, m * L**2 / 2]), (cone,))
+
+
 def _planar(
     name: str,
-    kind: Literal["arm", "effector"],
+    kind: Literal["arm", "effector", "bars"],
     scale: FloatArray,
     inside: FloatArray,
     cones: tuple[Cone, ...],
@@ -532,14 +559,14 @@ def _planar(
 
 
 def _moved(name: str, m: float, index: Mapping[str, int]) -> Body:
-    """A carriage or a counterweight: a mass that is not negative."""
+    """A carriage, a counterweight or half a platform: a mass that is not negative."""
     cone = line_cone(name, "inertia", f"{name}.m is not negative", index, {"m": 1.0}, m)
     own = np.array([m])
     return Body(name, "carriage", ("m",), ({"m": 1.0},), own, own.copy(), (cone,))
 
 
 def _platform(robot: Robot, name: str, m: float, index: Mapping[str, int]) -> Body:
-    """On a 3-DOF robot effector and payload ride on the platform and are known."""
+    """Where nothing turns, effector and payload ride on the platform and are known."""
     known = 0.0
     if robot.spindle is None:
         known = robot.effector.mass + robot.payload.mass

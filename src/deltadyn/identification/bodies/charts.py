@@ -89,13 +89,14 @@ def _chart(body: Body, guess: FloatArray, bodies: Bodies, reduction: bool) -> Ch
     if body.kind == "offset":
         return Chart(body.name, (body.name,), lambda p: (p, np.eye(1)), lambda u: u, (False,))
     if body.kind in ("rotor", "friction", "platform", "carriage"):
-        carried = body.name != "rotor4" and not bodies.robot.linear
+        spindle = bodies.robot.spindle is not None and body.name == "rotor4"
+        carried = not spindle and not bodies.robot.linear
         if paper and body.kind == "rotor" and carried:
             fixed = guess.copy()  # the arm's own inertia carries it [gnad2024]
             empty = np.zeros((1, 0))
             return Chart(body.name, (), lambda p: (fixed + 0 * p.sum(), empty), lambda u: u[:0], ())
         return _scalar(body)
-    if body.kind in ("arm", "effector"):
+    if body.kind in ("arm", "effector", "bars"):
         if paper:
             return _paper_arm(body, guess) if body.kind == "arm" else _paper_effector(body)
         return _planar(body)

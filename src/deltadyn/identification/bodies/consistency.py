@@ -22,6 +22,7 @@ from deltadyn.identification.bodies.bodies import (
 from deltadyn.identification.bodies.body import Body, Hull
 from deltadyn.kinematics.actuation import levers
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform
 from deltadyn.robot.settings import is_ripple
 from deltadyn.units import on_axis
 
@@ -29,7 +30,8 @@ from deltadyn.units import on_axis
 #
 # T is a sum of squares of rates, so that A_i, H, I_psi, I_axial and M_P are not negative, and by
 # Schur's complement M_P >= sum m_x^2 l1^2 / A + kappa^2 / H + (h_x^2 + h_y^2) / I_psi; with equal
-# limbs and no spindle, A M_P >= 3 m_x^2 l1^2.
+# limbs and no spindle, A M_P >= 3 m_x^2 l1^2. A platform of halves has |w|^2 / I_psi as the last
+# term, with w = (S n' - S_s n)/k + h_x t' - h_y t at its longest, or S z + h_x t' - h_y t.
 
 
 ROUNDING = 1e-9
@@ -40,7 +42,7 @@ _REASONS = {
     "A": "an arm, a rotor and the struts' share have inertia",
     "H": "the spindle's rods have inertia",
     "I_axial": "the spindle's rods have inertia about their axis",
-    "I_psi": "effector and rotor have inertia about axis 4",
+    "I_psi": "what moves with psi has inertia",
     "kappa": "the lower rod's COM lies above its joint",
     "mu": "the upper rod's COM lies below its joint",
 }
@@ -51,7 +53,7 @@ def base_findings(robot: Robot, values: Mapping[str, float]) -> tuple[str, ...]:
     """What no consistent bodies can give, in words; empty where nothing is wrong."""
     found = []
     for name, value in values.items():
-        stem = name.rstrip("123")
+        stem = name[:-1] if name[:-1] in ("m_x", "A") else name
         if stem in _REASONS and value < -ROUNDING * abs(values["M_P"]):
             unit = on_axis(_UNITS.get(stem, ""), robot.linear and stem == "A")
             found.append(f"{name} is {value:.4g} {unit}".rstrip() + f": {_REASONS[stem]}.")
@@ -74,19 +76,31 @@ def _needed(robot: Robot, values: Mapping[str, float]) -> tuple[float, str]:
     """The least M_P that the couplings allow, and how it is made."""
     total, terms = 0.0, []
     tied = "m_x" in values
-    for i in range(3):
+    for i in range(robot.legs):
         m_x, A = (values.get(stem if tied else f"{stem}{i + 1}") for stem in ("m_x", "A"))
         if m_x is None or A is None:
             raise InputError("base parameters", list(values), "m_x and A, tied or of every arm")
         total += _ratio(m_x**2 * levers(robot)[i] ** 2, A)
-    terms.append("3 m_x^2 l1^2 / A" if tied else "sum of m_x^2 l1^2 / A")
+    terms.append(f"{robot.legs} m_x^2 l1^2 / A" if tied else "sum of m_x^2 l1^2 / A")
     if "kappa" in values and "H" in values:
         total += _ratio(values["kappa"] ** 2, values["H"])
         terms.append("kappa^2 / H")
     if "h_x" in values and "I_psi" in values:
-        total += _ratio(values["h_x"] ** 2 + values.get("h_y", 0.0) ** 2, values["I_psi"])
-        terms.append("(h_x^2 + h_y^2) / I_psi")
+        square, words = _longest(robot, values)
+        total += _ratio(square, values["I_psi"])
+        terms.append(f"{words} / I_psi")
     return total, " + ".join(terms)
+
+
+def _longest(robot: Robot, values: Mapping[str, float]) -> tuple[float, str]:
+    """|w|^2 at its largest over psi, and how it is made."""
+    tool = np.hypot(values["h_x"], values.get("h_y", 0.0))
+    moved = np.hypot(values.get("S", 0.0), values.get("S_s", 0.0))
+    if isinstance(robot.platform, ArticulatedPlatform):
+        square = (moved / abs(robot.platform.ratio) + tool) ** 2
+        return float(square), "(|(S, S_s)/ratio| + |(h_x, h_y)|)^2"
+    words = "(h_x^2 + h_y^2)" if "S" not in values else "(S^2 + h_x^2 + h_y^2)"
+    return float(tool**2 + moved**2), words
 
 
 def _ratio(a: float, b: float) -> float:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.base import exact_base_map, level_rails
 from deltadyn.dynamics.inverse import check_robot
-from deltadyn.dynamics.rigid import TEN
+from deltadyn.dynamics.rigid import LIMBS, TEN
 from deltadyn.errors import InputError
 from deltadyn.identification.bodies.bodies import (
     Bodies,
@@ -34,8 +34,10 @@ from deltadyn.identification.problem import Problem, Solution
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import (
     Arm,
+    ArticulatedPlatform,
     Carriage,
     Effector,
+    HelicalPlatform,
     Platform,
     Rod,
     Spindle,
@@ -150,7 +152,7 @@ def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool
     g = robot.geometry
     arms: list[Arm | Carriage] = list(robot.arms)
     struts = list(robot.struts)
-    for i in range(3):
+    for i in range(robot.legs):
         mark = "" if tied else str(i + 1)
         arm, strut, own = f"arm{mark}", f"strut{mark}", arms[i]
         if isinstance(own, Carriage):
@@ -163,13 +165,12 @@ def _apply(robot: Robot, new: Mapping[str, float], changed: set[str], tied: bool
         changes["arms"] = tuple(arms)
     if tuple(struts) != robot.struts:
         changes["struts"] = tuple(struts)
-    if "platform" in changed:
-        changes["platform"] = _platform(robot, new["platform.m"])
-    if robot.spindle is not None:
-        if changed & {"upper", "lower"}:
-            changes["spindle"] = _spindle(robot.spindle, new, changed)
-        if "effector" in changed:
-            changes["effector"] = _effector(robot, _ten(new, "effector"))
+    if changed & {"platform", "half_a", "half_b", "bars"}:
+        changes["platform"] = _platform(robot, new, changed)
+    if robot.spindle is not None and changed & {"upper", "lower"}:
+        changes["spindle"] = _spindle(robot.spindle, new, changed)
+    if "effector" in changed:
+        changes["effector"] = _effector(robot, _ten(new, "effector"))
     drives = robot.drives
     if any(name.startswith("rotor") for name in changed):
         drives = _drives(robot, new, tied)
@@ -281,12 +282,51 @@ def _body(ten: Mapping[str, float]) -> TenParameters:
     )
 
 
-def _platform(robot: Robot, mass: float) -> Platform:
-    if robot.spindle is not None:
-        return Platform(_within("platform.m", mass, 0.0, np.inf, abs(mass)))
-    known = robot.effector.mass + robot.payload.mass
-    path = "platform.m without effector and payload" if known else "platform.m"
-    return Platform(_within(path, mass - known, 0.0, np.inf, abs(mass) + known))
+def _platform(
+    robot: Robot, new: Mapping[str, float], changed: set[str]
+) -> Platform | ArticulatedPlatform | HelicalPlatform:
+    own = robot.platform
+    if isinstance(own, Platform):
+        mass = new["platform.m"]
+        known = 0.0 if robot.spindle is not None else robot.effector.mass + robot.payload.mass
+        path = "platform.m without effector and payload" if known else "platform.m"
+        left = _within(path, mass - known, 0.0, np.inf, abs(mass) + known)
+        return replace(own, mass=left)
+    names = ("half_a.m", "half_b.m")
+    halves = tuple(_within(name, new[name], 0.0, np.inf, abs(new[name])) for name in names)
+    found = replace(own, half_mass=halves)
+    if isinstance(found, ArticulatedPlatform) and "bars" in changed:
+        return _bars(found, _ten(new, "bars"))
+    return found
+
+
+def _bars(own: ArticulatedPlatform, ten: Mapping[str, float]) -> ArticulatedPlatform:
+    """Bars beside the gears as they are, where bars are left; else gears that hold all of it."""
+    m, hx, hy, about = (ten[entry] for entry in ("m", "mcx", "mcy", "Izz"))
+    size, length, gears = abs(about), own.bar_length, own.gear_mass
+    along, aside = own.gear_place
+    bar, first = m - gears, hx - gears * along
+    fraction = (own.sigma[0] - first / bar) / length if bar > 0 else own.bar_com
+    turned = about - gears * (along**2 + aside**2) - own.gear_inertia
+    turned -= bar * (own.sigma[0] - fraction * length) ** 2
+    kept = abs(hy - gears * aside) <= ROUNDING * max(abs(hy), abs(m) * length)
+    if kept and bar > 0 and 0 <= fraction <= 1 and turned >= 0:
+        return replace(own, bar_mass=bar, bar_com=fraction, bar_inertia=turned)
+    m = _within("bars.m", m, 0.0, np.inf, abs(m))
+    if m == 0:
+        for entry, value in (("mcx", hx), ("mcy", hy)):
+            _within(f"bars.{entry}", value, 0.0, 0.0, 1e-3)
+    place = (hx / m, hy / m) if m else (0.0, 0.0)
+    inertia = about - m * (place[0] ** 2 + place[1] ** 2)
+    inertia = _within("inertia of bars about their COM", inertia, 0.0, np.inf, size)
+    return replace(
+        own,
+        bar_mass=0.0,
+        bar_inertia=0.0,
+        gear_mass=m,
+        gear_place=place,
+        gear_inertia=inertia,
+    )
 
 
 def _effector(robot: Robot, ten: Mapping[str, float]) -> Effector:
@@ -306,7 +346,9 @@ def _effector(robot: Robot, ten: Mapping[str, float]) -> Effector:
 
 def _drives(robot: Robot, new: Mapping[str, float], tied: bool) -> Drives:
     """Rotor inertias at the side on which the robot file gives them."""
-    names = [("rotor" if tied and axis < 3 else f"rotor{axis + 1}") for axis in range(robot.dof)]
+    names = [
+        ("rotor" if tied and axis < robot.legs else f"rotor{axis + 1}") for axis in range(robot.dof)
+    ]
     drives = robot.drives
     inertia = []
     for axis, name in enumerate(names):
@@ -397,14 +439,14 @@ def _exact(problem: Problem, x: FloatArray) -> Realisation:
     par, robot = problem.par, problem.robot
     wide = _robot_values(par, x)
     tied = robot.equal_limbs and all(
-        len({wide[f"{family}{i}"] for i in (1, 2, 3)}) == 1 for family in LIMB_NAMES
+        len({wide[f"{family}{i + 1}"] for i in range(robot.legs)}) == 1 for family in LIMB_NAMES
     )
     values: dict[str, float] = {}
     for name, value in wide.items():
-        if name in level_rails(robot):
+        if name in level_rails(robot) or name in par.unseen:
             continue
-        family = name[:-1] if name[-1] in "123" and name[:-1] in LIMB_NAMES else ""
-        if family == "G_s" and not any(wide[f"G_s{i}"] for i in (1, 2, 3)):
+        family = name[:-1] if name[-1] in LIMBS and name[:-1] in LIMB_NAMES else ""
+        if family == "G_s" and not any(wide[f"G_s{i + 1}"] for i in range(robot.legs)):
             continue
         values[family if family and tied else name] = float(value)
     found = nearest_consistent(robot, tuple(values), np.array(list(values.values())), tied)

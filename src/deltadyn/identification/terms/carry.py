@@ -18,7 +18,6 @@ from deltadyn.identification.extra import Extra
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search
 from deltadyn.identification.terms.corrections import (
-    ARMS,
     changed_geometry,
     contrasts,
     corrected,
@@ -63,9 +62,9 @@ class Carried:
         for family, size in self.limbs.items():
             if par.tied or f"{family}1" not in par.names:
                 continue
-            for share in contrasts().T:
+            for share in contrasts(self.nominal.legs).T:
                 row = np.zeros(len(par.names) + 1)
-                for arm in range(ARMS):
+                for arm in range(len(share)):
                     row[par.names.index(f"{family}{arm + 1}")] = share[arm] / size
                 rows.append(row)
         return np.array(rows).reshape(-1, len(par.names) + 1)
@@ -74,7 +73,7 @@ class Carried:
         """A fitted robot with what was found of its sensors, by values of the log's parameters."""
         changes = {}
         if any(name.startswith("ratio.") for name in values):
-            own = np.asarray(robot.sensors.torque_ratio) * torque_ratio(robot.dof, values)
+            own = np.asarray(robot.sensors.torque_ratio) * torque_ratio(robot, values)
             changes["torque_ratio"] = tuple(own.tolist())
         found = waves(robot.dof, values, "eccentricity")
         if found:
@@ -158,7 +157,7 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
             friction[f"{term.name}_velocity"] = term.velocities
         if term.name == "load" and term.setting:
             rotor = rotor_inertia(choice, term)
-            own = tuple(rotor) + tuple(drives.output_inertia[ARMS:])
+            own = tuple(rotor) + tuple(drives.output_inertia[robot.legs :])
             drives = replace(drives, rotor_inertia=own, rotor_side="output_side")
         if term.name == "elastic":
             drives = elastic_drives(choice, drives)
@@ -171,11 +170,11 @@ def with_fields(robot: Robot, choice: Choice) -> Robot:
 
 
 def rotor_inertia(choice: Choice, term: Term) -> FloatArray:
-    """Rotor inertia (3,) at the output of the arms' drives, by the share of A that fits a loss."""
-    base = choice.par.names
-    names = ["A"] * ARMS if "A" in base else [f"A{i + 1}" for i in range(ARMS)]
+    """Rotor inertia (legs,) at the output of the drives, by the share of A that fits a loss."""
+    base, legs = choice.par.names, choice.robot.legs
+    names = ["A"] * legs if "A" in base else [f"A{i + 1}" for i in range(legs)]
     A = np.array([choice.z[base.index(name)] for name in names])
-    out: FloatArray = float(term.setting or 0.0) * A.mean() * np.ones(ARMS)
+    out: FloatArray = float(term.setting or 0.0) * A.mean() * np.ones(legs)
     return out
 
 

@@ -17,24 +17,24 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-ARMS = 3
 GEOMETRY = ("arm_length", "strut_length", "base_radius", "azimuth")
 ON_RAILS = ("strut_length", "base_radius", "azimuth")
 
 Values = Mapping[str, float]  # of terms, by the names of their columns
 
 
-def contrasts(count: int = ARMS) -> FloatArray:
+def contrasts(count: int) -> FloatArray:
     """Orthonormal directions (count, count - 1) along which a sum stays 0."""
     basis = np.linalg.qr(np.column_stack([np.ones(count), np.eye(count)[:, : count - 1]]))[0]
     out: FloatArray = basis[:, 1:]
     return out
 
 
-def torque_ratio(dof: int, values: Values) -> FloatArray:
-    """Reported over true torque (dof,), 1 in the mean of the arms."""
-    ratio = np.ones(dof)
-    ratio[:ARMS] += contrasts() @ [values.get(f"ratio.{k + 1}", 0.0) for k in range(ARMS - 1)]
+def torque_ratio(robot: Robot, values: Values) -> FloatArray:
+    """Reported over true torque (dof,), 1 in the mean of the limbs."""
+    ratio, legs = np.ones(robot.dof), robot.legs
+    own = [values.get(f"ratio.{k + 1}", 0.0) for k in range(legs - 1)]
+    ratio[:legs] += contrasts(legs) @ own
     return ratio
 
 
@@ -50,8 +50,9 @@ def waves(dof: int, values: Values, term: str) -> dict[int, FloatArray]:
 
 
 def geometry_fields(robot: Robot) -> tuple[str, ...]:
-    """The lengths and azimuths of a robot that may be a little off."""
-    return ON_RAILS if robot.linear else GEOMETRY
+    """The lengths and azimuths of a robot that may be a little off; in a plane azimuths are not."""
+    found = ON_RAILS if robot.linear else GEOMETRY
+    return tuple(name for name in found if not (robot.planar and name == "azimuth"))
 
 
 def changed_geometry(robot: Robot, by: Values) -> Robot:
@@ -80,8 +81,8 @@ def corrected(robot: Robot, part: Prepared, values: Values) -> Prepared:
     for order, amplitude in eccentric.items():
         motion = _centred(motion, order, amplitude)
     if late or eccentric or homed.any() or any(name.startswith(GEOMETRY) for name in values):
-        state = State.from_joints(robot, *motion)
-    return replace(part, state=state, tau=part.tau / torque_ratio(robot.dof, values))
+        state = State.from_joints(robot, *motion, hint=state.p)
+    return replace(part, state=state, tau=part.tau / torque_ratio(robot, values))
 
 
 Joints = tuple[FloatArray, FloatArray, FloatArray]

@@ -33,7 +33,6 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction
 from deltadyn.identification.parametrisation import wide_columns, widest
-from deltadyn.identification.terms.corrections import ARMS
 from deltadyn.identification.terms.library import Column, Parameter, Point, Sample, Term, every
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
@@ -119,7 +118,7 @@ class GearedPoint(Point):
     def rotor(self, robot: Robot) -> FloatArray:
         """Rotor inertia (dof,) at the output; the value `rotor` is beyond that of the file."""
         R = np.array(robot.drives.output_inertia, dtype=np.float64)
-        R[:ARMS] += self.values.get("rotor", 0.0)
+        R[: robot.legs] += self.values.get("rotor", 0.0)
         return R
 
     def summed(self, term: Term, columns: Iterator[Column], like: FloatArray) -> FloatArray:
@@ -218,7 +217,7 @@ class Geared(Sample):
     @cached_property
     def windup(self) -> FloatArray:
         """w (N, dof) in rad, from the measured torque."""
-        return wound_up(self.wound, self.c, self.T, self.part.rate)
+        return wound_up(self.robot, self.wound, self.c, self.T, self.part.rate)
 
     @cached_property
     def link(self) -> Sample:
@@ -271,12 +270,12 @@ class Geared(Sample):
 
     def changed(self, z: FloatArray) -> FloatArray:
         """D z (N, dof) of moves z (N, dof) of the arms."""
-        total = sum(self.moved(axis, z.T[axis, None])[:, 0] for axis in range(ARMS))
+        total = sum(self.moved(axis, z.T[axis, None])[:, 0] for axis in range(self.robot.legs))
         return np.asarray(total).T
 
     def before(self, axis: int, z: FloatArray) -> FloatArray:
         """Columns (dof, m, N) of torques z (m, N) of one drive: z + D(c z)."""
-        if axis < ARMS:
+        if axis < self.robot.legs:
             found = self.moved(axis, self.c * z)
         else:
             found = np.zeros((self.robot.dof, *z.shape))
@@ -322,7 +321,7 @@ class Geared(Sample):
             z = np.stack([cos, sin])
             zdd = n * np.stack([-sin, cos]) * qdd - n**2 * z * qd**2
             found = self.before(axis, -self.R[axis] * zdd)
-            if axis < ARMS:
+            if axis < self.robot.legs:
                 found -= self.moved(axis, z)
             yield tuple(found[:, 0])
             yield tuple(found[:, 1])
@@ -336,7 +335,7 @@ class Geared(Sample):
     @cached_property
     def modelled_qdd(self) -> FloatArray:
         """The arms' acceleration (N, dof) where the model's torque winds up the gears."""
-        w = wound_up(self.passing, self.c, self.T, self.part.rate)
+        w = wound_up(self.robot, self.passing, self.c, self.T, self.part.rate)
         return self.state.qdd - derivatives(w, self.part.rate)[1]
 
     @cached_property
@@ -371,7 +370,7 @@ def compliance_unit(robot: Robot) -> str:
 def elastic(of: Sample) -> Term:
     """Gears give way: compliance, rotor inertia beyond the file's, and relaxation T = d/k."""
     A = max(of.limb_mean("A"), 1e-9)
-    known = float(np.mean(of.robot.drives.output_inertia[:ARMS]))
+    known = float(np.mean(of.robot.drives.output_inertia[: of.robot.legs]))
     rotor_unit = of.robot.axis_units("inertia")[0]
     parameters = (
         Parameter(
@@ -380,7 +379,7 @@ def elastic(of: Sample) -> Term:
         Parameter("rotor", rotor_unit, KNOWN_ROTOR_SIZE * known if known > 0 else ROTOR_SIZE * A),
         Parameter("relaxation", "s", RELAXATION_SIZE),
     )
-    arms = np.where(np.arange(of.robot.dof) < ARMS, 1.0, 0.0)
+    arms = np.where(np.arange(of.robot.dof) < of.robot.legs, 1.0, 0.0)
 
     def columns(sample: Sample) -> Iterator[Column]:
         assert isinstance(sample, Geared)
@@ -405,7 +404,9 @@ def stiffness(of: Sample) -> Iterator[Term]:
         return
     parameters = (
         Parameter(
-            "compliance", compliance_unit(of.robot), STIFFNESS_SIZE / float(np.mean(k[:ARMS]))
+            "compliance",
+            compliance_unit(of.robot),
+            STIFFNESS_SIZE / float(np.mean(k[: of.robot.legs])),
         ),
     )
 
@@ -415,7 +416,7 @@ def stiffness(of: Sample) -> Iterator[Term]:
         tmd = np.gradient(tm, t, axis=0)
         tmdd = np.gradient(tmd, t, axis=0)
         found = np.zeros_like(tm)
-        for axis in range(ARMS):
+        for axis in range(sample.robot.legs):
             z, zd, zdd = -tm[:, axis], -tmd[:, axis], -tmdd[:, axis]
             found += sample.pushed(axis, z, zd, zdd)
             found[:, axis] -= R[axis] * zdd
@@ -450,9 +451,9 @@ def motor_torque(geared: Geared) -> FloatArray:
     tm = rigid.passing
     tmd, tmdd = derivatives(tm, rate)
     w = geared.c * (tm - geared.T * (tmd - geared.T * tmdd))
-    w[:, ARMS:] = 0.0
+    w[:, geared.robot.legs :] = 0.0
     wd, wdd = derivatives(w, rate)
-    motors = State.from_joints(geared.robot, arms.q + w, arms.qd + wd, arms.qdd + wdd)
+    motors = State.from_joints(geared.robot, arms.q + w, arms.qd + wd, arms.qdd + wdd, hint=arms.p)
     there = replace(geared, part=replace(geared.part, state=motors))
     out: FloatArray = there.drive + (1 + geared.mu * there.direction * np.sign(tm)) * tm
     return out

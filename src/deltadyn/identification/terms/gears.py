@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,6 @@ from deltadyn.errors import InputError, UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
 from deltadyn.identification.terms.corrections import (
-    ARMS,
     GEOMETRY,
     Values,
     changed_geometry,
@@ -182,7 +182,7 @@ class GearSearch(Search):
     def _possible(self, point: GearedPoint) -> GearedPoint:
         """The point with a compliance of at least 0, and a rotor that leaves the arm some of A."""
         A = inertia(self.par, point.x)
-        known = np.array(self.robot.drives.output_inertia[:ARMS])
+        known = np.array(self.robot.drives.output_inertia[: self.robot.legs])
         rotor = float(np.clip(point.values["rotor"], -known.min(), HEAVIEST * A - known.max()))
         compliance = max(point.values["compliance"], 0.0)
         return replace(point, values={**point.values, "rotor": rotor, "compliance": compliance})
@@ -191,7 +191,8 @@ class GearSearch(Search):
 def inertia(par: Parametrisation, x: FloatArray) -> float:
     """A, the mean of the arms, in kg m^2."""
     wide = par.wide(x)
-    return float(np.mean([wide[par.wide_names.index(f"A{i + 1}")] for i in range(ARMS)]))
+    own = [j for j, name in enumerate(par.wide_names) if re.fullmatch(r"A\d", name)]
+    return float(np.mean(wide[own]))
 
 
 def find_gears(search: Search, rigid: Choice) -> Choice | None:
@@ -230,8 +231,8 @@ def _refuse_impossible(found: Choice) -> None:
     unit, kg = compliance_unit(found.robot), found.robot.axis_units("inertia")[0]
     raise _refusal(
         f"gears that the log shows; here the best have a compliance of {c:.3g} {unit} and a "
-        f"rotor inertia of {R[:ARMS].mean():.3g} {kg}, of {A:.3g} with the arm. Leave the term "
-        "out, or give drives.rotor_inertia"
+        f"rotor inertia of {R[: found.robot.legs].mean():.3g} {kg}, of {A:.3g} with the arm. "
+        "Leave the term out, or give drives.rotor_inertia"
     )
 
 
@@ -276,7 +277,7 @@ def _left(choice: Choice) -> float:
 
 def _possible_rotor(found: Choice) -> bool:
     """Whether the rotors turn at all, and leave the arms some of A."""
-    R = GearedPoint(found.z, found.values).rotor(found.robot)[:ARMS]
+    R = GearedPoint(found.z, found.values).rotor(found.robot)[: found.robot.legs]
     A = inertia(found.par, found.z[: found.weighing.rows.base])
     return bool(R.min() >= 0 and R.max() <= HEAVIEST * A)
 
@@ -289,10 +290,11 @@ def _noise_volume(look: GearSearch, found: Choice) -> float:
     """
     point = GearedPoint(found.z[: found.weighing.rows.base], found.values, found.chosen)
     sample = look.geared(point)[0]
-    M = sample.slopes[2][:, :ARMS, :ARMS].mean(axis=0)
+    legs = sample.robot.legs
+    M = sample.slopes[2][:, :legs, :legs].mean(axis=0)
     w = 2 * np.pi * np.linspace(0.0, sample.part.band or BAND, FREQUENCIES)
     left = 1 - found.values["compliance"] * np.outer(np.linalg.eigvalsh((M + M.T) / 2), w**2)
-    rows = float(found.weighing.rows.counts()[:ARMS].mean()) / found.weighing.kappa
+    rows = float(found.weighing.rows.counts()[:legs].mean()) / found.weighing.kappa
     return rows * float(np.log(np.maximum(np.abs(left), NO_NOISE)).mean(axis=1).sum())
 
 
@@ -326,7 +328,7 @@ def _settled(
     """The best least squares fit of elastic gears, from several rotors."""
     sample = look.geared(first)[0]
     terms = _usual(rigid, sample, near)
-    known = all(look.robot.drives.output_inertia[:ARMS])
+    known = all(look.robot.drives.output_inertia[: look.robot.legs])
     starts = [0.0] if known else [share * inertia(look.par, first.x) for share in STARTS]
     found = [look.fitted(Point(first.x, {"rotor": rotor}), terms, rest, FEW) for rotor in starts]
     best = min(found, key=lambda item: float(np.log(item[1].sigma).sum()))[0]

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.identification.information import IntArray
 from deltadyn.identification.terms.choose import Choice, Weighing
 from deltadyn.identification.terms.evidence import ASKED, Model
@@ -143,9 +144,9 @@ def discount(weighing: Weighing, structure: Structure) -> float:
 
 def functionals(choice: Choice, names: Sequence[str]) -> FloatArray:
     """(n, k + m) with named parameters = functionals @ z."""
-    from deltadyn.identification.terms.corrections import ARMS, contrasts
+    from deltadyn.identification.terms.corrections import contrasts
 
-    base = choice.par.names
+    base, legs = choice.par.names, choice.robot.legs
     columns = [p.name for term in choice.terms for p in term.parameters]
     out = np.zeros((len(names), len(base) + len(columns)))
     for row, name in enumerate(names):
@@ -153,12 +154,12 @@ def functionals(choice: Choice, names: Sequence[str]) -> FloatArray:
             out[row, base.index(name)] = 1.0
             continue
         family, arm = name[:-1], name[-1]
-        if family in base and arm in "123":  # a limb's own: mean (1 + contrasts)
+        if family in base and arm in LIMBS:  # a limb's own: mean (1 + contrasts)
             out[row, base.index(family)] = 1.0
             size = float(choice.point.x[base.index(family)])
-            for k in range(ARMS - 1):
+            for k in range(legs - 1):
                 for c in _places(columns, f"{family}.{k + 1}"):
-                    out[row, len(base) + c] = size * contrasts()[int(arm) - 1, k]
+                    out[row, len(base) + c] = size * contrasts(legs)[int(arm) - 1, k]
             continue
         for c in _places(columns, name):
             out[row, len(base) + c] = 1.0

@@ -27,7 +27,6 @@ from deltadyn.identification.parametrisation import (
     widest,
 )
 from deltadyn.identification.terms.corrections import (
-    ARMS,
     changed_geometry,
     contrasts,
     geometry_fields,
@@ -140,7 +139,7 @@ class Sample:
         """Rotor inertia (dof,) at the output: the robot file's, or a share of the arms' A."""
         own = np.array(self.robot.drives.output_inertia)
         if share is not None:
-            own[:ARMS] = share * self.limb_mean("A")
+            own[: self.robot.legs] = share * self.limb_mean("A")
         return own
 
     def load(self, share: float | None) -> FloatArray:
@@ -151,7 +150,7 @@ class Sample:
         """The mean over the limbs of a parameter at the point."""
         if name in self.par.names:
             return self.base(name)
-        return float(np.mean([self.base(f"{name}{i + 1}") for i in range(ARMS)]))
+        return float(np.mean([self.base(f"{name}{i + 1}") for i in range(self.robot.legs)]))
 
     @cached_property
     def direction(self) -> FloatArray:
@@ -170,7 +169,7 @@ class Sample:
                 moved = [state.q, state.qd, state.qdd]
                 moved[kind] = moved[kind].copy()
                 moved[kind][:, axis] += STEP
-                there = self._inertial(State.from_joints(self.robot, *moved))
+                there = self._inertial(State.from_joints(self.robot, *moved, hint=state.p))
                 found[kind].append((there - here) / STEP)
         K, C, M = (np.stack(columns, axis=2) for columns in found)
         return K, C, M
@@ -182,7 +181,8 @@ class Sample:
 
     def with_geometry(self, robot: Robot) -> FloatArray:
         """Torque (N, dof) of the same bodies and joint motion in another geometry."""
-        state = State.from_joints(robot, self.state.q, self.state.qd, self.state.qdd)
+        own = self.state
+        state = State.from_joints(robot, own.q, own.qd, own.qdd, hint=own.p)
         return self._inertial(state, robot)
 
     def _inertial(self, state: State, robot: Robot | None = None) -> FloatArray:
@@ -367,7 +367,7 @@ def gear_loss(of: Sample, near: Near) -> Iterator[Term]:
     if friction.load is not None or friction.motor_load is not None:
         return
     sizes = np.full(of.robot.dof, LOAD_SIZE)
-    known = any(of.robot.drives.output_inertia[:ARMS])
+    known = any(of.robot.drives.output_inertia[: of.robot.legs])
     shares: Sequence[float | None] = [None] if known else near.shares("load", ROTORS)
     for share in shares:
         yield _drive_term("load", "loss", "mu", "1", sizes, partial(_lost, share), share)
@@ -387,14 +387,16 @@ def limbs(of: Sample) -> Iterator[Term]:
         return
     families = [name for name in LIMB_NAMES if name in of.par.names]
     parameters = tuple(
-        Parameter(f"{name}.{k + 1}", "1", LIMB_SIZE) for name in families for k in range(ARMS - 1)
+        Parameter(f"{name}.{k + 1}", "1", LIMB_SIZE)
+        for name in families
+        for k in range(of.robot.legs - 1)
     )
-    shares = contrasts()
+    shares = contrasts(of.robot.legs)
 
     def columns(sample: Sample) -> Iterator[Column]:
         names = sample.par.wide_names
         for name in families:
-            places = [names.index(f"{name}{i + 1}") for i in range(ARMS)]
+            places = [names.index(f"{name}{i + 1}") for i in range(len(shares))]
             for share in (sample.base(name) * shares).T:
                 yield every(sample.wide[:, :, places] @ share)
 
@@ -402,15 +404,15 @@ def limbs(of: Sample) -> Iterator[Term]:
 
 
 def torque_ratio(of: Sample) -> Iterator[Term]:
-    """Torque constants differ between the arms' drives; their common scale cannot be seen."""
-    shares = contrasts()
-    parameters = tuple(Parameter(f"ratio.{k + 1}", "1", RATIO_SIZE) for k in range(ARMS - 1))
+    """Torque constants differ between the limbs' drives; their common scale cannot be seen."""
+    dof, legs = of.robot.dof, of.robot.legs
+    shares = contrasts(legs)
+    parameters = tuple(Parameter(f"ratio.{k + 1}", "1", RATIO_SIZE) for k in range(legs - 1))
 
     def columns(sample: Sample) -> Iterator[Column]:
-        dof = sample.robot.dof
         for share in shares.T:
             yield tuple(
-                sample.torque[:, axis] * share[axis] if axis < ARMS else None for axis in range(dof)
+                sample.torque[:, axis] * share[axis] if axis < legs else None for axis in range(dof)
             )
 
     yield Term("torque_ratio", "torque_ratio", parameters, columns, corrects=True)
@@ -492,7 +494,7 @@ def geometry(of: Sample) -> Iterator[Term]:
         Parameter(f"{name}{i + 1}", unit, size)
         for name in geometry_fields(of.robot)
         for unit, size in [("rad", AZIMUTH_SIZE) if name == "azimuth" else ("m", LENGTH_SIZE)]
-        for i in range(ARMS)
+        for i in range(of.robot.legs)
     )
 
     moved = [changed_geometry(of.robot, {p.name: STEP}) for p in parameters]
@@ -510,11 +512,12 @@ def homing(of: Sample) -> Iterator[Term]:
     It belongs to the time since the last homing, not to the machine: a fit does not look for it.
     """
     unit, size = "m" if of.robot.linear else "rad", HOMING_SIZE * of.robot.radian[0]
-    parameters = tuple(Parameter(f"homing{i + 1}", unit, size) for i in range(ARMS))
+    limbs = range(of.robot.legs)
+    parameters = tuple(Parameter(f"homing{i + 1}", unit, size) for i in limbs)
 
     def columns(sample: Sample) -> Iterator[Column]:
         one, zero = np.ones(len(sample.part)), np.zeros(len(sample.part))
-        for axis in range(ARMS):
+        for axis in limbs:
             yield every(sample.pushed(axis, one, zero, zero))
 
     yield Term("homing", "homing", parameters, columns, corrects=True)
@@ -562,13 +565,14 @@ def candidates(of: Sample, near: Near) -> list[Term]:
                 taken.add(order)
                 found.append(ripple(of, order, f"ripple{peak}"))
                 found.append(eccentricity(of, order, f"eccentricity{peak}"))
-    return [_on_rails(term) for term in found] if of.robot.linear else found
+    return [_on_rails(of.robot, term) for term in found] if of.robot.linear else found
 
 
-def _on_rails(term: Term) -> Term:
-    """The term with the units of carriages: N and m; axis 4 turns."""
+def _on_rails(robot: Robot, term: Term) -> Term:
+    """The term with the units of carriages: N and m; a spindle's axis turns."""
 
     def unit(p: Parameter) -> str:
-        return on_axis(p.unit, not p.name.endswith("4") and not p.name.startswith("azimuth"))
+        turns = robot.spindle is not None and p.name.endswith("4")
+        return on_axis(p.unit, not turns and not p.name.startswith("azimuth"))
 
     return replace(term, parameters=tuple(p._replace(unit=unit(p)) for p in term.parameters))

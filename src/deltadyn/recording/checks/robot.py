@@ -42,15 +42,16 @@ def check_closure(subject: Subject) -> Iterator[Finding]:
 
 def check_units(subject: Subject) -> Iterator[Finding]:
     """Arm angles beyond half a turn, where the convention of all arms cannot tell more."""
-    size = np.abs(subject.recording.q[:, :3])
+    legs = subject.recording.legs
+    size = np.abs(subject.recording.q[:, :legs])
     beyond = (size > LARGEST_ANGLE).mean(axis=0) > 0.01
     if subject.robot and subject.stretch and beyond.any() and not beyond.all():
-        way = np.ptp(subject.stretch.q[:, :3], axis=0)  # the convention tells, but of one arm apart
+        way = np.ptp(subject.stretch.q[:, :legs], axis=0)  # the convention tells of all arms
         beyond &= way > APART * np.max(way[~beyond])
     told = subject.robot and subject.stretch and subject.recording.has_torque
     if not beyond.any() or (told and beyond.all()):
         return
-    gears = () if subject.robot is None else subject.robot.drives.gear_ratio[:3]
+    gears = () if subject.robot is None else subject.robot.drives.gear_ratio[:legs]
     geared = sorted({gear for gear in gears if gear > 1})
     motor = f", or angles of the motor before the gear of {geared[-1]:g}" if geared else ""
     text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians{motor}?"
@@ -101,7 +102,7 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
         text = f"{_named('q', backward)} {verb} against our convention, {both}. {tail}"
         return finding(kind, channel_name("q", backward[0]), text)
     if kind == "swapped axes":
-        pairs = sorted((place, axis) for axis, place in enumerate(axes.torque_order[:3]))
+        pairs = sorted((place, axis) for axis, place in enumerate(axes.torque_order[: found.legs]))
         told = ", ".join(f"tau{place + 1} is that of axis {axis + 1}" for place, axis in pairs)
         return finding(kind, "tau", f"The torques fit in another order ({told}). {tail}")
     if kind == "torque sign":
@@ -113,7 +114,7 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
         scale = found.torque_scale or 0.0
         text = f"The torque is {scale:.3g} times the model's: {found.torque_words}"
         return finding(kind, "tau", text, value=scale)
-    offset = np.asarray(found.axes.offset[:3]) if found.axes else np.zeros(3)
+    offset = np.asarray(axes.offset[: found.legs])
     axis = int(np.abs(offset).argmax())
     spoilt = (found.residual_before or 0.0) > SPOILT * (found.residual_after or 0.0)
     text = f"The arms stand off their angles ({_offsets_text(found)}). {tail}"
@@ -128,8 +129,12 @@ def _named(quantity: str, axes: list[int]) -> str:
 
 def _offsets_text(found: Conventions) -> str:
     rows = zip(found.offset_fit_deg, found.offset_deviation_deg, strict=True)
-    own = ", ".join(f"q{i + 1} {value:+.3g} +- {sd:.2g}" for i, (value, sd) in enumerate(rows))
-    return f"{own} deg against each other, +- {found.common_deviation_deg:.2g} deg in common"
+    own = ", ".join(
+        f"q{i + 1} {found.shown(value):+.3g} +- {found.shown(sd):.2g}"
+        for i, (value, sd) in enumerate(rows)
+    )
+    unit, common = found.shown_unit, found.shown(found.common_deviation_deg)
+    return f"{own} {unit} against each other, +- {common:.2g} {unit} in common"
 
 
 def _undecided(found: Conventions, before: float, after: float) -> Finding:
@@ -190,13 +195,12 @@ def check_pose(subject: Subject) -> Iterator[Finding]:
     if recording.p is None:
         return
     stride = max(1, len(recording) // 5000)
-    q, p = recording.q[::stride], recording.p[::stride, :3]
+    q, p = recording.q[::stride], robot.in_space(recording.p[::stride])
     error = _pose_error(robot, q, p)
     if not error > POSE_ERROR:
         return
-    best = min(
-        (_pose_error(robot, _reordered(q, order), p), order) for order in permutations(range(3))
-    )
+    orders = permutations(range(robot.legs))
+    best = min((_pose_error(robot, _reordered(q, order), p), order) for order in orders)
     if best[0] < POSE_ERROR:
         told = ", ".join(str(axis + 1) for axis in best[1])
         text = f"The pose fits the angles in the order {told}: {1e3 * best[0]:.3g} mm off instead "
@@ -219,8 +223,11 @@ def check_limits(subject: Subject) -> Iterator[Finding]:
         outside = (q < low - ANGLE_SLACK) | (q > high + ANGLE_SLACK)
         outside &= np.isfinite(q)
         if outside.any():
-            allowed = f"{math.degrees(low):.4g} to {math.degrees(high):.4g} deg"
-            text = f"{int(outside.sum())} angles are outside {allowed}"
+            slides = recording.slides[axis]
+            ends = (1e3 * low, 1e3 * high) if slides else (math.degrees(low), math.degrees(high))
+            allowed = f"{ends[0]:.4g} to {ends[1]:.4g} {'mm' if slides else 'deg'}"
+            told = "places" if slides else "angles"
+            text = f"{int(outside.sum())} {told} are outside {allowed}"
             yield finding("limits", channel_name("q", axis), text, ranges_where(outside))
 
 
@@ -229,14 +236,14 @@ def _pose_error(robot: Robot, q: FloatArray, p: FloatArray) -> float:
     finite = np.isfinite(q).all(axis=1) & np.isfinite(p).all(axis=1)
     if not finite.any():
         return 0.0
-    own = forward_kinematics(robot, q[finite], unreachable="nan")[:, :3]
+    own = robot.in_space(forward_kinematics(robot, q[finite], unreachable="nan"))
     distance = np.linalg.norm(own - p[finite], axis=1)
     return float(np.median(np.where(np.isnan(distance), np.inf, distance)))
 
 
 def _reordered(q: FloatArray, order: tuple[int, ...]) -> FloatArray:
     out = q.copy()
-    out[:, :3] = q[:, list(order)]
+    out[:, : len(order)] = q[:, list(order)]
     return out
 
 

@@ -134,7 +134,9 @@ def check_jumps(subject: Subject) -> Iterator[Finding]:
         step = period
         if step is None:
             kind, how, step = "jump", "in one sample", float(np.diff(q)[at[0]])
-        text = f"The angle jumps by {math.degrees(step):.4g} deg, {how}"
+        slides = recording.slides[axis]
+        told = f"{1e3 * step:.4g} mm" if slides else f"{math.degrees(step):.4g} deg"
+        text = f"The {'place' if slides else 'angle'} jumps by {told}, {how}"
         yield finding(kind, channel_name("q", axis), text, _after(at), value=step)
 
 
@@ -175,9 +177,9 @@ def check_frozen(subject: Subject) -> Iterator[Finding]:
     """Channels that keep one value while the other axes move."""
     recording = subject.recording
     least = max(FROZEN_SAMPLES, _samples(recording, FROZEN_TIME))
-    arms = recording.q[:, :3]
+    arms = recording.q[:, : recording.legs]
     for name, array in _measured(recording):
-        for axis in range(3):
+        for axis in range(arms.shape[1]):
             others = np.delete(arms, axis, axis=1) if name == "q" else arms
             runs = equal_runs(array[:, axis], max(least, _usual_run(array[:, axis])))
             frozen = [run for run in runs if _stuck(array[:, axis], others, run, least)]

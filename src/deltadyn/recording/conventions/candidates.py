@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.recording.conventions.samples import ARMS, Samples
+from deltadyn.recording.conventions.samples import Samples
 from deltadyn.robot import Robot
 
 DEGREE = math.pi / 180
@@ -25,9 +25,6 @@ SLACK = math.radians(4.0)  # beyond the limits of the joints that a candidate ma
 WIDEST = (math.radians(-80.0), math.radians(120.0))  # where the robot has no limits
 RIDGE = 1e-4  # of a scaled column's square, for logs in which axes move alike
 ROWS = 600  # samples of the regression
-
-IDENTITY = (0, 1, 2)
-PLUS = (1, 1, 1)
 
 
 class Reading(NamedTuple):
@@ -50,10 +47,10 @@ class Candidate:
     """One convention; `order` and `torque_order` give the log's axis (from 0) of each arm."""
 
     reading: Reading
-    sign: tuple[int, ...] = PLUS
-    torque_order: tuple[int, ...] = IDENTITY
-    torque_turn: tuple[int, ...] = PLUS  # v above
-    offset: tuple[float, ...] = (0.0, 0.0, 0.0)  # b in rad
+    sign: tuple[int, ...]
+    torque_order: tuple[int, ...]
+    torque_turn: tuple[int, ...]  # v above
+    offset: tuple[float, ...]  # b in rad
 
     @property
     def discrete(self) -> tuple[object, ...]:
@@ -61,21 +58,27 @@ class Candidate:
         return self.reading.factor, self.sign, self.torque_order, self.torque_turn
 
     def shifted(self, offset: FloatArray) -> Candidate:
-        """The same with other offsets (3,)."""
+        """The same with other offsets (legs,)."""
         return replace(self, offset=tuple(float(value) for value in offset))
 
 
-AS_LOGGED = Candidate(Reading("rad", "output", 1.0))
+AS_READ = Reading("rad", "output", 1.0)
+
+
+def as_logged(legs: int) -> Candidate:
+    """The convention of a log whose limbs are as they stand."""
+    plus, zero = (1,) * legs, (0.0,) * legs
+    return Candidate(AS_READ, plus, tuple(range(legs)), plus, zero)
 
 
 def limits_of(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """The arms' lowest and highest angles (3,) in rad."""
-    limits = robot.limits
-    low, high = np.full(ARMS, WIDEST[0]), np.full(ARMS, WIDEST[1])
+    """The arms' lowest and highest angles (legs,) in rad."""
+    limits, legs = robot.limits, robot.legs
+    low, high = np.full(legs, WIDEST[0]), np.full(legs, WIDEST[1])
     if limits.angle_min is not None:
-        low = np.asarray(limits.angle_min)[:ARMS]
+        low = np.asarray(limits.angle_min)[:legs]
     if limits.angle_max is not None:
-        high = np.asarray(limits.angle_max)[:ARMS]
+        high = np.asarray(limits.angle_max)[:legs]
     return low, high
 
 
@@ -93,11 +96,11 @@ def readings_of(robot: Robot, samples: Samples, as_read: Reading, stated: bool) 
         own += [("rad", "motor", 1 / gear, f"radians {motor}")]
         own += [("deg", "motor", DEGREE / gear, f"degrees {motor}")]
     taken = f"that were taken as {as_read.words}"
-    found = [AS_LOGGED.reading]
+    found = [AS_READ]
     for unit, side, factor, words in own:
         doubt = DOUBT if stated and unit != as_read.unit else 1.0
         found.append(Reading(unit, side, factor / as_read.factor, f"{words} {taken}", doubt))
-    if as_read == AS_LOGGED.reading:
+    if as_read == AS_READ:
         words = "radians that were taken as degrees"
         found.append(Reading("rad", "output", 1 / DEGREE, words))
         if gear != 1:
@@ -143,16 +146,17 @@ def pairings(samples: Samples) -> list[Pairing]:
     size[size == 0] = 1.0
     scaled = columns / size
     H = scaled.T @ scaled / len(x) + RIDGE * np.eye(scaled.shape[1])
-    effects = np.linalg.solve(H, scaled.T @ samples.tau[part] / len(x))  # (16, 3): columns, torques
-    own = effects[:9].reshape(3, ARMS, ARMS).sum(axis=0)  # (arm, torque)
+    effects = np.linalg.solve(H, scaled.T @ samples.tau[part] / len(x))  # columns, torques
+    legs = samples.legs
+    own = effects[: 3 * legs].reshape(3, legs, legs).sum(axis=0)  # (arm, torque)
     found = []
-    for order in permutations(range(ARMS)):
-        chosen = own[range(ARMS), list(order)]
+    for order in permutations(range(legs)):
+        chosen = own[range(legs), list(order)]
         turn = tuple(1 if value >= 0 else -1 for value in chosen)
         found.append(Pairing(order, turn, float(np.abs(chosen).sum())))
     return sorted(found, key=lambda item: -item.score)
 
 
-def directions() -> list[tuple[int, ...]]:
-    """All signs of the three arms, the log's own first."""
-    return sorted(product((1, -1), repeat=ARMS), key=lambda sign: -sum(sign))
+def directions(legs: int) -> list[tuple[int, ...]]:
+    """All signs of the arms, the log's own first."""
+    return sorted(product((1, -1), repeat=legs), key=lambda sign: -sum(sign))

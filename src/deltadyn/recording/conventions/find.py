@@ -23,10 +23,10 @@ import numpy.typing as npt
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.conventions.candidates import (
-    AS_LOGGED,
     Candidate,
     Pairing,
     Reading,
+    as_logged,
     pairings,
     readings_of,
 )
@@ -87,7 +87,7 @@ def find_conventions(
     else:
         if q is None or tau is None:
             raise InputError("q, tau", None, "arrays (N, dof) beside the times t (N,)")
-        recording = Recording(log, q, tau, linear=robot.linear)  # type: ignore[arg-type]
+        recording = Recording(log, q, tau, linear=robot.linear, legs=robot.legs)  # type: ignore[arg-type]
     if recording.dof != robot.dof:
         raise InputError(
             "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"
@@ -99,16 +99,18 @@ def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> C
     """The convention of a recording by smooth samples of it."""
     if not recording.has_torque:
         return conventions_of(robot, recording, status=NO_TORQUE)
-    samples = None if stretch is None else samples_of(stretch)
+    samples = None if stretch is None else samples_of(stretch, robot.legs)
     if stretch is None or samples is None:
         return conventions_of(robot, recording, status=NO_SAMPLES)
     if recording.payload:
         robot = robot.with_payload(recording.payload)
     some = samples.thinned(SOME)
     with np.errstate(all="ignore"):
-        as_it_is = fitted(some, fit_rows(robot, some, AS_LOGGED, np.zeros((1, ARMS))))
-        own = refine(robot, some, AS_LOGGED)
-        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
+        logged = as_logged(robot.legs)
+        as_it_is = fitted(some, fit_rows(robot, some, logged, np.zeros((1, robot.legs))))
+        own = refine(robot, some, logged)
+        fits = as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD
+        if fits or robot.legs > ARMS:  # the grid of four arms is too large
             ranked = [own]
         else:
             before, stated = as_read(robot, recording)
@@ -233,12 +235,12 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
     """
     b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
     common = float(np.median(b[some.moving]))
-    alone = best.candidate.discrete == AS_LOGGED.discrete
+    alone = best.candidate.discrete == as_logged(robot.legs).discrete
     fits = alone and as_it_is.cost < FITS
     without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
     if not fits and without.cost > STANDS * best.fit.cost:
         wanted = b
-    none = np.zeros(ARMS)
+    none = np.zeros(robot.legs)
     zero = as_it_is if alone else fitted(some, fit_rows(robot, some, best.candidate, none[None]))
     helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
     if zero.residual < helps * best.fit.residual:
@@ -249,8 +251,9 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
 
 def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:
     """Deviations of each arm's offset from the mean of all (3,), and of that mean, in rad."""
-    mean = np.full(ARMS, 1 / ARMS)
-    apart = np.eye(ARMS) - mean
+    legs = len(covariance)
+    mean = np.full(legs, 1 / legs)
+    apart = np.eye(legs) - mean
     own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
     shared = CORRELATED * float(mean @ covariance @ mean)
     return np.sqrt(own + OWN_DEVIATION**2), math.sqrt(shared + COMMON_DEVIATION**2)

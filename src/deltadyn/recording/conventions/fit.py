@@ -1,8 +1,8 @@
 """Fit the base parameters under a convention: the residual, and what the parameters are.
 
-Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, on a robot with
-a spindle the spindle's torque as a whole, the passive joints' friction as a whole, and viscous and
-Coulomb friction of each arm. No parameter may be negative: a wrong convention often fits with
+Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, the torque of a
+spindle or of a platform's halves as a whole, the passive joints' friction as a whole, and viscous
+and Coulomb friction of each arm. No parameter may be negative: a wrong convention often fits with
 negative masses.
 """
 
@@ -16,9 +16,10 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.columns import exact_columns, labels_of
 from deltadyn.dynamics.friction import passive_friction
+from deltadyn.dynamics.parameters import HALVES_NAMES
 from deltadyn.kinematics.state import State
 from deltadyn.recording.conventions.candidates import Candidate
-from deltadyn.recording.conventions.samples import ARMS, Samples
+from deltadyn.recording.conventions.samples import Samples
 from deltadyn.robot import Robot
 
 SPREAD = 5.0  # of the parameters over the robot's own: what is usual
@@ -45,17 +46,18 @@ class Fitted(NamedTuple):
 def inertial(
     robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, *, joints: bool = True
 ) -> FloatArray:
-    """Columns (n, 3, k) of M_P, A, G, m_x, the spindle and, by default, the passive joints.
+    """Columns (n, legs, k) of M_P, A, G, m_x, spindle or halves, by default passive joints too.
 
     They are zero where the loop does not close.
 
     A fourth axis stands still: its sign and unit are not known yet.
     """
-    if robot.dof > ARMS:
-        q, qd, qdd = (np.pad(array, ((0, 0), (0, robot.dof - ARMS))) for array in (q, qd, qdd))
+    legs, spindle = robot.legs, robot.spindle is not None
+    if spindle:
+        q, qd, qdd = (np.pad(array, ((0, 0), (0, robot.dof - legs))) for array in (q, qd, qdd))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
-        Y = exact_columns(robot, state, True).Y[:, :ARMS]
+        Y = exact_columns(robot, state, True).Y[:, :legs]
         rubbing = passive_friction(robot, state) if joints and robot.friction.passive else None
     labels = labels_of(robot, True, None, False)
     value = dict(zip(labels.names, labels.values.tolist(), strict=True))
@@ -65,10 +67,11 @@ def inertial(
         G = G + value["G_s"] * Y[..., place["G_s"]]
     found = [value["M_P"] * Y[..., place["M_P"]], value["A"] * Y[..., place["A"]], G]
     found.append(value["M_P"] * Y[..., place["m_x"]])
-    if robot.dof > ARMS:
-        found.append(sum(value[name] * Y[..., place[name]] for name in ("H", "kappa", "mu")))
+    if robot.turns:
+        own = ("H", "kappa", "mu") if spindle else [n for n in HALVES_NAMES if n in place]
+        found.append(sum(value[name] * Y[..., place[name]] for name in own))
     if rubbing is not None:
-        found.append(rubbing[:, :ARMS])
+        found.append(rubbing[:, :legs])
     columns = np.stack(found, axis=-1)
     open_loop = ~np.isfinite(columns).all(axis=(1, 2))
     columns[open_loop] = 0.0
@@ -81,7 +84,7 @@ def moved(
     """Angles, rates, accelerations (m * n, 3) under a candidate with offsets (m, 3)."""
     gain = np.asarray(candidate.sign) * candidate.reading.factor
     m = len(offsets)
-    q = (samples.x * gain + offsets[:, None]).reshape(-1, ARMS)
+    q = (samples.x * gain + offsets[:, None]).reshape(-1, samples.legs)
     qd, qdd = (np.tile(array * gain, (m, 1)) for array in (samples.xd, samples.xdd))
     return q, qd, qdd
 
@@ -103,17 +106,17 @@ class Rows(NamedTuple):
 
 def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: FloatArray) -> Rows:
     """Fits of all samples at offsets (m, 3) of the arms' angles in rad."""
-    m, n = len(offsets), len(samples)
-    Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, ARMS, -1)
+    m, n, legs = len(offsets), len(samples), samples.legs
+    Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, legs, -1)
     k = Y.shape[-1]
-    blocks = np.zeros((m, n, ARMS, k + 2 * ARMS))
+    blocks = np.zeros((m, n, legs, k + 2 * legs))
     blocks[..., :k] = Y
     sign = np.asarray(candidate.sign)
-    for arm in range(ARMS):
+    for arm in range(legs):
         blocks[:, :, arm, k + arm] = samples.xd[:, arm] * sign[arm]
-        blocks[:, :, arm, k + ARMS + arm] = samples.friction[:, arm] * sign[arm]
+        blocks[:, :, arm, k + legs + arm] = samples.friction[:, arm] * sign[arm]
     blocks *= samples.used[:, :, None]
-    X = blocks.reshape(m, n * ARMS, -1)
+    X = blocks.reshape(m, n * legs, -1)
     y = (torques(samples, candidate) * samples.used).reshape(-1)
     size = math.sqrt(float(y @ y) / max(1, int(samples.used.sum())))
     lengths = np.sqrt(np.einsum("mij,mij->mj", X, X))

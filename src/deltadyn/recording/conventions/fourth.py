@@ -17,12 +17,13 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.columns import exact_columns, labels_of
 from deltadyn.kinematics.state import State
 from deltadyn.recording.conventions.candidates import Candidate, Reading
-from deltadyn.recording.conventions.samples import ARMS, REST
+from deltadyn.recording.conventions.samples import REST
 from deltadyn.recording.stretch import Stretch
 from deltadyn.robot import Robot
 
 PLAIN = 0.7  # of the torque that inertia and friction must explain, and of one sign
 CLEAR = 1.2  # residual of one direction over the other's
+LAST = 3  # the axis behind three arms
 MOST = 400  # samples
 OWN = ("I_psi", "I_axial", "h_x", "h_y")
 
@@ -38,19 +39,19 @@ class Fourth(NamedTuple):
 def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
     """The factor of an axis, whose gear may be another than the arms'."""
     gears = robot.drives.gear_ratio
-    if axis < ARMS or reading.side == "output":
+    if axis < robot.legs or reading.side == "output":
         return reading.factor
     return reading.factor * float(gears[0]) / float(gears[axis])
 
 
 def fourth_axis(robot: Robot, stretch: Stretch, arms: Candidate) -> Fourth:
     """What the torque of axis 4 tells; as logged for a robot without it."""
-    if robot.dof == ARMS:
+    if robot.spindle is None:
         return Fourth()
     part = slice(None, None, max(1, len(stretch.row) // MOST))
-    tau = stretch.tau[part, ARMS]
+    tau = stretch.tau[part, LAST]
     power = float(np.sum((tau - tau.mean()) ** 2))
-    rate = float(np.sqrt(np.mean(stretch.qd[part, ARMS] ** 2)))
+    rate = float(np.sqrt(np.mean(stretch.qd[part, LAST] ** 2)))
     if not power > 0 or not rate > 0:
         return Fourth()
     fits = {sign: _fitted(robot, stretch, part, arms, sign, rate) for sign in (1, -1)}
@@ -72,19 +73,19 @@ class _Fit(NamedTuple):
 def _fitted(
     robot: Robot, stretch: Stretch, part: slice, arms: Candidate, sign: int, rate: float
 ) -> _Fit:
-    factor = axis_factor(robot, arms.reading, ARMS) * sign
+    factor = axis_factor(robot, arms.reading, LAST) * sign
     gain = np.array([s * arms.reading.factor for s in arms.sign] + [factor])
     offset = np.array([*arms.offset, 0.0])
     q, qd, qdd = (x[part] * gain for x in (stretch.q, stretch.qd, stretch.qdd))
     with np.errstate(all="ignore"):
         state = State.from_joints(robot, q + offset, qd, qdd, unreachable="nan")
-        Y = exact_columns(robot, state, True).Y[:, ARMS]
+        Y = exact_columns(robot, state, True).Y[:, LAST]
     names = labels_of(robot, True, None, False).names
-    xd = stretch.qd[part, ARMS] * sign
+    xd = stretch.qd[part, LAST] * sign
     friction = [xd, np.tanh(xd / (REST * rate))]
     moments = [Y[:, names.index(name)] for name in OWN]
     columns = np.column_stack([moments[0], *friction, *moments[1:], np.ones_like(xd)])
-    y = stretch.tau[part, ARMS] * sign
+    y = stretch.tau[part, LAST] * sign
     good = np.isfinite(columns).all(axis=1)
     columns, y = columns[good], y[good]
     lengths: FloatArray = np.linalg.norm(columns, axis=0)
@@ -93,5 +94,5 @@ def _fitted(
     rest = y - (columns / lengths) @ effects
     own = effects[:3]
     against = float(own.sum()) < -PLAIN * float(np.abs(own).sum())
-    missing = float(np.sum(stretch.tau[part, ARMS][~good] ** 2))
+    missing = float(np.sum(stretch.tau[part, LAST][~good] ** 2))
     return _Fit(float(rest @ rest) + missing, against)

@@ -12,12 +12,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.columns import QUANTITIES
 from deltadyn.recording.conventions.candidates import (
-    AS_LOGGED,
+    AS_READ,
     Candidate,
     Reading,
+    as_logged,
 )
 from deltadyn.recording.conventions.fourth import Fourth, axis_factor
-from deltadyn.recording.conventions.samples import ARMS
 from deltadyn.recording.recording import ColumnUse, Recording, channel_name
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
@@ -166,6 +166,21 @@ class Conventions:
     angle_words: str = field(default="", repr=False)
     torque_words: str = field(default="", repr=False)
     controller: Controller = field(default_factory=Controller, repr=False)
+    slides: bool = False  # on rails a degree in these fields stands for pi/180 m
+
+    @property
+    def legs(self) -> int:
+        """Limbs whose axes the log has."""
+        return len(self.offset_fit_deg)
+
+    def shown(self, degrees: float) -> float:
+        """An offset of a limb in the unit to show: deg, or mm on rails."""
+        return 1e3 * math.radians(degrees) if self.slides else degrees
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit of `shown`."""
+        return "mm" if self.slides else "deg"
 
     @property
     def as_logged(self) -> bool:
@@ -180,9 +195,14 @@ class Conventions:
     @property
     def block(self) -> str:
         """The robot file's `controller:` block to paste (YAML)."""
-        offsets = ", ".join(f"{value:.9g}" for value in self.offset_deg)
+        own = [f"{self.shown(value):.9g}" for value in self.offset_deg[: self.legs]]
+        others = [f"{value:.9g}" for value in self.offset_deg[self.legs :]]
         signs = ", ".join(str(value) for value in self.sign)
-        return f"controller:\n  sign: [{signs}]\n  offset_deg: [{offsets}]\n"
+        text = f"controller:\n  sign: [{signs}]\n"
+        if not self.slides:
+            return f"{text}  offset_deg: [{', '.join(own + others)}]\n"
+        spindle = f"  offset_deg: {others[0]}\n" if others else ""
+        return f"{text}  offset_mm: [{', '.join(own)}]\n{spindle}"
 
     @property
     def column_map(self) -> str:
@@ -210,10 +230,23 @@ class Conventions:
             *("common_deviation_deg", "status"),
         )
         found = {name: getattr(self, name) for name in names}
-        return {
+        told = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in found.items()
         } | {"block": self.block}
+        return self._in_mm(told) if self.slides else told
+
+    def _in_mm(self, told: dict[str, Any]) -> dict[str, Any]:
+        """The offsets of the rails' axes in mm, under keys that say so."""
+        out: dict[str, Any] = {}
+        for name, value in told.items():
+            if not name.endswith("_deg"):
+                out[name] = value
+            elif isinstance(value, list):
+                out[f"{name[:-4]}_mm"] = [self.shown(item) for item in value[: self.legs]]
+            else:
+                out[f"{name[:-4]}_mm"] = self.shown(value)
+        return out
 
     def of_any_size(self) -> Conventions:
         """The same for torques whose size is not known, as of currents: no unit is told."""
@@ -280,8 +313,8 @@ def conventions_of(
     status: str = "",
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
-    still = np.zeros(ARMS)
-    candidate, offsets = arms or Arms(AS_LOGGED, Offsets(still, still, 0.0, still, 0.0))
+    still, logged = np.zeros(robot.legs), as_logged(robot.legs)
+    candidate, offsets = arms or Arms(logged, Offsets(still, still, 0.0, still, 0.0))
     torque = torque or TorqueUnit("Nm", "output", 1.0, math.nan)
     axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
@@ -325,6 +358,7 @@ def conventions_of(
         angle_words=candidate.reading.words,
         torque_words=torque.text(robot),
         controller=controller,
+        slides=robot.linear,
     )
 
 
@@ -332,10 +366,11 @@ def _changed(
     robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
 ) -> tuple[str, ...]:
     """The kinds of findings by which a candidate differs from the log as it was read."""
+    logged = as_logged(robot.legs)
     kinds = {
         "angle unit": candidate.reading.factor != 1,
-        "angle sign": candidate.sign != AS_LOGGED.sign or fourth.sign < 0,
-        "swapped axes": candidate.torque_order != AS_LOGGED.torque_order,
+        "angle sign": candidate.sign != logged.sign or fourth.sign < 0,
+        "swapped axes": candidate.torque_order != logged.torque_order,
         "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
         "torque unit": torque.foreign,
         "homing": bool(np.any(offsets.set)),
@@ -351,7 +386,7 @@ def _unseen(robot: Robot, recording: Recording, fourth: Fourth) -> tuple[str, ..
             "which arm an axis is, and the direction of numbering: lower one arm at a time and see "
             "which angle changes"
         )
-    if robot.dof > ARMS and not fourth.seen:
+    if robot.spindle is not None and not fourth.seen:
         found.append(
             "the direction of axis 4: turn it by hand, seen from above against the clock; psi grows"
         )
@@ -367,11 +402,11 @@ def torque_alone(candidate: Candidate) -> list[int]:
 def _axes(
     robot: Robot, candidate: Candidate, fourth: Fourth, torque: TorqueUnit | None = None
 ) -> Axes:
-    more = robot.dof - ARMS
+    more = robot.dof - robot.legs
     factors = [axis_factor(robot, candidate.reading, axis) for axis in range(robot.dof)]
     sign = np.array([*candidate.sign, *[fourth.sign] * more], dtype=float)
     turn = np.array([*candidate.torque_turn, *[fourth.turn] * more], dtype=float)
-    rest = tuple(range(ARMS, robot.dof))
+    rest = tuple(range(robot.legs, robot.dof))
     return Axes(
         tuple(range(robot.dof)),
         sign * factors,
@@ -421,7 +456,7 @@ def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
     use = _uses(recording, "q").get(0)
     unit = None if use is None else QUANTITIES["q"].unit(use.unit)
     if use is None or unit is None:
-        return AS_LOGGED.reading, False
+        return AS_READ, False
     side = use.side or "output"
     gear = float(robot.drives.gear_ratio[0]) if side == "motor" else 1.0
     words = {"rad": "radians", "deg": "degrees"}.get(use.unit, use.unit)
@@ -521,7 +556,7 @@ def _told(
     unit, side = _of_numbers(robot, recording, item.candidate.reading)
     sign = tuple(int(value) for value in controller.sign)
     text = f"angles in {unit} at the {side} side, sign {list(sign)}"
-    if item.candidate.torque_order != AS_LOGGED.torque_order:
+    if item.candidate.torque_order != as_logged(robot.legs).torque_order:
         text += f", torques of axes {[k + 1 for k in item.candidate.torque_order]}"
     return {
         "sign": list(sign),
@@ -545,7 +580,7 @@ def deciding_move(one: Candidate, two: Candidate) -> str:
             f"Turn arm 1 by {TURNED:g} degrees, measured at the arm: the log then changes by "
             f"{ways[0]:.4g} or by {ways[1]:.4g}."
         )
-    arms = [i + 1 for i in range(ARMS) if one.sign[i] != two.sign[i]]
+    arms = [i + 1 for i in range(len(one.sign)) if one.sign[i] != two.sign[i]]
     if arms:
         return (
             f"Lower arm {arms[0]} by a few degrees: in our convention its angle grows; see whether "

@@ -9,7 +9,7 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.stretch import Stretch
 
-ARMS = 3
+ARMS = 3  # of the robots whose conventions are searched for on a grid
 FEW = 36  # samples of the search over a grid
 SOME = 240  # samples of a refined candidate
 REST = 0.04  # of an axis' fast rate: below, friction may stick and its torque is not known
@@ -21,10 +21,11 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Angles x with rates and torques (n, 3) of the arms as they are logged.
+    """Angles x with rates and torques (n, legs) of the arms as they are logged.
 
-    `used` (n, 3) leaves out an axis at rest. `low` and `high` (3,) are the ends of the angles,
-    `moving` (3,) says which arms move, `soft` (3,) is the rate that smooths the sign of a rate.
+    `used` (n, legs) leaves out an axis at rest. `low` and `high` (legs,) are the ends of the
+    angles, `moving` (legs,) says which arms move, `soft` (legs,) is the rate that smooths the sign
+    of a rate.
     """
 
     x: FloatArray
@@ -36,6 +37,11 @@ class Samples:
     high: FloatArray
     moving: BoolArray
     soft: FloatArray
+
+    @property
+    def legs(self) -> int:
+        """Limbs that the drives move."""
+        return int(self.x.shape[1])
 
     def __len__(self) -> int:
         return len(self.x)
@@ -50,14 +56,14 @@ class Samples:
 
     @property
     def friction(self) -> FloatArray:
-        """The signs (n, 3) of the rates, smooth about zero."""
+        """The signs (n, legs) of the rates, smooth about zero."""
         return np.tanh(self.xd / self.soft)
 
 
-def samples_of(stretch: Stretch) -> Samples | None:
+def samples_of(stretch: Stretch, legs: int) -> Samples | None:
     """The moving samples of a stretch; None where too few are left."""
     x, xd, xdd, tau = (
-        array[:, :ARMS] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
+        array[:, :legs] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
     )
     if len(x) < LEAST:
         return None

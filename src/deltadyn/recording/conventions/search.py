@@ -28,7 +28,7 @@ from deltadyn.recording.conventions.fit import (
     moved,
     penalties,
 )
-from deltadyn.recording.conventions.samples import ARMS, FEW, Samples
+from deltadyn.recording.conventions.samples import FEW, Samples
 from deltadyn.robot import Robot
 
 GRID = math.radians(15.0)
@@ -42,7 +42,7 @@ PIECE = 60_000  # samples of the grid at a time
 
 
 class Found(NamedTuple):
-    """A refined candidate, its fit, and its offsets' covariance (3, 3) by noise alone (rad^2)."""
+    """A refined candidate, its fit, and the covariance of its offsets by noise alone (rad^2)."""
 
     candidate: Candidate
     fit: Fitted
@@ -67,8 +67,9 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
     y = (few.tau[:, list(pairing.order)] * np.asarray(pairing.turn) * few.used).reshape(-1)
     common = _Common.of(_common_columns(robot, few, reading.factor), y)
     found = []
-    for sign in directions():
-        candidate = Candidate(reading, sign, pairing.order, pairing.turn)
+    for sign in directions(samples.legs):
+        zero = (0.0,) * samples.legs
+        candidate = Candidate(reading, sign, pairing.order, pairing.turn, zero)
         offsets = _offsets(robot, samples, candidate)
         parts = [offsets[part] for part in _parts(len(offsets), len(few))]
         costs = np.concatenate([_costs(robot, few, candidate, part, common) for part in parts])
@@ -78,7 +79,7 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
 
 
 class _Common(NamedTuple):
-    """Columns (3 n, 7) that no direction and no offset changes, as Q R, and the torque y (3 n,).
+    """Columns (rows, c) that no direction and no offset changes, as Q R, and the torque y (rows,).
 
     They are A and friction, with rows times the direction s: s tau = s Y x + A f xdd + Fv xd + ...
     Projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
@@ -105,15 +106,15 @@ def _parts(count: int, samples: int) -> Iterable[slice]:
 
 
 def _common_columns(robot: Robot, few: Samples, factor: float) -> FloatArray:
-    """A in the robot's own value, then viscous and Coulomb friction of each arm, (3 n, 7)."""
-    n = len(few)
-    columns = np.zeros((n, ARMS, 1 + 2 * ARMS))
+    """A in the robot's own value, then viscous and Coulomb friction of each arm, (legs n, c)."""
+    n, legs = len(few), few.legs
+    columns = np.zeros((n, legs, 1 + 2 * legs))
     columns[:, :, 0] = few.xdd * (factor * exact_parameters(robot).A[0])
-    for arm in range(ARMS):
+    for arm in range(legs):
         columns[:, arm, 1 + arm] = few.xd[:, arm]
-        columns[:, arm, 1 + ARMS + arm] = few.friction[:, arm]
+        columns[:, arm, 1 + legs + arm] = few.friction[:, arm]
     columns *= few.used[:, :, None]
-    return columns.reshape(n * ARMS, -1)
+    return columns.reshape(n * legs, -1)
 
 
 def _offsets(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray:
@@ -126,7 +127,7 @@ def _offsets(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray
         step = GRID * max(1.0, (high - low) / GRID / MOST_PLACES)
         own = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
         places.append(own if own.size else np.array([(low + high) / 2]))
-    return np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, ARMS)
+    return np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, samples.legs)
 
 
 def offset_bounds(
@@ -150,10 +151,10 @@ def _costs(
     Q, R, y, rest, size = common
     m, n = len(offsets), len(few)
     whole = inertial(robot, *moved(few, candidate, offsets), joints=False)
-    own = np.delete(whole.reshape(m, n, ARMS, -1), 1, axis=-1)  # A is among the common columns
+    own = np.delete(whole.reshape(m, n, few.legs, -1), 1, axis=-1)  # A is among the common columns
     own *= (few.used * np.asarray(candidate.sign))[:, :, None]
-    Y = own.reshape(m, n * ARMS, -1)
-    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, 7)
+    Y = own.reshape(m, n * few.legs, -1)
+    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, c)
     H = np.swapaxes(Y, 1, 2) @ Y - inside @ np.swapaxes(inside, 1, 2)
     g = np.swapaxes(Y, 1, 2) @ rest
     length = np.sqrt(np.maximum(np.einsum("mii->mi", np.swapaxes(Y, 1, 2) @ Y), 1e-300))
@@ -200,7 +201,8 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
     b = np.asarray(candidate.offset)
     low, high = np.minimum(low, b), np.maximum(high, b)
     damping = 1e-3
-    tries = np.vstack([b, b + STEP * np.eye(ARMS)])
+    beside = STEP * np.eye(samples.legs)
+    tries = np.vstack([b, b + beside])
     rows = fit_rows(robot, samples, candidate, tries)
     for _ in range(STEPS):
         r = rows.residuals[0]
@@ -211,7 +213,7 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
             step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), J.T @ r)
             step *= min(1.0, FARTHEST / max(float(np.abs(step).max()), 1e-12))
             trial = np.clip(b + step, low, high)
-            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + STEP * np.eye(3)]))
+            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + beside]))
             if float(new.residuals[0] @ new.residuals[0]) < float(r @ r):
                 nearer = bool(np.abs(trial - b).max() > ENOUGH)
                 b, rows, damping = trial, new, damping / 5
@@ -223,10 +225,10 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
 
 
 def _covariance(samples: Samples, rows: Rows) -> FloatArray:
-    """Covariance (3, 3) of the offsets in rad^2, from the residual's differences."""
+    """Covariance (legs, legs) of the offsets in rad^2, from the residual's differences."""
     r = rows.residuals[0]
     J = (rows.residuals[1:] - r).T / STEP
     count = max(1, int(samples.used.sum()) - 12)
     H = J.T @ J
     ridge = 1e-9 * (np.trace(H) + 1e-300)
-    return np.asarray(np.linalg.inv(H + ridge * np.eye(ARMS)) * (float(r @ r) / count))
+    return np.asarray(np.linalg.inv(H + ridge * np.eye(len(H))) * (float(r @ r) / count))

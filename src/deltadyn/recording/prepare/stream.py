@@ -249,6 +249,7 @@ class Streamed:
             payload=item.payload,
             robot=item.robot,
             linear=item.linear,
+            legs=item.legs,
             provenance=item.provenance,
         ).replace(**self._changes)
 

@@ -54,8 +54,8 @@ class Head:
 class Table:
     """The columns of a file and its numbers, block by block.
 
-    `labels` may hold name, robot, payload_kg and convention, as deltadyn's own files do. With
-    `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
+    `labels` may hold name, robot, limbs, payload_kg and convention, as deltadyn's own files do.
+    With `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
     missing at the end of a column is NaN. `notes` and `checksum` (SHA-256 of the file; None: not
     taken yet) are complete when all blocks were taken. `excerpt` reads some rows in the middle.
     """

@@ -28,7 +28,7 @@ SEPARATORS = ("\t", ";", "|", ",", "")  # an empty one means blanks
 SAMPLE = 50  # data lines that are looked at
 _PIECE_LINES = 500  # a block that the fast parser refuses is tried again in pieces
 _OTHER_UNITS = frozenset(OTHER_UNITS.lower().split())
-_LABEL = re.compile(r"(name|robot|payload_kg|convention)\s*:\s*(.*\S)\s*")
+_LABEL = re.compile(r"(name|robot|limbs|payload_kg|convention)\s*:\s*(.*\S)\s*")
 
 
 def open_csv(head: Head) -> Table:

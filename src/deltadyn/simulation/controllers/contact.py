@@ -27,6 +27,7 @@ from deltadyn.simulation.drive.reference import (
     VelocityEstimator,
     joints_at,
     make_task,
+    poses_near,
 )
 from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset, setting
@@ -217,7 +218,8 @@ def braked(
     s, rate, change = (np.where(early, a, b) for a, b in ((t, s), (1.0, rate), (0.0, change)))
     q, qd, qdd = joints_at(now, s)
     rate, change = rate[:, None], change[:, None]
-    return Motion.from_joints(robot, t, q, qd * rate, qdd * rate**2 + qd * change)
+    moved = q, qd * rate, qdd * rate**2 + qd * change
+    return Motion.from_joints(robot, t, *moved, hint=poses_near(now, s))
 
 
 # A robot that a hand leads.
@@ -256,15 +258,17 @@ class HandGuiding(PD):
     def held(self, p: Any) -> FloatArray:
         """What friction holds at rest: the push (3,) along x, y, z at which a first axis gives way.
 
-        F = min over the axes of (Fc_i + Fs_i) / |J_i|, in N: friction over the lever of the arm.
+        F = min over the axes of (Fc_i + Fs_i) / |J_i|, in N: friction over the lever of the arm. In
+        a plane it is (2,) along x, z.
         """
         friction = self.robot.friction
         own = np.asarray(friction.coulomb)
         if friction.stribeck is not None:
             own = own + np.asarray(friction.stribeck)
-        levers = np.abs(jacobian(self.robot, np.asarray(p, dtype=np.float64)))[:3, :3]
+        arms = self.robot.legs
+        levers = np.abs(jacobian(self.robot, np.asarray(p, dtype=np.float64)))[:3, :arms]
         with np.errstate(divide="ignore"):
-            found: FloatArray = np.min(own[:3] / levers, axis=1)
+            found: FloatArray = np.min(own[:arms] / levers, axis=1)
         return found
 
     def prepare(self, task: Task) -> Law:
@@ -326,13 +330,13 @@ class _GuidedLaw:
         return (self.v - before) / self.dt
 
     def _sure_force(self) -> FloatArray:
-        """The force (3,) without its dead band, in N."""
+        """The force (3,), (2,) in a plane, without its dead band, in N."""
         observer = self.guiding.observer
         force = np.asarray(observer.force, dtype=np.float64)[:3]
         std = np.asarray(observer.std, dtype=np.float64)[:3]
         size = float(np.linalg.norm(force))
         if not np.isfinite(std).all() or size == 0.0:
-            return np.zeros(3)
+            return np.zeros(len(force))
         band = self.guiding.band
         if band is None:
             # the deviation in the direction of the force
@@ -346,9 +350,9 @@ def _inside(robot: Robot, p: FloatArray) -> FloatArray:
     cylinder = robot.limits.workspace
     if cylinder is None:
         return p
-    found = p.copy()
-    found[2] = min(max(p[2], cylinder.z_min), cylinder.z_max)
-    radius = math.hypot(p[0], p[1])
+    found, height = p.copy(), robot.coordinates.index("z")
+    found[height] = min(max(p[height], cylinder.z_min), cylinder.z_max)
+    radius = math.hypot(*p[:height])
     if radius > cylinder.radius:
-        found[:2] *= cylinder.radius / radius
+        found[:height] *= cylinder.radius / radius
     return found

@@ -141,9 +141,10 @@ def default_damping(robot: Robot, bandwidth: float | None) -> tuple[FloatArray, 
         hertz = setting("bandwidth", bandwidth, low=0.0, strict=True, unit="Hz")
         return inertia, 4 * np.pi * hertz * inertia
     damping = 4 * np.pi * BANDWIDTH * inertia
-    geared = rotor[:3] >= DIRECT_DRIVE * moved[:3]
-    softer = np.minimum(damping[:3], ROTOR_RATE * rotor[:3])
-    damping[:3] = np.where(geared, softer, damping[:3])
+    arms = slice(0, robot.legs)
+    geared = rotor[arms] >= DIRECT_DRIVE * moved[arms]
+    softer = np.minimum(damping[arms], ROTOR_RATE * rotor[arms])
+    damping[arms] = np.where(geared, softer, damping[arms])
     return inertia, damping
 
 
@@ -153,7 +154,7 @@ def drive_shares(
     """Shares (dof,) of the default gains that a drive bears: 1, or less at a slow or late one."""
     machine, q, shares = believed_machine(robot, preset), workspace_poses(robot), np.ones(robot.dof)
     stiffness, damping = feedback(q)
-    for axes in groups(robot.dof):
+    for axes in groups(robot):
         loop = SampledLoop.of(machine, q, rate, axes)
         own = (..., axes, axes)
         shares[axes] = calm_share(loop, stiffness[own], damping[own])

@@ -22,6 +22,7 @@ difference, one of the ramp, `delay` ticks, 1/(2 pi f) of the velocity filter):
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -43,7 +44,15 @@ ROUNDING = 1e-6  # of a loop without a spring, whose largest eigenvalue is 1
 LOWEST, HIGHEST = 1e-4, 1e4  # factors on gains between which a limit is looked for
 STEPS = 14  # of a bisection: the limit within a thousandth
 MOTION_POSES = 5  # of a motion, at which its loop is looked at
-ARMS = 3
+#: Places on the axis and on the rim, by the number of limbs: x, in space x and y, of its radius.
+RIMS: dict[int, list[list[float]]] = {
+    2: [[0.0], [1.0], [-1.0]],
+    3: [[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]],
+    4: [
+        [0.0, 0.0], [1.0, 0.0], [math.sqrt(0.5), math.sqrt(0.5)], [0.0, 1.0],
+        [-math.sqrt(0.5), math.sqrt(0.5)],
+    ],
+}  # fmt: skip
 
 
 class Swing(NamedTuple):
@@ -172,23 +181,26 @@ def believed_machine(robot: Robot, preset: Preset) -> Machine:
 def workspace_poses(robot: Robot) -> FloatArray:
     """Angles (P, dof) in the middle of the workspace, and on its axis and its rim, low and high.
 
-    The rim is looked at in front of an arm and between two: every 120 degrees all looks alike.
+    The rim of three limbs is looked at in front of an arm and between two: every 120 degrees all
+    looks alike. Where four limbs hold two halves only half a turn does.
     """
     home, cylinder = home_angles(robot)[None], robot.limits.workspace
     if cylinder is None:
         return home
-    rim = cylinder.radius * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-    p = np.zeros((6, robot.dof))
-    p[:, :2] = np.tile(rim, (2, 1))
-    p[:, 2] = np.repeat([cylinder.z_min, cylinder.z_max], 3)
+    rim = cylinder.radius * np.array(RIMS[robot.legs])
+    p = np.zeros((2 * len(rim), robot.dof))
+    p[:, : rim.shape[1]] = np.tile(rim, (2, 1))
+    height = robot.coordinates.index("z")
+    p[:, height] = np.repeat([cylinder.z_min, cylinder.z_max], len(rim))
     q = inverse_kinematics(robot, p, unreachable="nan")
     found: FloatArray = np.concatenate([home, q[np.isfinite(q).all(axis=1)]])
     return found
 
 
-def groups(dof: int) -> list[slice]:
+def groups(robot: Robot) -> list[slice]:
     """The arms, and the spindle's drive: their loops hardly touch each other."""
-    return [slice(0, ARMS)] if dof == ARMS else [slice(0, ARMS), slice(ARMS, dof)]
+    arms = slice(0, robot.legs)
+    return [arms] if robot.spindle is None else [arms, slice(robot.legs, robot.dof)]
 
 
 def calm_share(loop: SampledLoop, stiffness: FloatArray, damping: FloatArray) -> float:

@@ -33,6 +33,7 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics.actuation import actuation
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 from deltadyn.simulation.controllers.feedforward import (
     PD,
     Law,
@@ -44,7 +45,7 @@ from deltadyn.simulation.controllers.feedforward import (
 )
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.machine import PlantStoppedError
-from deltadyn.simulation.plant.mechanism import pose_of
+from deltadyn.simulation.plant.mechanism import Follower, follows, pose_of
 from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset, preset_by_name, settings
 
@@ -76,12 +77,15 @@ class ModelAtState(NamedTuple):
     augmented: Callable[[Floats, Floats, Floats, Floats], Floats]
 
 
-def model_at_state(robot: Robot, model: str) -> ModelAtState:
-    """The model of that name, for single states; raises PlantStoppedError where no state is."""
+def model_at_state(robot: Robot, model: str, near: FloatArray | None = None) -> ModelAtState:
+    """The model of that name, for single states; raises PlantStoppedError where no state is.
+
+    `near` (dof,) is a pose near the first state: a platform of two halves is followed from it.
+    """
     model_by_name(model)
     if model in SPECIAL_CASES:
-        return _compiled(robot, SPECIAL_CASES[model](robot))
-    return _sampled(robot, model)
+        return _compiled(robot, SPECIAL_CASES[model](robot), near)
+    return _sampled(robot, model, near)
 
 
 # The kernel gives the inverse where the extension is in use (3-DOF: 4 us, straight line 10 us). The
@@ -90,37 +94,42 @@ def model_at_state(robot: Robot, model: str) -> ModelAtState:
 # the kernels give another C with Md - 2C skew, whose torque differs by 1e-5 N m.
 
 
-def _compiled(robot: Robot, par: ExactParameters) -> ModelAtState:
-    n = robot.dof
+def _compiled(robot: Robot, par: ExactParameters, near: FloatArray | None) -> ModelAtState:
+    n, halves = robot.dof, follows(robot)
+    follower = Follower(robot, None if near is None else tuple(near.tolist())) if halves else None
 
     def inverse(x: Sequence[Any]) -> list[Component]:
-        q, qd, qdd = (tuple(x[k * n : (k + 1) * n]) for k in range(3))
-        return _scaled(robot, _torque(par, q, qd, qdd))
+        q, qd, qdd, *pose = (tuple(x[k * n : (k + 1) * n]) for k in range(3 + halves))
+        return _scaled(robot, _torque(par, q, qd, qdd, *pose))
 
     def augmented(x: Sequence[Any]) -> list[Component]:
-        q, qd, v, a = (tuple(x[k * n : (k + 1) * n]) for k in range(4))
-        return _scaled(robot, _polarised(par, q, qd, v, a))
+        q, qd, v, a, *pose = (tuple(x[k * n : (k + 1) * n]) for k in range(4 + halves))
+        return _scaled(robot, _polarised(par, q, qd, v, a, *pose))
 
-    plain, bilinear = straight_line(3 * n, inverse), straight_line(4 * n, augmented)
-    numbers = packed_numbers(robot, par)
+    plain = straight_line((3 + halves) * n, inverse)
+    bilinear = straight_line((4 + halves) * n, augmented)
     whole = (n == 4) == (par.spindle is not None)  # a kernel of 4 axes has a spindle
-    whole = whole and (n == 3 or actuation(robot) == ROTARY)
+    whole = whole and robot.legs == ARMS and (n == ARMS or actuation(robot) == ROTARY)
+    numbers = packed_numbers(robot, par) if whole else None
+
+    def pose(q: Floats) -> Floats:
+        return () if follower is None else follower.pose(q)
 
     def inverse_at(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        if whole and available():
+        if numbers is not None and available():
             state = np.array(q), np.array(qd), np.array(qdd)
             tau = inverse_dynamics_joints(numbers, *state, friction=False).tolist()
             if not math.isfinite(sum(tau)):
                 raise PlantStoppedError(NO_STATE)
             return tuple(tau)
         try:
-            return plain(*q, *qd, *qdd)
+            return plain(*q, *qd, *qdd, *pose(q))
         except (ValueError, ArithmeticError):
             raise PlantStoppedError(NO_STATE) from None
 
     def augmented_at(q: Floats, qd: Floats, v: Floats, a: Floats) -> Floats:
         try:
-            return bilinear(*q, *qd, *v, *a)
+            return bilinear(*q, *qd, *v, *a, *pose(q))
         except (ValueError, ArithmeticError):
             raise PlantStoppedError(NO_STATE) from None
 
@@ -131,9 +140,11 @@ def _scaled(robot: Robot, tau: Sequence[Component]) -> list[Component]:
     return [ratio * x for ratio, x in zip(robot.sensors.torque_ratio, tau, strict=True)]
 
 
-def _torque(par: ExactParameters, q: Vector, qd: Vector, qdd: Vector) -> list[Component]:
+def _torque(
+    par: ExactParameters, q: Vector, qd: Vector, qdd: Vector, x: Vector | None = None
+) -> list[Component]:
     """The exact model from joint coordinates: pdd is that at qdd = 0, and J qdd."""
-    pose = pose_of(SYMBOLS, par.limbs, q, qd)
+    pose = pose_of(SYMBOLS, par.limbs, q, qd, x)
     pdd = tuple(
         sum((column[k] * a for column, a in zip(pose.J, qdd, strict=True)), start)
         for k, start in enumerate(pose.pdd)
@@ -142,27 +153,35 @@ def _torque(par: ExactParameters, q: Vector, qd: Vector, qdd: Vector) -> list[Co
 
 
 def _polarised(
-    par: ExactParameters, q: Vector, qd: Vector, v: Vector, a: Vector
+    par: ExactParameters,
+    q: Vector,
+    qd: Vector,
+    v: Vector,
+    a: Vector,
+    x: Vector | None = None,
 ) -> list[Component]:
     """M a + C(q, qd) v + g with the C of Christoffel's symbols, which is bilinear and symmetric.
 
     So C(q, qd) v = c((qd + v) / 2) - c((qd - v) / 2) with c(qd) = C(q, qd) qd: the model's own
     velocity torque, and no matrix, is needed.
     """
-    middle = tuple((x + y) * 0.5 for x, y in zip(qd, v, strict=True))
-    apart = tuple((x - y) * 0.5 for x, y in zip(qd, v, strict=True))
+    middle = tuple((b + c) * 0.5 for b, c in zip(qd, v, strict=True))
+    apart = tuple((b - c) * 0.5 for b, c in zip(qd, v, strict=True))
     weightless = replace(par, gravity=0.0)
     still = (0.0,) * len(q)
-    whole = _torque(par, q, middle, a)
-    less = _torque(weightless, q, apart, still)
-    return [x - y for x, y in zip(whole, less, strict=True)]
+    whole = _torque(par, q, middle, a, x)
+    less = _torque(weightless, q, apart, still, x)
+    return [b - c for b, c in zip(whole, less, strict=True)]
 
 
-def _sampled(robot: Robot, model: str) -> ModelAtState:
+def _sampled(robot: Robot, model: str, near: FloatArray | None) -> ModelAtState:
     chosen = model_by_name(model)
 
     def torque(q: Floats, qd: Floats, v: Floats, a: Floats) -> Floats:
-        state = State.from_joints(robot, np.array([q]), np.array([qd]), unreachable="nan")
+        nonlocal near
+        angles, rates = np.array([q]), np.array([qd])
+        state = State.from_joints(robot, angles, rates, unreachable="nan", hint=near)
+        near = state.p[0]
         terms = chosen.terms(robot, state)
         tau: FloatArray = terms.M[0] @ a + terms.C[0] @ v + terms.g[0]
         if not np.isfinite(tau).all():
@@ -197,7 +216,7 @@ class PDGravity(PD):
         return GravityLaw(
             feedback_of(self, task),
             task.ahead.q - task.now.q,
-            model_at_state(self.robot, self.model).inverse,
+            model_at_state(self.robot, self.model, task.now.p[0]).inverse,
             None if parameters is None else parameters(self.robot),
         )
 
@@ -243,8 +262,8 @@ class AugmentedPD(PD):
     def prepare(self, task: Task) -> Law:
         """The law with the model at the measured state."""
         check_axes(self.robot, task)
-        torque, feedback = model_at_state(self.robot, self.model).augmented, feedback_of(self, task)
-        expected = expected_state(task)
+        torque = model_at_state(self.robot, self.model, task.now.p[0]).augmented
+        feedback, expected = feedback_of(self, task), expected_state(task)
         rates, accelerations = _rows(task.ahead.qd), _rows(task.ahead.qdd)
         friction = _rows(reference_friction(self.robot, task, self.model))
 
@@ -306,7 +325,8 @@ class ComputedTorque:
         """The law with the model at the measured state."""
         check_axes(self.robot, task)
         own = self.for_drive(task.rate, task.preset)
-        torque, expected = model_at_state(self.robot, self.model).inverse, expected_state(task)
+        torque = model_at_state(self.robot, self.model, task.now.p[0]).inverse
+        expected = expected_state(task)
         friction = _rows(reference_friction(self.robot, task, self.model))
         now, seen, ahead = _rows(task.now.q), _rows(task.qd_seen), _rows(task.ahead.qdd)
         stiff, damp = own.position_gain, own.rate_gain

@@ -52,7 +52,13 @@ def resampled(robot: Robot, motion: Motion, t: FloatArray) -> Motion:
     """
     if len(motion.t) == len(t) and np.array_equal(motion.t, t):
         return motion
-    return Motion.from_joints(robot, t, *joints_at(motion, t))
+    return Motion.from_joints(robot, t, *joints_at(motion, t), hint=poses_near(motion, t))
+
+
+def poses_near(motion: Motion, t: FloatArray) -> FloatArray:
+    """Poses (N, dof) of the samples before instants t (N,), from which those there are followed."""
+    before = np.searchsorted(motion.t, t, side="right") - 1
+    return motion.p[np.clip(before, 0, len(motion.t) - 1)]
 
 
 def joints_at(motion: Motion, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

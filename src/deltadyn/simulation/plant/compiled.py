@@ -13,6 +13,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import layout
+from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import (
     JOINTS,
@@ -23,6 +24,7 @@ from deltadyn.backends.plant_layout import (
     STATE_PLACES,
 )
 from deltadyn.dynamics.parameters import ExactParameters
+from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
 from deltadyn.simulation.controllers.state import NO_STATE
 from deltadyn.simulation.drive.drivetrain import Gears, bearing
@@ -39,6 +41,11 @@ TROUBLES = {
     5: "arm 3 is half a turn away from its reference, the controller has lost it",
     6: NO_STATE,
 }
+
+
+def compiled(robot: Robot) -> bool:
+    """Whether the compiled plant knows robots of this kind: three standard arms."""
+    return robot.legs == 3 and actuation(robot) == ROTARY
 
 
 def robot_numbers(robot: Robot, smoothing: float, motors: int = 0) -> FloatArray:

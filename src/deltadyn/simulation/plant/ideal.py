@@ -27,12 +27,15 @@ ROUNDS = 10  # each shrinks the error by the share of gravity in the gear's stif
 
 
 class Start(NamedTuple):
-    """Arms and motors (rad), their common rate (rad/s), the motors' torque (N m); each (dof,)."""
+    """Arms and motors (rad), their common rate (rad/s), the motors' torque (N m), and a pose of
+    the platform nearby (m, rad); each (dof,).
+    """
 
     q: Floats
     q_motor: Floats
     qd: Floats
     tau: Floats
+    near: Floats | None = None
 
 
 def start_on(machine: Machine, reference: Motion, wrench: Floats) -> Start:
@@ -42,7 +45,8 @@ def start_on(machine: Machine, reference: Motion, wrench: Floats) -> Start:
     """
     q, qd, qdd = (tuple(x[0].tolist()) for x in (reference.q, reference.qd, reference.qdd))
     drives, gears = Drivetrain(machine), Gears.of(machine)
-    mechanism = Mechanism.plain(bearing(machine.robot, machine.robot.dof))
+    near = tuple(reference.p[0].tolist())
+    mechanism = Mechanism.plain(bearing(machine.robot, machine.robot.dof), near)
     arms = q
     load = _load(mechanism, arms, qd, qdd, wrench)
     for _ in range(ROUNDS if gears.stiffness else 0):
@@ -53,7 +57,7 @@ def start_on(machine: Machine, reference: Motion, wrench: Floats) -> Start:
     parts = zip(load, drives.rotor, qdd, drives.losses(qd), drives.friction(qd), strict=True)
     needed = [a + j * b + mu * abs(a) + f for a, j, b, mu, f in parts]
     needed = [a + b for a, b in zip(needed, drives.own_ripple(q), strict=True)]
-    return Start(arms, q, qd, drives.motor_torque(needed, qd))
+    return Start(arms, q, qd, drives.motor_torque(needed, qd), near)
 
 
 def _load(mechanism: Mechanism, q: Floats, qd: Floats, qdd: Floats, wrench: Floats) -> list[float]:
@@ -93,7 +97,7 @@ class IdealPlant:
         self.drives = Drivetrain(machine)
         self.gears = Gears.of(machine)
         self.motors = len(self.gears.stiffness)
-        self.carry(machine.robot)
+        self.mechanism = Mechanism.of(bearing(machine.robot, self.motors), start.near)
         self.substeps = substeps(machine, dt)
         swung = (*start.q_motor[: self.motors], *start.qd[: self.motors])
         self.y: Floats = (*start.q, *start.qd, *swung, *(0.0,) * 5)
@@ -117,7 +121,8 @@ class IdealPlant:
 
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload."""
-        self.mechanism = Mechanism.of(bearing(robot, self.motors))
+        near = None if self.mechanism.follower is None else self.mechanism.follower.x
+        self.mechanism = Mechanism.of(bearing(robot, self.motors), near)
 
     def sample(self, torque: Floats, wrench: Floats) -> Sample:
         """The state now, under this torque."""

@@ -13,12 +13,14 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import equations_of_motion
 from deltadyn.errors import DeltadynError, InputError
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.workspace import SINGULARITY_MARGIN, WorkspaceRules, workspace
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Carriage, Strut, TenParameters
+from deltadyn.robot.checks import ARMS
 from deltadyn.robot.settings import Friction
 from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset
@@ -39,8 +41,8 @@ class Machine:
     robot: Robot
     preset: Preset
     reference_torque: FloatArray  # (dof,), N m
-    stiffness: FloatArray | None  # (3,), N m/rad
-    damping: FloatArray | None  # (3,), N m s/rad
+    stiffness: FloatArray | None  # (legs,), N m/rad
+    damping: FloatArray | None  # (legs,), N m s/rad
     ripple: FloatArray  # (dof,), N m
 
     @property
@@ -57,31 +59,34 @@ def build_machine(robot: Robot, preset: Preset) -> Machine:
     rotor = np.where(rotor > 0, rotor, preset.rotor_inertia * inertia)
     reference = (inertia + rotor) * REFERENCE_ACCELERATION * np.asarray(robot.radian)
     changes: dict[str, Any] = {"friction": _friction(robot, preset, reference)}
-    if preset.arm_scale != (1.0, 1.0, 1.0):
-        changes["arms"] = tuple(map(_scaled_arm, robot.arms, preset.arm_scale))
-    if preset.strut_scale != (1.0, 1.0, 1.0):
-        changes["struts"] = tuple(map(_scaled_strut, robot.struts, preset.strut_scale))
+    arms, struts = (_limb_scales(robot, name) for name in (preset.arm_scale, preset.strut_scale))
+    if any(scale != 1 for scale in arms):
+        changes["arms"] = tuple(map(_scaled_arm, robot.arms, arms))
+    if any(scale != 1 for scale in struts):
+        changes["struts"] = tuple(map(_scaled_strut, robot.struts, struts))
     real = robot.replace(**changes)
     if not np.array_equal(rotor, robot.drives.output_inertia):
         real = real.with_rotor_inertia(rotor)
-    stiffness, damping = _gears(robot, preset, inertia[:3], rotor[:3])
+    stiffness, damping = _gears(robot, preset, inertia[: robot.legs], rotor[: robot.legs])
     return Machine(real, preset, reference, stiffness, damping, preset.ripple * reference)
 
 
 def axis_inertia(robot: Robot) -> FloatArray:
     """Inertia (dof,) at each drive while the others hold still, in kg m^2 (kg on rails).
 
-    At the middle of the workspace, without payload and rotors; the three arms have their mean.
+    At the middle of the workspace, without payload and rotors; the arms have their mean.
     """
     bare = robot.with_payload(0.0).with_rotor_inertia((0.0,) * robot.dof)
     state = State.from_joints(bare, home_angles(robot))
     inertia: FloatArray = np.diagonal(equations_of_motion(bare, state).M).copy()
-    inertia[:3] = inertia[:3].mean()
+    inertia[: robot.legs] = inertia[: robot.legs].mean()
     return inertia
 
 
 def home_angles(robot: Robot) -> FloatArray:
     """Joint angles (dof,) on the axis of the robot, in the middle of its workspace."""
+    if robot.legs != ARMS:
+        return inverse_kinematics(robot, home_pose(robot))
     cylinder = robot.limits.workspace
     if cylinder is not None:
         middle: float | None = (cylinder.z_min + cylinder.z_max) / 2
@@ -111,7 +116,7 @@ def _middle_of_axis(robot: Robot) -> float | None:
 def _gears(
     robot: Robot, preset: Preset, inertia: FloatArray, rotor: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Stiffness and damping (3,) of the arms' gears: the robot's, or K = (2 pi f)^2 I J / (I + J).
+    """Stiffness and damping (legs,) of the limbs' gears: own ones, or K = (2 pi f)^2 I J / (I + J).
 
     A rotor much lighter than its arm sits behind no gear of a preset: such drives are rigid.
     """
@@ -120,9 +125,10 @@ def _gears(
         if not (rotor > 0).all():
             allowed = "above 0 on the arms, where drives.stiffness is given"
             raise InputError("drives.rotor_inertia", rotor.tolist(), allowed)
-        stiffness, reduced = np.asarray(own.stiffness[:3]), inertia * rotor / (inertia + rotor)
+        reduced = inertia * rotor / (inertia + rotor)
+        stiffness = np.asarray(own.stiffness[: robot.legs])
         damping = 2 * preset.gear_damping * np.sqrt(stiffness * reduced)
-        return stiffness, damping if own.damping is None else np.asarray(own.damping[:3])
+        return stiffness, damping if own.damping is None else np.asarray(own.damping[: robot.legs])
     if preset.gear_frequency is None or np.any(rotor < DIRECT_DRIVE * inertia):
         return None, None
     omega, reduced = 2 * np.pi * preset.gear_frequency, inertia * rotor / (inertia + rotor)
@@ -132,7 +138,7 @@ def _gears(
 def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
     """The robot's own friction where it has some, else the preset's, other on each axis."""
     own, scale = robot.friction, np.ones(robot.dof)
-    scale[:3] = preset.friction_scale
+    scale[: robot.legs] = _limb_scales(robot, preset.friction_scale)
     radian = np.asarray(robot.radian)
 
     def level(given: Any, share: Any) -> FloatArray:
@@ -157,6 +163,11 @@ def _friction(robot: Robot, preset: Preset, reference: FloatArray) -> Friction:
     if own.smoothing is None:
         changes["smoothing"] = preset.smoothing * robot.radian[0]
     return replace(own, **changes).checked(robot.dof)
+
+
+def _limb_scales(robot: Robot, scales: tuple[float, ...]) -> tuple[float, ...]:
+    """One number for each limb; a limb for which the preset has none is as the robot has it."""
+    return (*scales, *(1.0,) * robot.legs)[: robot.legs]
 
 
 def _scaled_arm(arm: Arm | Carriage, scale: float) -> Arm | Carriage:

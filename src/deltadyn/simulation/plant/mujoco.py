@@ -23,18 +23,27 @@ from deltadyn.simulation.drive.drivetrain import Drivetrain, Gears
 from deltadyn.simulation.plant.ideal import Start, substeps
 from deltadyn.simulation.plant.machine import Machine, PlantStoppedError, Sample
 from deltadyn.simulation.plant.mechanism import Mechanism
-from deltadyn.simulation.plant.mjcf import DRIVEN, mjcf
+from deltadyn.simulation.plant.mjcf import (
+    coordinate_joints,
+    driven_joints,
+    mjcf,
+    platform_joints,
+    tool_joint,
+)
 from deltadyn.simulation.plant.numerics import Floats
 
 STEPS = 2  # of MuJoCo in a tick, or more where friction needs it
 FRICTION_STEPS = 2  # for each of the ideal plant: friction is constant within a step here
 
-#: Joints of MuJoCo on which a passive joint's friction acts; rates of one tuple add up.
-PASSIVE: dict[str, list[tuple[str, ...]]] = {
-    "elbow_swing": [(f"swing_{i}",) for i in (1, 2, 3)],
-    "platform_swing": [(f"theta_{i}", f"swing_{i}") for i in (1, 2, 3)],
-    "elbow_sway": [(f"sway_{i}",) for i in (1, 2, 3)],
-    "platform_sway": [(f"sway_{i}",) for i in (1, 2, 3)],
+#: Joints of MuJoCo on which a passive joint's friction acts, at every limb or of the spindle; rates
+#: of one tuple add up.
+PASSIVE_LIMB: dict[str, tuple[str, ...]] = {
+    "elbow_swing": ("swing_{}",),
+    "platform_swing": ("theta_{}", "swing_{}"),
+    "elbow_sway": ("sway_{}",),
+    "platform_sway": ("sway_{}",),
+}
+PASSIVE_SPINDLE: dict[str, list[tuple[str, ...]]] = {
     "prismatic": [("slide",)],
     "universal_fork": [("fork",), ("fork_low",)],
     "universal_cross": [("cross",), ("cross_low",)],
@@ -70,19 +79,25 @@ class MujocoPlant:
     def carry(self, robot: Robot) -> None:
         """Go on with this robot: another payload. The coordinates are the same."""
         before = self.data
-        text = mjcf(robot, self.dt / self.steps, self.gears)
+        hard = robot.turns and robot.spindle is None  # gears and screws multiply what gives way
+        text = mjcf(robot, self.dt / self.steps, self.gears, hard_tips=hard)
         self.model = self.engine.MjModel.from_xml_string(text)
         self.data = self.engine.MjData(self.model)
         self.passive = Mechanism.of(robot) if robot.friction.passive else None
-        self.axes = [self._address(name) for name in DRIVEN[: self.dof]]
+        self.axes = [self._address(name) for name in driven_joints(robot)]
         motors = [self._address(f"motor_{i + 1}") for i in range(self.motors)]
         self.motor = motors + self.axes[self.motors :]
         self.rubbed = [
             (item, [self._address(name) for name in names])
             for item in robot.friction.passive
-            for names in PASSIVE[item.joint]
+            for names in _rubbed(item.joint, robot.legs)
         ]
-        self.platform = [self._address(name) for name in "xyz"]
+        self.platform = [self._address(name) for name in coordinate_joints(robot)]
+        self.tool: tuple[int, float] | None = None
+        if robot.turns and robot.spindle is None:
+            joint, per_psi = tool_joint(robot)
+            self.tool = self._address(joint), per_psi
+            self.tool_zero = getattr(robot.platform, "phi0", 0.0)
         if before is not None:
             self.data.qpos[:], self.data.qvel[:] = before.qpos, before.qvel
             self.data.qacc[:] = before.qacc
@@ -102,7 +117,7 @@ class MujocoPlant:
             tuple(data.qacc[self.axes].tolist()),
             self.q_motor,
             tuple(data.qvel[self.motor].tolist()),
-            (*data.qpos[self.platform].tolist(), *q[3:]),
+            self._pose(q),
             torque,
             tuple(ripple),
             tuple(friction),
@@ -110,6 +125,14 @@ class MujocoPlant:
             tuple(self.drives.temperature),
             tuple(self.work),
         )
+
+    def _pose(self, q: Floats) -> Floats:
+        """The platform's coordinates (dof,)."""
+        p: list[float] = self.data.qpos[self.platform].tolist()
+        if self.tool is None:
+            return (*p, *q[self.machine.robot.legs :])
+        joint, per_psi = self.tool
+        return (*p, (float(self.data.qpos[joint]) - self.tool_zero) / per_psi)
 
     def advance(self, start: Floats, end: Floats, wrench: Floats) -> Sample:
         """Go one tick further; the state at its beginning."""
@@ -141,8 +164,10 @@ class MujocoPlant:
         forces = data.qfrc_applied
         forces[:] = 0.0
         forces[self.motor] = [t + r - f for t, r, f in given]
-        forces[self.platform] += wrench[:3]
-        if self.dof == 4:  # the effector turns with psi
+        forces[self.platform] += wrench[: len(self.platform)]
+        if self.tool is not None:
+            forces[self.tool[0]] += wrench[3] / self.tool[1]
+        elif self.dof == 4:  # the effector turns with psi
             data.xfrc_applied[self.model.body("effector").id, 5] = wrench[3]
         rubbing = self._rub()
         for joint, force in rubbing.items():
@@ -189,7 +214,10 @@ class MujocoPlant:
         motors = moved[self.motor].tolist()
         self.work[0] += _inner(torque, motors)
         self.work[1] += _inner(ripple, motors)
-        self.work[2] += _inner(wrench, [*moved[self.platform].tolist(), *motors[3:]])
+        turned = motors[self.machine.robot.legs :]
+        if self.tool is not None:
+            turned = [float(moved[self.tool[0]]) / self.tool[1]]
+        self.work[2] += _inner(wrench, [*moved[self.platform].tolist(), *turned])
         self.work[3] += _inner(friction, motors)
         self.work[3] += sum(force * float(moved[joint]) for joint, force in rubbing.items())
         arms = moved[self.axes].tolist()
@@ -199,16 +227,15 @@ class MujocoPlant:
     def _place(self, start: Start) -> None:
         """Close the mechanism at the start: all joints and their rates."""
         robot = self.machine.robot
-        state = State.from_joints(robot, [start.q], [start.qd])
+        state = State.from_joints(robot, [start.q], [start.qd], hint=start.near)
         angles, rates = strut_angles(robot, state), strut_rates(robot, state)
-        values: dict[str, tuple[float, float]] = {}
-        for i in range(3):
+        values = platform_joints(robot, state)
+        for i in range(robot.legs):
             values[f"theta_{i + 1}"] = start.q[i], start.qd[i]
             values[f"motor_{i + 1}"] = start.q_motor[i], start.qd[i]
             values[f"counter_{i + 1}"] = -start.q[i], -start.qd[i]
             values[f"swing_{i + 1}"] = angles.elbow[0, i], rates.elbow[0, i]
             values[f"sway_{i + 1}"] = angles.sway[0, i], rates.sway[0, i]
-            values["xyz"[i]] = state.p[0, i], state.pd[0, i]
         if robot.spindle is not None:
             values |= _spindle_joints(robot, state)
         for i in range(self.model.njnt):
@@ -218,6 +245,13 @@ class MujocoPlant:
     def _address(self, joint: str) -> int:
         """Coordinate and rate of a joint have one address: each turns or slides, none is free."""
         return int(self.model.joint(joint).id)
+
+
+def _rubbed(joint: str, legs: int) -> list[tuple[str, ...]]:
+    """MuJoCo's joints on which the friction of a passive joint acts."""
+    if joint in PASSIVE_SPINDLE:
+        return PASSIVE_SPINDLE[joint]
+    return [tuple(name.format(i + 1) for name in PASSIVE_LIMB[joint]) for i in range(legs)]
 
 
 def _spindle_joints(robot: Robot, state: State) -> dict[str, tuple[float, float]]:

@@ -774,7 +774,7 @@ static void column_at(const real *x, real *column)
         pull[i] = x[AT_PDD + i];
     }
     pull[2] += EMPTY[PAR_GRAVITY];
-#if @ID@_DOF == 4
+#if @spindle@
     const real hx = EMPTY[PAR_PAYLOAD_OFFSET], hy = EMPTY[PAR_PAYLOAD_OFFSET + 1];
     const real rx = x[AT_PSI] * hx - x[AT_PSI + 1] * hy, ry = x[AT_PSI + 1] * hx + x[AT_PSI] * hy;
     const real turn = x[AT_QD + 3], bend = x[AT_QDD + 3];
@@ -784,9 +784,7 @@ static void column_at(const real *x, real *column)
     cross(s[1], s[2], n);
     const real over = (real)1.0 / dot(s[0], n);
     for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
-        const real radial = s[i][0] * own[3] + s[i][1] * own[4];
-        const real d = -own[1] * (radial * x[AT_SIN + i] + s[i][2] * x[AT_COS + i]);
+        const real d = along_way(i, x[AT_COS + i], x[AT_SIN + i], s[i]);
         cross(s[(i + 1) % 3], s[(i + 2) % 3], n);
         column[i] = d * over * dot(n, pull);
     }

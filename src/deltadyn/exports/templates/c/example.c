@@ -33,7 +33,7 @@ int main(void)
     platform_at(0.05, p, pd, pdd);
     if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK)
         return 1;
-    printf("torque in N m:");
+    printf("@torque@ in @tau_unit@:");
     for (int i = 0; i < DOF; i++)
         printf(" %.6f", (double)tau[i]);
     printf("\n");

@@ -77,13 +77,11 @@ static void jacobian_at(const real *x, real J[3][3])
 {
     real s[3][3], n[3], d[3];
     for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
         real E[3];
         elbow(i, x[AT_COS + i], x[AT_SIN + i], E);
         for (int k = 0; k < 3; k++)
             s[i][k] = x[AT_P + k] - E[k];
-        const real radial = s[i][0] * own[3] + s[i][1] * own[4];
-        d[i] = -own[1] * (radial * x[AT_SIN + i] + s[i][2] * x[AT_COS + i]);
+        d[i] = along_way(i, x[AT_COS + i], x[AT_SIN + i], s[i]);
     }
     cross(s[1], s[2], n);
     const real over = (real)1.0 / dot(s[0], n);

@@ -21,7 +21,7 @@ typedef struct {
     @id@_real std[@ID@_DOF];       /* standard deviation of force; infinite until ready */
     @id@_real statistic;           /* of the axis that speaks most clearly */
     int contact;                   /* @ID@_NO_CONTACT, or the kind of the alarm */
-    int arm;                       /* 0: the platform is touched; 1 to 3: this arm */
+    int arm;                       /* 0: the platform is touched; 1 to 3: this @arm@ */
     @id@_real age;                 /* s since the alarm */
     @id@_real contact_force[@ID@_DOF];
     @id@_real contact_std[@ID@_DOF];
@@ -45,7 +45,7 @@ typedef struct {
 void @id@_force_init(@id@_force *state);
 
 /*
- * Take one sample of measured angles and torques; call it at @ID@_FORCE_RATE. `payload` is the mass
+ * Take one sample of measured @angles@ and @torques@; call it at @ID@_FORCE_RATE. `payload` is the mass
  * in kg that the robot is known to carry, `payload_std` its deviation; 0, 0 without one. `result` is
  * always written; a sample that is refused (NOT_FINITE, RANGE, JUMPED) changes nothing, UNREACHABLE,
  * SINGULAR and RANGE in the middle of the work begin anew. An alarm stays in any case.

@@ -17,29 +17,25 @@ static void rub(const real *slope, const real *pd, real own, real rate, const re
 static int rub_limb(const real *x, int i, const real *s, int joint, const real *friction,
     int smooth, real *force, real *tau)
 {
-    const real *own = EMPTY + 5 * i;
-    const real out = own[1] * x[AT_COS + i], down = own[1] * x[AT_SIN + i];
-    const real radial = s[0] * own[3] + s[1] * own[4], square = radial * radial + s[2] * s[2];
-    const real e1[3] = { -down * own[3], -down * own[4], -out };
-    real slope[3];
-    if (!(square > TINY * own[2] * own[2]))
+    const real l2 = EMPTY[LIMB * i + LIMB_STRUT];
+    real a[3], pin[3], up[3], slope[3];
+    axes_of(i, a, pin, up);
+    const real out = dot(s, a), high = dot(s, up), square = out * out + high * high;
+    if (!(square > TINY * l2 * l2))
         return @ID@_SINGULAR;
-    if (joint == ELBOW_SWING || joint == PLATFORM_SWING) {
-        slope[0] = s[2] / square * own[3];
-        slope[1] = s[2] / square * own[4];
-        slope[2] = -radial / square;
-    } else {
-        const real scale = (real)1.0 / REAL_SQRT(square);
-        slope[0] = -scale * own[4];
-        slope[1] = scale * own[3];
-        slope[2] = (real)0.0;
+    for (int k = 0; k < 3; k++) {
+        if (joint == ELBOW_SWING || joint == PLATFORM_SWING)
+            slope[k] = (high * a[k] - out * up[k]) / square;
+        else
+            slope[k] = pin[k] / REAL_SQRT(square);
     }
-    const real lever = -dot(slope, e1) - (real)(joint == ELBOW_SWING);
+    const real way = along_way(i, x[AT_COS + i], x[AT_SIN + i], slope);
+    const real lever = -way - (real)(joint == ELBOW_SWING);
     rub(slope, x + AT_PD, lever, x[AT_QD + i], friction, smooth, (real)1.0, force, tau + i);
     return @ID@_OK;
 }
 
-#if @ID@_DOF == 4
+#if @spindle@
 static void rub_spindle(
     const real *x, int joint, const real *friction, int smooth, real *force, real *tau)
 {
@@ -87,7 +83,7 @@ static int add_passive(const real *x, int smooth, real *tau)
             s[i][k] = x[AT_P + k] - E[k];
     }
     for (int j = 0; j < RUBBED_COUNT; j++) {
-#if @ID@_DOF == 4
+#if @spindle@
         if (JOINTS[j] <= UNIVERSAL_CROSS) {
             rub_spindle(x, JOINTS[j], RUBBED[j], smooth, force, tau);
             continue;
@@ -101,9 +97,7 @@ static int add_passive(const real *x, int smooth, real *tau)
         cross(s[(i + 1) % 3], s[(i + 2) % 3], n[i]);
     const real det = dot(s[0], n[0]);
     for (int i = 0; i < 3; i++) {
-        const real *own = EMPTY + 5 * i;
-        const real radial = s[i][0] * own[3] + s[i][1] * own[4];
-        const real d = -own[1] * (radial * x[AT_SIN + i] + s[i][2] * x[AT_COS + i]);
+        const real d = along_way(i, x[AT_COS + i], x[AT_SIN + i], s[i]);
         tau[i] += d / det * dot(n[i], force);
     }
     return @ID@_OK;

@@ -42,8 +42,8 @@ typedef struct {
 void @id@_payload_init(@id@_payload *state);
 
 /*
- * Take one sample of measured angles and torques; call it at @ID@_RATE. qd and qdd may be NULL:
- * then they come from the angles. `holding` is the gripper's own signal, 1 or 0, or -1 where there
+ * Take one sample of measured @angles@ and @torques@; call it at @ID@_RATE. qd and qdd may be NULL:
+ * then they come from the @angles@. `holding` is the gripper's own signal, 1 or 0, or -1 where there
  * is none. `result` is always written; a sample that is refused (NOT_FINITE, RANGE, PATTERN, JUMPED)
  * changes nothing, UNREACHABLE, SINGULAR and RANGE in the middle of the work begin anew.
  */
