@@ -53,12 +53,12 @@ class CouplingSummary:
     free: FloatArray  # (3, dof), kg m^2
     points: int
     left_out: int
+    units: tuple[str, ...]  # of the inertias, kg on rails
 
     def __str__(self) -> str:
         names = [f"coupling {i}-{j}" for i, j in self.pairs]
-        axes = range(self.felt.shape[1])
-        names += [f"felt inertia {i + 1}, kg m^2" for i in axes]
-        names += [f"free inertia {i + 1}, kg m^2" for i in axes]
+        names += [f"felt inertia {i + 1}, {unit}" for i, unit in enumerate(self.units)]
+        names += [f"free inertia {i + 1}, {unit}" for i, unit in enumerate(self.units)]
         values = np.concatenate([self.coupling, self.felt, self.free], axis=1).T
         c = self.cylinder
         lines = [
@@ -122,6 +122,9 @@ def coupling_map(
     By default the middle height and the radius of the robot's workspace cylinder, which the
     summary is about. NaN where a point breaks the robot's own limits or cannot be reached.
     """
+    if robot.planar:
+        allowed = "one that moves in space; `coupling_summary` is about a plane too"
+        raise InputError("robot", robot.name, allowed)
     if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 2:
         raise InputError("resolution", resolution, "a whole number of at least 2")
     cylinder = working_cylinder(robot)
@@ -132,7 +135,7 @@ def coupling_map(
     axis = np.linspace(-half, half, resolution)
     x, y = np.meshgrid(axis, axis)
     p = np.stack([x.ravel(), y.ravel(), np.full(x.size, height)], axis=-1)
-    if robot.dof == 4:
+    if robot.turns:
         p = np.concatenate([p, np.full((len(p), 1), float(psi))], axis=1)
     found = inertia_coupling(robot, p, model, unreachable="nan")
     outside = ~in_workspace(robot, p)
@@ -162,8 +165,9 @@ def coupling_summary(
 ) -> CouplingSummary:
     """Least, median and largest coupling and inertias over a cylinder, every volume alike.
 
-    By default the robot's limits.workspace, or the largest cylinder of its workspace. psi runs
-    once around over the samples. Points that cannot be reached are left out.
+    By default the robot's limits.workspace, or the largest cylinder of its workspace. A spindle
+    runs once around over the samples; limbs that turn the tool leave it at 0. Points that cannot be
+    reached are left out.
     """
     cylinder = cylinder or working_cylinder(robot)
     p = _cylinder_points(robot, cylinder, samples)
@@ -175,8 +179,8 @@ def coupling_summary(
         raise InputError("cylinder", cylinder, "a cylinder with points that can be reached")
     levels = (np.quantile(values[kept], [0.0, 0.5, 1.0], axis=0) for values in arrays)
     coupling, felt, free = levels
-    left_out = len(p) - count
-    return CouplingSummary(cylinder, found.pairs, coupling, felt, free, count, left_out)
+    left_out, units = len(p) - count, robot.axis_units("inertia")
+    return CouplingSummary(cylinder, found.pairs, coupling, felt, free, count, left_out, units)
 
 
 def _cylinder_points(robot: Robot, cylinder: Workspace, samples: int) -> FloatArray:
@@ -191,8 +195,16 @@ def _cylinder_points(robot: Robot, cylinder: Workspace, samples: int) -> FloatAr
         indexing="ij",
     )
     p = np.stack([radius * np.cos(phi), radius * np.sin(phi), z], axis=-1).reshape(-1, 3)
-    if robot.dof == 3:
+    if robot.planar:
+        x, z = np.meshgrid(
+            np.linspace(-cylinder.radius, cylinder.radius, 3 * samples),
+            np.linspace(cylinder.z_min, cylinder.z_max, samples),
+        )
+        return np.stack([x, z], axis=-1).reshape(-1, 2)
+    if not robot.turns:
         return p
+    if robot.spindle is None:
+        return np.column_stack([p, np.zeros(len(p))])
     golden = (np.arange(len(p)) * ((np.sqrt(5) - 1) / 2)) % 1.0  # even along any stretch of samples
     return np.concatenate([p, 2 * np.pi * golden[:, None]], axis=1)
 
