@@ -415,7 +415,7 @@ def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> Non
     """Calibrate, then identify: the torque is explained, and a section tells of it."""
     nominal = dd.load_robot("example-delta")
     arms = tuple(np.add(nominal.rotary.arm_length, (0.004, 0.0, -0.003)))
-    real = nominal.replace(geometry=dataclasses.replace(nominal.geometry, arm_length=arms))
+    real = nominal.replace(geometry=dataclasses.replace(nominal.rotary, arm_length=arms))
     plan = dd.plan_calibration(nominal, "tracker", 20)
     p = machines.points(nominal, {"arm": np.array([0.004, 0.0, -0.003])}, plan.q)
     found = dd.calibrate(nominal, Positions(plan.q, p, sigma=1e-5))

@@ -24,6 +24,7 @@ from deltadyn.excitation.criteria import predict
 from deltadyn.excitation.design import Searches, design_excitation, finished, within_limits
 from deltadyn.excitation.problem import Problem, limit_rows, worst
 from deltadyn.excitation.request import Prepared, region
+from deltadyn.excitation.result import Coordinates
 from deltadyn.excitation.search import Found, Task, best_starts, random_motion, run_task
 from deltadyn.kinematics import in_workspace, psi_range
 from deltadyn.motion import check_motion, fourier_motion, read_motion
@@ -112,7 +113,8 @@ def test_a_design_of_a_planar_robot_and_its_table(tmp_path: Path) -> None:
     assert found.condition_number < found.before.condition_number
     assert found.condition_number < waves_condition(robot, found.weights, names)
     path = tmp_path / "excitation.csv"
-    for coordinates, head in (("platform", "t_s,x_mm,z_mm"), ("joints", "t_s,q1_rad,q2_rad")):
+    heads: dict[Coordinates, str] = {"platform": "t_s,x_mm,z_mm", "joints": "t_s,q1_rad,q2_rad"}
+    for coordinates, head in heads.items():
         found.save(path, coordinates=coordinates, length_unit="mm")
         assert path.read_text().splitlines()[0].startswith(head)
         np.testing.assert_allclose(read_motion(path, robot).p, found.motion.p, atol=1e-9)

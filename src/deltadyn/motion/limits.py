@@ -485,8 +485,9 @@ def rod_force(robot: Robot, motion: State, external: FloatArray) -> FloatArray:
     pairs = pair_loads(robot, motion, external)
     split = np.array([1 / strut.rods for strut in robot.struts])
     spacing = robot.geometry.rod_spacing
-    known = spacing is not None and pairs.couple is not None
-    more = np.where(split < 1, np.abs(pairs.couple) / spacing if known else 0.0, 0.0)
+    more: FloatArray = np.zeros_like(pairs.axial_max)
+    if spacing is not None and pairs.couple is not None:
+        more = np.where(split < 1, np.abs(pairs.couple) / spacing, 0.0)
     # one rod of the pair has `more` tension than its half, the other has as much less
     most, least = split * pairs.axial_max + more, split * pairs.axial_min - more
     force: FloatArray = np.maximum(np.abs(most), np.abs(least))

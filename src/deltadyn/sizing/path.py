@@ -443,8 +443,9 @@ def _rod_forces(robot: Robot, state: State) -> FloatArray:
         pairs = pair_loads(bare, state, external_wrench(bare, None, len(state)))
     split = np.array([1 / strut.rods for strut in robot.struts])
     spacing = robot.geometry.rod_spacing
-    known = spacing is not None and pairs.couple is not None
-    more = np.where(split < 1, pairs.couple / spacing if known else 0.0, 0.0)
+    more = np.zeros_like(pairs.axial_elbow)
+    if spacing is not None and pairs.couple is not None:
+        more = np.where(split < 1, pairs.couple / spacing, 0.0)
     ends = (split * pairs.axial_elbow, split * pairs.axial_platform)
     return np.concatenate([end + side * more for end in ends for side in (1.0, -1.0)], axis=1)
 

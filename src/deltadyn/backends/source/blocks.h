@@ -15,25 +15,32 @@
 #include "../generated/friction.h"
 #include "../generated/table.h"
 
-#if !defined(DELTADYN_FAMILY) || DELTADYN_FAMILY != 1
+/* What a source compiles: the Delta, other actuations under the same platforms, other platforms. */
+#ifndef DELTADYN_CHOSEN
+#define DELTADYN_DELTA
+#define DELTADYN_CHOSEN DELTADYN_KERNELS
+#endif
+#ifdef DELTADYN_DELTA
 #include "../generated/columns_3.h"
 #include "../generated/columns_4.h"
-#include "../generated/inclined.h"
 #include "../generated/kinematics.h"
 #include "../generated/passive.h"
-#include "../generated/rail.h"
 #include "../generated/terms_3.h"
 #include "../generated/terms_4.h"
 #include "../generated/torque_3.h"
 #include "../generated/torque_4.h"
+#endif
+#ifdef DELTADYN_ACTUATIONS
+#include "../generated/inclined.h"
+#include "../generated/inclined_4.h"
+#include "../generated/rail.h"
+#include "../generated/rail_4.h"
 #include "../generated/vertical.h"
 #endif
-#if defined(DELTADYN_FAMILY)
+#ifdef DELTADYN_PLATFORMS
 #include "../generated/articulated.h"
 #include "../generated/helical.h"
-#include "../generated/inclined_4.h"
 #include "../generated/planar.h"
-#include "../generated/rail_4.h"
 #include "../generated/rail_articulated.h"
 #include "../generated/rail_helical.h"
 #include "../generated/rail_planar.h"
@@ -55,9 +62,6 @@ typedef void block_function(const real *par, const real *x, real *y, int count);
             deltadyn_##name(par, x + k, y + k, BLOCK); \
     }
 #define KERNEL_BLOCK(name, ...) BLOCK_FUNCTION(name)
-#ifndef DELTADYN_CHOSEN
-#define DELTADYN_CHOSEN DELTADYN_KERNELS
-#endif
 DELTADYN_CHOSEN(KERNEL_BLOCK)
 
 /* Friction reads tau, qd, qdd, direction and Stribeck shape of y and writes tau there. */
