@@ -539,14 +539,14 @@ def convention_rows(found: Conventions, axes: Sequence[str]) -> list[tuple[str, 
     rows: list[tuple[str, ...]] = []
     for k, axis in enumerate(axes):
         fitted = "-"
-        if k < len(found.offset_fit_deg):
-            apart = found.offset_fit_deg[k] - found.common_offset_deg
-            fitted = f"{apart:+.1f} ± {found.offset_deviation_deg[k]:.1f}"
+        if k < len(found.offset_fit):
+            apart = found.offset_fit[k] - found.common_offset
+            fitted = f"{apart:+.1f} ± {found.offset_deviation[k]:.1f}"
         rows.append(
             (
                 axis,
                 f"{found.sign[k]:+d}",
-                f"{found.offset_deg[k]:.4g}",
+                f"{found.offset[k]:.4g}",
                 fitted,
                 str(found.torque_order[k]),
                 f"{torque_sign[k]:+d}",
@@ -568,9 +568,10 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
         f"angles in {found.unit} at the {found.side} side; torques in {found.torque_unit} at the "
         f"{found.torque_side} side"
     )
-    head = ("axis", "sign", "offset deg", "from the others deg", "torque of", "its sign")
+    unit = found.offset_unit
+    head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
     told += table(head, convention_rows(found, axes))
-    shared = f"{found.common_offset_deg:+.1f} ± {found.common_deviation_deg:.1f} deg"
+    shared = f"{found.common_offset:+.1f} ± {found.common_deviation:.1f} {unit}"
     told += paragraph(f"Offset that all arms share: {shared}. Homing tells it better.")
     for item in found.alternatives:
         text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"

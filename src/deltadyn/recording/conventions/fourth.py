@@ -1,4 +1,4 @@
-"""The fourth axis: its direction, and that of its torque, once the arms are known.
+"""The fourth axis, a spindle's: its direction, and that of its torque, once the arms are known.
 
     tau_4 = I_psi psidd + I_axial(...) + h_x (...) + h_y (...) + Fv psid + Fc sign(psid) + constant
 
@@ -17,9 +17,10 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.columns import exact_columns, labels_of
 from deltadyn.kinematics.state import State
 from deltadyn.recording.conventions.candidates import Candidate, Reading
-from deltadyn.recording.conventions.samples import ARMS, REST
+from deltadyn.recording.conventions.samples import REST
 from deltadyn.recording.stretch import Stretch
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 PLAIN = 0.7  # of the torque that inertia and friction must explain, and of one sign
 CLEAR = 1.2  # residual of one direction over the other's
@@ -36,16 +37,21 @@ class Fourth(NamedTuple):
 
 
 def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
-    """The factor of an axis, whose gear may be another than the arms'."""
-    gears = robot.drives.gear_ratio
-    if axis < ARMS or reading.side == "output":
+    """The factor of an axis, whose gear may be another than the arms'.
+
+    A spindle beside rails turns: its numbers stand as they are where those of carriages are in mm.
+    """
+    turns = robot.drives.motor_turns
+    if axis < robot.legs:
         return reading.factor
-    return reading.factor * float(gears[0]) / float(gears[axis])
+    if reading.side == "output":
+        return 1.0 if robot.linear else reading.factor
+    return reading.factor * float(turns[0]) / float(turns[axis])
 
 
 def fourth_axis(robot: Robot, stretch: Stretch, arms: Candidate) -> Fourth:
-    """What the torque of axis 4 tells; as logged for a robot without it."""
-    if robot.dof == ARMS:
+    """What the torque of a spindle's axis tells; as logged for a robot without it."""
+    if robot.spindle is None:
         return Fourth()
     part = slice(None, None, max(1, len(stretch.row) // MOST))
     tau = stretch.tau[part, ARMS]

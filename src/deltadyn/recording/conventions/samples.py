@@ -9,7 +9,6 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.stretch import Stretch
 
-ARMS = 3
 FEW = 36  # samples of the search over a grid
 SOME = 240  # samples of a refined candidate
 REST = 0.04  # of an axis' fast rate: below, friction may stick and its torque is not known
@@ -21,10 +20,11 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Angles x with rates and torques (n, 3) of the arms as they are logged.
+    """Angles x with rates and torques (n, legs) of the arms as they are logged.
 
-    `used` (n, 3) leaves out an axis at rest. `low` and `high` (3,) are the ends of the angles,
-    `moving` (3,) says which arms move, `soft` (3,) is the rate that smooths the sign of a rate.
+    `used` (n, legs) leaves out an axis at rest. `low` and `high` (legs,) are the ends of the
+    angles, `moving` (legs,) says which arms move, `soft` (legs,) is the rate that smooths the sign
+    of a rate.
     """
 
     x: FloatArray
@@ -40,6 +40,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.x)
 
+    @property
+    def arms(self) -> int:
+        """How many arms, or carriages, there are."""
+        return int(self.x.shape[1])
+
     def thinned(self, count: int) -> Samples:
         """At most `count` of the samples, drawn by a seed."""
         if len(self) <= count:
@@ -50,14 +55,14 @@ class Samples:
 
     @property
     def friction(self) -> FloatArray:
-        """The signs (n, 3) of the rates, smooth about zero."""
+        """The signs (n, legs) of the rates, smooth about zero."""
         return np.tanh(self.xd / self.soft)
 
 
-def samples_of(stretch: Stretch) -> Samples | None:
-    """The moving samples of a stretch; None where too few are left."""
+def samples_of(stretch: Stretch, legs: int = 3) -> Samples | None:
+    """The moving samples of a stretch, of its first `legs` axes; None where too few are left."""
     x, xd, xdd, tau = (
-        array[:, :ARMS] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
+        array[:, :legs] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
     )
     if len(x) < LEAST:
         return None
