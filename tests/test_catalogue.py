@@ -28,6 +28,7 @@ CITED = (
     "testbedCIIRC",
     "delta_robot_tesis",
     "delta_robot_dynamics_simulation",
+    "delta_control",
     "klipper",
 )
 ARMS = tuple(name for name in NAMES if not load_robot(name).linear)
@@ -56,6 +57,8 @@ def test_the_robots_that_users_expect_are_there() -> None:
         "example-linear-delta",
         "kaist-delta",
         "kossel-2016",
+        "flsun-q5-2020",
+        "eth-aerial-delta",
     }
     assert set(NAMES) == wanted
     assert list(NAMES) == sorted(NAMES)
@@ -203,6 +206,25 @@ def test_figures_of_the_printer() -> None:
     assert kossel.limits.workspace is not None
     assert kossel.limits.workspace.z_min == pytest.approx(-0.273 - above, abs=1e-3)
     assert kossel.sources["carriage.mass"].assumed
+
+
+def test_figures_of_the_second_printer() -> None:
+    flsun = load_robot("flsun-q5-2020")
+    assert flsun.geometry.shrunk_radius == pytest.approx((0.1075,) * 3)
+    assert flsun.drives.motor_turns == pytest.approx((2 * math.pi / 0.04,) * 3)
+    above = math.sqrt(0.215**2 - 0.1075**2)
+    assert inverse_kinematics(flsun, [0, 0, -above]) == pytest.approx([0, 0, 0], abs=1e-12)
+    assert flsun.controller.offset[0] == pytest.approx(0.22 + above, abs=1e-4)
+
+
+def test_figures_of_the_aerial_delta() -> None:
+    """Its controller's numbers; read about the COM, the arm's inertia would be beyond its bound."""
+    eth = load_robot("eth-aerial-delta")
+    arm = eth.rotary_arms[0]
+    assert (arm.mass, arm.com, arm.axis_inertia) == (0.06, 0.099, pytest.approx(801.8e-6))
+    assert arm.mass * arm.com * (0.156 - arm.com) < 801.8e-6
+    assert eth.geometry.shrunk_radius == pytest.approx((0.047,) * 3)
+    assert eth.sources["strut.mass"].assumed
 
 
 def test_figures_of_kaist() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import tempfile
 import zipfile
@@ -9,13 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.mutations import mutations, survivors
+import scipy.io
+from tests.mutations import CASES, mutations, survivors
 
+import deltadyn as dd
 from deltadyn.commands.project import read_project
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError
 from deltadyn.identification.information import Information, load_information
 from deltadyn.recording.column_maps import read_column_map
 from deltadyn.recording.columns import Column
+from deltadyn.recording.read import read_recording
 
 COLUMNS = b"""\
 columns:
@@ -135,3 +139,76 @@ def test_members_of_saved_information(tmp_path: Path) -> None:
                 continue
             assert np.isfinite(found.factors).all()
             assert found.factors.shape[-1] == len(found.names) + 1
+
+
+def test_matlab_files_of_version_5(tmp_path: Path) -> None:
+    """SciPy's reader is ended by some of these: the process that asked goes on."""
+    rng = np.random.default_rng(5)
+    path = tmp_path / "log.mat"
+    t = np.arange(50) / 1000
+    values = {"t_s": t, "q_rad": rng.uniform(-1, 1, (50, 3)), "tau_Nm": rng.uniform(-1, 1, (50, 3))}
+    scipy.io.savemat(path, {**values, "log": {"name": "a name", "deep": {"x": t}}})
+    good = path.read_bytes()
+
+    def read(data: bytes) -> object:
+        path.write_bytes(data)
+        return read_recording(path)
+
+    assert len(read(good).t) == 50  # type: ignore[attr-defined]
+    for data in mutations([good], 5, CASES // 200):  # a process each
+        with contextlib.suppress(DeltadynError):
+            read(data)
+    told = bytearray(good)
+    told[144] = 5  # the kind of a matrix: ends SciPy's reader, and with it the process
+    with pytest.raises(RecordingFileError, match="cannot be read: its reader broke off"):
+        read(bytes(told))
+
+
+def test_a_small_file_with_a_vast_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.mat"
+    scipy.io.savemat(path, {"t_s": np.zeros(40_000_000)}, do_compression=True)
+    monkeypatch.setattr("deltadyn.recording.readers.matlab.LEAST_MEMORY", 500 * 2**20)
+    with pytest.raises(RecordingFileError, match=r"needs more than 0\.5 GiB"):
+        read_recording(path)
+
+
+def test_a_parquet_file_with_a_name_twice(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    names = ["t_s", *(f"q{i}_rad" for i in (1, 2, 3)), *(f"tau{i}_Nm" for i in (1, 2, 3)), "q1_rad"]
+    columns = [pyarrow.array(np.arange(20) / 1000.0) for _ in names]
+    parquet.write_table(pyarrow.Table.from_arrays(columns, names), tmp_path / "log.parquet")
+    taken = {2: "q1_rad", 8: None}
+    with pytest.raises(DeltadynError, match=r"q1_rad.*(2 times|twice|once)"):
+        read_recording(tmp_path / "log.parquet", columns=taken)
+
+
+def test_a_payload_with_an_underscore(tmp_path: Path) -> None:
+    head = "t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm"
+    rows = [f"{k / 1000},0.1,0.2,0.3,1,2,3" for k in range(20)]
+    (tmp_path / "log.csv").write_text("\n".join(["# payload_kg: 1_0", head, *rows]))
+    with pytest.raises(RecordingFileError, match="payload_kg"):
+        read_recording(tmp_path / "log.csv")
+
+
+MOTION = b"t_s,q1_rad,q2_rad,q3_rad\n" + b"".join(
+    f"{k / 100},{0.1 + k / 1000},0.2,0.3\n".encode() for k in range(20)
+)
+
+
+def test_motion_tables(tmp_path: Path) -> None:
+    path, robot = tmp_path / "motion.csv", dd.load_robot("example-delta")
+
+    def read(data: bytes) -> object:
+        path.write_bytes(data)
+        return dd.motion.read_motion(path, robot)
+
+    read(MOTION)
+    _, wrong = survivors([MOTION], read, DeltadynError, 6)
+    assert not wrong, wrong[:3]
+    for head in (b"t_s,q1_rad,q1_rad,q2_rad,q3_rad", b"t_s,q1_rad,q1_deg,q2_rad,q3_rad"):
+        with pytest.raises(FileError, match="there is another"):
+            read(head + b"\n0,0.1,0.1,0.2,0.3\n")
+    for cell in (b"inf", b"1e999", b"nan", b"1_0"):
+        with pytest.raises(FileError, match="line 3"):
+            read(b"t_s,q1_rad,q2_rad,q3_rad\n0,0.1,0.2,0.3\n0.01,0.1," + cell + b",0.3\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 import deltadyn as dd
 from deltadyn.cli import main
 from deltadyn.commands.common import guarded
+from deltadyn.errors import RecordingFileError
 from deltadyn.progress import Bar
 
 PROGRAM = shutil.which("deltadyn", path=sysconfig.get_path("scripts")) or "deltadyn"
@@ -163,3 +165,29 @@ def test_another_broken_pipe_is_an_error_to_show() -> None:
     run = CliRunner().invoke(broken)
     assert run.exit_code == 2
     assert run.stderr.startswith("deltadyn: [Errno 32] Broken pipe")
+
+
+def test_an_error_is_json_where_json_was_asked_for() -> None:
+    """With the parts that a program needs, and nothing else on the output."""
+    run = CliRunner().invoke(main, ["check", "no-such-robot", "--json"])
+    assert run.exit_code == 2
+    told = json.loads(run.stdout)["error"]
+    assert told["kind"] == "UnknownNameError"
+    assert told["quantity"] == "robot"
+    assert "no-such-robot" in told["message"]
+    assert told["hint"]
+
+
+def test_a_full_disk_has_its_own_hint() -> None:
+    @click.command()
+    @guarded
+    def full() -> None:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError as error:
+            raise RecordingFileError("log", "x", "a path", path="x.csv") from error
+
+    run = CliRunner().invoke(full)
+    assert run.exit_code == 2
+    assert "choose another place with --out" in run.stderr
+    assert "--columns" not in run.stderr

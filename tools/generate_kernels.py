@@ -17,6 +17,7 @@ from typing import Any
 import casadi
 
 from deltadyn.backends.layout import COUNT, ENTRIES, KINEMATIC, PLACES
+from deltadyn.kinematics.actuation import PLATFORMS, kernel_name, legs_of
 from tools.generated import write_or_check
 from tools.kernel_columns import column_models, row_places
 from tools.kernel_models import Model, friction_model, kinematics_models, torque_models
@@ -33,28 +34,41 @@ HEADER = """\
 {line} subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
 {close}"""
 
+#: Actuations beside the standard arm that go with a spindle, and compositions with other platforms.
+SPINDLES = ("inclined", "rail")
+BY_NUMBERS = ("joint_terms", "payload")
+OTHERS = ("planar", "rail_planar", "articulated", "rail_articulated", "helical", "rail_helical")
+
 BINARY = {"OP_ADD": "+", "OP_SUB": "-", "OP_MUL": "*", "OP_DIV": "/", "OP_LT": "<"}
 CODES = {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
 
 
 def generated_files() -> dict[str, str]:
     """Name and text of every generated file."""
-    groups = {
-        "kinematics": kinematics_models(),
-        "torque_3": torque_models(3),
-        "torque_4": torque_models(4),
-        "columns_3": column_models(3),
-        "columns_4": column_models(4),
-        "terms_3": term_models(3),
-        "terms_4": term_models(4),
-        "passive": [*passive_models(3), *passive_models(4)],
-        "inclined": [*_kind_models("inclined"), *passive_models(3, "inclined")],
-        "vertical": _kind_models("vertical"),
-        "rail": _kind_models("rail"),
+    parts: dict[str, dict[str, list[Model]]] = {
+        "": {
+            "kinematics": kinematics_models(),
+            "torque_3": torque_models(3),
+            "torque_4": torque_models(4),
+            "columns_3": column_models(3),
+            "columns_4": column_models(4),
+            "terms_3": term_models(3),
+            "terms_4": term_models(4),
+            "passive": [*passive_models(3), *passive_models(4)],
+        },
+        "ACTUATION_": {
+            "inclined": [*_kind_models("inclined"), *passive_models(3, "inclined")],
+            "vertical": _kind_models("vertical"),
+            "rail": _kind_models("rail"),
+            **{f"{kind}_4": _spindle_models(kind) for kind in SPINDLES},
+        },
+        "PLATFORM_": {kind: _kind_models(kind) for kind in OTHERS},
     }
-    kernels = [model for group in groups.values() for model in group]
-    for dof in (3, 4):
-        groups[f"torque_{dof}"].append(friction_model(dof))
+    groups = {name: group for part in parts.values() for name, group in part.items()}
+    kernels = {
+        part: [model for group in own.values() for model in group] for part, own in parts.items()
+    }
+    groups["friction"] = [friction_model(dof) for dof in (2, 3, 4)]
     files = {f"{name}.h": _functions(group) for name, group in groups.items()}
     files |= plant_files(c_function, _header(False))
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
@@ -64,16 +78,30 @@ def generated_files() -> dict[str, str]:
 
 
 def _kind_models(kind: str) -> list[Model]:
-    """All kernels of one actuation; with a spindle its robots run on NumPy."""
+    """All kernels of one composition, without a spindle."""
+    dof = legs_of(kind)
+    return [*kinematics_models(kind, spindle=False), *_dynamics_models(dof, kind)]
+
+
+def _spindle_models(kind: str) -> list[Model]:
+    """What a spindle adds to the kernels of an actuation."""
+    return [*kinematics_models(kind, spindle=True), *_dynamics_models(4, kind)]
+
+
+def _dynamics_models(dof: int, kind: str) -> list[Model]:
+    """With four axes without those that only calls by packed numbers need: they are the largest."""
     makers = (torque_models, column_models, term_models)
-    return [*kinematics_models(kind), *(model for make in makers for model in make(3, kind))]
+    found = [model for make in makers for model in make(dof, kind)]
+    left_out = [kernel_name(name, kind, dof) for name in BY_NUMBERS] if dof == 4 else []
+    return [model for model in found if model.name not in left_out]
 
 
 def c_function(model: Model) -> str:
     """The C function of one kernel: `par`, columns of x in, columns of y out."""
     widths = [width for _, width in model.inputs]
-    for _, count in (model.angles, model.rates):
-        widths += [count] * 2 if count else []
+    widths += [model.angles[1]] * 2 if model.angles[1] else []
+    widths += [2] if model.bars else []
+    widths += [model.rates[1]] * 2 if model.rates[1] else []
     par, x = casadi.SX.sym("par", COUNT), casadi.SX.sym("x", sum(widths))
     symbols, groups, start = casadi.vertsplit(x), [], 0
     for width in widths:
@@ -83,6 +111,7 @@ def c_function(model: Model) -> str:
     lines = _statements(casadi.Function(model.name, [par, x], [y]))
     columns = ", ".join(name for name, _ in model.inputs)
     angles = f"; cosines, sines of {model.angles[1]} angles" if model.angles[1] else ""
+    angles += "; cosine, sine of the bars" if model.bars else ""
     angles += f"; directions, Stribeck shapes of {model.rates[1]} rates" if model.rates[1] else ""
     given = "tau, qd, qdd" if model.dof else ", ".join(name for name, _ in model.outputs)
     return "\n".join(
@@ -170,8 +199,9 @@ def _functions(kernels: list[Model]) -> str:
     return _header(False) + "\n" + "\n\n".join(c_function(model) for model in kernels) + "\n"
 
 
-def _c_table(kernels: list[Model], digest: str) -> str:
-    """Places of the robot's numbers, and one X-macro row per kernel."""
+def _c_table(parts: dict[str, list[Model]], digest: str) -> str:
+    """Places of the robot's numbers, and one X-macro row per kernel, a macro for every source."""
+    kernels = [model for own in parts.values() for model in own]
     numbers = [f"    PAR_{name.upper()} = {PLACES[name].start}," for name, _ in ENTRIES]
     return "\n".join(
         [
@@ -184,18 +214,27 @@ def _c_table(kernels: list[Model], digest: str) -> str:
             f"    PAR_COUNT = {COUNT},",
             f"    MAX_ARRAYS = {max(len(k.inputs) + len(k.outputs) for k in kernels)},",
             f"    MAX_INPUTS = {max(_room(k)[0] for k in kernels)},",
-            f"    MAX_OUTPUTS = {max(_room(k)[1] for k in kernels)}",
+            f"    MAX_OUTPUTS = {max(_room(k)[1] for k in kernels)},",
+            f"    ACTUATION_END = {_deltas(parts)}",
             "};",
             "",
             "/* name, parameters, first and count of angles and of rates, dof of the torque,",
-            " * whole rows, widths of inputs and outputs */",
-            *_macro("DELTADYN_KERNELS", kernels),
-            "",
+            " * whole rows, bars, widths of inputs and outputs */",
+            *(
+                line
+                for part, own in parts.items()
+                for line in (*_macro(f"DELTADYN_{part}KERNELS", own), "")
+            ),
             "/* those that give the torques of a motion in one pass */",
             *_macro("DELTADYN_TORQUE_KERNELS", [k for k in kernels if k.dof and k.whole]),
             "",
         ]
     )
+
+
+def _deltas(parts: dict[str, list[Model]]) -> int:
+    """How many kernels there are of robots with three limbs: they are the first."""
+    return len(parts[""]) + len(parts["ACTUATION_"])
 
 
 def _macro(name: str, kernels: list[Model]) -> list[str]:
@@ -207,7 +246,7 @@ def _macro(name: str, kernels: list[Model]) -> list[str]:
             for groups in (model.inputs, model.outputs)
         )
         places = ", ".join(str(number) for number in (*model.angles, *model.rates))
-        facts = f"{model.parameters}, {places}, {model.dof}, {int(model.whole)}"
+        facts = f"{model.parameters}, {places}, {model.dof}, {int(model.whole)}, {model.bars}"
         rows.append(f"    X({model.name}, {facts}, ({inputs}), ({outputs}))")
     return [f"#define {name}(X) \\", *(f"{row} \\" for row in rows[:-1]), rows[-1]]
 
@@ -215,12 +254,13 @@ def _macro(name: str, kernels: list[Model]) -> list[str]:
 def _room(model: Model) -> tuple[int, int]:
     """Columns that a block needs: inputs with what is added to them, and outputs."""
     inputs = sum(width for _, width in model.inputs) + 2 * (model.angles[1] + model.rates[1])
+    inputs += 2 if model.bars else 0
     outputs = sum(width for _, width in model.outputs)
     return inputs, max(outputs, 5 * model.dof)  # friction works behind a torque
 
 
-def _python_table(kernels: list[Model], digest: str) -> str:
-    rows = [f'    "{model.name}",' for model in kernels]
+def _python_table(parts: dict[str, list[Model]], digest: str) -> str:
+    rows = [f'    "{model.name}",' for own in parts.values() for model in own]
     return "\n".join(
         [
             _header(True),
@@ -232,19 +272,22 @@ def _python_table(kernels: list[Model], digest: str) -> str:
             *rows,
             ")",
             "",
-            "# For each axis the inertial columns, per arm and with sine terms, that rows_3 and",
-            "# rows_4 give: the others are zero in any motion.",
-            "ROWS = {",
+            f"PLATFORMS = {_deltas(parts)}  # the first of other platforms",
+            "",
+            "# For each axis the inertial columns, per arm and with sine terms, that kernels give,",
+            "# by the axes of a Delta or by the platform: the others are zero in any motion.",
+            "ROWS: dict[int | str, tuple[tuple[int, ...], ...]] = {",
             *(line for dof in (3, 4) for line in _row_lines(dof)),
+            *(line for name, (_, n) in PLATFORMS.items() for line in _row_lines(n, name)),
             "}",
             "",
         ]
     )
 
 
-def _row_lines(dof: int) -> list[str]:
-    axes = [f"        ({', '.join(str(k) for k in own)})," for own in row_places(dof)]
-    return [f"    {dof}: (", *axes, "    ),"]
+def _row_lines(dof: int, platform: str = "") -> list[str]:
+    axes = [f"        ({', '.join(str(k) for k in own)})," for own in row_places(dof, platform)]
+    return [f'    "{platform}": (' if platform else f"    {dof}: (", *axes, "    ),"]
 
 
 def main() -> None:

@@ -11,8 +11,19 @@ from deltadyn.backends.layout import COUNT
 from deltadyn.backends.limbs import ROTARY, jacobian_columns
 from deltadyn.dynamics.columns import inertial_columns, is_zero
 from deltadyn.dynamics.friction import KERNEL_TERMS
-from deltadyn.kinematics.actuation import kernel_name
-from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of, sliding
+from deltadyn.kinematics.actuation import kernel_name, legs_of, parts_of
+from tools.kernel_models import (
+    Groups,
+    Model,
+    Namespace,
+    Symbols,
+    arms_of,
+    bars_of,
+    groups_of,
+    namespace,
+    psi_angle,
+    sliding,
+)
 
 
 def column_models(dof: int, kind: str = ROTARY) -> list[Model]:
@@ -20,17 +31,20 @@ def column_models(dof: int, kind: str = ROTARY) -> list[Model]:
 
     Friction knows nothing of what moves the limbs: one kernel of it serves all kinds.
     """
-    return [_rows(dof, kind), *([_friction(dof)] if kind == ROTARY else [])]
+    own = kind in (ROTARY, "planar")  # the first with so many axes
+    return [_rows(dof, kind), *([_friction(dof)] if own else [])]
 
 
-def row_places(dof: int) -> tuple[tuple[int, ...], ...]:
+def row_places(dof: int, platform: str = "") -> tuple[tuple[int, ...], ...]:
     """For each axis which of the inertial columns, per arm and with the sine terms, move it.
 
     They are those of the standard arm; other actuations have zeros among them.
     """
-    widths = [width for _, width in _state(dof)] + [dof - 3] * 2
+    kind = platform or ROTARY
+    widths = [width for _, width in _state(dof, kind)] + [int(dof == 4)] * 2
+    widths += [2] if bars_of(kind) else []
     groups = [tuple(casadi.vertsplit(casadi.SX.sym("x", width))) for width in widths]
-    columns = _columns(ROTARY, tuple(casadi.vertsplit(casadi.SX.sym("par", COUNT))), groups)
+    columns = _columns(kind, tuple(casadi.vertsplit(casadi.SX.sym("par", COUNT))), groups)
     return tuple(
         tuple(k for k, column in enumerate(columns) if not is_zero(column[axis]))
         for axis in range(dof)
@@ -42,28 +56,28 @@ def _rows(dof: int, kind: str) -> Model:
 
     Tied columns are sums of these, and columns without sine terms a part of them.
     """
-    places = row_places(dof)
+    places = row_places(dof, parts_of(kind)[1])
 
     def trace(par: Symbols, groups: Groups) -> list[Any]:
         columns = _columns(kind, par, groups)
         return [columns[k][axis] for axis in range(dof) for k in places[axis]]
 
     outputs = tuple((f"Y{axis + 1}", len(own)) for axis, own in enumerate(places))
-    name, psi = kernel_name("rows", kind, dof), (9 + 2 * dof, dof - 3)
-    return Model(name, _state(dof), outputs, trace, COUNT, psi)
+    name, place = kernel_name("rows", kind, dof), 2 * (legs_of(kind) + dof)
+    psi, bars = psi_angle(dof, place), bars_of(kind, place)
+    return Model(name, _state(dof, kind), outputs, trace, COUNT, psi, bars=bars)
 
 
-def _state(dof: int) -> tuple[tuple[str, int], ...]:
-    return (*ARMS, *groups_of(dof, "qd", "qdd", "p", "pd", "pdd"))
+def _state(dof: int, kind: str) -> tuple[tuple[str, int], ...]:
+    return (*arms_of(kind), *groups_of(dof, "qd", "qdd", "p", "pd", "pdd"))
 
 
 def _columns(kind: str, par: Symbols, groups: Groups) -> list[list[Any]]:
     c, s, qd, qdd, p, pd, pdd, *trig = groups
-    J = jacobian_columns(par, c, s, p, kind)
+    xp = namespace(kind, *trig)
+    J = jacobian_columns(xp, par, c, s, p, kind)
     numbers = parameters_of(par, len(p), kind)
-    return inertial_columns(
-        Namespace(*trig), numbers, J, c, s, qd, qdd, p, pd, pdd, tied=False, sine=True
-    )
+    return inertial_columns(xp, numbers, J, c, s, qd, qdd, p, pd, pdd, tied=False, sine=True)
 
 
 def _friction(dof: int) -> Model:

@@ -7,7 +7,7 @@ to it would keep the straight-line code from running on vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,10 +25,10 @@ from deltadyn.backends.limbs import (
 )
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import Sliding
-from deltadyn.kinematics.actuation import kernel_name
+from deltadyn.kinematics.actuation import HALVES, kernel_name, legs_of, parts_of
+from deltadyn.kinematics.assemblies import newton_step
 from deltadyn.kinematics.limbs import pairs_of
 
-ARMS = (("cos_q", 3), ("sin_q", 3))
 Symbols = tuple[Any, ...]
 Groups = Sequence[Symbols]
 
@@ -38,8 +38,10 @@ class Model:
     """A kernel: groups of inputs and outputs (name, width) and what makes one of the other.
 
     `angles` are the places (first column, count) of the angles whose cosines and sines `trace`
-    finds in two more groups behind the inputs, `rates` those of the joint rates whose directions
-    (sign, or its smooth form) and Stribeck shapes exp(-(qd / vs)^2) follow in two groups more.
+    finds in two more groups behind the inputs. `bars` is one more than the column of psi where a
+    group with the cosine and sine of the bars' angle phi0 + psi/k follows, else 0. `rates` are the
+    places of the joint rates whose directions (sign, or its smooth form) and Stribeck shapes
+    exp(-(qd / vs)^2) follow in two groups more.
     `dof` is 0 where friction is not added to a result; a torque comes with the qd and qdd that its
     friction needs. `whole` makes a row NaN where any part is.
     """
@@ -53,6 +55,7 @@ class Model:
     rates: tuple[int, int] = (0, 0)
     dof: int = 0
     whole: bool = False
+    bars: int = 0
 
 
 def models() -> list[Model]:
@@ -60,37 +63,89 @@ def models() -> list[Model]:
     return [*kinematics_models(), *torque_models(3), *torque_models(4)]
 
 
-def kinematics_models(kind: str = ROTARY) -> list[Model]:
-    """Joints and platform, positions to accelerations."""
-    three = tuple((name, 3) for name in ("p", "pd", "pdd"))
-    joints = tuple((name, 3) for name in ("q", "qd", "qdd"))
-    arm_rates = (*ARMS, ("qd", 3), ("qdd", 3))
-    turned = joint_angles(kind, 3)
-
-    def model(name: str, inputs: Any, outputs: Any, trace: Any, **own: Any) -> Model:
-        return Model(kernel_name(name, kind), inputs, outputs, partial(trace, kind), **own)
-
-    return [
-        *(row for dof in ((3, 4) if kind == ROTARY else (3,)) for row in _state_rows(kind, dof)),
-        model("inverse_kinematics", three[:1], ARMS, _inverse_kinematics),
-        model("forward_kinematics", joints[:1], three[:1], _forward_kinematics, angles=turned),
-        model("platform_state", three, arm_rates, _platform_state),
-        model("joint_state", joints, (*ARMS, *three), _joint_state, angles=turned),
-    ]
+# Where things are among the inputs of a kernel. A robot with a platform of halves has no forward
+# kinematics in closed form: kernels of its joint motions get the pose as well, ahead of all.
 
 
-def joint_angles(kind: str, dof: int) -> tuple[int, int]:
-    """Places (first, count) of the angles among the joint coordinates: psi alone on rails."""
-    return (0, dof) if kind in (ROTARY, "inclined") else (3, dof - 3)
+def has_halves(kind: str) -> bool:
+    """Whether the pose of the joints is followed by steps of Newton's method."""
+    return parts_of(kind)[1] in HALVES
+
+
+def arms_of(kind: str) -> tuple[tuple[str, int], ...]:
+    """The groups with the pairs of the limbs."""
+    return ("cos_q", legs_of(kind)), ("sin_q", legs_of(kind))
+
+
+def joint_groups(kind: str, dof: int, *names: str) -> tuple[tuple[str, int], ...]:
+    """Groups of inputs that begin with the joint coordinates, on halves with the pose."""
+    return groups_of(dof, *(("p",) if has_halves(kind) else ()), *names)
+
+
+def psi_angle(dof: int, place: int) -> tuple[int, int]:
+    """Places (first, count) of psi, where there is one, in a pose that begins at a column."""
+    return place + 3, int(dof == 4)
+
+
+def bars_of(kind: str, place: int = 0) -> int:
+    """`Model.bars` of a kernel whose pose begins at a column."""
+    return place + 4 if parts_of(kind)[1] == "articulated" else 0
+
+
+def joint_angles(kind: str, dof: int, turned: bool = True) -> tuple[int, int]:
+    """Places (first, count) of the angles among the joint coordinates: psi alone on rails.
+
+    On halves psi is a coordinate of the pose ahead of them, without need where nothing is `turned`.
+    """
+    turning = parts_of(kind)[0] in (ROTARY, "inclined")
+    if has_halves(kind):
+        first, last = 3 if turned else 4, 8 if turning else 4
+        return first, last - first
+    return (0, dof) if turning else (3, max(dof - 3, 0))
 
 
 def pairs(
     kind: str, par: Symbols, q: Symbols, cos: Symbols, sin: Symbols
 ) -> tuple[Symbols, Symbols]:
     """The pairs of the limbs, from the known cosines and sines or from the coordinates."""
-    if joint_angles(kind, 3)[1]:
-        return cos[:3], sin[:3]
+    if parts_of(kind)[0] in (ROTARY, "inclined"):
+        own = slice(-4, None) if has_halves(kind) else slice(0, legs_of(kind))
+        return cos[own], sin[own]
     return pairs_of(Namespace(), limbs_of(par, kind), q)
+
+
+def kinematics_models(kind: str = ROTARY, spindle: bool | None = None) -> list[Model]:
+    """Joints and platform, positions to accelerations; rows with or without a `spindle`, or both.
+
+    Of a robot with a spindle nothing but the rows is its own: psi passes by the limbs.
+    """
+    legs, halves = legs_of(kind), has_halves(kind)
+    p, pd, pdd = ((name, legs) for name in ("p", "pd", "pdd"))
+    q, qd, qdd = ((name, legs) for name in ("q", "qd", "qdd"))
+    pair, turned, bars = arms_of(kind), joint_angles(kind, legs, False), bars_of(kind)
+
+    def model(name: str, inputs: Any, outputs: Any, trace: Any, **own: Any) -> Model:
+        found = Model(kernel_name(name, kind), inputs, outputs, partial(trace, kind), **own)
+        return replace(found, bars=bars)
+
+    dofs = {None: (3, 4), True: (4,), False: (3,)}[spindle] if legs == 3 else (legs,)
+    rows = [row for dof in dofs for row in _state_rows(kind, dof)]
+    if spindle:
+        return rows
+    if halves:
+        step = (p, ("left", legs), ("determinant", 1))
+        closing = model("pose_step", (p, q), step, _pose_step, angles=turned)
+        rates = model("joint_state", (p, q, qd, qdd), (*pair, pd, pdd), _joint_rates, angles=turned)
+    else:
+        closing = model("forward_kinematics", (q,), (p,), _forward_kinematics, angles=turned)
+        rates = model("joint_state", (q, qd, qdd), (*pair, p, pd, pdd), _joint_state, angles=turned)
+    return [
+        *rows,
+        model("inverse_kinematics", (p,), pair, _inverse_kinematics),
+        closing,
+        model("platform_state", (p, pd, pdd), (*pair, qd, qdd), _platform_state),
+        rates,
+    ]
 
 
 def _state_rows(kind: str, dof: int) -> list[Model]:
@@ -98,58 +153,65 @@ def _state_rows(kind: str, dof: int) -> list[Model]:
 
     Of one sample all is then in one array, of which nothing but the array itself has to be made.
     """
-    row, nothing = (("state", 6 + 6 * dof),), (0.0,) * dof
+    row, nothing = (("state", 2 * legs_of(kind) + 6 * dof),), (0.0,) * dof
 
     def of_platform(par: Symbols, groups: Groups) -> list[Any]:
-        p, pd, pdd = groups
-        c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
+        p, pd, pdd, *trig = with_trig(groups)
+        c, s, qd, qdd = platform_state(namespace(kind, *trig), par, p, pd, pdd, kind)
         return [*c, *s, *qd, *qdd, *p, *pd, *pdd, *nothing]
 
     def of_joints(par: Symbols, groups: Groups) -> list[Any]:
-        q, qd, qdd, *trig = with_trig(groups)
-        c, s = pairs(kind, par, q, *trig)
-        p = (*point(Namespace(), par, c, s, kind), *q[3:])
-        return [
-            *c,
-            *s,
-            *qd,
-            *qdd,
-            *p,
-            *(x for r in platform_rates(par, c, s, p, qd, qdd, kind) for x in r),
-            *nothing,
-        ]
+        motion, trig = joint_inputs(kind, groups)
+        state = joint_motion(kind, par, *motion, *trig)
+        return [*(x for group in state for x in group), *nothing]
 
-    platform, joints = groups_of(dof, "p", "pd", "pdd"), groups_of(dof, "q", "qd", "qdd")
+    platform, joints = groups_of(dof, "p", "pd", "pdd"), joint_groups(kind, dof, "q", "qd", "qdd")
+    bars = {"bars": bars_of(kind)}
+    found = [Model(kernel_name("platform_row", kind, dof), platform, row, of_platform, **bars)]
+    if has_halves(kind):
+        return found  # its pose is not found in one kernel
+    angles = joint_angles(kind, dof)
     return [
-        Model(kernel_name("platform_row", kind, dof), platform, row, of_platform),
-        Model(
-            kernel_name("joint_row", kind, dof),
-            joints,
-            row,
-            of_joints,
-            angles=joint_angles(kind, dof),
-        ),
+        *found,
+        Model(kernel_name("joint_row", kind, dof), joints, row, of_joints, angles=angles),
     ]
 
 
 def with_trig(groups: Groups, count: int = 3) -> list[Symbols]:
-    """The groups, with empty cosines and sines behind `count` of them where there are none."""
-    return [*groups, *([()] * (count + 2 - len(groups)))]
+    """The groups, with empty cosines, sines and bars behind `count` of them where there are none.
+
+    Without angles the bars' group is the first behind the others.
+    """
+    found = [*groups]
+    if len(found) == count + 1:
+        return [*found[:count], (), (), found[count]]
+    return [*found, *([()] * (count + 3 - len(found)))]
+
+
+def joint_inputs(
+    kind: str, groups: Groups, count: int = 3
+) -> tuple[list[Symbols], tuple[Symbols, Symbols, Symbols]]:
+    """`count` groups of a joint motion behind its pose, empty where it is not known; then trig."""
+    wide = count + int(has_halves(kind))
+    *motion, cos, sin, bars = with_trig(groups, wide)
+    return [*([] if has_halves(kind) else [()]), *motion], (cos, sin, bars)
 
 
 def torque_models(dof: int, kind: str = ROTARY) -> list[Model]:
     """The inverse dynamics from a state, from the platform and from the joints."""
-    tau, psi = (("tau", dof),), dof - 3
-    state = (*ARMS, *groups_of(dof, "qd", "qdd", "p", "pd", "pdd", "external"))
+    tau, legs = (("tau", dof),), legs_of(kind)
+    state = (*arms_of(kind), *groups_of(dof, "qd", "qdd", "p", "pd", "pdd", "external"))
+    place, joints = 2 * legs + 2 * dof, joint_groups(kind, dof, "q", "qd", "qdd")
     motions = (
-        ("state_torque", state, _state_torque, (9 + 2 * dof, psi)),
-        ("platform_torque", groups_of(dof, "p", "pd", "pdd"), _platform_torque, (3, psi)),
+        ("state_torque", state, _state_torque, psi_angle(dof, place), place),
         (
-            "joint_torque",
-            groups_of(dof, "q", "qd", "qdd"),
-            _joint_torque,
-            joint_angles(kind, dof),
+            "platform_torque",
+            groups_of(dof, "p", "pd", "pdd"),
+            _platform_torque,
+            psi_angle(dof, 0),
+            0,
         ),
+        ("joint_torque", joints, _joint_torque, joint_angles(kind, dof), 0),
     )
     return [
         Model(
@@ -161,8 +223,9 @@ def torque_models(dof: int, kind: str = ROTARY) -> list[Model]:
             angles,
             dof=dof,
             whole=inputs is not state,
+            bars=bars_of(kind, pose),
         )
-        for name, inputs, trace, angles in motions
+        for name, inputs, trace, angles, pose in motions
     ]
 
 
@@ -182,77 +245,116 @@ def friction_model(dof: int) -> Model:
 
 
 class Namespace:
-    """The functions that the model's source asks for; angles answer with their known symbols."""
+    """The functions that the model's source asks for; angles answer with their known symbols.
+
+    `psi` is the place of psi among the known angles; any other angle is that of the bars.
+    """
 
     sqrt = staticmethod(casadi.sqrt)
     abs = staticmethod(casadi.fabs)
 
-    def __init__(self, cos: Symbols = (), sin: Symbols = ()) -> None:
-        self._cos, self._sin = cos, sin
+    def __init__(
+        self, cos: Symbols = (), sin: Symbols = (), bars: Symbols = (), psi: int = -1
+    ) -> None:
+        self._cos, self._sin, self._bars, self._psi = cos, sin, bars, psi
 
-    def cos(self, _angle: Any) -> Any:
-        return self._cos[-1]  # the model takes no cosine but that of psi
+    def cos(self, angle: Any) -> Any:
+        return self._cos[self._psi] if self._is_psi(angle) else self._bars[0]
 
-    def sin(self, _angle: Any) -> Any:
-        return self._sin[-1]
+    def sin(self, angle: Any) -> Any:
+        return self._sin[self._psi] if self._is_psi(angle) else self._bars[1]
+
+    def _is_psi(self, angle: Any) -> bool:
+        return not self._bars or angle.is_symbolic()
 
     @staticmethod
     def where(condition: Any, yes: Any, no: Any) -> Any:
         return casadi.if_else(condition, yes, no)
 
 
+def namespace(kind: str, cos: Symbols = (), sin: Symbols = (), bars: Symbols = ()) -> Namespace:
+    """The functions for one kind; on halves psi is the first of the known angles."""
+    return Namespace(cos, sin, bars, 0 if has_halves(kind) else -1)
+
+
 def _inverse_kinematics(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    c, s = arms(Namespace(), par, groups[0], kind)
+    p, *trig = with_trig(groups, 1)
+    c, s = arms(namespace(kind, *trig), par, p, kind)
     return [*c, *s]
 
 
 def _forward_kinematics(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    q, *trig = with_trig(groups, 1)
-    return [*point(Namespace(), par, *pairs(kind, par, q, *trig), kind)]
+    q, cos, sin, _ = with_trig(groups, 1)
+    return [*point(Namespace(), par, *pairs(kind, par, q, cos, sin), kind)]
+
+
+def _pose_step(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    p, q, cos, sin, bars = with_trig(groups, 2)
+    c, s = pairs(kind, par, q, cos, sin)
+    step = newton_step(namespace(kind, cos, sin, bars), limbs_of(par, kind), c, s, p)
+    return [*step.x, *step.left, step.determinant]
 
 
 def _platform_state(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    p, pd, pdd = groups
-    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
+    p, pd, pdd, *trig = with_trig(groups)
+    c, s, qd, qdd = platform_state(namespace(kind, *trig), par, p, pd, pdd, kind)
     return [*c, *s, *qd, *qdd]
 
 
 def _joint_state(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    q, qd, qdd, *trig = with_trig(groups)
-    c, s = pairs(kind, par, q, *trig)
+    q, qd, qdd, cos, sin, _ = with_trig(groups)
+    c, s = pairs(kind, par, q, cos, sin)
     p = point(Namespace(), par, c, s, kind)
-    pd, pdd = platform_rates(par, c, s, p, qd, qdd, kind)
+    pd, pdd = platform_rates(Namespace(), par, c, s, p, qd, qdd, kind)
     return [*c, *s, *p, *pd, *pdd]
+
+
+def _joint_rates(kind: str, par: Symbols, groups: Groups) -> list[Any]:
+    p, q, qd, qdd, cos, sin, bars = with_trig(groups, 4)
+    c, s = pairs(kind, par, q, cos, sin)
+    xp = namespace(kind, cos, sin, bars)
+    pd, pdd = platform_rates(xp, par, c, s, p, qd, qdd, kind)
+    return [*c, *s, *pd, *pdd]
 
 
 def _state_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     c, s, qd, qdd, p, pd, pdd, external, *trig = groups
-    xp, numbers = Namespace(*trig), parameters_of(par, len(p), kind)
+    xp, numbers = namespace(kind, *trig), parameters_of(par, len(p), kind)
     tau = inverse_dynamics(xp, numbers, c, s, qd, qdd, p, pd, pdd, external)
     return [*tau, *qd, *qdd]
 
 
 def _platform_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
     p, pd, pdd, *trig = groups
-    c, s, qd, qdd = platform_state(Namespace(), par, p, pd, pdd, kind)
-    xp, numbers = Namespace(*trig), parameters_of(par, len(p), kind)
+    xp, numbers = namespace(kind, *trig), parameters_of(par, len(p), kind)
+    c, s, qd, qdd = platform_state(xp, par, p, pd, pdd, kind)
     return [*inverse_dynamics(xp, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
 
 
 def _joint_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    q, qd, qdd, cos, sin = with_trig(groups)
-    state = joint_motion(kind, par, q, qd, qdd, cos, sin)
-    xp, numbers = Namespace(cos, sin), parameters_of(par, len(q), kind)
+    motion, trig = joint_inputs(kind, groups)
+    state = joint_motion(kind, par, *motion, *trig)
+    _, q, qd, qdd = motion
+    xp, numbers = namespace(kind, *trig), parameters_of(par, len(q), kind)
     return [*inverse_dynamics(xp, numbers, *state), *qd, *qdd]
 
 
 def joint_motion(
-    kind: str, par: Symbols, q: Symbols, qd: Symbols, qdd: Symbols, cos: Symbols, sin: Symbols
+    kind: str,
+    par: Symbols,
+    p: Symbols,
+    q: Symbols,
+    qd: Symbols,
+    qdd: Symbols,
+    cos: Symbols,
+    sin: Symbols,
+    bars: Symbols,
 ) -> tuple[Symbols, Symbols, Symbols, Symbols, Symbols, Symbols, Symbols]:
-    """cos_q, sin_q, qd, qdd, p, pd, pdd of a motion of the joints."""
+    """cos_q, sin_q, qd, qdd, p, pd, pdd of a motion of the joints, whose pose may be known."""
     c, s = pairs(kind, par, q, cos, sin)
-    p = (*point(Namespace(), par, c, s, kind), *q[3:])
-    return c, s, qd, qdd, p, *platform_rates(par, c, s, p, qd, qdd, kind)
+    p = p or (*point(Namespace(), par, c, s, kind), *q[len(c) :])
+    xp = namespace(kind, cos, sin, bars)
+    return c, s, qd, qdd, p, *platform_rates(xp, par, c, s, p, qd, qdd, kind)
 
 
 def _friction(par: Symbols, groups: Groups) -> list[Any]:

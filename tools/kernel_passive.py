@@ -14,15 +14,15 @@ from deltadyn.dynamics.passive import passive_torque
 from deltadyn.kinematics.actuation import kernel_name
 from deltadyn.kinematics.limbs import Pose, jacobian_columns, rods_of
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS, Friction, PassiveFriction
-from tools.kernel_models import ARMS, Groups, Model, Namespace, Symbols, groups_of
+from tools.kernel_models import Groups, Model, Namespace, Symbols, arms_of, groups_of
 
 
 def passive_models(dof: int, kind: str = ROTARY) -> list[Model]:
     """Rows: joint after joint of `PASSIVE_JOINTS`, three limbs each or one for the spindle."""
     kinds = joints_of(dof)
     rows = sum(1 if name in SPINDLE_JOINTS else 3 for name in kinds)
-    state = (*ARMS, *groups_of(dof, "qd", "p", "pd"))
-    forces = (*ARMS, ("p", dof), ("force", rows))
+    state = (*arms_of(kind), *groups_of(dof, "qd", "p", "pd"))
+    forces = (*arms_of(kind), ("p", dof), ("force", rows))
     rates, tau = (("rate", rows),), (("tau", dof),)
     psi = dof - 3
     return [

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         sizing,
         validation,
     )
-    from deltadyn.calibration import calibrate
+    from deltadyn.calibration import calibrate, plan_calibration
     from deltadyn.dynamics import (
         equations_of_motion,
         forward_dynamics,
@@ -61,7 +61,7 @@ __version__ = "0.1.0"
 _HOMES: dict[str, tuple[str, ...]] = {
     "backends": (),
     "bench": (),
-    "calibration": ("calibrate",),
+    "calibration": ("calibrate", "plan_calibration"),
     "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
     "errors": ("DeltadynError",),
     "excitation": ("design_excitation",),
@@ -130,6 +130,7 @@ __all__ = [
     "motion",
     "motion_loads",
     "payload",
+    "plan_calibration",
     "predicted_tracking",
     "read_recording",
     "recording",

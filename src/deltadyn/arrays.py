@@ -31,12 +31,17 @@ def namespace(*arrays: object) -> Any:
 
 
 def as_samples(
-    value: npt.ArrayLike, width: int, quantity: str, *, allow_nan: bool = False
+    value: npt.ArrayLike,
+    width: int,
+    quantity: str,
+    *,
+    allow_nan: bool = False,
+    coordinates: Sequence[str] = (),
 ) -> tuple[FloatArray, bool]:
     """`value` as (N, width) and whether it was one sample (width,).
 
     Non-finite entries are refused at once, with their row and axis; `allow_nan` lets NaN pass,
-    for callers who carry unreachable rows along.
+    for callers who carry unreachable rows along. `coordinates` are the robot's, for the message.
     """
     array = as_float(value, quantity)
     single = array.ndim == 1
@@ -44,7 +49,8 @@ def as_samples(
         array = array[None, :]
     if array.ndim != 2 or array.shape[1] != width:
         shape = (array.shape[1:] if single else array.shape) or ()
-        raise InputError(f"shape of {quantity}", shape, f"({width},) or (N, {width})")
+        own = f": robot.coordinates are {', '.join(coordinates)}" if coordinates else ""
+        raise InputError(f"shape of {quantity}", shape, f"({width},) or (N, {width}){own}")
     bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
     if bad.any():
         row, axis = (int(index) for index in np.argwhere(bad)[0])

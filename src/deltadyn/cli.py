@@ -7,6 +7,7 @@ import sys
 import click
 
 from deltadyn.commands.bench import bench
+from deltadyn.commands.calibrate import calibrate
 from deltadyn.commands.check import check
 from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
@@ -51,6 +52,7 @@ COMMANDS = {
     init: "Make a project folder.",
     robots: "List the catalogue, or print a robot's file.",
     check: "Look at a robot file and logs before anything is fitted.",
+    calibrate: "Geometry from measured poses, and where to measure.",
     excite: "Design the motion to learn from.",
     simulate: "Run a motion on the virtual test bench.",
     identify: "Fit a robot's parameters to logs.",

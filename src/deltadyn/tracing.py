@@ -194,6 +194,11 @@ def repeat(xp: Any, count: int, step: Callable[[Any], Any], start: Any) -> Any:
     return import_module("jax").lax.fori_loop(0, count, lambda _, value: step(value), start)
 
 
+def held(xp: Any, values: Any) -> Any:
+    """The values as constants, which JAX does not differentiate."""
+    return values if xp is np else import_module("jax").lax.stop_gradient(values)
+
+
 def scan(xp: Any, step: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any) -> Any:
     """The last carry and the stacked outputs of `step(carry, row of every input)`.
 

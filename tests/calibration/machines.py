@@ -2,6 +2,8 @@
 numerical closure of the loops.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ def about(axis: int, angle: float) -> Array:
 
 def points(robot: Robot, errors: dict[str, Array], q: Array) -> Array:
     """Platform points (N, 3) of a robot with errors (3,) by kind: Newton on strut lengths."""
-    g = robot.geometry
+    g: Any = robot.geometry
     elbows, lengths = [], []
     for i in range(3):
 
@@ -57,7 +59,8 @@ def points(robot: Robot, errors: dict[str, Array], q: Array) -> Array:
         p = p + step
         if np.abs(step).max() < 1e-14:
             break
-    return p
+    out: Array = p
+    return out
 
 
 def errors(

@@ -1,5 +1,9 @@
 """The fit: accuracy beside the figures asked for, intervals, outliers, models, bad input."""
 
+import dataclasses
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.calibration import machines
@@ -38,9 +42,9 @@ class Tracked:
         """How far the calibrated robot is off at other poses (m)."""
         frame = found.frame
         assert frame is not None
-        return np.linalg.norm(
-            frame.seen(found.forward_kinematics(self.check)) - self.seen(self.check), axis=1
-        )
+        seen = frame.seen(found.forward_kinematics(self.check))
+        length: np.ndarray = np.linalg.norm(seen - self.seen(self.check), axis=1)
+        return length
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +96,7 @@ def test_wrong_lengths_do_not_hide_in_homing_offsets(delta: Robot) -> None:
     p = machines.points(delta, errors, q) + SIGMA * rng.standard_normal((40, 3))
     result = dd.calibrate(delta, Positions(q, p, SIGMA, frame="base"))
     assert result.model == "sizes"
-    assert np.abs(np.array(result.robot.geometry.arm_length) - 0.377).max() < 1e-4
+    assert np.abs(np.array(result.robot.rotary.arm_length) - 0.377).max() < 1e-4
     assert np.abs(np.array(result.robot.controller.offset)).max() < np.radians(0.02)
 
 
@@ -164,6 +168,30 @@ def test_mixtures_know_more_than_their_parts(delta: Robot) -> None:
     assert both.solution.chi.shape == (2,)
 
 
+def test_what_one_more_measurement_would_add(delta: Robot) -> None:
+    """Heights of one plate do not see the scale: a distance would, and it comes true."""
+    rng = np.random.default_rng(21)
+    errors = machines.errors(delta, rng)
+    points = machines.cylinder(delta, rng, 30)
+    points[:, 2] = -0.8
+    q = dd.inverse_kinematics(delta, points)
+    heights = Heights(q, machines.points(delta, errors, q)[:, 2], 1e-5)
+    result = dd.calibrate(delta, heights, model="all")
+    first = result.additions[0]
+    assert first.words.startswith("one more")
+    assert first.after < 0.9 * first.before
+    assert "next: one more" in str(result)
+    distance = next(item for item in result.additions if "distance" in item.words)
+    ends = [[float(v) / 1e3 for v in text.split(",")]
+            for text in re.findall(r"\(([^()]*)\)", distance.words)]  # fmt: skip
+    a, b = (dd.inverse_kinematics(delta, np.array([end])) for end in ends)
+    apart = np.linalg.norm(
+        machines.points(delta, errors, a) - machines.points(delta, errors, b), axis=1
+    )
+    more = dd.calibrate(delta, [heights, Distances(a, b, apart, 5e-5)], model="all")
+    assert more.additions[0].before == pytest.approx(distance.after, rel=0.1)
+
+
 def test_a_ball_bar_finds_its_centre(delta: Robot) -> None:
     rng = np.random.default_rng(9)
     errors = machines.errors(delta, rng, length=3e-4, angle=1e-3)
@@ -192,7 +220,7 @@ def test_a_command_log_shows_the_controllers_geometry(delta: Robot) -> None:
         ],
         axis=1,
     )
-    g = delta.geometry
+    g = delta.rotary
     own = delta.replace(
         geometry=type(g)(
             tuple(r + 0.01 for r in g.base_radius), g.platform_radius,
@@ -208,10 +236,32 @@ def test_a_command_log_shows_the_controllers_geometry(delta: Robot) -> None:
     assert result.model == "sizes"
     assert result.lag == pytest.approx(0.09, abs=5e-3)
     rest = Commanded(t[first.stop :], q[first.stop :], path[first.stop :])
-    off = np.degrees(result.log_residuals(rest)[10:])
+    off = np.degrees(result.log_residuals(rest))
     assert float(np.sqrt((off**2).mean())) < 0.06
     # deviations that took each row for itself would be several times too small
     assert result.solution.correlation(result.solution.sets[0]) > 0.9
+
+
+def test_a_measured_log(shared_data: Path) -> None:
+    """A real robot whose controller computes with other lengths than its data sheet's."""
+    path = shared_data / "ehsani_delta" / "log.csv"
+    if not path.is_file():
+        pytest.skip("reference data absent: ehsani_delta")
+    table = np.genfromtxt(path, delimiter=",", names=True)
+    t = table["t"]
+    p = np.column_stack([table[name] for name in ("x_cmd", "y_cmd", "z_cmd")]) / 100  # cm
+    q = np.radians(np.column_stack([table[f"enc_t{i}"] for i in (1, 2, 3)]))
+    azimuth = tuple(np.radians([270.0, 30.0, 150.0]))
+    stated = type(dd.load_robot("example-delta").rotary)(0.13, 0.1, 0.305, 0.595, azimuth)
+    robot = dd.load_robot("example-delta").replace(geometry=stated)
+    rows = int(0.6 * len(t))
+    result = dd.calibrate(robot, Commanded(t[:rows], q[:rows], p[:rows]))
+    left = np.degrees(result.log_residuals(Commanded(t[rows:], q[rows:], p[rows:])))
+    assert float(np.sqrt((left**2).mean())) < 0.06
+    assert result.model == "sizes"  # offsets alone would be 1.6 degrees, and wrong
+    assert np.abs(np.degrees(result.robot.controller.offset)).max() < 0.15
+    assert result.robot.geometry.shrunk_radius[0] == pytest.approx(0.0404, abs=1e-3)
+    assert "tolerances" in {item.kind for item in result.findings}
 
 
 def test_gear_gains_are_found(delta: Robot) -> None:
@@ -242,8 +292,8 @@ def test_what_it_says(found: dd.calibration.Calibration) -> None:
     assert len(record["parameters"]) == 24
 
 
-def test_it_is_saved_whole(found: dd.calibration.Calibration, tmp_path: object) -> None:
-    robot, record, page = found.save(f"{tmp_path}/mine")
+def test_it_is_saved_whole(found: dd.calibration.Calibration, tmp_path: Path) -> None:
+    robot, record, page = found.save(tmp_path / "mine")
     assert (robot.name, record.name, page.name) == ("mine.yaml", "mine.json", "mine.html")
     assert dd.load_robot(str(robot)).geometry == found.robot.geometry
     text = page.read_text("utf-8")
@@ -359,3 +409,21 @@ def test_a_pose_that_does_not_close_is_named() -> None:
 def test_tolerances_are_checked(name: str) -> None:
     with pytest.raises(InputError, match=name):
         Tolerances(**{name: 0.0})
+
+
+def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> None:
+    """Calibrate, then identify: the torque is explained, and a section tells of it."""
+    nominal = dd.load_robot("example-delta")
+    arms = tuple(np.add(nominal.rotary.arm_length, (0.004, 0.0, -0.003)))
+    real = nominal.replace(geometry=dataclasses.replace(nominal.rotary, arm_length=arms))
+    plan = dd.plan_calibration(nominal, "tracker", 20)
+    p = machines.points(nominal, {"arm": np.array([0.004, 0.0, -0.003])}, plan.q)
+    found = dd.calibrate(nominal, Positions(plan.q, p, sigma=1e-5))
+    motion = dd.motion.adept_cycle(real)
+    log = dd.simulate(real, motion, preset="ideal", seed=1).recording
+    study = dd.report.study(found.robot, [log], methods=["base"], calibration=found)
+    page = study.report(tmp_path / "report.html").read_text("utf-8")
+    assert "Known combinations, with 95 % intervals" in page
+    assert found.status in page
+    with pytest.raises(InputError, match="calibrated"):
+        dd.report.study(nominal, [log], methods=["base"], calibration=found)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.calibration import machines
+from tests.calibration.engine import engine_points
 
 import deltadyn as dd
 from deltadyn.calibration import (
@@ -37,6 +38,16 @@ def test_points_are_those_of_a_machine_with_these_errors(robot: Robot) -> None:
     errors = machines.errors(robot, rng, gain=1e-3)
     q = dd.inverse_kinematics(robot, machines.cylinder(robot, rng, 20))
     found = geometric.points(vector(geometric, errors), q)
+    np.testing.assert_allclose(found, machines.points(robot, errors, q), atol=1e-12)
+
+
+def test_machines_are_those_of_an_engine(robot: Robot) -> None:
+    """Rod pairs and a free platform in MuJoCo give the points that all tests measure."""
+    rng = np.random.default_rng(4)
+    errors = machines.errors(robot, rng, gain=1e-3)
+    near = machines.cylinder(robot, rng, 8)
+    q = dd.inverse_kinematics(robot, near)
+    found = engine_points(robot, errors, q, near)
     np.testing.assert_allclose(found, machines.points(robot, errors, q), atol=1e-12)
 
 

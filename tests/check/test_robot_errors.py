@@ -152,6 +152,25 @@ def test_what_a_wrong_name_on_rails_was_meant_for(
     assert meant(key, path, known[path], known) == wanted
 
 
+@pytest.mark.parametrize(
+    ("platform", "key", "wanted"),
+    [
+        ("articulated", "halves_mass_kg", ("half_mass_kg",)),
+        ("articulated", "bars_length_mm", ("bar_length_mm",)),
+        ("articulated", "type", ("kind",)),
+        ("articulated", "gears_inertia_kgm2", ("gear_inertia_kgm2",)),
+        ("helical", "pitch_mm", ("lead_mm",)),
+        ("helical", "screw_lead_mm", ("lead_mm",)),
+        ("planar", "weight_kg", ("mass_kg",)),
+    ],
+)
+def test_what_a_wrong_name_of_a_platform_was_meant_for(
+    platform: str, key: str, wanted: tuple[str, ...]
+) -> None:
+    known = sections(RobotKind(platform=platform))
+    assert meant(key, "platform", known["platform"], known) == wanted
+
+
 def test_every_word_of_the_tables_leads_to_a_field() -> None:
     rails = sections(RobotKind(linear=True, spindle=True)).values()
     parts = (TOP, TEN, *SECTIONS.values(), *rails, *OF_HALVES.values())

@@ -24,7 +24,7 @@ def with_limits(robot: Robot, **changes: Any) -> Robot:
 def with_all_friction(robot: Robot, smoothing: float | None) -> Robot:
     """The robot with every friction term there is, and an effector off its axis."""
     joints = ["elbow_swing", "elbow_sway", "platform_swing", "platform_sway"]
-    if robot.dof == 4:
+    if robot.spindle is not None:
         joints += ["prismatic", "universal_fork", "universal_cross"]
         robot = robot.replace(effector=Effector(0.4, (0.03, 0.02, 0.1), 0.01))
     joints = [] if robot.linear else joints  # modelled beside arms alone

@@ -16,11 +16,12 @@ from tests.family.robots import make, waves
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import switched_off
-from deltadyn.exports import c, structured_text
+from deltadyn.exports import c, mjcf, structured_text
+from deltadyn.exports.mjcf.pose import home_angles
 from deltadyn.force import Tare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import Controller
+from deltadyn.robot.settings import Controller, Friction
 
 KINDS = ("inclined", "vertical", "rails", "level")
 OBSERVED = ("inclined", "rails")  # with the force observer
@@ -199,3 +200,34 @@ def test_the_texts_name_kind_and_units() -> None:
     arms = c.files(robot_of("inclined"))["README-c.md"]
     assert "moved by arms of their own directions" in arms
     assert "| 2 | q - 0.2 rad | tau | rad | N m |" in arms
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "vertical_spindle"])
+def test_pinocchio_has_the_torque_of_the_model(kind: str) -> None:
+    pin = pytest.importorskip("pinocchio")
+    from deltadyn.exports import pinocchio_model
+
+    robot = make(kind, friction=Friction()).with_payload(0.7)
+    motion = waves(robot, 1.0, rate=20.0)
+    delta = pinocchio_model(robot)
+    data, tau = delta.model.createData(), dd.inverse_dynamics(robot, motion)
+    for q, qd, qdd, wanted in zip(motion.q, motion.qd, motion.qdd, tau, strict=True):
+        a = delta.acceleration(q, qd, qdd)
+        whole = pin.rnea(delta.model, data, delta.configuration(q), delta.velocity(q, qd), a)
+        assert_close(delta.projection(q).T @ whole, wanted)
+
+
+@pytest.mark.parametrize("kind", ["inclined", "rails", "vertical_spindle"])
+def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    robot = make(kind)
+    error = mjcf.acceleration_error(robot, mjcf.TIMESTEP, states=20)
+    assert 1e-6 < error.largest < mjcf.ALLOWED  # soft constraints are never exact
+    model = mujoco.MjModel.from_xml_string(mjcf.xml_text(robot))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    for i in (1, 2, 3):
+        gap = data.site(f"tip_{i}").xpos - data.site(f"socket_{i}").xpos
+        assert np.abs(gap).max() < 1e-12
+    p = dd.forward_kinematics(robot, home_angles(robot))
+    np.testing.assert_allclose(data.sensor("p").data, p[:3], atol=1e-12)

@@ -202,7 +202,7 @@ def test_fits_of_other_platforms_find_their_parameters(kind: str, method: str, t
     """Within 4.5 deviations, or 2 % where rates from angles count; the robot has what was found."""
     robot = make(kind)
     log = made_log(robot, 4.0)
-    fit = dd.identify(robot, log, method, tied=tied, terms="file", check=False)
+    fit = dd.identify(robot, log, method, tied=tied, terms="file")
     par = parametrise(robot, tied=tied)
     assert fit.names == par.names
     assert fit.held == par.unseen
@@ -212,3 +212,19 @@ def test_fits_of_other_platforms_find_their_parameters(kind: str, method: str, t
     motion = waves(robot, 0.5, share=0.5)
     wanted = fit.parametrisation.torque(robot, motion, fit.values)
     assert np.abs(inverse_dynamics(fit.robot, motion) - wanted).max() < 1e-6 * np.abs(wanted).max()
+
+
+def test_offsets_of_rails_are_told_in_mm() -> None:
+    """A carriage that was homed 40 mm off; and a log of four limbs that stands as it is."""
+    robot = make("planar_rails")
+    log = made_log(robot, 2.0)
+    found = dd.recording.find_conventions(robot, log.replace(q=log.q + np.array([0.04, 0.0])))
+    assert "offset_mm: [" in found.block
+    told = found.as_dict()
+    assert told["offset_fit_mm"][0] - told["offset_fit_mm"][1] == pytest.approx(-40.0, abs=4.0)
+    assert not any(name.endswith("_deg") for name in told)
+    four = make("par4_rails")
+    as_it_is = dd.recording.find_conventions(four, made_log(four, 2.0))
+    assert as_it_is.as_logged
+    assert as_it_is.residual_before is not None
+    assert as_it_is.residual_before < 0.02  # friction near rest is left out

@@ -42,17 +42,17 @@ CALLS: list[tuple[Callable[[], object], type[DeltadynError], str]] = [
     (
         lambda: inverse_kinematics(D3, [0.0, 0.0]),
         InputError,
-        "shape of p is [2]; allowed: (3,) or (N, 3)",
+        "shape of p is [2]; allowed: (3,) or (N, 3): robot.coordinates are x, y, z",
     ),
     (
         lambda: inverse_kinematics(SPINDLE, ROWS),
         InputError,
-        "shape of p is [2, 3]; allowed: (4,) or (N, 4)",
+        "shape of p is [2, 3]; allowed: (4,) or (N, 4): robot.coordinates are x, y, z, psi",
     ),
     (
         lambda: inverse_kinematics(D3, -0.8),
         InputError,
-        "shape of p is []; allowed: (3,) or (N, 3)",
+        "shape of p is []; allowed: (3,) or (N, 3): robot.coordinates are x, y, z",
     ),
     (
         lambda: inverse_kinematics(D3, [P, [0.0, np.nan, -0.8]]),

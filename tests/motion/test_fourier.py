@@ -148,7 +148,7 @@ OFFSET = (0.0, 0.0, -0.8)
     ("arguments", "message"),
     [
         ((0.0, OFFSET, ONES, ONES), "frequency is 0; allowed: a number above 0"),
-        ((1.0, (0.0, 0.0), ONES, ONES), r"shape of offset is .2.; allowed: \(3,\) or \(4,\)"),
+        ((1.0, (0.0,), ONES, ONES), r"shape of offset is .1.; allowed: \(2,\), \(3,\) or \(4,\)"),
         ((1.0, OFFSET, np.ones(3), ONES), r"shape of sine is .3.; allowed: \(3, H\)"),
         ((1.0, OFFSET, ONES, np.ones((3, 1))), r"shape of cosine .* allowed: \(3, 2\)"),
         ((1.0, OFFSET, ONES, np.full((3, 2), np.nan)), r"cosine at \[0, 0\] is nan"),

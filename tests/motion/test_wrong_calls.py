@@ -103,7 +103,8 @@ WRONG = {
         "rate is 2; allowed: at least 1 / duration = 2.5 Hz",
     ),
     "start of another robot": Wrong(
-        lambda: pick_and_place(FOUR, A, END), "shape of start is [3]; allowed: (4,) or (N, 4)"
+        lambda: pick_and_place(FOUR, A, END),
+        "shape of start is [3]; allowed: (4,) or (N, 4): robot.coordinates are x, y, z, psi",
     ),
     "one point": Wrong(
         lambda: spline_move(THREE, A), "shape of points is [3]; allowed: (K, 3) with K from 2"
@@ -149,7 +150,7 @@ WRONG = {
     ),
     "a spindle that is not there": Wrong(
         lambda: spindle_turn(THREE, A, 1.0),
-        "robot is 'sipro-d3-1200'; allowed: a robot with a spindle",
+        "robot is 'sipro-d3-1200'; allowed: one that turns psi: robot.coordinates are x, y, z",
     ),
     "no turn": Wrong(
         lambda: spindle_turn(FOUR, START, [1.0, 0.0]),
@@ -173,7 +174,8 @@ WRONG = {
     ),
     "turn of a robot without a spindle": Wrong(
         lambda: adept_cycle(THREE, turn=1.0),
-        "turn is 1; allowed: 0 rad: robot 'sipro-d3-1200' has no spindle",
+        "turn is 1; allowed: 0 rad: robot 'sipro-d3-1200' has no psi, its robot.coordinates are x, "
+        "y, z",
     ),
     "turn in words": Wrong(
         lambda: telescopic_gate(FOUR, turn="half"),  # type: ignore[arg-type]

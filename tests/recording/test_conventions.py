@@ -371,7 +371,7 @@ def test_the_own_torque_of_each_arm() -> None:
     rec = clean("nt-robot")
     stretch = smooth_stretch(rec.replace(tau=rec.tau[:, [2, 0, 1]] * [1, -1, 1]))
     assert stretch is not None
-    samples = samples_of(stretch)
+    samples = samples_of(stretch, 3)
     assert samples is not None
     best = pairings(samples)[0]
     assert best.order == (1, 2, 0)

@@ -35,12 +35,13 @@ def excitation(
 
     x, _, xdd = course(np.linspace(0.0, 2.0, 401))
     height = cylinder.z_max - cylinder.z_min
-    size = np.array([0.55 * cylinder.radius, 0.55 * cylinder.radius, 0.45 * height, 1.5])
-    scale = size[: robot.dof] / np.abs(x).max(axis=0)
+    across = 0.55 * cylinder.radius
+    room = {"x": across, "y": across, "z": 0.45 * height, "psi": 1.5}
+    scale = np.array([room[name] for name in robot.coordinates]) / np.abs(x).max(axis=0)
     scale[:3] *= min(1.0, acceleration / np.linalg.norm((scale * xdd)[:, :3], axis=1).max())
     t = np.arange(round(duration * rate) + 1) / rate
     p, pd, pdd = (scale * part for part in course(t))
-    p[:, 2] += (cylinder.z_min + cylinder.z_max) / 2
+    p[:, robot.coordinates.index("z")] += (cylinder.z_min + cylinder.z_max) / 2
     return Motion.from_platform(robot, t, p, pd, pdd)
 
 

@@ -3,6 +3,7 @@
 One server and one browser serve all tests; each test has a page, and so a session, of its own.
 """
 
+import dataclasses
 import io
 import itertools
 import re
@@ -504,3 +505,42 @@ def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, pag
     finally:
         other.page.close()
     page.until(lambda: studio.windows == 1, "the session of the closed window is freed")
+
+
+def measured_bytes(robot: Any) -> bytes:
+    """Poses of a robot whose first arm is 1.5 mm longer than its file says, by a tracker."""
+    plan = dd.plan_calibration(robot, "tracker", 20)
+    arms = np.add(robot.geometry.arm_length, (0.0015, 0.0, 0.0))
+    real = robot.replace(geometry=dataclasses.replace(robot.geometry, arm_length=tuple(arms)))
+    p = dd.forward_kinematics(real, plan.q)[:, :3]
+    p = p + np.random.default_rng(3).normal(0, 2e-5, p.shape)
+    head = "pose,q1_deg,q2_deg,q3_deg,x_mm,y_mm,z_mm"
+    q = np.degrees(np.asarray(robot.to_controller(plan.q)))[:, :3]
+    rows = [
+        ",".join(map(str, (k + 1, *angles, *point)))
+        for k, (angles, point) in enumerate(zip(q.tolist(), (p * 1e3).tolist(), strict=True))
+    ]
+    return "\n".join([head, *rows]).encode()
+
+
+def test_poses_are_planned_and_a_geometry_is_calibrated(page: Page) -> None:
+    robot = page.window.session.robot
+    page.tab("Calibrate")
+    page.press("Plan the poses")
+    page.page.get_by_text("expected over the workspace").wait_for()
+    name, poses = page.download("Download the poses")
+    assert name == "poses.csv"
+    assert poses.decode().startswith("pose,q1_deg,q2_deg,q3_deg")
+    assert len(poses.decode().splitlines()) == 31
+    page.upload("Upload measured poses", "poses.csv", measured_bytes(robot))
+    page.says("poses.csv")
+    assert float(page.row("before").split()[0]) > 0.1  # mm
+    assert float(page.row("after").split()[0]) < 0.05
+    page.press("Use the calibrated robot")
+    page.says("the calibrated robot is shown")
+    found = page.window.session.robot.geometry.arm_length
+    assert found[0] - found[1] == pytest.approx(0.0015, abs=4e-4)
+    name, archive = page.download("Download robot, numbers and page")
+    with zipfile.ZipFile(io.BytesIO(archive)) as file:
+        assert {Path(item).suffix for item in file.namelist()} == {".yaml", ".json", ".html"}
+    assert page.errors == []

@@ -29,7 +29,8 @@ def end_of(place: Place, length: float) -> np.ndarray:
     return position + Rotation.from_quat([x, y, z, w]).apply([0.0, 0.0, length])
 
 
-ARMS = [name for name in dd.robot_names() if not dd.load_robot(name).linear]
+CATALOGUE = {name: dd.load_robot(name) for name in dd.robot_names()}
+ARMS = [name for name, robot in CATALOGUE.items() if robot.legs == 3 and not robot.linear]
 
 
 @pytest.mark.parametrize("name", ARMS)

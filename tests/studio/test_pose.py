@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from tests.family.robots import OTHER_PLATFORMS, make
 
 import deltadyn as dd
 from deltadyn.dynamics import energy
 from deltadyn.kinematics import State
 from deltadyn.studio.drawing import home
+from deltadyn.studio.plots import track_channels
 from deltadyn.studio.pose import (
     OutOfReachError,
     axis_rows,
@@ -17,7 +19,8 @@ from deltadyn.studio.pose import (
     pose_rows,
     strut_rows,
 )
-from deltadyn.studio.robot import edited
+from deltadyn.studio.robot import differences, edited, entries
+from deltadyn.studio.session import Session
 
 
 def test_a_pose_of_joints_is_the_pose_of_the_platform() -> None:
@@ -99,3 +102,53 @@ def test_tables_have_a_row_per_axis_and_strut() -> None:
     assert len(strut_rows(pose)) == 3
     free = robot.replace(limits=type(robot.limits)(workspace=robot.limits.workspace))
     assert [row[2] for row in axis_rows(pose_at(free, home(free)))] == ["-"] * 4
+
+
+@pytest.mark.parametrize("kind", OTHER_PLATFORMS)
+def test_poses_of_every_kind_go_both_ways(kind: str) -> None:
+    robot = make(kind)
+    session = Session(robot)
+    start = session.pose
+    assert len(axis_rows(start)) == robot.dof
+    assert len(strut_rows(start)) == robot.legs == len(start.tension)
+    moved = session.turn_joint(0, float(start.q[0]) + 0.02)
+    np.testing.assert_allclose(moved.q - start.q, [0.02] + [0.0] * (robot.dof - 1), atol=1e-9)
+    target = robot.in_space(moved.p) + np.array([0.01, 0.02, 0.01])
+    dragged = session.drag(target)
+    if robot.planar:
+        target[1] = 0.0
+    np.testing.assert_allclose(robot.in_space(dragged.p), target, atol=1e-12)
+    if robot.turns:
+        assert dragged.p[3] == moved.p[3]
+        assert dict(pose_rows(dragged))["psi"].endswith(" deg")
+        turned = session.move_axis(3, 0.5)
+        assert turned.p[3] == 0.5
+    far = 1 if kind == "beam" else 0  # z off a beam; x off all others
+    with pytest.raises(OutOfReachError, match=r" m.* cannot be reached"):
+        session.move_axis(far, 5.0)
+    assert "working area" in dict(pose_rows(start)) or not robot.planar
+
+
+@pytest.mark.parametrize("kind", OTHER_PLATFORMS)
+def test_motions_of_every_kind_have_channels_in_their_units(kind: str) -> None:
+    robot = make(kind)
+    track = Session(robot).play("gate")
+    assert list(track.curves) == ["exact"]
+    units = {each.group: each.unit for each in track_channels(track, robot)}
+    assert units["torque"] == ("N" if robot.linear else "N m")
+    assert ("place" in units) == robot.linear
+    assert units["rate"] == ("mm/s" if robot.linear else "deg/s")
+    keys = {each.key for each in track_channels(track, robot)}
+    assert {f"platform/{name}" for name in robot.coordinates} <= keys
+
+
+@pytest.mark.parametrize("kind", OTHER_PLATFORMS)
+def test_numbers_of_every_kind_are_edited(kind: str) -> None:
+    robot = make(kind)
+    for key, entry in entries(robot).items():
+        shown = entry.shown(robot)
+        assert shown is not None
+        changed = edited(robot, {key: 1.01 * shown}) if shown else robot
+        if shown:
+            assert entry.label in [row[0] for row in differences(robot, changed)]
+            assert entries(changed)[key].shown(changed) == pytest.approx(1.01 * shown)

@@ -4,15 +4,17 @@ import math
 
 import numpy as np
 import pytest
+from tests.family.robots import make
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics import in_workspace, singularity, workspace
-from deltadyn.kinematics.workspace import WorkspaceRules
+from deltadyn.kinematics.workspace import REASONS, WorkspaceRules
 from deltadyn.studio.volumes import (
     AZIMUTHS,
     BANDS,
     LATITUDES,
+    OTHER,
     Band,
     cylinder_mesh,
     volume_of,
@@ -36,7 +38,10 @@ def test_bands_make_up_the_whole_surface() -> None:
         assert area(volume_of(ROBOT, kind).wall) == pytest.approx(whole, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", dd.robot_names())
+IN_SPACE = [name for name in dd.robot_names() if not dd.load_robot(name).planar]
+
+
+@pytest.mark.parametrize("name", IN_SPACE)
 def test_the_wall_is_where_the_workspace_ends(name: str) -> None:
     robot = dd.load_robot(name)
     wall = wall_of(robot, WorkspaceRules())
@@ -107,3 +112,30 @@ def test_the_working_cylinder_is_that_of_the_limits() -> None:
     assert band.vertices[:, 2].min() == limit.z_min
     assert np.hypot(*band.vertices.T[:2]).max() == pytest.approx(limit.radius)
     assert cylinder_mesh(ROBOT.replace(limits=type(ROBOT.limits)())) is None
+
+
+def test_the_workspace_in_a_plane_is_an_area() -> None:
+    robot = make("planar_rails")
+    found = volume_of(robot, "holding torque", height=-0.2)
+    assert "m² in the plane" in found.status
+    assert found.slice == ()
+    assert found.legend[0].label.endswith(" N")  # carriages give forces
+    flat = np.concatenate([band.vertices for band in found.wall])
+    assert np.abs(flat[:, 1]).max() == 0.0
+    area = float(found.status.split()[0])
+    np.testing.assert_allclose(area, workspace(robot).area, rtol=0.02)  # 108 rays, 3 digits
+    rim = volume_of(robot, "limits").wall
+    assert {band.label for band in rim} <= {*REASONS.values(), OTHER}
+    band = cylinder_mesh(robot)
+    assert band is not None
+    assert band.label == "working area"
+
+
+def test_the_workspace_under_two_halves_is_that_of_an_angle_of_the_tool() -> None:
+    robot = make("par4_rails")
+    straight, turned = (
+        volume_of(robot, "singularity margin", psi=psi) for psi in (0.0, np.radians(120))
+    )
+    assert straight.status.endswith("at psi = 0 deg")
+    assert turned.status.endswith("at psi = 120 deg")
+    assert float(straight.status.split()[0]) > float(turned.status.split()[0])

@@ -30,10 +30,10 @@ from deltadyn.dynamics.friction import (
     thinning_shape,
 )
 from deltadyn.dynamics.motor import motor_output, motor_torque, ripple_torque
-from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
+from deltadyn.dynamics.parameters import ExactParameters, HalvesParameters, SpindleParameters
 from deltadyn.dynamics.terms import TermComponents, term_components
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.kinematics.actuation import ACTUATIONS
+from deltadyn.kinematics.actuation import HALVES, legs_of, parts_of
 from deltadyn.kinematics.limbs import coordinates_of
 from deltadyn.small import accelerations_with_losses, solve_symmetric
 from deltadyn.tracing import common_float, floats, jax_numpy, jitted, joined, on_jax, split, traced
@@ -80,15 +80,16 @@ def friction_terms(par: FloatArray) -> FrictionTerms:
 
 def parameters_of(par: Components, dof: int, kind: str = ROTARY) -> ExactParameters:
     """The exact model's parameters."""
-
-    def entry(name: str) -> Any:
-        values = par[PLACES[name]]
-        return values[0] if len(values) == 1 else tuple(values)
-
+    legs, platform = legs_of(kind), parts_of(kind)[1]
+    spindle = SpindleParameters(*par[PLACES["spindle"]]) if dof == legs + 1 else None
+    halves = HalvesParameters(*par[PLACES["halves"]]) if platform in HALVES else None
     return ExactParameters(
         limbs=limbs_of(par, kind),
-        **{name: entry(name) for name in ("gravity", "M_P", "m_x", "A", "G", "G_s")},
-        spindle=SpindleParameters(*entry("spindle")) if dof == 4 else None,
+        gravity=par[PLACES["gravity"]][0],
+        M_P=par[PLACES["M_P"]][0],
+        **{name: tuple(par[PLACES[name]][:legs]) for name in ("m_x", "A", "G", "G_s")},
+        spindle=spindle,
+        halves=halves,
     )
 
 
@@ -124,7 +125,7 @@ def torque(
     loss = drive_friction(xp, par, pose.qd, friction, load)
     whole = [a + b for a, b in zip(tau, loss, strict=True)]
     if friction.ripple:
-        q = (*coordinates_of(xp, limbs_of(par, kind), pose.c, pose.s), *pose.p[3:])
+        q = (*coordinates_of(xp, limbs_of(par, kind), pose.c, pose.s), *pose.p[legs_of(kind) :])
         whole = [a + b for a, b in zip(whole, ripple(xp, par, q), strict=True)]
     if not friction.motor_load:
         return whole
@@ -386,8 +387,8 @@ def _kind(par: Any, kind: str | None) -> str:
             )
         kind = KINDS[int(found.pop())] if found else ROTARY
     kind = ROTARY if kind is None else kind
-    if kind not in ACTUATIONS:
-        raise UnknownNameError("kind", kind, ACTUATIONS)
+    if kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
     return kind
 
 
@@ -424,8 +425,8 @@ def _check(arrays: list[Any], motion: dict[str, Any]) -> None:
     if par.ndim < 1 or par.shape[-1] != COUNT:
         raise InputError("shape of par", par.shape, f"(..., {COUNT}), from packed_parameters")
     names = list(motion)
-    if first.ndim < 1 or first.shape[-1] not in (3, 4):
-        raise InputError(f"shape of {names[0]}", first.shape, "(..., 3) or (..., 4)")
+    if first.ndim < 1 or first.shape[-1] not in (2, 3, 4):
+        raise InputError(f"shape of {names[0]}", first.shape, "(..., dof) with 2, 3 or 4 axes")
     for name, array in zip(names[1:], others, strict=True):
         if array.ndim < 1 or array.shape[-1] != first.shape[-1]:
             allowed = f"(..., {first.shape[-1]}), as {names[0]} has"
@@ -454,7 +455,7 @@ def _acceleration(
 
 def _whole(xp: Any, tau: list[Component]) -> list[Component]:
     """NaN on axis 4 too where the arms cannot be: it asks for none of them."""
-    if len(tau) == 3:
+    if len(tau) < 4:
         return tau
     lost = xp.isnan(tau[0] + tau[1] + tau[2])
     return [*tau[:3], xp.where(lost, np.nan, tau[3])]

@@ -23,7 +23,7 @@ from deltadyn.backends.limbs import (
     limbs_of,
     packed_limbs,
     platform_state,
-    point,
+    pose,
 )
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.columns import inertial_columns as inertial_columns_of
@@ -45,7 +45,6 @@ Array = Any
 #: p, pd, pdd, cos_q, sin_q, qd, qdd
 Seven = tuple[Array, Array, Array, Array, Array, Array, Array]
 Modes = tuple[int, ...]
-OUT: Modes = (1, 1, 1)
 
 
 class StateParts(NamedTuple):
@@ -140,7 +139,8 @@ def joint_angles(p: Array, c: Array, s: Array, linear: bool) -> FloatArray:
     """q (..., dof) in rad or m, NaN in the whole row where an arm cannot reach."""
     jnp = jax_numpy()
     missing = jnp.isnan(c).any(axis=-1, keepdims=True)
-    angles = jnp.concatenate([c if linear else jnp.arctan2(s, c), p[..., 3:]], axis=-1)
+    own = c if linear else jnp.arctan2(s, c)
+    angles = jnp.concatenate([own, p[..., c.shape[-1] :]], axis=-1)
     q: FloatArray = jnp.where(missing, jnp.nan, angles)
     return q
 
@@ -155,7 +155,7 @@ def _finite(*arrays: Array) -> Array:
     return jnp.stack([jnp.isfinite(array).all() for array in arrays]).all()
 
 
-def _par(robot: Robot, dtype: Any, modes: Modes = OUT, side: int = -1) -> Array:
+def _par(robot: Robot, dtype: Any, modes: Modes | None = None, side: int = -1) -> Array:
     return np.asarray(packed_limbs(robot, modes, side), dtype=dtype)
 
 
@@ -169,14 +169,14 @@ def _rates(value: Array | None, partner: Array, name: str) -> Array:
 def _inverse(par: Array, p: Array, kind: str) -> Array:
     c, s = arms(jax_numpy(), split(par), split(p), kind)
     angles = coordinates_of(jax_numpy(), limbs_of(split(par), kind), c, s)
-    return joined(_blank(_missing(c), (*angles, *split(p)[3:])))[0]
+    return joined(_blank(_missing(c), (*angles, *split(p)[len(c) :])))[0]
 
 
 def _forward(par: Array, q: Array, kind: str) -> Array:
     jnp = jax_numpy()
     c, s = pairs_of(jnp, limbs_of(split(par), kind), split(q))
-    p = point(jnp, split(par), c, s, kind)
-    return joined(_blank(_missing(p), (*p, *split(q)[3:])))[0]
+    p = pose(jnp, split(par), split(q), c, s, kind)
+    return joined(_blank(_missing(p[: len(c)]), p))[0]
 
 
 def _jacobian(par: Array, p: Array, kind: str) -> Array:
@@ -187,8 +187,8 @@ def _jacobian(par: Array, p: Array, kind: str) -> Array:
 def _matrix(par: Any, c: Any, s: Any, p: Any, corner: float, kind: str) -> Array:
     """(..., dof, dof) with `corner` where psi meets psi."""
     jnp = jax_numpy()
-    J = jnp.stack(joined(*jacobian_columns(par, c, s, p, kind)), axis=-1)
-    if len(p) == 3:
+    J = jnp.stack(joined(*jacobian_columns(jnp, par, c, s, p, kind)), axis=-1)
+    if len(p) == len(c):
         return J
     wide = jnp.pad(J, [(0, 0)] * (J.ndim - 2) + [(0, 1), (0, 1)])
     return wide.at[..., 3, 3].set(corner)
@@ -363,8 +363,9 @@ def _wrench(robot: Robot, value: Array, count: int, dtype: Any) -> Array:
         return jnp.zeros((1, robot.dof), dtype=dtype)
     shape = np.shape(value)
     width = shape[-1] if len(shape) in (1, 2) else 0
-    if width not in (3, robot.dof):
-        allowed = "(3,) or (N, 3)" + (", or with 4 values" if robot.dof == 4 else "")
+    few = min(3, robot.dof)
+    if width not in (few, robot.dof):
+        allowed = f"({few},) or (N, {few})" + (", or with 4 values" if robot.dof == 4 else "")
         raise InputError("shape of external_force", shape, allowed)
     force, _ = rows(value, width, "external_force", count=count, dtype=dtype)
     return jnp.pad(force, [(0, 0), (0, robot.dof - width)])
@@ -390,27 +391,27 @@ def _acceleration(
 
 def _equations(par: Array, *arrays: Array, terms: FrictionTerms, kind: str) -> tuple[Array, ...]:
     jnp = jax_numpy()
-    pose = Pose(*(_parts(array) for array in arrays))
-    found = components.terms_of(jnp, split(par), pose, kind)
-    bare = components.torque(jnp, split(par), pose, None, (), kind)
-    whole = components.torque(jnp, split(par), pose, terms, (), kind)
+    state = Pose(*(_parts(array) for array in arrays))
+    found = components.terms_of(jnp, split(par), state, kind)
+    bare = components.torque(jnp, split(par), state, None, (), kind)
+    whole = components.torque(jnp, split(par), state, terms, (), kind)
     loss = [a - b for a, b in zip(whole, bare, strict=True)]
-    like = 0 * pose.p[0]  # some entries are plain numbers
+    like = 0 * state.p[0]  # some entries are plain numbers
     M, C = ([[x + like for x in row] for row in part] for part in (found.M, found.C))
     *rows, g, f = joined(*M, *C, found.g, loss)
-    dof = len(pose.p)
+    dof = len(state.p)
     mass, coupling = jnp.stack(rows[:dof], axis=-2), jnp.stack(rows[dof:], axis=-2)
-    speed = joined(pose.qd)[0]
+    speed = joined(state.qd)[0]
     return mass, coupling, jnp.einsum("nij,nj->ni", coupling, speed), g, f
 
 
 def _columns(par: Array, *arrays: Array, tied: bool, sine: bool, kind: str) -> Array:
     """Y (N, dof, n) of the inertial parameters."""
     jnp = jax_numpy()
-    pose = Pose(*(_parts(array) for array in arrays))
-    J = jacobian_columns(split(par), pose.c, pose.s, pose.p, kind)
-    known = components.parameters_of(split(par), len(pose.p), kind)
-    columns = inertial_columns_of(jnp, known, J, *pose, tied=tied, sine=sine)
-    like = 0 * pose.p[0]  # some entries are plain numbers
-    rows = ([column[axis] + like for column in columns] for axis in range(len(pose.p)))
+    state = Pose(*(_parts(array) for array in arrays))
+    J = jacobian_columns(jnp, split(par), state.c, state.s, state.p, kind)
+    known = components.parameters_of(split(par), len(state.p), kind)
+    columns = inertial_columns_of(jnp, known, J, *state, tied=tied, sine=sine)
+    like = 0 * state.p[0]  # some entries are plain numbers
+    rows = ([column[axis] + like for column in columns] for axis in range(len(state.p)))
     return jnp.stack(joined(*rows), axis=-2)

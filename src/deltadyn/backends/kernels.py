@@ -15,7 +15,7 @@ from deltadyn.backends import run as run_kernel
 from deltadyn.backends.generated.table import ROWS
 from deltadyn.backends.limbs import compiled
 from deltadyn.backends.loader import fill as fill_kernel
-from deltadyn.backends.loader import run_row
+from deltadyn.backends.loader import known, run_row
 from deltadyn.dynamics.friction import (
     BACKWARD,
     BEYOND_TERMS,
@@ -29,10 +29,12 @@ from deltadyn.dynamics.friction import (
     drive_friction,
     drive_terms,
     load_friction,
+    passive_friction,
     through_gear,
 )
 from deltadyn.dynamics.parameters import ExactParameters
-from deltadyn.kinematics.actuation import kernel
+from deltadyn.kinematics.actuation import actuation, kernel, parts_of
+from deltadyn.kinematics.assemblies import followed_pose
 from deltadyn.kinematics.state import NOTHING, State, StateRow
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
@@ -41,7 +43,7 @@ from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 IntArray = npt.NDArray[np.int32]
 
 
-_DRIVES = {dof: f"friction_columns_{dof}" for dof in (3, 4)}  # of any actuation
+_DRIVES = {dof: f"friction_columns_{dof}" for dof in (2, 3, 4)}  # of any actuation
 
 
 def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
@@ -88,11 +90,14 @@ def compiled_torque(
 def compiled_passive(robot: Robot, state: State) -> FloatArray | None:
     """What friction in passive joints asks of the drives (N, dof), in N m.
 
-    None where the kernels cannot answer: they are not in use or the state is not made of doubles.
+    None where the kernels cannot answer: they are not in use or do not know the robot's passive
+    joints, or the state is not made of doubles.
     """
     dof, par, friction = robot.dof, packed.packed_parameters(robot), robot.friction
     pose = (state.cos_q, state.sin_q, state.p)
-    if not compiled(robot) or not kernels_fit(*pose, state.qd, state.pd):
+    if not compiled(robot) or not known(kernel(robot, "passive_rates")):
+        return None
+    if not kernels_fit(*pose, state.qd, state.pd):
         return None
     given = {item.joint: (item.viscous, item.coulomb) for item in friction.passive}
     kinds = [name for name in PASSIVE_JOINTS if dof == 4 or name not in SPINDLE_JOINTS]
@@ -155,17 +160,23 @@ def _plan(robot: Robot, count: int, tied: bool, sine: bool, friction: bool) -> _
     dof, terms = robot.dof, _term_names(robot) if friction else ()
     own = axis_terms(robot) if friction else 0
     width = count + dof * own + (2 * len(robot.friction.passive) if friction else 0)
-    rows, drives = _row_places(dof, tied, sine, width), _drive_places(dof, terms, count, width)
+    rows = _row_places(robot, tied, sine, width)
+    drives = _drive_places(dof, terms, count, width)
     return _Plan(packed.packed_parameters(robot), width, rows, drives)
 
 
 def compiled_rows(robot: Robot, state: State, out: Sequence[FloatArray]) -> None:
     """Fill `out`, one array (n, N) per axis, with the inertial columns that move that axis.
 
-    They are those of `backends.generated.table.ROWS`, per arm and with sine terms.
+    They are those of `inertial_places`, per arm and with sine terms.
     """
     outputs = [rows.T for rows in out]
     run_kernel(kernel(robot, "rows"), packed.packed_parameters(robot), _motion(state), outputs)
+
+
+def inertial_places(robot: Robot) -> tuple[tuple[int, ...], ...]:
+    """For each axis which of the inertial columns, per arm and with sine terms, move it."""
+    return ROWS[parts_of(actuation(robot))[1] or robot.dof]
 
 
 def drive_columns_compiled(robot: Robot, state: State) -> bool:
@@ -200,7 +211,9 @@ def _fill_friction(
 ) -> None:
     source = state.source
     if type(source) is StateRow and robot.friction.load is None:
-        qd = source.row[:, 6:]  # with qdd behind it, and what the kernel takes for the torque
+        qd = source.row[
+            :, 2 * source.legs :
+        ]  # with qdd behind it, and what the kernel takes for the torque
         fill_kernel(_DRIVES[robot.dof], par, places, [qd], out)
         return
     tau = NOTHING[robot.dof]  # looked at by the gear's loss alone
@@ -209,8 +222,9 @@ def _fill_friction(
         run_kernel(
             kernel(robot, "state_torque"), par, (*_motion(state), np.zeros(robot.dof)), [tau]
         )
-        passive = compiled_passive(robot, state) if robot.friction.passive else None
-        tau = tau if passive is None else tau + passive  # what goes through the gears
+        if robot.friction.passive:  # what goes through the gears
+            passive = compiled_passive(robot, state)
+            tau += passive_friction(robot, state) if passive is None else passive
     inputs = (state.qd, state.qdd, tau)
     fill_kernel(_DRIVES[robot.dof], par, places, inputs, out)
 
@@ -220,21 +234,22 @@ def _term_names(robot: Robot) -> tuple[str, ...]:
     return tuple(term.name for term in drive_terms(robot.friction))
 
 
-def _row_places(dof: int, tied: bool, sine: bool, width: int) -> IntArray:
+def _row_places(robot: Robot, tied: bool, sine: bool, width: int) -> IntArray:
     """Where the columns of a row kernel go in Y (N, dof * width)."""
-    wide = 1 + 3 * 4 + (7 if dof == 4 else 0)
+    own_places, legs = inertial_places(robot), robot.legs
+    wide = 1 + max(place for own in own_places for place in own)
     kinds = 4 if sine else 3
-    arms = 1 if tied else 3
+    arms = 1 if tied else legs
     narrow = [0]
     narrow += [
         -1 if kind >= kinds else 1 + arms * kind + (0 if tied else arm)
         for kind in range(4)
-        for arm in range(3)
+        for arm in range(legs)
     ]
     narrow += [1 + arms * kinds + k for k in range(wide - len(narrow))]
     return encoded(
         axis * width + narrow[k] if narrow[k] >= 0 else -1
-        for axis, own in enumerate(ROWS[dof])
+        for axis, own in enumerate(own_places)
         for k in own
     )
 
@@ -277,7 +292,7 @@ def compiled_terms(
     the parameters leave a spindle out that the robot has.
     """
     dof, motion = robot.dof, (state.cos_q, state.sin_q, state.qd, state.p, state.pd)
-    if (dof == 4) != (numbers.spindle is not None):
+    if (robot.spindle is None) != (numbers.spindle is None):
         return None
     if not compiled(robot) or not kernels_fit(*motion):
         return None
@@ -292,7 +307,7 @@ def row_accelerations(
     """qdd (dof,) of one sample in arrays of NumPy; None where the long way has to be taken."""
     if type(q) is not np.ndarray or q.ndim != 1 or not accelerations_compiled(robot, friction):
         return None
-    if not robot.plain_drives:
+    if not robot.plain_drives or robot.legs == 4:  # whose pose is followed first
         return None
     dof = robot.dof
     qdd = np.empty(dof)
@@ -319,6 +334,8 @@ def compiled_accelerations(
 ) -> tuple[FloatArray, int]:
     """qdd (N, dof) in rad/s^2 of q, qd, tau, external, and how many rows of it are NaN."""
     qdd = np.empty((len(inputs[0]), robot.dof))
+    if robot.legs == 4:  # its pose is followed first
+        inputs = (followed_pose(robot, inputs[0]), *inputs)
     name, par = kernel(robot, "forward"), packed.packed_parameters(robot)
     return qdd, run_kernel(name, par, inputs, [qdd], friction=friction)
 

@@ -9,20 +9,24 @@ from __future__ import annotations
 from deltadyn.robot.settings import WAVES as WAVES
 
 AXES = 4  # room for axis 4 in per-axis entries
+LIMBS = 4  # room for the fourth limb of a platform of halves
 
 #: Name and width of every entry, in order; "limb" holds the numbers of each limb in turn, as many
-#: as its actuation has: r, l1, l2, cos, sin of the standard arm.
+#: as its actuation has: r, l1, l2, cos, sin of the standard arm, eleven of an inclined one.
 ENTRIES: tuple[tuple[str, int], ...] = (
-    ("limb", 33),
-    ("elbow", 3),  # +1 outward, -1 inward
+    ("limb", 11 * LIMBS),
+    ("elbow", LIMBS),  # +1 outward, -1 inward
     ("side", 1),  # -1 platform below the elbows, +1 above
+    ("carrier", 4),  # of a platform of halves: phi0, rate 1/k, sigma_1, sigma_2
+    ("home", 4),  # the pose from which a platform of halves is followed
     ("gravity", 1),
     ("M_P", 1),
-    ("m_x", 3),
-    ("A", 3),
-    ("G", 3),
-    ("G_s", 3),
+    ("m_x", LIMBS),
+    ("A", LIMBS),
+    ("G", LIMBS),
+    ("G_s", LIMBS),
     ("spindle", 8),  # pivot_z, H, kappa, mu, I_axial, h_x, h_y, I_psi
+    ("halves", 5),  # S, S_s, h_x, h_y, I_psi
     ("viscous", AXES),
     ("coulomb", AXES),  # qd > 0
     ("coulomb_negative", AXES),
@@ -45,8 +49,15 @@ ENTRIES: tuple[tuple[str, int], ...] = (
     ("actuation", 1),  # place in KINDS
 )
 
-#: What moves the limbs, by the number that a robot's packed numbers have for it.
-KINDS = ("rotary", "inclined", "vertical", "rail")
+#: What moves the limbs and what they carry, by the number that packed numbers have for it. A
+#: platform other than the point has its name behind the actuation's, which the standard arm has
+#: not: "rail", "planar", "rail_planar", "inclined_articulated".
+KINDS = tuple(
+    "_".join(word for word in (arm if arm != "rotary" or not platform else "", platform) if word)
+    for platform in ("", "planar", "articulated", "helical")
+    for arm in ("rotary", "inclined", "vertical", "rail")
+    if arm != "vertical" or not platform
+)
 
 
 def _places() -> dict[str, slice]:
@@ -58,5 +69,5 @@ def _places() -> dict[str, slice]:
 
 
 PLACES = _places()
-KINEMATIC = PLACES["side"].stop
+KINEMATIC = PLACES["home"].stop
 COUNT = sum(width for _, width in ENTRIES)

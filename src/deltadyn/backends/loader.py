@@ -60,6 +60,11 @@ def _import() -> _Loaded:
 _loaded = _load()
 
 
+def known(name: str) -> bool:
+    """Whether there is a kernel of that name."""
+    return name in _NUMBERS
+
+
 def available() -> bool:
     """Whether the compiled kernels are in use."""
     return _loaded.module is not None
@@ -180,11 +185,12 @@ def plant_module() -> Any | None:
 # batch may be one row, which then serves all samples. Nothing raises for a pose that cannot be
 # taken: its whole row is NaN.
 
+AXES = (2, 3, 4)
 _CALLED = ("platform_torque", "joint_torque", "joint_terms", "forward", "payload")
 _NAMES = {
     (what, float(place)): {
         dof: name
-        for dof in (3, 4)
+        for dof in AXES
         if (name := "_".join((what, *([] if place == 0 else [kind]), str(dof)))) in _NUMBERS
     }
     for what in _CALLED
@@ -193,7 +199,8 @@ _NAMES = {
 _KIND = PLACES["actuation"].start
 _LOAD = PLACES["load"].start
 _BEYOND = PLACES["beyond"].start
-_NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
+_NOTHING = {dof: np.zeros(dof) for dof in AXES}
+_FOLLOWED = {float(i) for i, kind in enumerate(KINDS) if kind.endswith(("articulated", "helical"))}
 
 
 class JointTerms(NamedTuple):
@@ -280,7 +287,7 @@ def forward_dynamics(
     if external is None:
         arrays.append(_NOTHING[shape[-1]])
     qdd = np.empty(shape)
-    run(_known(names, shape[-1]), par, arrays, [qdd], friction=friction)
+    run(_known(names, shape[-1]), par, _posed(par, arrays), [qdd], friction=friction)
     return qdd
 
 
@@ -295,7 +302,7 @@ def equations_of_motion(par: FloatArray, q: npt.ArrayLike, qd: npt.ArrayLike) ->
     arrays = _motion({"q": q, "qd": qd}, np.float64)
     (*rows, dof) = arrays[0].shape
     M, C, g = (np.empty((*rows, width)) for width in (dof * dof, dof * dof, dof))
-    run(_known(names, dof), par, arrays, (M, C, g))
+    run(_known(names, dof), par, _posed(par, arrays), (M, C, g))
     square = (*rows, dof, dof)
     return JointTerms(M.reshape(square), C.reshape(square), g)
 
@@ -316,7 +323,7 @@ def payload_torque(
     arrays = _motion({"q": q, "qd": qd, "qdd": qdd}, np.float64)
     shape = arrays[0].shape
     tau, column = np.empty(shape), np.empty(shape)
-    run(_known(names, shape[-1]), par, arrays, (tau, column))
+    run(_known(names, shape[-1]), par, _posed(par, arrays), (tau, column))
     return PayloadTorque(tau, column)
 
 
@@ -338,8 +345,21 @@ def _torque(
         return whole.astype(kind, copy=False)
     shape = arrays[0].shape
     out = np.empty(shape, dtype=kind)
-    run(_known(names, shape[-1]), par, arrays, [out], friction=friction)
+    name = _known(names, shape[-1])
+    given = _posed(par, arrays) if "q" in motion else arrays
+    run(name, par, given, [out], friction=friction)
     return out
+
+
+def _posed(par: FloatArray, arrays: list[Array]) -> list[Array]:
+    """Joint motions with the pose before them where kernels cannot find it: on halves."""
+    if par[_KIND] not in _FOLLOWED:
+        return arrays
+    from deltadyn.backends.limbs import packed_pose
+
+    q = np.atleast_2d(arrays[0]).astype(np.float64, copy=False)
+    x = packed_pose(par, q, KINDS[int(par[_KIND])]).astype(arrays[0].dtype, copy=False)
+    return [x if arrays[0].ndim == 2 else x[0], *arrays]
 
 
 def _known(names: dict[int, str], dof: int) -> str:
@@ -378,8 +398,8 @@ def _motion(motion: dict[str, npt.ArrayLike], kind: Any) -> list[Array]:
 
 
 def _check_shape(name: str, own: tuple[int, ...], first: tuple[int, ...]) -> None:
-    """Refuse what is not (3,), (4,), (N, 3) or (N, 4), and partners that do not match."""
-    if len(first) not in (1, 2) or first[-1] not in (3, 4):
-        raise InputError(f"shape of {name}", own, "(3,), (4,), (N, 3) or (N, 4)")
+    """Refuse what is not (dof,) or (N, dof) of two to four axes, and partners of other shapes."""
+    if len(first) not in (1, 2) or first[-1] not in AXES:
+        raise InputError(f"shape of {name}", own, "(dof,) or (N, dof) with 2, 3 or 4 axes")
     if own not in (first, first[-1:]):
         raise InputError(f"shape of {name}", own, f"{first}, as its partners have, or one row")

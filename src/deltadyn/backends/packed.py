@@ -10,13 +10,19 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import AXES, COUNT, KINDS, KINEMATIC, PLACES
 from deltadyn.backends.limbs import packed_limbs
-from deltadyn.dynamics.parameters import SPINDLE_NAMES, ExactParameters, exact_parameters
+from deltadyn.dynamics.parameters import (
+    HALVES_NAMES,
+    SPINDLE_NAMES,
+    ExactParameters,
+    exact_parameters,
+)
 from deltadyn.errors import InputError
 from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import ripple_name
 
+LIMB = ("m_x", "A", "G", "G_s")
 FRICTION = (
     "viscous",
     "coulomb",
@@ -32,12 +38,12 @@ FRICTION = (
 
 @remembered
 def packed_parameters(
-    robot: Robot, elbows: tuple[int, ...] = (1, 1, 1), side: int = -1
+    robot: Robot, elbows: tuple[int, ...] | None = None, side: int = -1
 ) -> FloatArray:
     """Geometry, base parameters and the drives' friction, in the order of `backends.layout`.
 
-    `elbows` is +1 for an elbow outward, `side` is -1 for a platform below the elbows. Friction in
-    passive joints has no place in it.
+    `elbows` is +1 for an elbow outward, as all are by default, `side` is -1 for a platform below
+    the elbows. Friction in passive joints has no place in it.
     """
     par = np.zeros(COUNT)
     par[:KINEMATIC] = packed_limbs(robot, elbows, side)
@@ -72,11 +78,15 @@ def packed_numbers(robot: Robot, numbers: ExactParameters) -> FloatArray:
 
 
 def _fill_model(par: FloatArray, numbers: ExactParameters) -> None:
-    for name in ("gravity", "M_P", "m_x", "A", "G", "G_s"):
+    for name in ("gravity", "M_P"):
         par[PLACES[name]] = getattr(numbers, name)
+    for name in LIMB:
+        _fill(par, name, getattr(numbers, name))
     if numbers.spindle is not None:
         spindle = numbers.spindle
         par[PLACES["spindle"]] = [getattr(spindle, item.name) for item in fields(spindle)]
+    if numbers.halves is not None:
+        par[PLACES["halves"]] = [getattr(numbers.halves, name) for name in HALVES_NAMES]
 
 
 def _fill(par: FloatArray, name: str, values: tuple[float, ...], behind: int = 0) -> None:
@@ -99,23 +109,25 @@ FRICTION_PARAMETERS = {
     "mu": ("load",),
     "mu_m": ("motor_load",),
 }
-LIMB = ("m_x", "A", "G", "G_s")
 
 
-def packed_places(name: str, orders: Sequence[float] = ()) -> tuple[int, ...]:
+def packed_places(name: str, orders: Sequence[float] = (), legs: int = 3) -> tuple[int, ...]:
     """The places of a parameter of the exact model's regressor, such as "M_P", "A2" or "Fc1".
 
-    A name without its arm, such as "A", stands for the three arms. `orders` are those of the
-    robot's ripple, for names such as "ripple64.cos1".
+    A name without its arm, such as "A", stands for all `legs` arms. `orders` are those of the
+    robot's ripple, for names such as "ripple64.cos1". Four limbs hold a platform of halves, whose
+    h_x, h_y and I_psi are not those of a spindle.
     """
     if name == "M_P":
         return (PLACES["M_P"].start,)
+    if legs == 4 and name in HALVES_NAMES:
+        return (PLACES["halves"].start + HALVES_NAMES.index(name),)
     if name in SPINDLE_NAMES:
         return (PLACES["spindle"].start + 1 + SPINDLE_NAMES.index(name),)
     if name in LIMB:
-        return tuple(range(PLACES[name].start, PLACES[name].stop))
+        return tuple(range(PLACES[name].start, PLACES[name].start + legs))
     kind, axis = name[:-1], name[-1:]
-    if kind in LIMB and axis in ("1", "2", "3"):
+    if kind in LIMB and axis in ("1", "2", "3", "4")[:legs]:
         return (PLACES[kind].start + int(axis) - 1,)
     if kind in FRICTION_PARAMETERS and axis in ("1", "2", "3", "4"):
         return tuple(PLACES[entry].start + int(axis) - 1 for entry in FRICTION_PARAMETERS[kind])
@@ -128,12 +140,12 @@ def packed_places(name: str, orders: Sequence[float] = ()) -> tuple[int, ...]:
     raise InputError("parameter", name, allowed)
 
 
-def packing(names: Sequence[str], orders: Sequence[float] = ()) -> FloatArray:
+def packing(names: Sequence[str], orders: Sequence[float] = (), legs: int = 3) -> FloatArray:
     """P (COUNT, n) with P @ values of these parameters at their places, zero elsewhere.
 
-    `orders` are those of the robot's ripple, where the names hold any of it.
+    `orders` are those of the robot's ripple, where the names hold any of it, `legs` its limbs.
     """
     P = np.zeros((COUNT, len(names)))
     for column, name in enumerate(names):
-        P[list(packed_places(name, orders)), column] = 1.0
+        P[list(packed_places(name, orders, legs)), column] = 1.0
     return P

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from deltadyn.calibration.checks import check_fit, check_measurements
 from deltadyn.calibration.estimate import HUBER, Solution, fit_model, holds_frame, subset_scales
 from deltadyn.calibration.measurements import Measured
 from deltadyn.calibration.parameters import LADDER, Geometric, Tolerances
+from deltadyn.calibration.read import read_measurements
 from deltadyn.calibration.result import Calibration, Finding, Trial, chosen
 from deltadyn.calibration.visible import visible
 from deltadyn.errors import InputError
@@ -44,7 +46,7 @@ class CalibrationOptions:
             raise InputError("huber", self.huber, "a number above 0, or None")
 
 
-Data = Measured | Sequence[Measured]
+Data = Measured | Sequence[Measured] | str | os.PathLike[str]
 
 
 def calibrate(
@@ -56,7 +58,8 @@ def calibrate(
     """Find a robot's geometric errors from measurements of its poses.
 
     `measurements` is one set or several (`Positions`, `Heights`, `Distances`, `BallBar`,
-    `Commanded` of `deltadyn.calibration`). Every keyword is a field of `CalibrationOptions`.
+    `Commanded` of `deltadyn.calibration`), or the path of a file of poses. Every keyword is a field
+    of `CalibrationOptions`.
     """
     chosen_options = merged(CalibrationOptions, options, keywords)
     geometric = Geometric(robot, chosen_options.gains)
@@ -67,7 +70,7 @@ def calibrate(
     fits = [_fitted(geometric, sets, scales, name, chosen_options.huber) for name in names]
     trials = [_trial(fit) for fit, _ in fits]
     best, wider = fits[chosen(trials)]
-    held = holds_frame("all", sets)
+    held = holds_frame(geometric, "all", sets)
     seen = visible(geometric, sets, scales, np.zeros(geometric.count), held=held)
     if chosen_options.check:
         findings += check_fit(best)
@@ -77,19 +80,27 @@ def calibrate(
             "widened by that"
         )
         findings.append(Finding("tolerances", text))
-    return Calibration(
-        robot, geometric.mended(best.x), best, tuple(trials), seen, tuple(findings), wider
-    )
+    counted = ", ".join(f"{len(item.names)} {item.kind}" for item in sets)
+    mended = geometric.mended(best.x, f"calibrated: {counted}")
+    return Calibration(robot, mended, best, tuple(trials), seen, tuple(findings), wider)
 
 
 def _sets(robot: Robot, measurements: Data) -> tuple[Measured, ...]:
-    sets = tuple(measurements) if isinstance(measurements, Sequence) else (measurements,)
+    if isinstance(measurements, str | os.PathLike):
+        return tuple(read_measurements(measurements, robot))
+    sets: tuple[Any, ...] = (
+        tuple(measurements) if isinstance(measurements, Sequence) else (measurements,)
+    )
     if not sets:
         raise InputError("measurements", "none", "at least one set of measurements")
     for item in sets:
         if not hasattr(item, "per_point"):
-            kinds = "Positions, Heights, Distances, BallBar or Commanded"
+            kinds = "Positions, Heights, Distances, BallBar or Commanded, or a path"
             raise InputError("measurements", type(item).__name__, kinds)
+        tool = getattr(item, "tool", np.zeros(3))
+        if robot.legs == 4 and np.any(tool[:2]):
+            allowed = "(0, 0, z): under two halves the tool turns, and only its axis stays"
+            raise InputError("tool", tuple(tool), allowed)
         if item.q.shape[1] != robot.dof:
             allowed = f"{robot.dof}, one per axis of {robot.name}"
             raise InputError(f"columns of q of {item.kind}", item.q.shape[1], allowed)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray, as_float, contract
+from deltadyn.arrays import BoolArray, FloatArray, as_float, contract
 from deltadyn.errors import InputError
 
 FRAMES = ("fit", "base")
@@ -547,7 +547,10 @@ class Commanded:
     def start(self, p: FloatArray) -> float:
         """The lag at which the nominal points are nearest, on a grid."""
         grid = np.linspace(-0.1, LARGEST_LAG, 61)
-        errors = [float(((p - self.commanded(lag)[0]) ** 2).sum()) for lag in grid]
+        errors = [
+            float(((p - self.commanded(lag)[0])[self.inside(lag)] ** 2).sum(axis=1).mean())
+            for lag in grid
+        ]
         return float(grid[int(np.argmin(errors))])
 
     def commanded(self, lag: float) -> tuple[FloatArray, FloatArray]:
@@ -561,9 +564,14 @@ class Commanded:
         )
         return points, (ahead - behind) / step
 
+    def inside(self, lag: float) -> BoolArray:
+        """Mask (N,) of the samples whose command is in the log."""
+        when = self.t - lag
+        return np.asarray((when >= self.t[0]) & (when <= self.t[-1]))
+
     def rows(self, p: FloatArray, slopes: FloatArray, own: float) -> Rows:
         points, rate = self.commanded(own)
-        weight = 1 / self.sigma
+        weight = self.inside(own)[:, None] / self.sigma
         return Rows(
             ((p - points) * weight).reshape(-1),
             (slopes * weight[:, :, None]).reshape(-1, slopes.shape[2]),

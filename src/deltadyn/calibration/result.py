@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
+from deltadyn.calibration.additions import Addition, additions
 from deltadyn.calibration.estimate import Solution, metres, outlying
 from deltadyn.calibration.field import ErrorField, error_field, with_psi
 from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
-from deltadyn.calibration.visible import Visible
+from deltadyn.calibration.visible import MOTIONS, Visible
 from deltadyn.doors import write_page
+from deltadyn.files import write_together
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.file import robot_text
 
 NORMAL = 1.959964  # of a 95 % interval
 KNOWN = 0.5  # of a tolerance: below, the measurement knows it better
@@ -38,6 +41,7 @@ WORDS = {
     "offset": "homing offset",
     "strut": "strut length",
     "gain": "gear gain",
+    "bar": "length of its bars",
 }
 RAIL_WORDS = {
     "radius": "rail radius less platform radius",
@@ -69,6 +73,11 @@ class Known:
     def known(self) -> bool:
         """Whether the measurement knows it better than its tolerance does."""
         return bool(self.std < KNOWN * self.before)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the robot file's value is outside the 95 % interval."""
+        return abs(self.value) > NORMAL * self.std
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -149,6 +158,12 @@ class Calibration:
     def model(self) -> str:
         """The model that was chosen: "homing", "sizes" or "all"."""
         return self.solution.model
+
+    @property
+    def complete(self) -> bool:
+        """Whether the data see all of the geometry, but for the choice of an instrument's frame."""
+        free = any(item.gauge for item in self.solution.measured) and not self.solution.held
+        return self.visible.complete or (free and set(self.visible.unseen) <= set(MOTIONS[:6]))
 
     @property
     def reduced_chi(self) -> float:
@@ -239,6 +254,7 @@ class Calibration:
                 words = self._word(kind)
                 whose = "mean" if limb < 0 else f"{self._limb(limb)} less the mean"
                 found.append(self._known(f"{words}, {whose}", kind, direction))
+        found += self.table[legs * wide :]  # the platform's own
         return tuple(item for item in found if item.known)
 
     def _known(self, words: str, kind: str, direction: FloatArray) -> Known:
@@ -251,7 +267,7 @@ class Calibration:
         return Known(words, unit, float(direction @ solution.x), max(variance, 0.0) ** 0.5, before)
 
     def _limb(self, i: int) -> str:
-        return f"{'rail' if self.nominal.linear else 'arm'} {i + 1}"
+        return f"{'rail' if self.nominal.linear else 'arm'} {i + 1}" if i >= 0 else "platform"
 
     def _word(self, kind: str) -> str:
         own = RAIL_WORDS if self.nominal.linear else {}
@@ -267,6 +283,11 @@ class Calibration:
             mask, off = outlying(self.solution, index)
             found += [Misfit(item.names[k], item.kind, float(off[k])) for k in np.flatnonzero(mask)]
         return tuple(found)
+
+    @cached_property
+    def additions(self) -> tuple[Addition, ...]:
+        """What one more distance, height or position would add, the best first."""
+        return additions(self.solution)
 
     @property
     def rms(self) -> float:
@@ -290,10 +311,11 @@ class Calibration:
         return np.zeros((0, self.nominal.legs))
 
     def log_residuals(self, log: Commanded, lag: float | None = None) -> FloatArray:
-        """The same for any log, with this calibration's lag."""
-        points, _ = log.commanded(self.lag or 0.0 if lag is None else lag)
-        legs = self.nominal.legs
-        out: FloatArray = log.q[:, :legs] - self.joint_coordinates(points)[:, :legs]
+        """The same for any log, with this calibration's lag; samples with a command in it."""
+        lag = (self.lag or 0.0) if lag is None else lag
+        points, _ = log.commanded(lag)
+        legs, rows = self.nominal.legs, log.inside(lag)
+        out: FloatArray = log.q[rows, :legs] - self.joint_coordinates(points[rows])[:, :legs]
         return out
 
     @property
@@ -313,9 +335,11 @@ class Calibration:
 
     def __str__(self) -> str:
         lines = [self.status]
-        lines += [f"  {item}" for item in self.combinations]
+        lines += [f"  {item}" for item in self.combinations if item.differs]
         lines += [f"does not fit: {item}" for item in self.misfits]
         lines += [f"note: {item}" for item in self.findings]
+        if not self.complete:
+            lines.append(f"next: {self.additions[0]}")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -352,6 +376,10 @@ class Calibration:
             "workspace": self.field.as_dict(),
             "parameters": [item.as_dict() for item in self.table],
             "combinations": [item.as_dict() for item in self.combinations],
+            "additions": [
+                {"what": item.words, "before_mm": item.before * 1e3, "after_mm": item.after * 1e3}
+                for item in self.additions
+            ],
             "gains": self.gains.tolist(),
             "frame": None
             if frame is None
@@ -371,12 +399,10 @@ class Calibration:
         The paths of the files.
         """
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        stem = place / place.name
-        robot, record = stem.with_suffix(".yaml"), stem.with_suffix(".json")
-        self.robot.save(robot)
-        record.write_text(json.dumps(self.as_dict(), indent=1) + "\n", "utf-8")
-        return robot, record, self.page(stem.with_suffix(".html"))
+        name = place.resolve().name
+        numbers = json.dumps(self.as_dict(), indent=1) + "\n"
+        files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
+        return *write_together(place, files), self.page(place / f"{name}.html")
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import os
 import select
@@ -85,6 +86,8 @@ def hint(error: BaseException, command: str) -> str:
             return f"did you mean {near[0]!r}?"
         if error.quantity == "robot":
             return "`deltadyn robots` lists the catalogue"
+    if _disk(error):
+        return "the disk takes nothing more: choose another place with --out"
     if "does not exist" in str(error):
         return BY_KIND["FileNotFoundError"]
     if "pass check=False" in str(error):
@@ -97,6 +100,24 @@ def hint(error: BaseException, command: str) -> str:
     return f"`{command} --help` shows an example"
 
 
+def error_record(error: BaseException, line: str) -> dict[str, Any]:
+    """What went wrong, for `--json`: the sentence, and its parts where the error has them."""
+    parts = {name: getattr(error, name, None) for name in ("quantity", "where", "path", "line")}
+    found = {name: value for name, value in parts.items() if isinstance(value, str | int)}
+    record = {"kind": type(error).__name__, "message": str(error), **found, "hint": line}
+    return {"error": record}
+
+
+def _disk(error: BaseException | None) -> bool:
+    """Whether an error comes from a disk that takes nothing more."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+NO_ROOM = (errno.ENOSPC, errno.EROFS, errno.EFBIG)
 ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
 STDOUT = 1  # the file number of the output
 STOPPED, CUT_OFF = 130, 141  # by Ctrl-C, or by the end of a pipe, as shells count it
@@ -120,8 +141,11 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 sys.exit(CUT_OFF)
-            click.echo(f"deltadyn: {spoken(str(error))}", err=True)
             line = hint(error, context.command_path)
+            if kwargs.get("as_json"):
+                echo_json(error_record(error, line))
+                sys.exit(WRONG_CALL)
+            click.echo(f"deltadyn: {spoken(str(error))}", err=True)
             if line:
                 click.echo(f"hint: {line}", err=True)
             sys.exit(WRONG_CALL)

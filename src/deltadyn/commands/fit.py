@@ -38,8 +38,10 @@ from deltadyn.commands.common import (
 from deltadyn.errors import InputError
 
 if TYPE_CHECKING:
+    from deltadyn.calibration import Calibration
     from deltadyn.identification.verdict import Verdict
     from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.robot import Robot
 
 #: What --limbs means for `tied`.
 LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
@@ -219,6 +221,12 @@ def validate(
 @carried_option
 @click.option("--payload-log", default=None, metavar="LOG", help="Log to cut into picks.")
 @click.option("--empty", default=None, metavar="LOG", help="Log without load, for their noise.")
+@click.option(
+    "--calibrate",
+    multiple=True,
+    metavar="FILE",
+    help="Measured poses: the geometry is calibrated first, as `deltadyn calibrate` does.",
+)
 @log_options
 @stribeck_option
 @click.option("--compare", is_flag=True, help="Records of fits or reports (JSON) side by side.")
@@ -235,6 +243,7 @@ def report(
     payload: float | None,
     payload_log: str | None,
     empty: str | None,
+    calibrate: tuple[str, ...],
     columns: str | None,
     read: tuple[str, ...],
     stribeck: bool,
@@ -251,7 +260,8 @@ def report(
     if compare:
         files = (name, *logs) if name is not None else ()
         fitted = {"--validate": held_out, "--payload-log": payload_log, "--empty": empty,
-                  "--payload": payload, "--model": model, "--stribeck": stribeck}  # fmt: skip
+                  "--payload": payload, "--model": model, "--stribeck": stribeck,
+                  "--calibrate": calibrate}  # fmt: skip
         _compare([str(item) for item in files], fitted, out, as_json)
         return
     if name is None or not logs:
@@ -261,6 +271,8 @@ def report(
     from deltadyn.report import study
 
     robot, options = robot_of(name), reading_options(columns, read)
+    calibration = _calibration(robot, calibrate)
+    robot = robot if calibration is None else calibration.robot
 
     def one(path: str | None) -> Recording | None:
         return None if path is None else read_logs(robot, [path], None, options)[0]
@@ -272,6 +284,7 @@ def report(
         methods=[part.strip() for part in methods.split(",") if part.strip()],
         payload_log=one(payload_log),
         empty=one(empty),
+        calibration=calibration,
         tell=None if as_json else lambda text: click.echo(f"{text} ...", err=True),
         options=FitOptions(model=model, stribeck=stribeck, unidentifiable="hold", seed=seed),
     )
@@ -286,6 +299,15 @@ def report(
         _tell(verdict)
         click.echo(f"\nwritten: {', '.join(files_written.values())} (open the page in a browser)")
     _refuse_bad(verdict)
+
+
+def _calibration(robot: Robot, files: tuple[str, ...]) -> Calibration | None:
+    """The calibration by measured poses; None where there are none."""
+    if not files:
+        return None
+    from deltadyn.calibration import calibrate, read_measurements
+
+    return calibrate(robot, [item for path in files for item in read_measurements(path, robot)])
 
 
 def _tell(verdict: Verdict) -> None:

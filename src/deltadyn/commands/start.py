@@ -193,11 +193,14 @@ def robots(name: str | None, as_json: bool) -> None:
     if as_json:
         echo_json([asdict(row) for row in rows])
         return
-    click.echo(f"{'name':<20}{'dof':>4}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}  source")
+    heading = (
+        f"{'name':<22}{'kind':<24}{'dof':>3}{'payload kg':>12}{'reach m':>9}{'cycles/min':>12}"
+    )
+    click.echo(f"{heading}  source")
     for row in rows:
         numbers = f"{_or_dash(row.payload):>12}{_or_dash(row.reach):>9}{_or_dash(row.cycles):>12}"
         values = f"{row.sourced} values sourced, {row.assumed} assumed"
-        click.echo(f"{row.name:<20}{row.dof:>4}{numbers}  {row.source} ({values})")
+        click.echo(f"{row.name:<22}{row.kind:<24}{row.dof:>3}{numbers}  {row.source} ({values})")
 
 
 def _echo(text: str, record: dict[str, str], as_json: bool) -> None:

@@ -31,6 +31,12 @@ The force of the base on the arm and its moment about the shoulder, less the dri
 
 hold for arms that are symmetric to their plane. A rod with ten parameters counts as its thin
 equivalent, as in the exact model: what its width adds to the transverse forces is left out.
+
+In a plane and on a platform of two halves p stands for the attachment a_i, and lambda follows from
+S^T lambda = F of the exact model, its rows s_i^T B_i. Which limb keeps a planar platform level, and
+how four pairs share the moments of two halves, the robot does not say: couples, the forces of
+single rods and the moments on the arms are not known there. What joins the halves, bars and gears
+or the screw with the tool, pushes on half h with m_h (a_h + g) + sum_i f_P,i over its limbs.
 """
 
 from __future__ import annotations
@@ -43,11 +49,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, columns, contract, restore
-from deltadyn.dynamics.exact import spindle_forces
+from deltadyn.dynamics.exact import platform_force, spindle_forces
 from deltadyn.dynamics.friction import direction
 from deltadyn.dynamics.inverse import check_state, external_wrench
-from deltadyn.dynamics.parameters import spindle_parameters, strut_masses
+from deltadyn.dynamics.parameters import exact_parameters, spindle_parameters, strut_masses
 from deltadyn.errors import InputError
+from deltadyn.kinematics.limbs import acceleration_of
+from deltadyn.kinematics.platform import POINT
 from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import (
@@ -58,6 +66,7 @@ from deltadyn.kinematics.struts import (
     passive_rates,
 )
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform
 from deltadyn.robot.settings import LIMB_JOINTS, SPINDLE_JOINTS
 from deltadyn.small import inverse_of_rows
 
@@ -84,7 +93,7 @@ class Carried(NamedTuple):
 
 
 class StrutFriction(NamedTuple):
-    """phi (N, 3, 3), normal to the strut: friction of its elbow and platform joints over l2, in N.
+    """phi (N, legs, 3), normal to the strut: friction of its two joints over l2, in N.
 
     Friction puts the moment s x phi.elbow on the arm and s x phi.platform on the platform.
     """
@@ -139,7 +148,7 @@ def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFric
     swing /= flat[..., None]
     lean = local.tangential / (flat + local.tangential**2)
     sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]
-    at = {name: _friction_force(robot, state, name, 3) for name in LIMB_JOINTS}
+    at = {name: _friction_force(robot, state, name, robot.legs) for name in LIMB_JOINTS}
     return StrutFriction(
         at["elbow_swing"][..., None] * swing + at["elbow_sway"][..., None] * sway,
         at["platform_swing"][..., None] * swing + at["platform_sway"][..., None] * sway,
@@ -153,7 +162,7 @@ def resolve(rows: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def cross_rows(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a x b of vectors in the last axis; a (3, 3) of the arms goes with b (N, 3, 3)."""
+    """a x b of vectors in the last axis; a (legs, 3) of the arms goes with b (N, legs, 3)."""
     return np.cross(np.broadcast_to(a, b.shape), b)
 
 
@@ -224,26 +233,28 @@ def _friction_force(robot: Robot, state: State, joint: str, width: int) -> Float
 
 @dataclass(frozen=True, eq=False)
 class PairLoads:
-    """Forces (N, 3, 3) on the pairs, their couples and axial forces (N, 3), their directions.
+    """Forces (N, legs, 3) on the pairs, their couples and axial forces (N, legs), their directions.
 
-    `at_elbow` (N, 3, 3) and `arm_friction` are Edd + g and the moment s x phi_E on the arms;
-    `upper` and `lower` are the forces on the spindle's rods at their joints.
+    `at_elbow` (N, legs, 3) and `arm_friction` are Edd + g and the moment s x phi_E on the arms;
+    `upper` and `lower` are the forces on the spindle's rods at their joints, `halves` (N, 2, 3)
+    those on the halves of a platform by what joins them. `couple` is None where it is not known.
     """
 
     elbow: FloatArray
     platform: FloatArray
-    couple: FloatArray
+    couple: FloatArray | None
     axial_elbow: FloatArray
     axial_platform: FloatArray
     axial_max: FloatArray
     axial_min: FloatArray
-    u: FloatArray  # (N, 3, 3), from elbow to platform
-    e_r: FloatArray  # (3, 3), rows per arm
+    u: FloatArray  # (N, legs, 3), from elbow to platform
+    e_r: FloatArray  # (legs, 3), rows per arm
     t: FloatArray
     at_elbow: FloatArray
     arm_friction: FloatArray
     upper: FloatArray | None
     lower: FloatArray | None
+    halves: FloatArray | None
 
 
 def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
@@ -253,21 +264,29 @@ def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
     u = limbs.s / np.asarray(g.strut_length)[:, None]
     e_r, t = arm_axes(robot)
     up = np.array([0.0, 0.0, robot.gravity])
-    qd, qdd = state.qd[:, :3, None], state.qdd[:, :3, None]
-    at_elbow = limbs.e1 * qdd + limbs.e2 * qd**2 + up  # (N, 3, 3), Edd + g
-    at_platform = (state.pdd[:, :3] + up)[:, None]  # (N, 1, 3), pdd + g
+    legs = robot.legs
+    qd, qdd = state.qd[:, :legs, None], state.qdd[:, :legs, None]
+    accelerated = limbs.e1 * qdd + limbs.e2 * qd**2  # (N, legs, 3), Edd
+    at_elbow = accelerated + up
+    at_platform = _attachments(robot, state, limbs) + up
     m_e, m_x, m_c = _masses(robot)
     phi = strut_friction(robot, state, limbs)
     drag = phi.elbow + phi.platform
-    carried = carried_loads(robot, state, limbs, external)
     elbow = m_e * at_elbow + m_x * at_platform - drag
     platform = m_x * at_elbow + m_c * at_platform + drag
-    force = platform.sum(axis=1) + carried.force - external[:, :3]
-    tie = resolve(limbs.s, force)[..., None] * limbs.s  # lambda s
+    couple = upper = lower = None
+    if limbs.carrier is POINT:
+        carried = carried_loads(robot, state, limbs, external)
+        upper, lower = carried.upper, carried.lower
+        force = platform.sum(axis=1) + carried.force - external[:, :3]
+        tie = resolve(limbs.s, force)[..., None] * limbs.s  # lambda s
+    else:
+        tie = _multipliers(robot, state, limbs, m_x * accelerated + drag, external)
     elbow, platform = elbow + tie, platform - tie
-    joints = np.asarray(g.platform_radius)[:, None] * e_r
-    moment = cross_rows(limbs.s, phi.platform) - cross_rows(joints, platform)
-    couple = resolve(cross_rows(t, u), moment.sum(axis=1) - carried.moment)
+    if limbs.carrier is POINT:
+        joints = np.asarray(g.platform_radius)[:, None] * e_r
+        moment = cross_rows(limbs.s, phi.platform) - cross_rows(joints, platform)
+        couple = resolve(cross_rows(t, u), moment.sum(axis=1) - carried.moment)
     first, last = -_along(elbow, u), _along(platform, u)
     accelerations = _along(at_elbow, u), _along(at_platform - at_elbow, u)
     return PairLoads(
@@ -282,13 +301,54 @@ def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
         t,
         at_elbow,
         cross_rows(limbs.s, phi.elbow),
-        carried.upper,
-        carried.lower,
+        upper,
+        lower,
+        _halves(robot, at_platform, platform),
     )
 
 
+def _attachments(robot: Robot, state: State, limbs: LimbGeometry) -> FloatArray:
+    """add_i (N, legs, 3) of the attachments; (N, 1, 3) where all of them are the platform point."""
+    if limbs.carrier is POINT:
+        return state.pdd[:, None, :3]
+    own, xd, xdd = limbs.carrier, columns(state.pd), columns(state.pdd)
+    found = [acceleration_of(own, limbs.place, i, xd, xdd) for i in range(robot.legs)]
+    rows = [np.stack(np.broadcast_arrays(*add, xd[0])[:3], axis=-1) for add in found]
+    return np.stack(rows, axis=1)
+
+
+def _multipliers(
+    robot: Robot, state: State, limbs: LimbGeometry, pulls: FloatArray, external: FloatArray
+) -> FloatArray:
+    """lambda s (N, legs, 3) from S^T lambda = F, `pulls` (N, legs, 3) acting at the attachments."""
+    own, place = limbs.carrier, limbs.place
+    motion = (columns(x) for x in (state.p, state.pd, state.pdd))
+    force = platform_force(np, exact_parameters(robot), place, *motion)
+    for i in range(robot.legs):
+        pulled = own.pull(place, i, columns(pulls[:, i]))
+        force = [a + b for a, b in zip(force, pulled, strict=True)]
+    force = [a - b for a, b in zip(force, columns(external), strict=True)]
+    rods = [columns(limbs.s[:, i]) for i in range(robot.legs)]
+    shares = own.inverse(place, rods).solve_transposed(force)
+    tie: FloatArray = np.stack(shares, axis=-1)[..., None] * limbs.s
+    return tie
+
+
+def _halves(robot: Robot, at_platform: FloatArray, platform: FloatArray) -> FloatArray | None:
+    """Force (N, 2, 3) on each half of a platform by what joins them; None where there is one."""
+    own = robot.platform
+    if not isinstance(own, ArticulatedPlatform | HelicalPlatform):
+        return None
+    pairs = ((0, 1), (2, 3))
+    force = [
+        mass * at_platform[:, pair[0]] + platform[:, pair].sum(axis=1)
+        for mass, pair in zip(own.half_mass, pairs, strict=True)
+    ]
+    return np.stack(force, axis=1)
+
+
 def _masses(robot: Robot) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """m_e, m_x, m_c of the pairs as columns (3, 1), in kg."""
+    """m_e, m_x, m_c of the pairs as columns (legs, 1), in kg."""
     three = strut_masses(robot)
     m_e, m_x, m_c = (
         np.array([[getattr(masses, name)] for masses in three]) for name in ("m_e", "m_x", "m_c")
@@ -303,7 +363,7 @@ def _along(vectors: FloatArray, u: FloatArray) -> FloatArray:
 def _axial_extremes(
     robot: Robot, first: FloatArray, last: FloatArray, a0: FloatArray, a1: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Most and least tension (N, 3) along the struts: at the ends, or inside where N' = 0.
+    """Most and least tension (N, legs) along the struts: at the ends, or inside where N' = 0.
 
     N(xi) = N(0) + integral of rho (a0 + a1 xi) from elbow (0) to platform (1).
     """
@@ -317,7 +377,7 @@ def _axial_extremes(
 
 
 def _line_density(robot: Robot) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """rho = r0 + r1 xi + r2 xi^2 (kg) of the pairs, (3,) each, with their mass, COM and inertia.
+    """rho = r0 + r1 xi + r2 xi^2 (kg) of the pairs, (legs,) each, with their mass, COM and inertia.
 
     In Legendre polynomials of y = 2 xi - 1: m (1 + 3 E[P1(y)] P1(y) + 5 E[P2(y)] P2(y)).
     """
@@ -325,7 +385,7 @@ def _line_density(robot: Robot) -> tuple[FloatArray, FloatArray, FloatArray]:
     mass = np.array([strut.mass for strut in struts])
     f = np.array([strut.com_fraction for strut in struts])
     about_com = np.array([strut.inertia for strut in struts]) / length**2
-    spread = np.divide(about_com, mass, out=np.full(3, 1 / 12), where=mass > 0)
+    spread = np.divide(about_com, mass, out=np.full(robot.legs, 1 / 12), where=mass > 0)
     one = 3 * (2 * f - 1)
     two = 5 * (3 * ((2 * f - 1) ** 2 + 4 * spread) - 1) / 2
     pair = mass * np.array([strut.rods for strut in struts])
@@ -384,9 +444,11 @@ class RodLoads:
 
 
 def rod_loads(robot: Robot, pairs: PairLoads, half_angle: float, axis: CupAxis) -> RodLoads | None:
-    """The loads of each rod; None where the robot does not say how far apart they are."""
+    """The loads of each rod; None where the robot does not say how far apart they are, or where
+    the pairs' couples are not known.
+    """
     spacing = robot.geometry.rod_spacing
-    if spacing is None:
+    if spacing is None or pairs.couple is None:
         return None
     more = (pairs.couple / spacing)[..., None] * SIDES  # (N, 3, 2)
     push = more[..., None] * pairs.u[:, :, None, :]
@@ -446,21 +508,23 @@ class ConstraintLoads:
     """Loads along a motion, in N and N m, in base axes; arms in the second place.
 
     Axial forces are those of a pair of rods, tension positive. `rods` holds the loads of the
-    single rods and of their ball joints, None where geometry.rod_spacing is not given.
+    single rods and of their ball joints, None where geometry.rod_spacing is not given. In a plane
+    and under a platform of two halves `couple`, `shoulder_moment` and `rods` are not known: None.
     """
 
-    axial_elbow: FloatArray  # (N, 3)
-    axial_platform: FloatArray  # (N, 3)
-    axial_max: FloatArray  # (N, 3), most tension along the strut
-    axial_min: FloatArray  # (N, 3), least tension, or most compression
-    elbow: FloatArray  # (N, 3, 3), of the arm on the pair
-    platform: FloatArray  # (N, 3, 3), of the platform on the pair
-    couple: FloatArray  # (N, 3), kappa: positive where the rod at +t has more tension
-    shoulder_force: FloatArray  # (N, 3, 3), of the base on the arm
-    shoulder_moment: FloatArray  # (N, 3, 3), of the base on the arm, without the drive's torque
+    axial_elbow: FloatArray  # (N, legs)
+    axial_platform: FloatArray  # (N, legs)
+    axial_max: FloatArray  # (N, legs), most tension along the strut
+    axial_min: FloatArray  # (N, legs), least tension, or most compression
+    elbow: FloatArray  # (N, legs, 3), of the arm on the pair
+    platform: FloatArray  # (N, legs, 3), of the platform on the pair
+    couple: FloatArray | None  # (N, 3), kappa: positive where the rod at +t has more tension
+    shoulder_force: FloatArray  # (N, legs, 3), of the base on the arm
+    shoulder_moment: FloatArray | None  # (N, 3, 3), of the base on the arm, without the drive's
     spindle_upper: FloatArray | None  # (N, 3), of the base on the upper rod, at its joint
     spindle_lower: FloatArray | None  # (N, 3), of the effector on the lower rod, at its joint
     rods: RodLoads | None
+    halves: FloatArray | None = None  # (N, 2, 3), on each half, by what joins them
 
     @property
     def preload(self) -> float | None:
@@ -505,26 +569,30 @@ def constraint_loads(
         pairs.upper,
         pairs.lower,
         rods,
+        pairs.halves,
     )
     return _first_row(loads) if motion.single else loads
 
 
-def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray, FloatArray]:
-    """Force and moment (N, 3, 3) of the base on the arms; the moment is normal to t.
+def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray, FloatArray | None]:
+    """Force and moment (N, legs, 3) of the base on the arms; the moment is normal to t, and None
+    where the pairs' couples are not known.
 
     Of a rail: the force across it on its carriage, and the moment about the carriage's joint.
     """
+    couple = None
+    if pairs.couple is not None:
+        couple = pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
     if robot.linear:
         rail = np.array([frame.z for frame in robot.geometry.frames])
         mass = np.array([[arm.mass] for arm in robot.arms])
         force = mass * pairs.at_elbow + pairs.elbow
         force = force - contract("nik,ik->ni", force, rail)[..., None] * rail
-        couple = pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
-        return force, -couple - pairs.arm_friction
-    c, s = state.cos_q[..., None], state.sin_q[..., None]
+        return force, None if couple is None else -couple - pairs.arm_friction
+    c, s, legs = state.cos_q[..., None], state.sin_q[..., None], robot.legs
     up = np.array([frame.z for frame in robot.geometry.frames])
     along, above = c * pairs.e_r - s * up, s * pairs.e_r + c * up
-    qd2, qdd = state.qd[:, :3, None] ** 2, state.qdd[:, :3, None]
+    qd2, qdd = state.qd[:, :legs, None] ** 2, state.qdd[:, :legs, None]
     com, offset, mass, elbow_mass = (
         np.array([[getattr(arm, name)] for arm in robot.arms])
         for name in ("com", "com_offset", "mass", "elbow_mass")
@@ -532,9 +600,11 @@ def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray,
     at_com = com * (-above * qdd - along * qd2) + offset * (along * qdd - above * qd2)
     at_com = at_com + np.array([0.0, 0.0, robot.gravity])
     force = mass * at_com + elbow_mass * pairs.at_elbow + pairs.elbow
+    if couple is None:
+        return force, None
     lever = np.asarray(robot.rotary.arm_length)[:, None] * along
     moment = cross_rows(lever, pairs.elbow) - pairs.arm_friction
-    moment = moment - pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
+    moment = moment - couple
     drive = contract("nik,ik->ni", moment, pairs.t)
     return force, moment - drive[..., None] * pairs.t
 

@@ -1,8 +1,8 @@
 """Friction in the joints without a drive, over any components [gnad2024] eqs. 6-7.
 
 A joint's rate is B qd; its friction f = Fv rate + Fc tanh(rate / smoothing) asks B^T f of the
-drives. B is never formed: the friction is a force on the platform, mapped by J^T, and a torque on
-the limb's own axis, or on axis 4 for the spindle's joints.
+drives. B is never formed: the friction is a force on the strut's attachment, mapped by J^T, and a
+torque on the limb's own axis, or on axis 4 for the spindle's joints.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from deltadyn.arrays import Component
+from deltadyn.arrays import Component, namespace
 from deltadyn.kinematics.limbs import Limb, jacobian_columns, limbs, rods_of
 from deltadyn.kinematics.limbs import Pose as Pose
+from deltadyn.kinematics.platform import POINT
 from deltadyn.kinematics.struts import JointSlope, joint_slopes
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import SPINDLE_JOINTS as SPINDLE_JOINTS
@@ -65,9 +66,9 @@ def passive_torque(
     tau: list[Component] = [0.0] * len(qd)
     for item in friction.passive:
         for slope in known.slopes(xp, item.joint):
-            rate = _rate(slope, known)
+            rate = _rate(xp, slope, known)
             force = joint_friction(xp, item, friction.smoothing, rate)
-            _ask(tau, slope, known, copies(item.joint) * force)
+            _ask(xp, tau, slope, known, copies(item.joint) * force)
     return tau
 
 
@@ -78,9 +79,9 @@ def joint_columns(
     viscous: list[Component] = [0.0 * rate for rate in pose.qd]
     coulomb = list(viscous)
     for slope in pose.slopes(xp, joint):
-        rate = _rate(slope, pose)
-        _ask(viscous, slope, pose, copies(joint) * rate)
-        _ask(coulomb, slope, pose, copies(joint) * direction(rate))
+        rate = _rate(xp, slope, pose)
+        _ask(xp, viscous, slope, pose, copies(joint) * rate)
+        _ask(xp, coulomb, slope, pose, copies(joint) * direction(rate))
     return viscous, coulomb
 
 
@@ -89,7 +90,7 @@ def pose_with_rods(
 ) -> PassivePose:
     """The pose of components, with its struts and the Jacobian."""
     three = limbs(robot)
-    rods = rods_of(None, three, c, s, p)
+    rods = rods_of(namespace(p[0]), three, c, s, p)
     e1 = tuple(limb.slope(c[i], s[i]) for i, limb in enumerate(three))
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
     J = tuple(jacobian_columns(rods))
@@ -113,13 +114,24 @@ def passive_units(joint: str) -> list[str]:
     return ["N s/m", "N"] if joint == "prismatic" else ["N m s/rad", "N m"]
 
 
-def _rate(slope: JointSlope, pose: PassivePose) -> Component:
+def _rate(xp: Any, slope: JointSlope, pose: PassivePose) -> Component:
     """by_p . pd + own qd of the slope's axis; psi's rate is that of axis 4."""
-    return dot(slope.by_p, pose.pd) + slope.own * pose.qd[slope.axis]
+    return dot(slope.by_p, _attached(xp, slope, pose, pose.pd)) + slope.own * pose.qd[slope.axis]
 
 
-def _ask(tau: list[Component], slope: JointSlope, pose: PassivePose, force: Component) -> None:
+def _attached(xp: Any, slope: JointSlope, pose: PassivePose, xd: Vector) -> Vector:
+    """What a slope is taken by at platform rates xd: those of its strut's attachment, or pd."""
+    own = getattr(pose.limbs, "carrier", POINT)
+    if own is POINT or slope.axis >= len(pose.limbs):
+        return xd
+    found: Vector = own.velocity(own.place(xp, pose.p), slope.axis, xd)
+    return found
+
+
+def _ask(
+    xp: Any, tau: list[Component], slope: JointSlope, pose: PassivePose, force: Component
+) -> None:
     """Add B^T f of one rate."""
-    for j in range(3):
-        tau[j] = tau[j] + force * dot(slope.by_p, pose.J[j])
+    for j in range(len(pose.limbs)):
+        tau[j] = tau[j] + force * dot(slope.by_p, _attached(xp, slope, pose, pose.J[j]))
     tau[slope.axis] = tau[slope.axis] + force * slope.own

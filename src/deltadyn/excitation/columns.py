@@ -3,7 +3,7 @@
 The columns are those of `dynamics.columns`, through which a complex step passes: Im f(x + i h) / h
 is the derivative to rounding. The pose is this module's own, because its root is continued beyond
 the reach. Every array ends in (D, N): D directions of the step, or D motions, and N samples; the
-three limbs come first where there are three. The arrays may be those of JAX.
+limbs come first where there is one for each. The arrays may be those of JAX.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from deltadyn.dynamics.friction import (
 from deltadyn.dynamics.motor import motor_torque
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import joint_columns, pose_with_rods
-from deltadyn.kinematics.limbs import Limb, limbs
+from deltadyn.kinematics.limbs import Limb, acceleration_of, limbs
+from deltadyn.kinematics.platform import POINT
+from deltadyn.kinematics.singularity import strut_planes
 from deltadyn.kinematics.struts import arm_axes
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PassiveFriction
@@ -62,7 +64,7 @@ class _SoftRoot:
 
 @dataclass(frozen=True)
 class Pose:
-    """Platform and limbs of D x N samples; limbs first: (3, D, N)."""
+    """Platform and limbs of D x N samples; limbs first: (legs, D, N)."""
 
     p: Field  # (dof, D, N)
     pd: Field
@@ -72,19 +74,18 @@ class Pose:
     qd: Field  # (dof, D, N)
     qdd: Field
     d: Field
-    rod: Vector  # strut vectors s_i in base axes, each component (3, D, N)
+    rod: Vector  # strut vectors s_i in base axes, each component (legs, D, N)
     sideways: Field  # their parts along the joints' pins
-    normal: tuple[Field, ...]  # s_j x s_k of the other two limbs
+    breadth: Field  # |n_i| with det S = s_i.n_i: of three limbs n_1 = s_2 x s_3
     determinant: Field  # (D, N), of the strut vectors
-    J: Vector  # J[k][i] = d p_k / d q_i
+    J: tuple[Field, ...]  # J[k][i] = d p_k / d q_i
 
 
 def limb_arrays(robot: Robot) -> Limb:
-    """The constants of the three limbs as arrays (3, 1, 1), so that one call serves all."""
-    robot.needs_three_limbs("excitation")
-    three: Any = limbs(robot)
-    columns = zip(*three, strict=True)
-    limb: Limb = type(three[0])(*(np.array(values)[:, None, None] for values in columns))
+    """The constants of the limbs as arrays (legs, 1, 1), so that one call serves all."""
+    own: Any = limbs(robot)
+    columns = zip(*own, strict=True)
+    limb: Limb = type(own[0])(*(np.array(values)[:, None, None] for values in columns))
     return limb
 
 
@@ -94,40 +95,75 @@ def pose_of(robot: Robot, x: Field) -> Pose:
     p, pd, pdd = x[:dof], x[dof : 2 * dof], x[2 * dof :]
     limb, xp = limb_arrays(robot), namespace(x)
     soft = _SoftRoot(_SOFT * min(robot.geometry.strut_length) ** 2, xp)
-    point, speed, push = tuple(p), tuple(pd), tuple(pdd)
+    carrier, legs = limbs(robot).carrier, robot.legs
+    place = carrier.place(xp, tuple(p))
+    point, speed, push = _attachments(xp, robot, place, tuple(p), tuple(pd), tuple(pdd))
     c, s = limb.position(soft, point)
     rod = limb.strut(c, s, point)
     arms = limb.rates(c, s, point, speed, push)
-    qd, qdd = (xp.concatenate([a, b[3:]]) for a, b in zip(arms, (pd, pdd), strict=True))
+    qd, qdd = (xp.concatenate([a, b[legs:]]) for a, b in zip(arms, (pd, pdd), strict=True))
     base = limb.in_base(rod)
-    normals, determinant = normals_of_rows([tuple(part[i] for part in base) for i in range(3)])
-    normal = tuple(xp.stack([own[k] for own in normals]) for k in range(3))
-    scale = rod.d / determinant
-    J = (normal[0] * scale, normal[1] * scale, normal[2] * scale)
+    rods = [tuple(part[i] for part in base) for i in range(legs)]
+    J: tuple[Field, ...]
+    if carrier is POINT:
+        normals, determinant = normals_of_rows(rods)
+        normal = tuple(xp.stack([own[k] for own in normals]) for k in range(3))
+        breadth = xp.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
+        scale = rod.d / determinant
+        J = (normal[0] * scale, normal[1] * scale, normal[2] * scale)
+    else:
+        determinant, squares = strut_planes(carrier, place, rods)
+        breadth = xp.sqrt(xp.stack(squares))
+        inverse = carrier.inverse(place, rods)
+        columns = [inverse.column(i, rod.d[i]) for i in range(legs)]
+        J = tuple(xp.stack([column[k] for column in columns]) for k in range(legs))
     _, pins = arm_axes(robot)
     sideways = sum(base[k] * pins[:, k, None, None] for k in range(3))
-    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, sideways, normal, determinant, J)
+    return Pose(p, pd, pdd, c, s, qd, qdd, rod.d, base, sideways, breadth, determinant, J)
+
+
+def _attachments(
+    xp: Any, robot: Robot, place: Any, p: Any, pd: Any, pdd: Any
+) -> tuple[Vector, Vector, Vector]:
+    """a, ad, add of the struts, each component (legs, D, N); of a point those of the platform."""
+    carrier = limbs(robot).carrier
+    if carrier is POINT:
+        return p, pd, pdd
+    moving = [
+        (
+            carrier.attachment(place, i, p),
+            carrier.velocity(place, i, pd),
+            acceleration_of(carrier, place, i, pd, pdd),
+        )
+        for i in range(robot.legs)
+    ]
+    zero = 0.0 * p[0]  # what does not move is a plain 0.0
+    a, ad, add = (
+        tuple(xp.stack([own[order][k] + zero for own in moving]) for k in range(3))
+        for order in range(3)
+    )
+    return a, ad, add
 
 
 def joint_angles(robot: Robot, pose: Pose) -> Field:
     """q (dof, D, N) in rad; arctan2 with its complex step, d theta = c ds - s dc. In m on rails."""
     c, s, xp = pose.cos_q, pose.sin_q, namespace(pose.cos_q)
     if robot.linear:
-        places: Field = xp.concatenate([c, pose.p[3:]])
+        places: Field = xp.concatenate([c, pose.p[robot.legs :]])
         return places
     theta = xp.arctan2(xp.real(s), xp.real(c))
     if xp.iscomplexobj(c):
         size = np.real(c) ** 2 + np.real(s) ** 2
         turn = (np.real(c) * np.imag(s) - np.real(s) * np.imag(c)) / size
         theta = theta + 1j * turn
-    q: Field = xp.concatenate([theta, pose.p[3:]])
+    q: Field = xp.concatenate([theta, pose.p[robot.legs :]])
     return q
 
 
 def exact_regressor(robot: Robot, pose: Pose, *, tied: bool, friction: bool = True) -> Field:
     """Y (n, dof, D, N) with the columns of `dynamics.regressor(model="exact")` in their order."""
     par, xp = exact_parameters(robot), namespace(pose.p)
-    J = [tuple(part[i] for part in pose.J) for i in range(3)]
+    J = [tuple(part[i] for part in pose.J) for i in range(robot.legs)]
     motion = (pose.cos_q, pose.sin_q, pose.qd, pose.qdd, pose.p, pose.pd, pose.pdd)
     columns = inertial_columns(
         xp, par, J, *(tuple(part) for part in motion), tied=tied, sine=has_sine(par)

@@ -73,8 +73,7 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     l1, l2 = _column(levers(robot)), _column(geometry.strut_length)
     least = math.sin(rules.singularity_margin)
     xp = namespace(p)
-    length = xp.sqrt(pose.normal[0] ** 2 + pose.normal[1] ** 2 + pose.normal[2] ** 2)
-    flat = assembly_sign(robot) * pose.determinant / (length * l2)
+    flat = assembly_sign(robot) * pose.determinant / (pose.breadth * l2)
     towards = -1.0 if robot.linear else 1.0  # the sign of d with arms out, or carriages above
     rows = [
         # also keeps the loop closed
@@ -83,8 +82,10 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
     ]
     cylinder = limits.workspace
     if cylinder is not None:
-        rows.append(Row("workspace_radius", ((p[0] ** 2 + p[1] ** 2) / cylinder.radius**2)[None]))
-        rows += _range_rows("workspace_z", p[2:3], (cylinder.z_min,), (cylinder.z_max,))
+        away = p[0] ** 2 if robot.planar else p[0] ** 2 + p[1] ** 2
+        rows.append(Row("workspace_radius", (away / cylinder.radius**2)[None]))
+        z = robot.coordinates.index("z")
+        rows += _range_rows("workspace_z", p[z : z + 1], (cylinder.z_min,), (cylinder.z_max,))
     rows += _range_rows("angle", joint_angles(robot, pose), limits.angle_min, limits.angle_max)
     ball = limits.ball_joint_angle
     if ball is not None and ball < math.pi / 2:
@@ -99,8 +100,7 @@ def _pose_rows(robot: Robot, pose: Pose, rules: Rules) -> list[Row]:
 def _pace_rows(robot: Robot, pose: Pose, tau: Field, rules: Rules) -> list[Row]:
     """Limits on rates, accelerations and torques, of which `share` may be used."""
     limits, share = robot.limits, rules.share
-    speed2 = (pose.pd[:3] ** 2).sum(axis=0)[None]
-    push2 = (pose.pdd[:3] ** 2).sum(axis=0)[None]
+    speed2, push2 = ((x[:3] ** 2).sum(axis=0)[None] for x in (pose.pd, pose.pdd))  # without psi
     rows = []
     for name, value, limit in (
         ("rate", pose.qd, limits.rate),
@@ -121,7 +121,7 @@ def _pace_rows(robot: Robot, pose: Pose, tau: Field, rules: Rules) -> list[Row]:
 
 
 def strut_forces(robot: Robot, pose: Pose) -> Field:
-    """Largest axial force of one rod per arm (3, D, N) in N, as in `motion.check_motion`.
+    """Largest axial force of one rod per arm (legs, D, N) in N, as in `motion.check_motion`.
 
     The loads are taken at real states, so a complex step is made from differences.
     """
@@ -150,7 +150,7 @@ def differenced(function: Callable[[FloatArray], FloatArray], pose: Pose) -> Fie
 
 
 def _rod_forces(robot: Robot, x: FloatArray) -> FloatArray:
-    """Axial forces (M, 3) in N at states x (3 dof, M); infinite where there is no such state."""
+    """Axial forces (M, legs) in N at states x (3 dof, M); infinite where there is no such state."""
     p, pd, pdd = np.split(x, 3)
     state = State.from_platform(robot, p.T, pd.T, pdd.T, unreachable="nan")
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -419,7 +419,7 @@ def smoothed(robot: Robot) -> Robot:
         return robot
     limits = robot.limits
     if limits.rate is not None:
-        rate = float(np.mean(limits.rate[:3]))
+        rate = float(np.mean(limits.rate[: robot.legs]))
     elif limits.platform_speed is not None:
         rate = limits.platform_speed / robot.geometry.size * robot.radian[0]
     else:

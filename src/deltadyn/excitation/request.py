@@ -26,7 +26,7 @@ from deltadyn.excitation.criteria import (
 )
 from deltadyn.excitation.problem import Problem, Rules, Setting, smoothed, strut_forces
 from deltadyn.excitation.search import random_motion
-from deltadyn.kinematics.workspace import WorkspaceRules, workspace
+from deltadyn.kinematics.workspace import WorkspaceRules, psi_range, workspace
 from deltadyn.motion.arguments import (
     check_between,
     check_count,
@@ -38,7 +38,6 @@ from deltadyn.motion.arguments import (
 from deltadyn.motion.limits import SINGULARITY_MARGIN
 from deltadyn.robot import Robot
 
-COORDINATES = ("x", "y", "z", "psi")
 PACE_LIMITS = (
     "rate",
     "acceleration",
@@ -173,7 +172,7 @@ class Request:
     @cached_property
     def still_axes(self) -> tuple[int, ...]:
         """Coordinates that do not move, by number."""
-        return tuple(COORDINATES.index(name) for name in self.design.still)
+        return tuple(self.robot.coordinates.index(name) for name in self.design.still)
 
     def per_axis(self, name: Literal["weights", "noise_std"]) -> FloatArray | None:
         """`weights` or `noise_std` as (dof,); one number stands for all axes."""
@@ -196,7 +195,7 @@ class Request:
             raise InputError("periods", periods, allowed)
 
     def _check_axes(self) -> None:
-        names, still = COORDINATES[: self.robot.dof], self.design.still
+        names, still = self.robot.coordinates, self.design.still
         for name in still:
             if name not in names:
                 raise UnknownNameError("still", name, names)
@@ -291,7 +290,7 @@ def region(robot: Robot, margin: float) -> tuple[FloatArray, FloatArray]:
     """Centre and half widths (dof,) of where the platform may be, for scales and starts.
 
     The robot's cylinder, or the largest one that its geometry has; psi within its limits, or one
-    turn to both sides.
+    turn to both sides. Where limbs carry psi, within what they reach all over the cylinder.
     """
     cylinder = robot.limits.workspace
     if cylinder is None:
@@ -300,18 +299,30 @@ def region(robot: Robot, margin: float) -> tuple[FloatArray, FloatArray]:
     if cylinder is None:
         raise InputError("robot", robot.name, "a robot whose workspace is not empty")
     low, high = cylinder.z_min, cylinder.z_max
-    centre = [0.0, 0.0, (low + high) / 2]
-    half = [cylinder.radius, cylinder.radius, (high - low) / 2]
-    if robot.dof == 4:
-        ends = robot.limits.angle_min, robot.limits.angle_max
-        turn = 2 * np.pi
-        a = -turn if ends[0] is None else ends[0][3]
-        b = turn if ends[1] is None else ends[1][3]
-        if a >= b:  # one end is given, and far off
-            a, b = (b - 2 * turn, b) if ends[0] is None else (a, a + 2 * turn)
-        centre.append((a + b) / 2)
-        half.append((b - a) / 2)
+    spans = {"x": (0.0, cylinder.radius), "y": (0.0, cylinder.radius)}
+    spans["z"] = ((low + high) / 2, (high - low) / 2)
+    if robot.turns:
+        a, b = _turned(robot, margin)
+        spans["psi"] = ((a + b) / 2, (b - a) / 2)
+    centre, half = zip(*(spans[name] for name in robot.coordinates), strict=True)
     return np.array(centre), np.array(half)
+
+
+def _turned(robot: Robot, margin: float) -> tuple[float, float]:
+    """Lowest and highest psi (rad), at most a turn to both sides where nothing bounds it."""
+    turn = 2 * np.pi
+    if robot.spindle is None:
+        low, high = psi_range(robot, rules=WorkspaceRules(singularity=margin))
+        if not low < high:
+            allowed = f"within {margin:g} rad of no singular pose at psi = 0, all over the cylinder"
+            raise InputError(f"workspace of robot {robot.name!r}", "too wide", allowed)
+        return max(float(low), -turn), min(float(high), turn)
+    ends = robot.limits.angle_min, robot.limits.angle_max
+    a = -turn if ends[0] is None else ends[0][3]
+    b = turn if ends[1] is None else ends[1][3]
+    if a >= b:  # one end is given, and far off
+        a, b = (b - 2 * turn, b) if ends[0] is None else (a, a + 2 * turn)
+    return float(a), float(b)
 
 
 def _first_setting(request: Request, chosen: Chosen) -> Setting:

@@ -19,7 +19,7 @@ from deltadyn.files import replacing
 from deltadyn.motion.arguments import check_flag
 from deltadyn.motion.fourier import ROUNDING, FourierSeries, fourier_motion
 from deltadyn.motion.limits import Limit, LimitReport
-from deltadyn.motion.motion import Motion
+from deltadyn.motion.motion import Motion, joint_stems
 from deltadyn.robot import Robot
 from deltadyn.robot.convention import Angles, to_controller
 
@@ -53,17 +53,17 @@ def controller_columns(
     _check_choice("coordinates", coordinates, ("joints", "platform"))
     check_flag("derivatives", derivatives)
     if coordinates == "joints":
-        stem, unit = ("q1", "q2", "q3", "psi"), length_unit if robot.linear else angle_unit
+        stem, unit = joint_stems(robot), length_unit if robot.linear else angle_unit
         orders = [*to_controller(robot, Angles(motion.q, motion.qd, motion.qdd))]
-        own_factor = (_LENGTHS | _ANGLES)[unit]
-        factor = np.array([own_factor] * 3 + [_ANGLES[angle_unit]])[: robot.dof]
     else:
-        stem, unit = ("x", "y", "z", "psi"), length_unit
-        motions = (motion.p, motion.pd, motion.pdd)
-        turn = slice(3, robot.dof)
-        psi = to_controller(robot, Angles(*(x[:, turn] for x in motions)), turn)
-        orders = [np.column_stack([x[:, :3], y]) for x, y in zip(motions, psi, strict=True)]
-        factor = np.array([_LENGTHS[length_unit]] * 3 + [_ANGLES[angle_unit]])[: robot.dof]
+        stem, unit = robot.coordinates, length_unit
+        orders = [motion.p, motion.pd, motion.pdd]
+        if robot.spindle is not None:  # psi is an axis
+            turn = slice(3, robot.dof)
+            psi = to_controller(robot, Angles(*(x[:, turn] for x in orders)), turn)
+            orders = [np.column_stack([x[:, :3], y]) for x, y in zip(orders, psi, strict=True)]
+    units = _LENGTHS | _ANGLES
+    factor = np.array([units[angle_unit if name == "psi" else unit] for name in stem])
     names, columns = ["t_s"], [motion.t[:, None]]
     for order, values in enumerate(orders if derivatives else orders[:1]):
         columns.append(values * factor)
@@ -75,7 +75,7 @@ def controller_columns(
 
 def _derivative(stem: str, order: int) -> str:
     """q1 -> qd1, qdd1; psi -> psid, psidd."""
-    letters = stem.rstrip("123")
+    letters = stem.rstrip("1234")
     return letters + "d" * order + stem[len(letters) :]
 
 

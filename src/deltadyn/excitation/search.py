@@ -181,7 +181,7 @@ def random_motion(problem: Problem, rng: np.random.Generator) -> FloatArray:
     for _ in range(DRAWS):
         x = rng.uniform(-1.0, 1.0, free.shape) * problem.order
         x[:, 0] = rng.uniform(-0.9, 0.9, len(x))
-        if np.hypot(x[0, 0], x[1, 0]) > 0.9:
+        if not problem.setting.robot.planar and np.hypot(x[0, 0], x[1, 0]) > 0.9:
             continue
         x[3:, 0] /= 2  # psi: nearer to the middle of its long range
         variables: FloatArray = x[free]
@@ -360,8 +360,9 @@ def drawn(problem: Problem, starts: int, seed: int) -> FloatArray:
     x = rng.uniform(-1.0, 1.0, (starts, *problem.free.shape)) * problem.order
     x[:, :, 0] = rng.uniform(-0.9, 0.9, x.shape[:2])
     # points of the square outside of the circle: drawn in again, along their radius
-    far = np.hypot(x[:, 0, 0], x[:, 1, 0])
-    x[:, :2, 0] *= np.where(far > 0.9, 0.9 / np.maximum(far, 0.9), 1.0)[:, None]
+    if not problem.setting.robot.planar:
+        far = np.hypot(x[:, 0, 0], x[:, 1, 0])
+        x[:, :2, 0] *= np.where(far > 0.9, 0.9 / np.maximum(far, 0.9), 1.0)[:, None]
     x[:, 3:, 0] /= 2  # psi: nearer to the middle of its long range
     return np.where(problem.free, x, 0.0)
 
@@ -441,9 +442,11 @@ def _columns(setting: Setting, pose: Any) -> Any:
 
 
 def _torque(xp: Any, setting: Setting, pose: Any) -> Any:
-    """Torque (dof, S, N) in N m; through the columns where friction sits in passive joints."""
+    """Torque (dof, S, N) in N m; through the columns where friction sits in passive joints, and on
+    platforms that are no point.
+    """
     robot = setting.robot
-    if robot.friction.passive:
+    if robot.friction.passive or robot.legs != 3:
         return xp.tensordot(setting.values, _columns(setting, pose), axes=1)
     par = packed_parameters(robot)
     names = ("cos_q", "sin_q", *components.Pose._fields[2:])

@@ -18,7 +18,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
-from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.payload.estimator import PayloadEstimator
@@ -47,6 +47,22 @@ def identifier(robot: Robot) -> str:
     return words if words[:1].isalpha() else f"robot_{words}".rstrip("_")
 
 
+#: What ends or begins a comment, a text or a line in a language that is written.
+MARKS = {"*/": "* /", "/*": "/ *", "(*": "( *", "*)": "* )", "--": "- -", "]]>": "]] >"}
+MARKS |= {"\\": "/", '"': "'", "`": "'", "$": "S", "??": "? ?"}
+LONGEST = 100  # letters of a name
+
+
+def comment_text(name: str) -> str:
+    """A robot's name as one short line that stays inside a comment of every language."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    for mark, instead in MARKS.items():
+        while mark in line:
+            line = line.replace(mark, instead)
+    line = line if len(line) <= LONGEST else line[: LONGEST - 3].rstrip() + "..."
+    return line or "robot"
+
+
 def fingerprint(robot: Robot) -> str:
     """The first 16 digits of the SHA-256 of the robot's file: equal for equal robots."""
     return hashlib.sha256(robot_text(robot).encode()).hexdigest()[:16]
@@ -57,16 +73,26 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
+def limb_kind(robot: Robot) -> str:
+    """What moves the limbs, one of `kinematics.actuation.ACTUATIONS`."""
+    return parts_of(actuation(robot))[0]
+
+
+def platform_kind(robot: Robot) -> str:
+    """What the limbs carry, one of `kinematics.actuation.PLATFORMS`, or "" for the point."""
+    return parts_of(actuation(robot))[1]
+
+
 def standard(robot: Robot) -> bool:
     """Whether it is the Delta robot that all targets were made for: three arms that stand alike."""
-    return robot.legs == 3 and actuation(robot) == "rotary"
+    return actuation(robot) == "rotary"
 
 
 def kind_of(robot: Robot) -> str:
     """The robot's kind in words: platform, then what moves the limbs."""
     whole = CARRIED.get(type(robot.platform), "Delta robot")
     telescope = "" if robot.spindle is None else ", with a telescopic spindle"
-    return f"{whole}, moved by {DRIVEN[actuation(robot)]}{telescope}"
+    return f"{whole}, moved by {DRIVEN[limb_kind(robot)]}{telescope}"
 
 
 def axis_lines(robot: Robot) -> list[str]:
@@ -131,6 +157,8 @@ def working_height(robot: Robot) -> float:
     g, space = robot.geometry, robot.limits.workspace
     if space is not None:
         return round((space.z_min + space.z_max) / 2, 3)
+    if not standard(robot):
+        return round(float(home_pose(robot)[robot.coordinates.index("z")]), 3)
     return round(-float(g.strut_length[0] + g.size) * 0.6, 3)
 
 
@@ -237,7 +265,7 @@ def payload_estimator(
     if not isinstance(estimator, PayloadEstimator):
         allowed = "a PayloadEstimator, 'bank' or 'least-squares'"
         raise InputError("estimator", type(estimator).__name__, allowed)
-    if estimator.robot != robot:
+    if estimator.robot.replace(name=robot.name) != robot:
         allowed = f"one of the robot that is exported, {robot.name!r}, with the same numbers"
         raise InputError("robot of the estimator", estimator.robot.name, allowed)
     if estimator.grid.form != "acceleration":
@@ -269,8 +297,10 @@ def column_parameters(robot: Robot, inertia_per_kg: float = 0.0) -> tuple[float,
     column[:KINEMATIC] = empty[:KINEMATIC]
     column[PLACES["gravity"]] = empty[PLACES["gravity"]]
     column[PLACES["M_P"]] = 1.0
+    x, y, _ = robot.payload.offset
+    about = x**2 + y**2 + inertia_per_kg
     if robot.spindle is not None:
-        x, y, _ = robot.payload.offset
-        about = x**2 + y**2 + inertia_per_kg
         column[PLACES["spindle"]] = [robot.spindle.pivot_z, 0.0, 0.0, 0.0, 0.0, x, y, about]
+    if platform_kind(robot) in HALVES:
+        column[PLACES["halves"]] = [0.0, 0.0, x, y, about]  # S, S_s, h_x, h_y, I_psi
     return tuple(column.tolist())

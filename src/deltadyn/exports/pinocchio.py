@@ -21,7 +21,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Spindle, TenParameters
+from deltadyn.robot.bodies import Carriage, Spindle, TenParameters
 from deltadyn.simulation.plant.mjcf import DRIVEN
 
 DOWNWARD = np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # a hanging rod's axes
@@ -100,7 +100,8 @@ class PinocchioDelta:
         return np.concatenate(rows), np.concatenate(drift)
 
     def _column(self, values: dict[str, tuple[float, float]], which: int) -> FloatArray:
-        return np.array([values[name][which] for name in list(self.model.names)[1:]])
+        names = list(self.model.names)[1:]  # a counterweight has no joint here
+        return np.array([values[name][which] for name in names])
 
     def _checked(self, name: str, value: npt.ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=float)
@@ -110,7 +111,12 @@ class PinocchioDelta:
 
 
 def pinocchio_model(robot: Robot) -> PinocchioDelta:
-    """The robot as a Pinocchio model; needs the package `pin`."""
+    """The robot as a Pinocchio model; needs the package `pin`.
+
+    Three limbs with arms about any axis or on any rails, with or without a spindle; on rails
+    coordinates and efforts of the drives are in m and N.
+    """
+    robot.needs_three_limbs("a Pinocchio model")
     try:
         pin = import_module("pinocchio")
     except ImportError as error:
@@ -142,24 +148,42 @@ class _Tree:
         self.model.gravity.linear = np.array([0.0, 0.0, -robot.gravity])
 
     def limbs(self) -> None:
-        """Arm and strut of every limb."""
-        pin, g = self.pin, self.robot.standard
-        for i, (arm, strut) in enumerate(
-            zip(self.robot.rotary_arms, self.robot.struts, strict=True)
-        ):
-            c, s = math.cos(g.azimuth[i]), math.sin(g.azimuth[i])
-            turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-            shoulder = pin.SE3(turn, g.base_radius[i] * turn[:, 0])
-            upper = self._joint(0, pin.JointModelRY(), shoulder, f"theta_{i + 1}")
-            spread = np.diag([0.0, arm.inertia, arm.inertia])
-            self._body(upper, arm.mass, np.array([arm.com, 0.0, arm.com_offset]), spread)
-            elbow = np.array([g.arm_length[i], 0.0, 0.0])
-            self._body(upper, arm.elbow_mass, elbow, np.zeros((3, 3)))
+        """Arm or carriage, and strut, of every limb."""
+        pin, g = self.pin, self.robot.geometry
+        for i, strut in enumerate(self.robot.struts):
+            frame, (x, y) = g.frames[i], self._socket(i)
+            axes = np.stack([frame.x, np.cross(frame.z, frame.x), frame.z], axis=-1)
+            shoulder = pin.SE3(axes, np.asarray(frame.shoulder) + np.array([x, y, 0.0]))
+            upper, elbow = self._driven(i, shoulder)
             swing = self._joint(upper, pin.JointModelRY(), self._at(elbow), f"swing_{i + 1}")
             sway = self._joint(swing, pin.JointModelRZ(), self._at(), f"sway_{i + 1}")
             for _ in range(strut.rods):
                 self._ten(sway, strut.body(g.strut_length[i]))
             self._frame(sway, f"tip_{i + 1}", (g.strut_length[i], 0.0, 0.0))
+
+    def _driven(self, i: int, shoulder: Any) -> tuple[int, FloatArray]:
+        """The joint of a drive with its arm or carriage, and where its elbow is."""
+        pin, arm, zero = self.pin, self.robot.arms[i], np.zeros((3, 3))
+        if isinstance(arm, Carriage):
+            # a counterweight moves the opposite way: it takes its mass off the weight and adds it
+            # to the inertia, so the body is lighter by it and the armature heavier by twice that
+            if arm.counterweight >= arm.mass > 0:
+                allowed = "below the mass of its carriage, for a tree of bodies"
+                raise InputError(f"arms[{i}].counterweight", arm.counterweight, allowed)
+            joint = self._joint(0, pin.JointModelPZ(), shoulder, f"theta_{i + 1}")
+            self._body(joint, arm.mass - arm.counterweight, np.zeros(3), zero)
+            return joint, np.zeros(3)
+        joint = self._joint(0, pin.JointModelRY(), shoulder, f"theta_{i + 1}")
+        spread = np.diag([0.0, arm.inertia, arm.inertia])
+        self._body(joint, arm.mass, np.array([arm.com, 0.0, arm.com_offset]), spread)
+        elbow = np.array([self.robot.rotary.arm_length[i], 0.0, 0.0])
+        self._body(joint, arm.elbow_mass, elbow, zero)
+        return joint, elbow
+
+    def _socket(self, i: int) -> tuple[float, float]:
+        """Where strut i meets the platform, from the platform's point."""
+        radius, azimuth = self.robot.geometry.platform_radius[i], self.robot.geometry.azimuth[i]
+        return radius * math.cos(azimuth), radius * math.sin(azimuth)
 
     def platform(self) -> int:
         """The platform on its slides."""
@@ -169,11 +193,8 @@ class _Tree:
             joint = self._joint(joint, slide, self._at(), name)
         carried = 0.0 if robot.spindle else robot.effector.mass + robot.payload.mass
         self._body(joint, robot.platform.mass + carried, np.zeros(3), np.zeros((3, 3)))
-        g = robot.geometry
         for i in range(3):
-            radius, azimuth = g.platform_radius[i], g.azimuth[i]
-            place = (radius * math.cos(azimuth), radius * math.sin(azimuth), 0.0)
-            self._frame(joint, f"socket_{i + 1}", place)
+            self._frame(joint, f"socket_{i + 1}", (*self._socket(i), 0.0))
         self._frame(joint, "platform", (0.0, 0.0, 0.0))
         return joint
 
@@ -202,8 +223,11 @@ class _Tree:
         """Rotors and limits of the drives."""
         model, robot, limits = self.model, self.robot, self.robot.limits
         places = [int(model.joints[model.getJointId(name)].idx_v) for name in DRIVEN[: robot.dof]]
+        belts = [2 * arm.counterweight if isinstance(arm, Carriage) else 0.0 for arm in robot.arms]
+        rotors = np.array(robot.drives.output_inertia)
+        rotors[: robot.legs] += belts
         fields = {
-            "armature": robot.drives.output_inertia,
+            "armature": rotors,
             "lowerPositionLimit": limits.angle_min,
             "upperPositionLimit": limits.angle_max,
         }

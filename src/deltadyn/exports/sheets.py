@@ -14,7 +14,15 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError, UnknownNameError
-from deltadyn.exports.common import filled, provenance, refuse_eccentricity, working_height
+from deltadyn.exports.common import (
+    axis_lines,
+    filled,
+    kind_of,
+    provenance,
+    refuse_eccentricity,
+    standard,
+    working_height,
+)
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.robot import Robot
 
@@ -449,14 +457,9 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     """README and one sheet per controller."""
     refuse_eccentricity(robot)
     linear_units = (Options() if options is None else options).linear_units
-    writers: dict[str, Callable[[], Sheet]] = {
-        "LinuxCNC rotarydeltakins": lambda: linuxcnc(robot, linear_units),
-        "CODESYS SoftMotion Kin_Tripod_Rotary": lambda: codesys(robot),
-        "TwinCAT 3D-Delta Type 1": lambda: twincat(robot),
-        "B&R mapp Motion Delta A": lambda: b_and_r(robot),
-    }
+    writers = _writers(robot, linear_units)
     sheets: dict[str, Sheet] = {}
-    refused: dict[str, str] = {}
+    refused = dict(NOT_KNOWN) if robot.planar else {}
     for title, write in writers.items():
         try:
             sheets[title] = write()
@@ -469,6 +472,37 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     return {README: _readme(robot, sheets, refused), **written}
 
 
+#: Transformations whose inputs no public page names.
+NOT_KNOWN = {
+    "CODESYS SoftMotion Kin_Bipod_Rotary": "the names of its inputs are on no public page",
+    "TwinCAT 2D-Kinematics Type 1 (P_2C)": "its parameters are on no public page; Type 2 is",
+}
+
+
+def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[], Sheet]]:
+    """The sheets that a robot of this kind may have, by title."""
+    from deltadyn.exports import sheets_rails as other
+
+    if robot.planar:
+        return {
+            "TwinCAT 2D-Kinematics Type 2 (P_2C2)": lambda: other.twincat_planar(robot),
+        }
+    if robot.linear:
+        return {
+            "Klipper, kinematics delta": lambda: other.klipper(robot),
+            "Marlin, DELTA": lambda: other.marlin(robot),
+            "RepRapFirmware, linear delta": lambda: other.reprap(robot),
+            "CODESYS SoftMotion Kin_Tripod_Linear": lambda: other.codesys_linear(robot),
+            "TwinCAT 3D-Tripod Type 1": lambda: other.twincat_tripod(robot),
+        }
+    return {
+        "LinuxCNC rotarydeltakins": lambda: linuxcnc(robot, linear_units),
+        "CODESYS SoftMotion Kin_Tripod_Rotary": lambda: codesys(robot),
+        "TwinCAT 3D-Delta Type 1": lambda: twincat(robot),
+        "B&R mapp Motion Delta A": lambda: b_and_r(robot),
+    }
+
+
 def _readme(robot: Robot, sheets: dict[str, Sheet], refused: dict[str, str]) -> str:
     rows = [f"| {title} | `{sheet.name}` | {sheet.summary} |" for title, sheet in sheets.items()]
     left_out = ""
@@ -477,10 +511,11 @@ def _readme(robot: Robot, sheets: dict[str, Sheet], refused: dict[str, str]) -> 
         left_out = "Left out, because the transformation cannot express this robot:\n\n" + items
         left_out += "\n\n"
     words = {
+        "kind": f"A {kind_of(robot)}. {'; '.join(axis_lines(robot))}.",
         "robot": robot.name,
         "head": "\n".join(head(robot, "parameter sheets for delta transformations")),
         "sheets": "\n".join(rows),
         "refused": left_out,
         "unverified": UNVERIFIED,
     }
-    return filled("sheets", "README.md", words)
+    return filled("sheets", "README.md" if standard(robot) else "README-rails.md", words)

@@ -197,14 +197,15 @@ def _checked(robot: Robot, source: str, findings: tuple[Finding, ...]) -> RobotC
     if largest is None:
         return RobotCheck(source, robot, by_severity([*found, _empty(robot)]), (), boundary)
     found += _workspace_findings(robot)
+    across, shape = ("half width", "rectangle") if robot.planar else ("radius", "cylinder")
     numbers = [
-        Number("reach_m", "reach", (float(boundary.radius.max()),), "m", "radius, natural"),
+        Number("reach_m", "reach", (float(boundary.radius.max()),), "m", f"{across}, natural"),
         Number(
             "largest_cylinder_m",
-            "largest cylinder",
+            f"largest {shape}",
             (largest.radius, largest.z_min, largest.z_max),
             "m",
-            "radius, z from, z to",
+            f"{across}, z from, z to",
         ),
     ]
     cylinder = robot.limits.workspace or largest

@@ -22,7 +22,14 @@ from typing import Any, NamedTuple, Protocol
 from deltadyn.arrays import Component
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Geometry, LimbFrame, RailGeometry
+from deltadyn.robot.bodies import (
+    ArticulatedPlatform,
+    Geometry,
+    HelicalPlatform,
+    LimbFrame,
+    PlanarPlatform,
+    RailGeometry,
+)
 from deltadyn.robot.robot import remembered
 from deltadyn.small import Vector, cross, dot
 
@@ -551,19 +558,53 @@ ACTUATIONS: dict[str, Any] = {
 }
 
 
+#: The platforms beside the point by their names in kernels, and the limbs that hold each.
+PLATFORMS: dict[str, tuple[type, int]] = {
+    "planar": (PlanarPlatform, 2),
+    "articulated": (ArticulatedPlatform, 4),
+    "helical": (HelicalPlatform, 4),
+}
+HALVES = ("articulated", "helical")  # those whose pose is followed by Newton's method
+
+
 @remembered
 def actuation(robot: Robot) -> str:
-    """Which of `ACTUATIONS` moves the robot's limbs: the simplest that holds its geometry."""
+    """Which of `backends.layout.KINDS` the robot is: the simplest that holds its geometry.
+
+    One of `ACTUATIONS`, with one of `PLATFORMS` behind it where the platform is not the point.
+    """
     if robot.linear:
         frames = robot.geometry.frames
-        return "vertical" if all(frame.z[2] == 1 for frame in frames) else "rail"
-    return "rotary" if robot.rotary.standard else "inclined"
+        # vertical rails have a form of their own where three limbs carry the point alone
+        plain = robot.legs == 3 and robot.spindle is None
+        upright = plain and all(frame.z[2] == 1 for frame in frames)
+        kind = "vertical" if upright else "rail"
+    else:
+        kind = "rotary" if robot.rotary.standard else "inclined"
+    for platform, (body, _) in PLATFORMS.items():
+        if isinstance(robot.platform, body):
+            return platform if kind == "rotary" else f"{kind}_{platform}"
+    return kind
+
+
+def parts_of(kind: str) -> tuple[str, str]:
+    """The actuation and the platform ("" for the point) of one of `backends.layout.KINDS`."""
+    arm, _, platform = kind.rpartition("_")
+    return (arm or "rotary", platform) if platform in PLATFORMS else (kind, "")
+
+
+def legs_of(kind: str) -> int:
+    """How many limbs robots of one of `backends.layout.KINDS` have."""
+    platform = parts_of(kind)[1]
+    return PLATFORMS[platform][1] if platform else 3
 
 
 def kernel_name(name: str, kind: str, dof: int | None = None) -> str:
     """The name of a compiled kernel: "mass_3", "mass_rail_4", "inverse_kinematics_rail".
 
-    The standard arm has no name in it, and what knows nothing of axis 4 has no `dof`.
+    Behind what it gives stand the composition, one of `backends.layout.KINDS`, and the number of
+    axes: "platform_torque_planar_2", "platform_torque_rail_articulated_4". The standard Delta
+    has no name in it, and what knows nothing of an axis that drives psi itself has no `dof`.
     """
     parts = (name, None if kind == "rotary" else kind, None if dof is None else str(dof))
     return "_".join(part for part in parts if part)
@@ -583,12 +624,21 @@ def limb_kernel(robot: Robot, name: str) -> str:
 
 def actuated(robot: Robot) -> list[Limb]:
     """The actuations of the limbs, one after the other."""
-    return limbs_of(robot.geometry, actuation(robot))
+    kind, platform = parts_of(actuation(robot))
+    found = limbs_of(robot.geometry, kind)
+    return [in_plane(limb) for limb in found] if platform == "planar" else found
 
 
 def limbs_of(g: Geometry | RailGeometry, kind: str) -> list[Limb]:
     """The limbs of a geometry as one of `ACTUATIONS` that can hold it."""
     return [_limb(g, kind, i, frame) for i, frame in enumerate(g.frames)]
+
+
+def in_plane(limb: Any) -> Limb:
+    """A limb in the plane y = 0 without what its numbers have across it, which are roundings."""
+    across = {name: 0.0 for name in limb._fields if name in ("sa", "jy", "ay", "by", "uy")}
+    flat: Limb = limb._replace(**across)
+    return flat
 
 
 def levers(robot: Robot) -> tuple[float, ...]:

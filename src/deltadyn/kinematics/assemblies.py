@@ -8,13 +8,18 @@ way crosses no singular pose. The sign of det S tells whether it did.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from deltadyn.arrays import FloatArray, columns
+from deltadyn.arrays import Component, FloatArray, columns
+from deltadyn.backends import limbs as packed
+from deltadyn.backends import run as run_kernel
 from deltadyn.errors import InputError
+from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.limbs import (
     Limbs,
-    Rods,
     arm_directions,
     coordinates_of,
     limbs,
@@ -24,10 +29,13 @@ from deltadyn.kinematics.limbs import (
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform
 from deltadyn.robot.robot import remembered
+from deltadyn.small import Vector, dot
+from deltadyn.tracing import held, repeat
 
 STEPS = 24  # from home to the joints
 STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
+SLOPES = 2  # further ones that JAX differentiates: each doubles the order that is exact
 FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
 HEIGHTS = 401  # tried on the axis for the home pose
@@ -72,63 +80,121 @@ def home_pose(robot: Robot) -> FloatArray:
     return pose
 
 
+class NewtonStep(NamedTuple):
+    """The next pose; |s_i|^2 - l2_i^2 and det S, each of the pose before."""
+
+    x: Vector
+    left: Vector
+    determinant: Component
+
+
+Stepper = Callable[[Vector, Vector], NewtonStep]  # of q and x
+
+
+def newton_step(xp: Any, legs: Limbs, c: Vector, s: Vector, x: Vector) -> NewtonStep:
+    """One step of Newton's method towards the pose of pairs c, s: 2 S dx = l2_i^2 - |s_i|^2."""
+    rods = rods_of(xp, legs, c, s, x)
+    left = [dot(rod, rod) - limb.l2 * limb.l2 for rod, limb in zip(rods.base, legs, strict=True)]
+    back = rods.inverse.solve([part / 2 for part in left])
+    ahead = tuple(a - b for a, b in zip(x, back, strict=True))
+    return NewtonStep(ahead, tuple(left), rods.inverse.determinant)
+
+
+def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | None = None) -> Vector:
+    """x of joint coordinates q in the assembly of the poses `start`; NaN where none is found.
+
+    `step` may be a quicker `newton_step`. JAX differentiates the last steps alone: there the pose
+    is known, and a step from it has the slope of the pose itself.
+    """
+
+    def closed_form(q: Vector, x: Vector) -> NewtonStep:
+        return newton_step(xp, legs, *pairs_of(xp, legs, q), x)
+
+    step = step or closed_form
+    like = 0.0 * (q[0] + q[1] + q[2] + q[3])
+    x: Any = tuple(part + like for part in start)
+    first = coordinates_of(xp, legs, *arm_directions(xp, legs, x))
+    side, turned = xp.sign(step(first, x).determinant), x[3]
+    way = [b - a for a, b in zip(first, q, strict=True)]
+    if legs[0].turns:
+        way = [xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way]
+
+    steps = _strides(legs, way) if xp is np else STEPS
+
+    def onward(carry: Any) -> Any:
+        share, x = carry
+        share = share + 1 / steps
+        now = tuple(a + b * share for a, b in zip(first, way, strict=True))
+        return share, repeat(xp, ROUNDS, lambda x: step(now, x).x, x)
+
+    _, x = repeat(xp, steps - 1, onward, (like, x))
+    x = held(xp, repeat(xp, LAST, lambda x: step(q, x).x, x))
+    if xp is not np:
+        for _ in range(SLOPES):
+            x = step(q, x).x
+    end = step(q, x)
+    sizes = [limb.l2 * limb.l2 for limb in legs]
+    sound = xp.sign(end.determinant) == side
+    sound = sound & (xp.abs(x[3] - turned) * xp.abs(_bars(legs)) <= FARTHEST)
+    for part in end.left:
+        sound = sound & (xp.abs(part) <= CLOSED * sum(sizes) / len(sizes))
+    return tuple(xp.where(sound, part, np.nan) for part in x)
+
+
+def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
+    """Steps for the longest way of all samples."""
+    radian = 1.0 if legs[0].turns else min(limb.l2 for limb in legs) / 2
+    far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
+    return int(np.clip(np.ceil(far), 1, STEPS))
+
+
 def followed_pose(robot: Robot, q: FloatArray, hint: FloatArray | None = None) -> FloatArray:
     """x (N, 4) of joint coordinates q (N, 4); NaN where the loop does not close.
 
     `hint` (4,) or (N, 4) is a pose nearby, for instance that of the sample before.
     """
     if hint is not None:
-        return _followed(robot, q, np.array(np.broadcast_to(hint, q.shape)))
+        return _followed(robot, q, hint)
     home = home_pose(robot)
-    x = _followed(robot, q, np.array(np.broadcast_to(home, q.shape)))
+    x = _followed(robot, q, home)
     size = robot.geometry.size
     for aside, ahead, turn in STARTS:
         lost = np.isnan(x[:, 0])
         if not lost.any():
             break
         start = home + np.array([aside * size, ahead * size, 0.0, turn * _tool_turns(robot)])
-        x[lost] = _followed(robot, q[lost], np.array(np.broadcast_to(start, (lost.sum(), 4))))
+        x[lost] = _followed(robot, q[lost], start)
     return x
 
 
-def _followed(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
-    """The poses of q, followed from poses x (N, 4) in the same assembly."""
-    legs = limbs(robot)
+def _followed(robot: Robot, q: FloatArray, start: FloatArray) -> FloatArray:
+    """The poses of q, followed from poses (4,) or (N, 4) in the same assembly."""
+    begin = columns(np.array(np.broadcast_to(start, q.shape)))
+    step = None
+    if packed.compiled(robot):
+        step = compiled_step(limb_kernel(robot, "pose_step"), packed.packed_limbs(robot), len(q))
     with np.errstate(all="ignore"):
-        c, s = arm_directions(np, legs, columns(x))
-        start = np.stack(coordinates_of(np, legs, c, s), axis=-1)
-        side = np.sign(_rods(legs, start, x).inverse.determinant)
-        way, turned = q - start, x[:, 3].copy()
-        if not robot.linear:
-            way = np.remainder(way + np.pi, 2 * np.pi) - np.pi
-        far = np.nanmax(np.abs(way) / robot.radian, initial=0.0) / STRIDE
-        steps = int(np.clip(np.ceil(far), 1, STEPS))
-        for k in range(1, steps + 1):
-            now = start + way * (k / steps)
-            for _ in range(ROUNDS if k < steps else LAST):
-                rods = _rods(legs, now, x)
-                step = rods.inverse.solve([part / 2 for part in _open(legs, rods)])
-                x = x - np.stack(np.broadcast_arrays(*step), axis=-1)
-        rods = _rods(legs, q, x)
-        left = np.max(np.abs(_open(legs, rods)), axis=0)
-        closed = left <= CLOSED * max(robot.geometry.strut_length) ** 2
-        near = np.abs(x[:, 3] - turned) <= FARTHEST * abs(_tool_turns(robot))
-        x[~(closed & near & (np.sign(rods.inverse.determinant) == side))] = np.nan
-    return x
+        return np.stack(followed(np, limbs(robot), columns(q), begin, step), axis=-1)
+
+
+def compiled_step(name: str, par: FloatArray, count: int) -> Stepper:
+    """`newton_step` of `count` samples by the kernel of that name, for packed numbers."""
+
+    def step(q: Vector, x: Vector) -> NewtonStep:
+        given = [np.asarray(values).T for values in (x, q)]
+        ahead, left, determinant = (np.empty((width, count)) for width in (4, 4, 1))
+        run_kernel(name, par, given, [ahead.T, left.T, determinant.T])
+        return NewtonStep(tuple(ahead), tuple(left), determinant[0])
+
+    return step
+
+
+def _bars(legs: Limbs) -> Any:
+    """Turns of the bars, or of the screw, in one of the tool."""
+    return getattr(legs.carrier, "rate", 1.0)
 
 
 def _tool_turns(robot: Robot) -> float:
     """Turns of the tool in one of the bars."""
     platform = robot.platform
     return platform.ratio if isinstance(platform, ArticulatedPlatform) else 1.0
-
-
-def _rods(legs: Limbs, q: FloatArray, x: FloatArray) -> Rods:
-    c, s = pairs_of(np, legs, columns(q))
-    return rods_of(np, legs, c, s, columns(x))
-
-
-def _open(legs: Limbs, rods: Rods) -> list[FloatArray]:
-    """|s_i|^2 - l2_i^2, each (N,)."""
-    pairs = zip(rods.base, legs, strict=True)
-    return [rod[0] ** 2 + rod[1] ** 2 + rod[2] ** 2 - limb.l2**2 for rod, limb in pairs]

@@ -61,7 +61,7 @@ def forward_kinematics(
     elif packed.compiled(robot):
         par = packed.packed_limbs(robot, side=side)
         name = limb_kernel(robot, "forward_kinematics")
-        run_kernel(name, par, [angles[:, :3]], [p[:, :3]])
+        run_kernel(name, par, [angles[:, :n]], [p[:, :n]])
     else:
         p[:, :n] = platform_points(robot, *joint_pairs(robot, angles), side)
     missing = np.asarray(np.isnan(p).any(axis=1))
@@ -74,15 +74,15 @@ def forward_kinematics(
 def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
     """p (dof,) of one sample; None where the long way has to be taken, which says what is wrong."""
     try:
-        if not packed.compiled(robot):
+        if not packed.compiled(robot) or robot.legs == 4:  # whose pose is followed
             return None
-        p, par, arms = q.copy(), packed.packed_limbs(robot), q[:3]
+        p, par, n = q.copy(), packed.packed_limbs(robot), robot.legs
         name = limb_kernel(robot, "forward_kinematics")
-        if q.size != robot.dof or run_row(name, par, False, arms, p[:3]):
+        if q.size != robot.dof or run_row(name, par, False, q[:n], p[:n]):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
-    return p if q.size == 3 or math.isfinite(p[3]) else None
+    return p if q.size == n or math.isfinite(p[3]) else None
 
 
 def joint_pairs(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -51,11 +51,13 @@ def inverse_kinematics(
     if on_jax(p):
         from deltadyn.backends import jax as traced
 
-        angles = traced.inverse_kinematics(robot, p, elbow_signs(elbows))
+        angles = traced.inverse_kinematics(robot, p, elbow_signs(elbows, robot.legs))
         if unreachable == "raise" and not traced.sound(angles):
             inverse_kinematics(robot, np.asarray(p), elbows=elbows)  # raises, with the reason
         return angles
-    points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
+    points, single = as_samples(
+        p, robot.dof, "p", allow_nan=unreachable == "nan", coordinates=robot.coordinates
+    )
     c, s = arm_directions(robot, points, elbows)
     if unreachable == "raise":
         raise_if_unreachable(points, c)
@@ -70,8 +72,9 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     try:
         if not packed.compiled(robot):
             return None
-        c, s, dof = np.empty(3), np.empty(3), robot.dof
-        point = p[:3] if dof == 4 else p
+        legs, dof = robot.legs, robot.dof
+        c, s = np.empty(legs), np.empty(legs)
+        point = p[:3] if dof > legs else p
         par = packed.packed_limbs(robot)
         if p.size != dof or run_row(
             limb_kernel(robot, "inverse_kinematics"), par, False, point, c, s
@@ -80,14 +83,14 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     except (AttributeError, TypeError, ValueError, InputError):
         return None
     q: FloatArray = c if robot.linear else np.arctan2(s, c)
-    if dof == 3:
+    if dof == legs:
         return q
     return np.append(q, p[3]) if math.isfinite(p[3]) else None
 
 
 def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:
     """Mask (N,) of the positions that all three limbs reach; limits are not looked at."""
-    points, single = as_samples(p, robot.dof, "p", allow_nan=True)
+    points, single = as_samples(p, robot.dof, "p", allow_nan=True, coordinates=robot.coordinates)
     c, _ = arm_directions(robot, points, elbows)
     mask = np.asarray(~np.isnan(c).any(axis=1))
     return mask[0] if single else mask
@@ -99,9 +102,10 @@ def arm_directions(
     """cos and sin (N, 3) of the arm angles, NaN where an arm cannot reach."""
     modes = elbow_signs(elbows, robot.legs)
     if packed.compiled(robot):
-        c, s = np.empty((len(points), 3)), np.empty((len(points), 3))
+        legs = robot.legs
+        c, s = np.empty((len(points), legs)), np.empty((len(points), legs))
         name, par = limb_kernel(robot, "inverse_kinematics"), packed.packed_limbs(robot, modes)
-        run_kernel(name, par, [points[:, :3]], [c, s])
+        run_kernel(name, par, [points[:, :legs]], [c, s])
         return c, s
     three = limbs(robot)
 

@@ -40,7 +40,7 @@ from deltadyn.tracing import traced as is_traced
 FIELDS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd")
 ARRAYS = (*FIELDS, "q")
 ROW_ORDER = ("cos_q", "sin_q", "qd", "qdd", "p", "pd", "pdd")
-NOTHING = {dof: np.zeros(dof) for dof in (3, 4)}
+NOTHING = {dof: np.zeros(dof) for dof in (2, 3, 4)}
 
 
 @pytree(ARRAYS, ("single", "linear"))
@@ -132,7 +132,7 @@ class State:
                 State.from_platform(robot, *map(np.asarray, motion[:3]), elbows=elbows)
             return cls(*motion, single, robot.linear)
         dof = robot.dof
-        points, single = as_samples(p, dof, "p", allow_nan=nan)
+        points, single = as_samples(p, dof, "p", allow_nan=nan, coordinates=robot.coordinates)
         points = points.copy()  # a state does not change with the caller's array
         count = points.shape[0]
         speed = _rates(pd, count, dof, "pd", nan)
@@ -207,16 +207,17 @@ class State:
 
 
 class StateRow(NamedTuple):
-    """One sample (1, 6 + 6 dof): cos_q, sin_q, qd, qdd, p, pd, pdd, and an external force of 0."""
+    """One sample (1, 2 legs + 6 dof): the arrays of `ROW_ORDER` and an external force of 0."""
 
     row: FloatArray
     dof: int
+    legs: int
 
     def array(self, name: str) -> FloatArray:
-        """One quantity (1, dof) or (1, 3)."""
-        k, dof = ROW_ORDER.index(name), self.dof
-        start = 3 * k if k < 2 else 6 + (k - 2) * dof
-        return self.row[:, start : start + (3 if k < 2 else dof)]
+        """One quantity (1, dof) or (1, legs)."""
+        k, dof, legs = ROW_ORDER.index(name), self.dof, self.legs
+        start = legs * k if k < 2 else 2 * legs + (k - 2) * dof
+        return self.row[:, start : start + (legs if k < 2 else dof)]
 
 
 def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) -> Any:
@@ -226,17 +227,17 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
     try:
         if not packed.compiled(robot):
             return None
-        dof = robot.dof
-        row = np.empty((1, 6 + 6 * dof))
+        dof, legs = robot.dof, robot.legs
+        row = np.empty((1, 2 * legs + 6 * dof))
         nothing, par = NOTHING[dof], packed.packed_limbs(robot)
         xd, xdd = nothing if xd is None else xd, nothing if xdd is None else xdd
         if run_row(kernel(robot, name), par, False, x, xd, xdd, row):
             return None
     except (AttributeError, KeyError, TypeError, ValueError, InputError):
-        return None  # KeyError: no kernel of such limbs with a spindle
+        return None  # KeyError: no such kernel, as for joints under a platform of halves
     state = object.__new__(State)
     own = state.__dict__
-    own["_source"], own["single"], own["linear"] = StateRow(row, dof), True, robot.linear
+    own["_source"], own["single"], own["linear"] = StateRow(row, dof, legs), True, robot.linear
     return state
 
 
@@ -296,10 +297,14 @@ def _platform(
 ) -> _Platform:
     """Arm directions, platform positions and rates of joint motions; psi passes through."""
     if packed.compiled(robot):
-        c, s = np.empty((len(q), 3)), np.empty((len(q), 3))
-        p, pd, pdd = (_with_psi(values, 3) for values in (q, qd, qdd))
-        inputs = (q[:, :3], qd[:, :3], qdd[:, :3])
-        outputs = (c, s, p[:, :3], pd[:, :3], pdd[:, :3])
+        n = robot.legs
+        c, s = np.empty((len(q), n)), np.empty((len(q), n))
+        p, pd, pdd = (_with_psi(values, n) for values in (q, qd, qdd))
+        inputs = [q[:, :n], qd[:, :n], qdd[:, :n]]
+        outputs = [c, s, p[:, :n], pd[:, :n], pdd[:, :n]]
+        if n == 4:  # its pose is followed first
+            p[:] = followed_pose(robot, q)
+            inputs, outputs = [p, *inputs], [c, s, pd, pdd]
         name, par = limb_kernel(robot, "joint_state"), packed.packed_limbs(robot, side=side)
         bad = run_kernel(name, par, inputs, outputs)
         return _Platform(c, s, p, pd, pdd, not bad)

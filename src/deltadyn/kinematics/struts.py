@@ -127,11 +127,11 @@ def jacobian(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Float
     if on_jax(p):
         from deltadyn.backends import jax as traced
 
-        J = traced.jacobian(robot, p, elbow_signs(elbows))
+        J = traced.jacobian(robot, p, elbow_signs(elbows, robot.legs))
         if not traced.sound(J):
             jacobian(robot, np.asarray(p), elbows=elbows)  # raises for what is out of reach
         return J
-    points, single = as_samples(p, robot.dof, "p")
+    points, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     if robot.legs != 3:
         return restore(_maps(robot, points, np.zeros_like(points), elbows)[0], single)
     return restore(with_psi(_geometry(robot, points, elbows).jacobian, robot.dof, 1.0), single)
@@ -144,11 +144,11 @@ def jacobian_rate(
     if on_jax(p, pd):
         from deltadyn.backends import jax as traced
 
-        Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows))
+        Jd = traced.jacobian_rate(robot, p, pd, elbow_signs(elbows, robot.legs))
         if not traced.sound(Jd):
             jacobian_rate(robot, np.asarray(p), np.asarray(pd), elbows=elbows)
         return Jd
-    points, single = as_samples(p, robot.dof, "p")
+    points, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     speed = matching_samples(pd, points.shape[0], robot.dof, "pd")
     if robot.legs != 3:
         return restore(_maps(robot, points, speed, elbows)[1], single)
@@ -300,7 +300,9 @@ def limb_geometry(
         points, c, s, single = p.p, p.cos_q, p.sin_q, p.single
     else:
         check_unreachable(unreachable)
-        points, single = as_samples(p, robot.dof, "p", allow_nan=unreachable == "nan")
+        points, single = as_samples(
+            p, robot.dof, "p", allow_nan=unreachable == "nan", coordinates=robot.coordinates
+        )
         c, s = arm_directions(robot, points, elbows)
         if unreachable == "raise":
             raise_if_unreachable(points, c)
@@ -479,7 +481,7 @@ def arm_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 def skeleton(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> Skeleton:
     """The joint centres with the platform at p (dof,), on the robot's true radii."""
-    (x,), _ = as_samples(p, robot.dof, "p")
+    (x,), _ = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     coordinates = inverse_kinematics(robot, x, elbows=elbows)
     legs, attached = limbs(robot), attachments_of(robot)
     _, pins = arm_axes(robot)

@@ -75,7 +75,7 @@ def in_workspace(robot: Robot, p: npt.ArrayLike, rules: WorkspaceRules | None = 
 
     psi counts where limbs carry it; one that a drive turns by itself is not looked at.
     """
-    points, single = as_samples(p, robot.dof, "p", allow_nan=True)
+    points, single = as_samples(p, robot.dof, "p", allow_nan=True, coordinates=robot.coordinates)
     mask = np.asarray(~broken_rules(robot, points, rules or WorkspaceRules()).any(axis=1))
     return mask[0] if single else mask
 
@@ -513,7 +513,7 @@ def psi_range(
     if p is None:
         shared = psi_range(robot, _cylinder_corners(robot), rules)
         return np.array([shared[:, 0].max(), shared[:, 1].min()])
-    poses, single = as_samples(p, robot.dof, "p")
+    poses, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     rules = rules or WorkspaceRules()
     found = np.full((len(poses), 2), np.nan)
     inside = np.flatnonzero(~broken_rules(robot, poses, rules).any(axis=1))

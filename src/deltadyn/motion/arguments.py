@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, as_samples
 from deltadyn.errors import InputError
+from deltadyn.robot import Robot
 
 REAL = int | float | np.integer | np.floating
 
@@ -60,13 +61,20 @@ def check_level(level: object) -> float:
     return float(level)
 
 
-def one_point(value: npt.ArrayLike, dof: int, name: str) -> FloatArray:
-    """One platform position (dof,)."""
-    rows, single = as_samples(value, dof, name)
+def one_point(robot: Robot, value: npt.ArrayLike, name: str) -> FloatArray:
+    """One platform pose (dof,)."""
+    rows, single = as_samples(value, robot.dof, name, coordinates=robot.coordinates)
     if not single:
-        raise InputError(f"shape of {name}", rows.shape, f"({dof},)")
+        raise InputError(f"shape of {name}", rows.shape, f"({robot.dof},)")
     point: FloatArray = rows[0]
     return point
+
+
+def check_turns(robot: Robot) -> None:
+    """Refuse a robot whose tool does not turn."""
+    if not robot.turns:
+        names = ", ".join(robot.coordinates)
+        raise InputError("robot", robot.name, f"one that turns psi: robot.coordinates are {names}")
 
 
 def dwell_times(value: object, names: tuple[str, str] = ("start", "end")) -> tuple[float, float]:

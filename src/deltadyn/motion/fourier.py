@@ -49,8 +49,8 @@ class FourierSeries:
     def __post_init__(self) -> None:
         check_positive(frequency=self.frequency)
         offset = _numbers("offset", self.offset)
-        if offset.ndim != 1 or offset.size not in (3, 4):
-            raise InputError("shape of offset", offset.shape, "(3,) or (4,)")
+        if offset.ndim != 1 or offset.size not in (2, 3, 4):
+            raise InputError("shape of offset", offset.shape, "(2,), (3,) or (4,)")
         values = {"offset": offset}
         for name in ("sine", "cosine"):
             values[name] = _numbers(name, getattr(self, name))
@@ -124,7 +124,8 @@ def fourier_motion(
     if not isinstance(series, FourierSeries):
         raise InputError("series", type(series).__name__, "a FourierSeries")
     if series.offset.size != robot.dof:
-        allowed = f"{robot.dof}, as robot {robot.name!r} has"
+        names = ", ".join(robot.coordinates)
+        allowed = f"{robot.dof}, as robot {robot.name!r} has: robot.coordinates are {names}"
         raise InputError("coordinates of the series", series.offset.size, allowed)
     check_count("periods", periods, 1)
     check_positive(rate=rate)

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import BoolArray, FloatArray, contract
+from deltadyn.arrays import BoolArray, FloatArray, columns, contract
 from deltadyn.dynamics.inverse import check_state, external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.kinematics.actuation import levers
+from deltadyn.kinematics.limbs import limbs
 from deltadyn.kinematics.singularity import strut_sine
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, arm_axes
@@ -270,8 +271,6 @@ def limit_row(
 
 SINGULARITY_MARGIN = math.radians(10.0)  # half of what the tightest catalogue workspace leaves
 
-ARM_NAMES = ("1", "2", "3")
-
 
 def check_motion(
     robot: Robot,
@@ -306,7 +305,7 @@ def check_motion(
 
 
 class Reach(NamedTuple):
-    """Per limb (N, 3): share used, whether p is rather too far than too near, and lengths in m.
+    """Per limb (N, legs): share used, whether p is rather too far than too near, and lengths in m.
 
     `needed` is the least strut that bridges to p, or the longest that has room, where too near.
     """
@@ -318,7 +317,7 @@ class Reach(NamedTuple):
 
 
 def limb_reach(robot: Robot, p: FloatArray) -> Reach:
-    """How the limbs reach p (N, >= 3).
+    """How the limbs reach p (N, dof).
 
     With D the shoulder's distance in the arm's plane and w the tangential coordinate, the elbow's
     circle is hypot(D - l1, w) to hypot(D + l1, w) away; the strut must be as long as one of these.
@@ -326,7 +325,7 @@ def limb_reach(robot: Robot, p: FloatArray) -> Reach:
     """
     g = robot.geometry
     frames, own = g.frames, np.asarray(g.strut_length)
-    away = p[:, None, :3] - np.array([frame.shoulder for frame in frames])
+    away = _attachments(robot, p) - np.array([frame.shoulder for frame in frames])
     if robot.linear:
         along = np.array([frame.z for frame in frames])
         across = away - contract("nik,ik->ni", away, along)[..., None] * along
@@ -345,6 +344,14 @@ def limb_reach(robot: Robot, p: FloatArray) -> Reach:
     )
 
 
+def _attachments(robot: Robot, p: FloatArray) -> FloatArray:
+    """a_i (N, legs, 3) of the struts, less their offsets (shrunk base), in m."""
+    own, x = limbs(robot).carrier, columns(p)
+    place = own.place(np, x)
+    ends = [own.attachment(place, i, x)[:3] for i in range(robot.legs)]
+    return np.stack([np.stack(np.broadcast_arrays(*end), axis=-1) for end in ends], axis=1)
+
+
 # Rows that the poses alone decide.
 
 
@@ -353,19 +360,21 @@ def _pose_limits(robot: Robot, motion: Motion, least: float) -> list[Limit]:
     geometry = LimbGeometry.of(robot, p, motion.cos_q, motion.sin_q)
     rows = [_reach(robot, motion)]
     cylinder = limits.workspace
-    radius = np.hypot(p[:, 0], p[:, 1])[:, None]
+    space, arms = robot.in_space(p), limb_names(robot)
+    radius = np.hypot(space[:, 0], space[:, 1])[:, None]
     most, low, high = None, None, None
     if cylinder is not None:
         most, low, high = cylinder.radius, cylinder.z_min, cylinder.z_max
     rows.append(upper_row("workspace_radius", "m", t, radius, most, ("",)))
-    rows += range_rows("workspace_z_min", "workspace_z_max", "m", t, p[:, 2:3], low, high, ("",))
+    z = space[:, 2:]
+    rows += range_rows("workspace_z_min", "workspace_z_max", "m", t, z, low, high, ("",))
     names = robot.axis_names()
     bounds = limits.angle_min, limits.angle_max
     unit = robot.axis_units("q")[0]
     rows += range_rows("angle_min", "angle_max", unit, t, motion.q, *bounds, names)
     tangential = np.abs(LocalStruts.of(robot, geometry).tangential)
     sway = np.arcsin(np.minimum(tangential / robot.geometry.strut_length, 1.0))
-    rows.append(upper_row("ball_joint_angle", "rad", t, sway, limits.ball_joint_angle, ARM_NAMES))
+    rows.append(upper_row("ball_joint_angle", "rad", t, sway, limits.ball_joint_angle, arms))
     rows.append(_singularity(robot, motion, geometry, least))
     if robot.spindle is not None:
         rows.append(_stroke(robot, motion))
@@ -387,14 +396,20 @@ def _reach(robot: Robot, motion: Motion) -> Limit:
     strut, length = float(robot.geometry.strut_length[arm]), float(needed[row, arm])
     left, at = float(margin[row, arm]), float(motion.t[row])
     worst, allowed = (length, strut) if far[row, arm] else (strut, length)
-    return limit_row("reach", worst, allowed, "m", float(use[row, arm]), left, at, ARM_NAMES[arm])
+    name = limb_names(robot)[arm]
+    return limit_row("reach", worst, allowed, "m", float(use[row, arm]), left, at, name)
+
+
+def limb_names(robot: Robot) -> tuple[str, ...]:
+    """The limbs by their number, as tables and messages call them."""
+    return tuple(str(i + 1) for i in range(robot.legs))
 
 
 def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: float) -> Limit:
     """The smallest angle of a strut to a singular pose; 0 where the motion passes one."""
     g = robot.geometry
     length = np.asarray(g.strut_length)
-    sine = geometry.d / (np.asarray(levers(robot)) * length)  # (N, 3)
+    sine = geometry.d / (np.asarray(levers(robot)) * length)  # (N, legs)
     _, own = strut_sine(robot, geometry)
     sines = np.concatenate([sine, own[:, None]], axis=1)
     angle = np.arcsin(np.clip(np.abs(sines), 0.0, 1.0))
@@ -409,7 +424,7 @@ def _singularity(robot: Robot, motion: Motion, geometry: LimbGeometry, least: fl
     row, column = divmod(int(flat), angle.shape[1])
     worst = float(angle[row, column])
     use = least / worst if worst > 0 else math.inf
-    axis, at = (*ARM_NAMES, "")[column], float(motion.t[row])
+    axis, at = (*limb_names(robot), "")[column], float(motion.t[row])
     return limit_row("singularity_margin", worst, least, "rad", use, worst - least, at, axis)
 
 
@@ -429,8 +444,8 @@ def _stroke(robot: Robot, motion: Motion) -> Limit:
 
 def _rate_limits(robot: Robot, motion: Motion, share: float) -> list[Limit]:
     t, limits, names = motion.t, robot.limits, robot.axis_names()
-    speed = np.sqrt(contract("nk,nk->n", motion.pd[:, :3], motion.pd[:, :3]))[:, None]
-    pull = np.sqrt(contract("nk,nk->n", motion.pdd[:, :3], motion.pdd[:, :3]))[:, None]
+    paces = (robot.in_space(x) for x in (motion.pd, motion.pdd))
+    speed, pull = (np.sqrt(contract("nk,nk->n", x, x))[:, None] for x in paces)
     rate, acceleration = np.abs(motion.qd), np.abs(motion.qdd)
     first, second = robot.axis_units("qd")[0], robot.axis_units("qdd")[0]
     return [
@@ -457,21 +472,22 @@ def _load_limits(
     return [
         upper_row("torque_peak", unit, t, np.abs(tau), limits.torque_peak, names, share),
         thermal,
-        upper_row("strut_force", "N", t, force, limits.strut_force, ARM_NAMES, share),
+        upper_row("strut_force", "N", t, force, limits.strut_force, limb_names(robot), share),
     ]
 
 
 def rod_force(robot: Robot, motion: State, external: FloatArray) -> FloatArray:
-    """Largest axial force (N, 3) of one rod of each arm, in tension or compression, in N.
+    """Largest axial force (N, legs) of one rod of each arm, in tension or compression, in N.
 
-    Where geometry.rod_spacing is known the pair's couple kappa loads one rod by kappa / spacing
-    more; else a rod is taken to carry half of the pair. A single rod carries all.
+    Where geometry.rod_spacing and the pair's couple kappa are known, kappa loads one rod by
+    kappa / spacing more; else a rod is taken to carry half of the pair. A single rod carries all.
     """
     pairs = pair_loads(robot, motion, external)
     split = np.array([1 / strut.rods for strut in robot.struts])
     spacing = robot.geometry.rod_spacing
-    more = np.abs(pairs.couple) / spacing if spacing is not None else 0.0
-    more = np.where(split < 1, more, 0.0)
+    more: FloatArray = np.zeros_like(pairs.axial_max)
+    if spacing is not None and pairs.couple is not None:
+        more = np.where(split < 1, np.abs(pairs.couple) / spacing, 0.0)
     # one rod of the pair has `more` tension than its half, the other has as much less
     most, least = split * pairs.axial_max + more, split * pairs.axial_min - more
     force: FloatArray = np.maximum(np.abs(most), np.abs(least))

@@ -54,7 +54,7 @@ class Motion(State):
         if on_jax(t, p, pd, pdd):
             time, points = _timed_on_jax(t, p, pd, pdd, robot.dof, "p")
         else:
-            time, points = _timed(t, p, robot.dof, "p", unreachable)
+            time, points = _timed(t, p, robot.dof, "p", unreachable, robot.coordinates)
             pd, pdd = estimated_rates(time, points, pd, pdd, "p")
         state = State.from_platform(robot, points, pd, pdd, elbows=elbows, unreachable=unreachable)
         return cls._of(time, state)
@@ -148,10 +148,16 @@ def _timed_on_jax(
 
 
 def _timed(
-    t: npt.ArrayLike, x: npt.ArrayLike, dof: int, name: str, unreachable: str
+    t: npt.ArrayLike,
+    x: npt.ArrayLike,
+    dof: int,
+    name: str,
+    unreachable: str,
+    coordinates: tuple[str, ...] = (),
 ) -> tuple[FloatArray, FloatArray]:
     time = as_float(t, "t")
-    samples, single = as_samples(x, dof, name, allow_nan=unreachable == "nan")
+    nan = unreachable == "nan"
+    samples, single = as_samples(x, dof, name, allow_nan=nan, coordinates=coordinates)
     if time.ndim != 1 or single:
         raise InputError("shape of t", time.shape, f"(N,), with {name} as (N, {dof})")
     if len(time) != len(samples):
@@ -174,28 +180,34 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
     """The motion in a CSV file with columns t_s and q1_rad, q2_rad, q3_rad [, psi_rad], or x_m, ...
 
     This is what `Excitation.save` writes: joint angles are the controller's own, in rad or deg,
-    carriages' places (q1_m) and platform positions in m or mm. Rates and accelerations (qd1_rad_s,
-    qdd1_rad_s2) are taken where the file has them, else they come from a quintic spline.
+    carriages' places (q1_m) and platform positions in m or mm, as many as the robot has axes and
+    `robot.coordinates`. Rates and accelerations (qd1_rad_s, qdd1_rad_s2) are taken where the file
+    has them, else they come from a quintic spline.
     """
     names, table = _table(Path(path))
     if "t_s" not in names:
         raise FileError("columns", names, "t_s among them, the time in s", path=str(path))
     t = table[:, names.index("t_s")]
-    stems = (
-        ("q1", "q2", "q3", "psi") if "q" in {name[0] for name in names} else ("x", "y", "z", "psi")
-    )
-    joints = stems[0] == "q1"
+    joints = any(name.startswith("q") for name in names)
+    stems = joint_stems(robot) if joints else robot.coordinates
     own_unit = ("m", "mm") if robot.linear else ("rad", "deg")
     for name in names:
         match = _COLUMN.fullmatch(name)
-        if match is not None and match[1] == "q" and match[3] != "4" and match[4] not in own_unit:
+        if match is None:
+            continue
+        if match[1] != "q" and not joints and match[1] not in stems:
+            allowed = f"one of robot.coordinates: {', '.join(stems)}"
+            raise FileError("column", name, allowed, path=str(path))
+        carried = match[1] == "q" and int(match[3] or 0) <= robot.legs
+        if carried and match[4] not in own_unit:
             raise FileError("column", name, f"in {' or '.join(own_unit)}", path=str(path))
-    orders = [_order(names, table, stems[: robot.dof], order, path) for order in range(3)]
+    orders = [_order(names, table, stems, order, path) for order in range(3)]
     position = orders[0]
     if position is None:
-        wanted = ", ".join(stems[: robot.dof])
+        wanted = ", ".join(stems)
         raise FileError("columns", names, f"positions {wanted} with their units", path=str(path))
-    own = slice(0, robot.dof) if joints else slice(3, robot.dof)  # psi is a joint in both
+    # psi is a joint in both where an axis drives it; where limbs carry it, it is none
+    own = slice(0, robot.dof) if joints else slice(robot.legs if robot.spindle else 4, robot.dof)
     if orders[1] is None:
         orders[2] = None  # an acceleration alone says nothing
     read = Angles(*(None if values is None else values[:, own] for values in orders))
@@ -204,6 +216,11 @@ def read_motion(path: str | PathLike[str], robot: Robot) -> Motion:
             values[:, own] = part
     build = Motion.from_joints if joints else Motion.from_platform
     return build(robot, t, position, orders[1], orders[2])
+
+
+def joint_stems(robot: Robot) -> tuple[str, ...]:
+    """The joints as columns call them: q1, q2, ... and psi of an axis that drives it."""
+    return tuple(f"q{name}" if name.isdigit() else name for name in robot.axis_names())
 
 
 def _order(
@@ -221,7 +238,11 @@ def _order(
             continue
         letters, dots, axis, unit, suffix = match.groups()
         if len(dots) == order and suffix == _ORDER_SUFFIX[order]:
-            found[f"{letters}{axis}"] = table[:, k] * _UNITS[unit]
+            stem = f"{letters}{axis}"
+            if stem in found:
+                allowed = f"one column of {stem}{dots and f' ({dots})'}: there is another"
+                raise FileError("column", name, allowed, path=str(path))
+            found[stem] = table[:, k] * _UNITS[unit]
     if not found:
         return None
     missing = [stem for stem in stems if stem not in found]
@@ -233,26 +254,39 @@ def _order(
 
 def _table(path: Path) -> tuple[list[str], FloatArray]:
     """Header and numbers of a CSV file."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
-        names = [name.strip() for name in next(rows, [])]
-        if not names:
-            raise FileError("file", str(path), "a CSV file with a header", path=str(path))
-        values: list[list[float]] = []
-        for row in rows:
-            try:
-                numbers = [float(cell) for cell in row]
-            except ValueError:
-                raise FileError("row", row, "numbers", path=str(path), line=rows.line_num) from None
-            if len(numbers) != len(names):
-                raise FileError(
-                    "cells",
-                    len(numbers),
-                    f"{len(names)}, as the header has",
-                    path=str(path),
-                    line=rows.line_num,
-                )
-            values.append(numbers)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            return _rows(csv.reader(file), path)
+    except UnicodeDecodeError as error:
+        raise FileError("file", str(path), f"UTF-8 text ({error})", path=str(path)) from None
+    except csv.Error as error:
+        raise FileError("file", str(path), f"a CSV file ({error})", path=str(path)) from None
+
+
+def _rows(rows: Any, path: Path) -> tuple[list[str], FloatArray]:
+    names = [name.strip() for name in next(rows, [])]
+    if not names:
+        raise FileError("file", str(path), "a CSV file with a header", path=str(path))
+    values: list[list[float]] = []
+    for row in rows:
+        try:
+            numbers = [_finite(cell) for cell in row]
+        except ValueError:
+            raise FileError(
+                "row", row, "finite numbers", path=str(path), line=rows.line_num
+            ) from None
+        if len(numbers) != len(names):
+            allowed = f"{len(names)}, as the header has"
+            raise FileError("cells", len(numbers), allowed, path=str(path), line=rows.line_num)
+        values.append(numbers)
     if not values:
         raise FileError("rows", 0, "at least one row of numbers", path=str(path))
     return names, np.array(values)
+
+
+def _finite(cell: str) -> float:
+    """The number of a cell; "inf", "nan" and Python's 1_0 are none."""
+    value = float(cell)
+    if "_" in cell or not math.isfinite(value):
+        raise ValueError(cell)
+    return value

@@ -199,7 +199,7 @@ def spline_move(
     `times` the intervals go with the roots of the distances, in radii of the workspace and half
     turns, and the default is the shortest duration.
     """
-    rows, single = as_samples(points, robot.dof, "points")
+    rows, single = as_samples(points, robot.dof, "points", coordinates=robot.coordinates)
     if single or len(rows) < 2:
         raise InputError("shape of points", np.shape(points), f"(K, {robot.dof}) with K from 2")
     degree = _degree(kind)

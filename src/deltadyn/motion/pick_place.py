@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.kinematics.spindle import spindle_of
 from deltadyn.motion.arguments import (
     check_between,
     check_flag,
     check_positive,
+    check_turns,
     dwell_times,
     is_real,
     one_point,
@@ -51,11 +51,11 @@ def pick_and_place(
 
     The corners are cut `rounding` (m) before and after, by default three quarters of the lower
     upright and at most half of the width; see `paths` for the curve. The arc length follows the
-    `profile`. The 4-DOF robot turns psi between the uprights. `dwell` holds the robot (s) at the
+    `profile`. A robot with psi turns it between the uprights. `dwell` holds the robot (s) at the
     start before it leaves and at the end after it came; with `back` it then returns to the start.
     Without a `duration` (s, all of it) the move is as short as `share` of the robot's limits allow.
     """
-    a, b = one_point(start, robot.dof, "start"), one_point(end, robot.dof, "end")
+    a, b = one_point(robot, start, "start"), one_point(robot, end, "end")
     shape = profile_by_name(profile)
     check_flag("back", back)
     at_start, at_end = dwell_times(dwell)
@@ -82,10 +82,10 @@ def gate_move(
 
     Lift and drop take `rise` of the time each; the way across begins after 1 - `overlap` of the
     lift's time and ends as long before the drop's end, so corners are rounded. Every part is a
-    quintic in time, so the accelerations are continuous. The 4-DOF robot turns psi on the way
+    quintic in time, so the accelerations are continuous. A robot with psi turns it on the way
     across. With duration=None the move is as short as `share` of the robot's limits allow.
     """
-    a, b = one_point(start, robot.dof, "start"), one_point(end, robot.dof, "end")
+    a, b = one_point(robot, start, "start"), one_point(robot, end, "end")
     if duration is not None:
         check_positive(duration=duration)
     check_positive(rate=rate, lift=lift)
@@ -96,7 +96,7 @@ def gate_move(
 def overlapped_gate(
     a: FloatArray, b: FloatArray, lift: float, overlap: float = 0.6, rise: float = 0.4
 ) -> Course:
-    """Lift, way across and drop as three quintics that overlap in time."""
+    """Lift, way across and drop as three quintics that overlap in time, from a to b (dof,)."""
     check_positive(lift=lift)
     check_between("overlap", overlap, 0.0, 1.0)
     if not is_real(rise) or not 0 < rise <= 0.5:
@@ -112,7 +112,7 @@ def overlapped_gate(
         p, pd, pdd = (value[:, None] * (b - a) for value in across)
         p = p + a
         for x, one, two in zip((p, pd, pdd), up, down, strict=True):
-            x[:, 2] += lift * (one - two)
+            x[:, _height(a)] += lift * (one - two)
         return p, pd, pdd
 
     return course
@@ -138,7 +138,7 @@ def rounded_gate(
     def course(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         share, sharpness, bend = profile(u)
         s, sd, sdd = path.length * share, path.length * sharpness, path.length * bend
-        x, x1, x2 = path.at(s)
+        x, x1, x2 = (part[:, [0, 2]] if len(a) == 2 else part for part in path.at(s))
         if turn.size:
             f, f1, f2 = (value[:, None] for value in timed(quintic, s, begin, end))
             x = np.concatenate([x, a[3:] + f * turn], axis=1)
@@ -153,6 +153,7 @@ def gate_path(
     a: FloatArray, b: FloatArray, lift: float, rounding: float | None
 ) -> tuple[RoundedPath, float, float]:
     """The path of a gate, and the arc lengths (m) at which it leaves and meets the uprights."""
+    a, b = _in_space(a), _in_space(b)
     higher = max(a[2], b[2])
     top = higher + lift
     width = float(np.hypot(*(b - a)[:2]))
@@ -171,7 +172,17 @@ def gate_path(
     return path, gate.first - rounding, path.length - (gate.second - rounding)
 
 
-# Turns of the spindle: alone, or on top of any motion of a 4-DOF robot.
+def _height(point: FloatArray) -> int:
+    """Which coordinate of a pose is z: the second in a plane."""
+    return 1 if len(point) == 2 else 2
+
+
+def _in_space(point: FloatArray) -> FloatArray:
+    """x, y, z (3,) of a pose (dof,); y is 0 in a plane."""
+    return np.array([point[0], 0.0, point[1]]) if len(point) == 2 else point[:3]
+
+
+# Turns of psi: alone, or on top of any motion of a robot that has it.
 
 
 def spindle_turn(
@@ -188,13 +199,14 @@ def spindle_turn(
 ) -> PlannedMotion:
     """Turn psi by `turns` (rad, one or several in a row) while the platform stands at `point` (4,).
 
-    Every turn goes from rest to rest with the `profile`, in times that give all the same peak
-    acceleration; `dwell` (s) follows each of them. With `back` psi then returns to its start.
-    Without a `duration` (s) the turns are as quick as `share` of the robot's limits allow.
+    psi is a spindle's, or what the limbs of a Par4 or Heli4 carry; `kinematics.psi_range` tells how
+    far these turn. Every turn goes from rest to rest with the `profile`, in times that give all the
+    same peak acceleration; `dwell` (s) follows each of them. With `back` psi then returns to its
+    start. Without a `duration` (s) the turns are as quick as `share` of the robot's limits allow.
     """
-    spindle_of(robot)
+    check_turns(robot)
     shape = profile_by_name(profile)
-    at = one_point(point, robot.dof, "point")
+    at = one_point(robot, point, "point")
     check_flag("back", back)
     steps = _turns(turns)
     if back and sum(steps) != 0:
@@ -222,7 +234,7 @@ def with_turn(
     By default the turn takes the whole motion; before it psi is as it was, after it psi stays
     turned. `stretch` finds the shortest duration of the result.
     """
-    spindle_of(robot)
+    check_turns(robot)
     shape = profile_by_name(profile)
     if not isinstance(motion, Motion) or motion.p.shape[1] != robot.dof:
         raise InputError("motion", type(motion).__name__, f"a Motion of {robot.dof} coordinates")
@@ -235,6 +247,11 @@ def with_turn(
             raise InputError(name, value, f"from {first:g} to {last:g} s, within the motion")
     if not begin < end:
         raise InputError("end", end, f"above begin, {begin:g} s")
+    if robot.spindle is None:  # the limbs carry psi: they all move
+        course = [x.copy() for x in (motion.p, motion.pd, motion.pdd)]
+        for x, share in zip(course, timed(shape, motion.t, float(begin), float(end)), strict=True):
+            x[:, 3] += turn * share
+        return Motion.from_platform(robot, motion.t, *course)
     names = ("p", "pd", "pdd", "q", "qd", "qdd")
     values = {name: getattr(motion, name).copy() for name in names}
     progress = timed(shape, motion.t, float(begin), float(end))

@@ -8,18 +8,20 @@ in each docstring.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.kinematics.workspace import working_cylinder
+from deltadyn.kinematics.workspace import psi_range, working_cylinder
 from deltadyn.motion.arguments import check_count, check_positive, dwell_times, is_real
 from deltadyn.motion.paths import BEND_SAMPLES, spline_course
 from deltadyn.motion.pick_place import overlapped_gate
 from deltadyn.motion.planned import Hold, Leg, Plan, PlannedMotion, line, planned, reverse
 from deltadyn.motion.profiles import PROFILES
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import Workspace
 
 ADEPT = (0.305, 0.025)  # m across, m up and down
@@ -39,7 +41,7 @@ def adept_cycle(
     """The Adept cycle: 25 mm up, 305 mm across, 25 mm down, and back the same way.
 
     It lies along x in the middle of the workspace and shrinks in proportion on a robot whose
-    workspace is too small for it. Lift and drop overlap the way across. The 4-DOF robot turns psi
+    workspace is too small for it. Lift and drop overlap the way across. A robot with psi turns it
     by `turn` (rad, by default a quarter) there, and back. Without `cycles_per_minute` the cycle is
     as short as `share` of the robot's limits allow: 60 / motion.duration are its cycles per minute.
     """
@@ -54,8 +56,7 @@ def adept_cycle(
     )
     width, lift = size * ADEPT[0], size * ADEPT[1]
     z = (cylinder.z_min + cylinder.z_max - lift) / 2
-    a = np.array([-width / 2, 0.0, z, 0.0])[: robot.dof]
-    b = np.array([width / 2, 0.0, z, psi])[: robot.dof]
+    a, b = _pose(robot, -width / 2, 0.0, z), _pose(robot, width / 2, 0.0, z, psi)
     there = overlapped_gate(a, b, lift, OVERLAP, RISE)
     plan = Plan((Leg(there), Leg(reverse(there))))
     duration = None if cycles_per_minute is None else 60.0 / float(cycles_per_minute)
@@ -76,7 +77,7 @@ def y1(
     """Pick and place between two belts [falezza2022, Y1]: quick ways across, slow strokes down.
 
     Two belts run along y at 0.45 of the radius on both sides of the robot. `picks` objects lie at
-    random (by `seed`) along 0.7 of the radius of the first and, on the 4-DOF robot, at random
+    random (by `seed`) along 0.7 of the radius of the first and, on a robot with psi, at random
     angles up to `turn` (rad, by default a quarter); they go to random places of the second at
     angle 0. The robot hovers above a belt, goes down a quarter of the workspace's height with a
     quarter of the acceleration, waits `dwell` (s), and up again. It ends where it began, along the
@@ -87,9 +88,10 @@ def y1(
     _, wait = dwell_times((0.0, dwell))
     rng = _rng(seed)
     stroke = np.zeros(robot.dof)
-    stroke[2] = -0.25 * (cylinder.z_max - cylinder.z_min)
-    lift = -0.4 * stroke[2]
-    slow = 2 * math.sqrt(-stroke[2])
+    down = 0.25 * (cylinder.z_max - cylinder.z_min)
+    stroke[robot.coordinates.index("z")] = -down
+    lift = 0.4 * down
+    slow = 2 * math.sqrt(down)
     quintic = PROFILES["quintic"]
     home = at = _place(robot, cylinder, 0.45, 0.0, 0.5)
     parts: list[Leg | Hold] = []
@@ -103,7 +105,8 @@ def y1(
             Leg(line(above + stroke, above, quintic), slow, LINE_SAMPLES),
         ]
         at = above
-    parts.append(_straight(at, home))  # along the belt; a gate over a short way would slow down all
+    if not robot.planar:  # along the belt; a gate over a short way would slow down all
+        parts.append(_straight(at, home))
     return planned(robot, Plan(tuple(parts)), duration, rate, share)
 
 
@@ -119,32 +122,34 @@ def y2(
 
     First slow gates between places 1/12 to 1/6 of the radius from the centre (5 to 10 cm on the
     D3-1200, as the paper says), then quick changes of direction along a quintic spline through
-    such places, with 5 to 10 times the acceleration. Directions and times are ours. The 4-DOF
-    robot turns psi by up to `turn` (rad, by default a quarter).
+    such places, with 5 to 10 times the acceleration. Directions and times are ours. A robot
+    with psi turns it by up to `turn` (rad, by default a quarter).
     """
     cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     lift = 0.1 * (cylinder.z_max - cylinder.z_min)
 
-    def around(degrees: float, radius: float, depth: float, part: float) -> FloatArray:
-        x, y = (radius * f(math.radians(degrees)) for f in (math.cos, math.sin))
-        return _place(robot, cylinder, x, y, depth, part * psi)
+    def around(places: Sequence[tuple[float, float, float, float]]) -> list[FloatArray]:
+        """Places by azimuth (degrees), radius, depth and part of the turn."""
+        found = []
+        for k, (degrees, radius, depth, part) in enumerate(places):
+            x, y = (radius * f(math.radians(degrees)) for f in (math.cos, math.sin))
+            if robot.planar:  # right and left in turn
+                x = radius * (-1) ** k
+            found.append(_place(robot, cylinder, x, y, depth, part * psi))
+        return found
 
-    centre = around(0, 0.0, 0.6, 0.0)
-    slow = [
-        around(azimuth, radius, 0.6, part)
-        for azimuth, radius, part in ((20, 1 / 6, 1), (160, 1 / 8, -0.5), (265, 1 / 6, 0.5))
-    ]
-    quick = [
-        around(azimuth, radius, depth, part)
-        for azimuth, radius, depth, part in (
+    (centre,) = around([(0, 0.0, 0.6, 0.0)])
+    slow = around([(20, 1 / 6, 0.6, 1), (160, 1 / 8, 0.6, -0.5), (265, 1 / 6, 0.6, 0.5)])
+    quick = around(
+        [
             (70, 1 / 6, 0.7, 0.1),
             (250, 1 / 6, 0.5, -0.1),
             (10, 1 / 8, 0.6, 0.1),
             (190, 1 / 6, 0.7, -0.1),
             (310, 1 / 12, 0.5, 0.1),
             (130, 1 / 6, 0.6, -0.1),
-        )
-    ]
+        ]
+    )
     parts: list[Leg | Hold] = []
     at = centre
     for point in (*slow, centre):
@@ -171,8 +176,8 @@ def y3(
     """Stops at three places near the limits of the workspace [falezza2022, Y3].
 
     From the centre straight to 0.95 of the radius at azimuths of 30, 150 and 270 degrees, at 0.3,
-    0.6 and 0.95 of the depth, with `dwell` seconds at each, and back to the centre. The 4-DOF robot
-    turns psi by up to `turn` (rad, by default a quarter). Places and times are ours: the paper
+    0.6 and 0.95 of the depth, with `dwell` seconds at each, and back to the centre. A robot with
+    psi turns it by up to `turn` (rad, by default a quarter). Places and times are ours: the paper
     names three targets, high accelerations between them and stops of a few seconds.
     """
     cylinder, psi = working_cylinder(robot), _turn(robot, turn)
@@ -209,7 +214,7 @@ def telescopic_gate(
     figure 7 show; on another robot in proportion to the radius, at the same share of the height.
     Lift and drop take 0.2 of the time each and overlap the way across by half of that, which meets
     the figure's peaks of 1.5 m/s across and 0.5 m/s up; the paper gives no law of motion. psi turns
-    by `turn` (rad) on the way across, on a 4-DOF robot.
+    by `turn` (rad) on the way across, on a robot that has it.
     """
     cylinder = working_cylinder(robot)
     psi = _turn(robot, turn)
@@ -226,7 +231,13 @@ def _place(
 ) -> FloatArray:
     """A position (dof,): x, y in radii of the cylinder, depth from its top (0) to its floor (1)."""
     z = cylinder.z_max - depth * (cylinder.z_max - cylinder.z_min)
-    return np.array([x * cylinder.radius, y * cylinder.radius, z, psi])[: robot.dof]
+    return _pose(robot, x * cylinder.radius, y * cylinder.radius, z, psi)
+
+
+def _pose(robot: Robot, x: float, y: float, z: float, psi: float = 0.0) -> FloatArray:
+    """The pose (dof,) in the robot's coordinates; y is left out in a plane."""
+    values = {"x": x, "y": y, "z": z, "psi": psi}
+    return np.array([values[name] for name in robot.coordinates])
 
 
 def _quick_gate(a: FloatArray, b: FloatArray, lift: float) -> Leg:
@@ -242,14 +253,27 @@ def _straight(a: FloatArray, b: FloatArray) -> Leg:
 
 
 def _turn(robot: Robot, turn: float | None) -> float:
-    """The turn of psi (rad): a quarter by default, none on a robot without a spindle."""
+    """The turn of psi (rad): a quarter by default, none on a robot without psi.
+
+    Where limbs carry psi the default is no more than half of what they reach in all the workspace.
+    """
     if turn is None:
-        return math.pi / 2 if robot.dof == 4 else 0.0
+        return _quarter(robot) if robot.turns else 0.0
     if not is_real(turn):
         raise InputError("turn", turn, "a number of rad")
-    if robot.dof == 3 and turn != 0:
-        raise InputError("turn", turn, f"0 rad: robot {robot.name!r} has no spindle")
+    if not robot.turns and turn != 0:
+        names = ", ".join(robot.coordinates)
+        allowed = f"0 rad: robot {robot.name!r} has no psi, its robot.coordinates are {names}"
+        raise InputError("turn", turn, allowed)
     return float(turn)
+
+
+@remembered
+def _quarter(robot: Robot) -> float:
+    if robot.spindle is not None:
+        return math.pi / 2
+    halves = [abs(float(end)) / 2 for end in psi_range(robot)]
+    return min([math.pi / 2, *(half for half in halves if math.isfinite(half))])
 
 
 def _rng(seed: object) -> np.random.Generator:

@@ -339,6 +339,8 @@ def _per_axis(name: str, value: npt.ArrayLike | None, dof: int) -> tuple[float, 
 
 def _payload(text: str, path: str) -> float:
     try:
+        if "_" in text:  # Python takes 1_0 for 10
+            raise ValueError
         return float(text)
     except ValueError:
         raise RecordingFileError(

@@ -37,7 +37,7 @@ def calibration_page(result: Calibration, path: str | os.PathLike[str]) -> Path:
 
 def _first(result: Calibration) -> First:
     sizes = result.field.as_dict()
-    care = bool(result.findings or result.misfits or not result.visible.complete)
+    care = bool(result.findings or result.misfits or not result.complete)
     kind = "care" if care else "good"
     head = "Calibrated, with notes" if care else "Calibrated"
     numbers = [
@@ -54,8 +54,9 @@ def _first(result: Calibration) -> First:
 
 def calibration_section(result: Calibration) -> Section:
     """What the data see, which models were tried, and the known combinations."""
+    told = [f"{result.status}.", f"Data: {result.visible}."]
     blocks = [
-        items_html([f"Data: {result.visible}."]),
+        items_html([*told, *(f"{item}." for item in result.additions)]),
         table_of(list(result.trials), _MODELS, "Models, from small to large"),
         table_of(list(result.combinations), _KNOWN, "Known combinations, with 95 % intervals"),
     ]

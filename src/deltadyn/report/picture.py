@@ -105,6 +105,8 @@ def _platform_lines(
 ) -> dict[str, list[FloatArray]]:
     """The platform, or its two halves with the bars or the screw between them."""
     own = robot.platform
+    if robot.planar:  # it reaches to the outer rods
+        return {"platform": [pose.joints + rods_apart(robot, pose) * drawn_spacing(robot) / 2]}
     if not isinstance(own, TWO_HALVES):
         return {"platform": [pose.joints[around]]}
     centres = half_centres(robot, pose)

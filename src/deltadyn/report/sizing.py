@@ -118,8 +118,9 @@ def loads_section(found: MotionLoads, source: str, whose: str = "the identified 
         if bound is not None:
             drives.insert(place, (words, unit, *cells(np.broadcast_to(bound, len(axes)), 4)))
     arms = [
-        (words, unit, *cells(getattr(found.bearings, field), 4))
+        (words, unit, *cells(values, 4))
         for field, words, unit in BEARING_ROWS
+        if (values := getattr(found.bearings, field)) is not None
     ]
     known = [limit for limit in found.limits.limits if limit.use is not None]
     of_drives = ("drives", "unit", *(f"axis {axis}" for axis in axes))

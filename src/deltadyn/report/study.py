@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.calibration.result import Calibration
 from deltadyn.doors import write_page
 from deltadyn.dynamics.models import MODELS, model_of
 from deltadyn.errors import DeltadynError, InputError
@@ -167,6 +168,7 @@ class Study:
     ladder: tuple[Rung, ...] = ()
     methods: tuple[MethodResult, ...] = ()
     excitation: Excitation | None = None
+    calibration: Calibration | None = None
     picks: PickLog | None = None
     loads: MotionLoads | None = None
     motion: Motion | None = None
@@ -206,6 +208,7 @@ def study(
     held_out: Logs | None = None,
     methods: Sequence[str] = METHODS,
     excitation: Excitation | None = None,
+    calibration: Calibration | None = None,
     payload_log: Log | None = None,
     empty: Log | None = None,
     motion: Motion | None = None,
@@ -217,7 +220,8 @@ def study(
     The first method is the one that is judged; the others stand beside it. Logs are prepared and
     terms looked for once for all methods, in the time of the first that needs it. `payload_log` is
     cut into picks, `empty` gives their noise. `motion` is replayed and loads the robot; by default
-    it is that of the held-out recording. `options`, and the fields of `FitOptions` or of the
+    it is that of the held-out recording. `calibration` is where the robot's geometry is from.
+    `options`, and the fields of `FitOptions` or of the
     methods as keywords, are those of `identify`; without `options`, what the data cannot identify
     is held unless `unidentifiable` says otherwise. `tell` is called with a line on each step.
     """
@@ -248,6 +252,7 @@ def study(
         logs=data,
         held_out=apart,
         excitation=excitation,
+        calibration=calibration,
         picks=picks,
         motion=motion,
         seed=asked.seed,
@@ -277,6 +282,7 @@ def study_of(
     logs: Sequence[Recording] = (),
     held_out: Recording | Sequence[Recording] = (),
     excitation: Excitation | None = None,
+    calibration: Calibration | None = None,
     picks: PickLog | None = None,
     motion: Motion | None = None,
     seed: int = 0,
@@ -292,6 +298,9 @@ def study_of(
     first = next((item.fit for item in results.values()), None)
     if first is None:
         raise InputError("fits", list(fits), "at least one fit by name, the judged one first")
+    if calibration is not None and calibration.robot.geometry != robot.geometry:
+        allowed = f"that of {robot.name} itself: identify with the robot that was calibrated"
+        raise InputError("calibration", calibration.robot.name, allowed)
     apart = (held_out,) if isinstance(held_out, Recording) else tuple(held_out)
     for item in results.values():
         if item.fit is not None:
@@ -313,6 +322,7 @@ def study_of(
         ladder=judged.ladder(first.robot) if judged else (),
         methods=tuple(judged.method(item) if judged else item for item in results.values()),
         excitation=excitation,
+        calibration=calibration,
         picks=picks,
         loads=None if motion is None else motion_loads(carrying(first.robot, payload), motion),
         motion=motion,

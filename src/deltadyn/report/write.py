@@ -18,6 +18,7 @@ import numpy as np
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.verdict import RULES
 from deltadyn.recording.recording import DataSource, Recording
+from deltadyn.report.calibration import calibration_section
 from deltadyn.report.excitation import excitation_section
 from deltadyn.report.fit import excerpt_curves, fit_sections, parameter_rows
 from deltadyn.report.html import (
@@ -162,6 +163,8 @@ def report_sections(study: Study) -> list[Section]:
     if len(study.methods) > 1:
         found.append(methods_section(study.methods, axes))
     found.append(excitation_section(fit, study.excitation, study.path))
+    if study.calibration is not None:
+        found.append(calibration_section(study.calibration))
     if study.picks is not None:
         found.append(picks_section(study.picks))
     if study.loads is not None:
@@ -185,6 +188,8 @@ def missing(study: Study) -> list[str]:
         found.append("Comparison of methods: one method was run.")
     if study.excitation is None:
         found.append("Predicted deviations: the design of the excitation was not given.")
+    if study.calibration is None:
+        found.append("Calibration: no measured poses were given; the geometry is the file's.")
     if study.picks is None:
         found.append("Payload picks: no payload log was given.")
     if study.motion is None:

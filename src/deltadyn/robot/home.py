@@ -32,7 +32,7 @@ def check_home(geometry: Geometry | RailGeometry, platform: AnyPlatform) -> None
     """Refuse limbs that do not reach the axis, and struts that do not hold the platform there."""
     if platform.limbs == 3:
         return  # `Geometry` and `RailGeometry` look at their reach, and they always hold
-    struts = _struts(geometry, platform)  # (heights, limbs, 3)
+    struts = home_struts(geometry, platform, _heights(geometry))  # (heights, limbs, 3)
     reached = np.isfinite(struts[:, :, 0])
     for i in np.flatnonzero(~reached.any(axis=0)):
         raise RobotError(
@@ -52,18 +52,26 @@ def check_home(geometry: Geometry | RailGeometry, platform: AnyPlatform) -> None
         _check_plane(units, geometry)
 
 
-def _struts(geometry: Geometry | RailGeometry, platform: AnyPlatform) -> FloatArray:
-    """Struts s = a - E over heights of the axis; not finite where a limb does not reach."""
+def _heights(geometry: Geometry | RailGeometry) -> FloatArray:
+    """Heights (m) that hold all that the limbs reach from their zeros."""
+    starts = max(math.hypot(*frame.shoulder) for frame in geometry.frames)
+    far = starts + max(geometry.strut_length)
+    far += max(geometry.arm_length) if isinstance(geometry, Geometry) else 0.0
+    return np.linspace(-far, far, HEIGHTS)
+
+
+def home_struts(
+    geometry: Geometry | RailGeometry, platform: AnyPlatform, heights: FloatArray
+) -> FloatArray:
+    """Struts s = a - E (heights, limbs, 3) on the axis, NaN where a limb does not reach (m)."""
     offsets = np.zeros((geometry.legs, 3))
     if isinstance(platform, ArticulatedPlatform):
         n = np.array([math.cos(platform.phi0), math.sin(platform.phi0), 0.0])
         offsets = np.repeat(platform.sigma, 2)[:, None] * n
     frames = geometry.frames
     arms = geometry.arm_length if isinstance(geometry, Geometry) else (0.0,) * geometry.legs
-    pairs = zip(arms, geometry.strut_length, strict=True)
-    far = max(math.hypot(*f.shoulder) for f in frames) + max(l1 + l2 for l1, l2 in pairs)
-    points = np.zeros((HEIGHTS, 3))
-    points[:, 2] = np.linspace(-far, far, HEIGHTS)
+    points = np.zeros((len(heights), 3))
+    points[:, 2] = heights
     with np.errstate(invalid="ignore"):
         return np.stack(
             [

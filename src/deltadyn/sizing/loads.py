@@ -19,7 +19,7 @@ from deltadyn.dynamics.loads import CUP_HALF_ANGLE, ConstraintLoads, constraint_
 from deltadyn.errors import InputError
 from deltadyn.kinematics.struts import arm_axes
 from deltadyn.motion.arguments import is_real
-from deltadyn.motion.limits import LimitReport, check_motion
+from deltadyn.motion.limits import LimitReport, check_motion, limb_names
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.units import on_axis
@@ -53,22 +53,38 @@ class DriveLoads:
 
 
 @dataclass(frozen=True, eq=False)
+class MotorLoads:
+    """What the motors do, each (dof,): torques and rates of the axes behind gear, screw or pulley.
+
+    A force on a carriage asks its motor for force x lead / (2 pi ratio), or x radius / ratio. The
+    rotor's own inertia is in it, losses of the gear where the robot names them.
+    """
+
+    torque_peak: FloatArray  # N m
+    torque_rms: FloatArray  # N m
+    speed_peak: FloatArray  # rad/s
+
+
+@dataclass(frozen=True, eq=False)
 class BearingLoads:
-    """What the shoulders carry, each (3,); the axis of a bearing is the motor axis of its arm."""
+    """What the shoulders carry, each (legs,); the axis of a bearing is the motor axis of its arm.
+
+    The moment is None in a plane and under a platform of two halves: see `constraint_loads`.
+    """
 
     radial_peak: FloatArray  # N
     radial_mean: FloatArray  # N: cubic mean over the way turned, for the life of ball bearings
     axial_peak: FloatArray  # N, size
-    moment_peak: FloatArray  # N m, tilting
+    moment_peak: FloatArray | None  # N m, tilting
 
 
 @dataclass(frozen=True, eq=False)
 class StrutLoads:
     """What rods and ball joints carry, in N.
 
-    `rod_max` and `rod_min` (3, r) are the most and the least tension of each rod (compression is
-    negative): r = 2 where geometry.rod_spacing is known; else r = 1, a rod's share of its pair. The
-    rest is None where the spacing is not known. `ball_elbow` and `ball_platform` (3, 2) are the
+    `rod_max` and `rod_min` (legs, r) are the most and the least tension of each rod (compression is
+    negative): r = 2 where geometry.rod_spacing and the pairs' couples are known; else r = 1, a
+    rod's share of its pair, and the rest is None. `ball_elbow` and `ball_platform` (3, 2) are the
     largest forces between ball and socket with springs of just `preload_elbow` and
     `preload_platform`.
     """
@@ -114,6 +130,23 @@ class MotionLoads:
         return self.torque * self.motion.qd
 
     @property
+    def motors(self) -> MotorLoads | None:
+        """What the motors do behind gear, screw or pulley; None where the robot names none."""
+        turns = np.asarray(self.robot.drives.motor_turns)
+        if (turns == 1).all():
+            return None
+        drives = self.drives
+        return MotorLoads(
+            drives.torque_peak / turns, drives.torque_rms / turns, drives.speed_peak * turns
+        )
+
+    @property
+    def half_force(self) -> FloatArray | None:
+        """Largest force (2,) in N on each half of a platform by bars, or screw, and tool."""
+        halves = self.constraint.halves
+        return None if halves is None else np.linalg.norm(halves, axis=2).max(axis=0)
+
+    @property
     def cycles_per_minute(self) -> float:
         """How often the motion runs in a minute, one after the other."""
         return 60.0 / self.motion.duration
@@ -134,6 +167,7 @@ class MotionLoads:
             f"model {self.model!r}",
             "",
             *drive_lines(self),
+            *([] if self.motors is None else _row_lines(self.motors, MOTOR_ROWS)),
             f"  mean power of all drives: {_number(without)} W, or {_number(with_all)} W where "
             "what is returned is used",
             "",
@@ -146,6 +180,10 @@ class MotionLoads:
                 f"  spindle, largest joint force: {self.spindle_upper:.4g} N at the base, "
                 f"{self.spindle_lower:.4g} N at the platform"
             )
+        if self.half_force is not None:
+            first, second = self.half_force
+            joined = f"{first:.4g} N on half 1, {second:.4g} N on half 2"
+            lines.append(f"  platform, largest force of what joins its halves: {joined}")
         if self.robot.friction.absent:
             lines.append(f"  {NO_FRICTION}")
         return "\n".join([*lines, "", str(self.limits)])
@@ -180,9 +218,11 @@ class MotionLoads:
             },
             "spindle_upper_N": self.spindle_upper,
             "spindle_lower_N": self.spindle_lower,
+            "half_force_N": None if self.half_force is None else self.half_force.tolist(),
             "limits": limits_dict(self.limits),
         }
-        return self.robot.record(record)
+        motors = None if self.motors is None else _rows_dict(self.motors, MOTOR_ROWS)
+        return {**self.robot.record(record), "motors": motors}  # motors turn, also on rails
 
     def page(self, path: str | PathLike[str]) -> Path:
         """Write one HTML file with tables and curves, to open without a network."""
@@ -285,12 +325,14 @@ def _bearings(robot: Robot, motion: Motion, forces: ConstraintLoads) -> BearingL
     _, axis = arm_axes(robot)
     axial = contract("nik,ik->ni", forces.shoulder_force, axis)
     radial = np.linalg.norm(forces.shoulder_force - axial[..., None] * axis, axis=2)
-    rate = np.abs(motion.qd[:, :3])
+    rate = np.abs(motion.qd[:, : robot.legs])
     way = np.trapezoid(rate, motion.t, axis=0)
     cubes = np.trapezoid(rate * radial**3, motion.t, axis=0)
     mean = np.divide(cubes, way, out=np.max(radial, axis=0) ** 3, where=way > 0) ** (1 / 3)
-    moment = np.linalg.norm(forces.shoulder_moment, axis=2)
-    return BearingLoads(radial.max(axis=0), mean, np.abs(axial).max(axis=0), moment.max(axis=0))
+    moment = None
+    if forces.shoulder_moment is not None:
+        moment = np.linalg.norm(forces.shoulder_moment, axis=2).max(axis=0)
+    return BearingLoads(radial.max(axis=0), mean, np.abs(axial).max(axis=0), moment)
 
 
 def _struts(robot: Robot, forces: ConstraintLoads, half_angle: float) -> StrutLoads:
@@ -330,6 +372,11 @@ BEARING_ROWS = (
     ("axial_peak", "shoulder, axial, peak", "N"),
     ("moment_peak", "shoulder, tilting, peak", "N m"),
 )
+MOTOR_ROWS = (
+    ("torque_peak", "motor torque, peak", "N m"),
+    ("torque_rms", "motor torque, RMS", "N m"),
+    ("speed_peak", "motor speed, peak", "rad/s"),
+)
 UNITS = {"N m": "Nm", "rad/s": "rad_per_s", "W": "W", "J": "J", "N": "N"}
 ROUNDING = 1e-9  # N, N m, W, J: what symmetry makes zero
 WIDE, UNIT, CELL = 32, 7, 11
@@ -355,12 +402,13 @@ def drive_rows(robot: Robot) -> list[tuple[str, str, str]]:
 
 
 def _row_lines(loads: object, rows: Iterable[tuple[str, str, str]]) -> list[str]:
-    return [_row(f"  {words}", unit, _numbers(getattr(loads, name))) for name, words, unit in rows]
+    known = [(row, values) for row in rows if (values := getattr(loads, row[0])) is not None]
+    return [_row(f"  {words}", unit, _numbers(values)) for (_, words, unit), values in known]
 
 
 def arm_lines(found: MotionLoads) -> list[str]:
     """The table of bearings, rods and ball joints, a column per arm."""
-    lines = [_row("arms", "unit", (f"arm {k}" for k in (1, 2, 3)))]
+    lines = [_row("arms", "unit", (f"arm {name}" for name in limb_names(found.robot)))]
     lines += _row_lines(found.bearings, BEARING_ROWS)
     struts = found.struts
     both = struts.rod_max.shape[1] == 2
@@ -377,6 +425,8 @@ def arm_lines(found: MotionLoads) -> list[str]:
 def _preload_line(found: MotionLoads) -> str:
     struts = found.struts
     if struts.preload is None:
+        if found.constraint.couple is None:
+            return "  preload: not known, because what keeps the platform level is not modelled"
         return "  preload: not known, because the robot names no geometry.rod_spacing"
     return (
         f"  preload needed in cups of {math.degrees(struts.cup_half_angle):g} deg: "
@@ -385,8 +435,11 @@ def _preload_line(found: MotionLoads) -> str:
     )
 
 
-def _rows_dict(loads: object, rows: Iterable[tuple[str, str, str]]) -> dict[str, list[float]]:
-    return {f"{field}_{UNITS[unit]}": getattr(loads, field).tolist() for field, _, unit in rows}
+def _rows_dict(
+    loads: object, rows: Iterable[tuple[str, str, str]]
+) -> dict[str, list[float] | None]:
+    values = {f"{field}_{UNITS[unit]}": getattr(loads, field) for field, _, unit in rows}
+    return {key: None if value is None else value.tolist() for key, value in values.items()}
 
 
 def limits_dict(report: LimitReport) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from deltadyn.dynamics.inverse import external_wrench, inverse_dynamics
 from deltadyn.dynamics.loads import pair_loads
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
+from deltadyn.motion.limits import limb_names
 from deltadyn.motion.motion import Motion
 from deltadyn.motion.profiles import quintic
 from deltadyn.robot import Robot
@@ -121,7 +122,7 @@ class Way:
 def way_of(robot: Robot, motion: Motion, samples: int) -> Way:
     """The stretches of a motion, with `samples` intervals each."""
     weight = np.ones(robot.dof)
-    weight[3:] = robot.geometry.size
+    weight[3:] = robot.geometry.size  # psi, where there is one
     scaled = motion.pd * weight
     speed = np.linalg.norm(scaled, axis=1)
     peak = float(speed.max())
@@ -364,13 +365,14 @@ def path_limits(robot: Robot, stretch: Stretch, share: float) -> PathLimits:
         blocks.append(_shares(joint, share * np.asarray(limits.acceleration)))
     if limits.strut_force is not None:
         forces = probes.linear(lambda state: _rod_forces(robot, state))
-        rows += [Row("strut_force", str(1 + k % 3)) for k in range(forces.alpha.shape[1])]
+        names = limb_names(robot)
+        rows += [Row("strut_force", names[k % len(names)]) for k in range(forces.alpha.shape[1])]
         blocks.append(_shares(forces, share * np.full(forces.alpha.shape[1], limits.strut_force)))
     caps, cap_each = _caps(robot, passing.qd, dp, share)
     cone_u = cone_x = None
     if limits.platform_acceleration is not None:
         most = share * limits.platform_acceleration
-        cone_u, cone_x = dp[:, :3] / most, ddp[:, :3] / most
+        cone_u, cone_x = robot.in_space(dp) / most, robot.in_space(ddp) / most
     width = np.zeros((len(p), 0))
     parts = (
         np.concatenate([getattr(block, name) for block in blocks] or [width], axis=1)
@@ -435,14 +437,15 @@ def _friction(
 
 
 def _rod_forces(robot: Robot, state: State) -> FloatArray:
-    """Axial forces (N, 12) of the rods at their elbow and platform ends, without friction."""
+    """Axial forces (N, 4 legs) of the rods at their elbow and platform ends, without friction."""
     bare = robot.with_friction(passive=())
     with np.errstate(divide="ignore", invalid="ignore"):  # of the extremes inside a rod at rest
         pairs = pair_loads(bare, state, external_wrench(bare, None, len(state)))
     split = np.array([1 / strut.rods for strut in robot.struts])
     spacing = robot.geometry.rod_spacing
-    more = pairs.couple / spacing if spacing is not None else np.zeros_like(pairs.couple)
-    more = np.where(split < 1, more, 0.0)
+    more = np.zeros_like(pairs.axial_elbow)
+    if spacing is not None and pairs.couple is not None:
+        more = np.where(split < 1, pairs.couple / spacing, 0.0)
     ends = (split * pairs.axial_elbow, split * pairs.axial_platform)
     return np.concatenate([end + side * more for end in ends for side in (1.0, -1.0)], axis=1)
 
@@ -460,7 +463,8 @@ def _caps(
             columns += list(((share * np.asarray(limits.rate)) ** 2 / dq**2).T)
         if limits.platform_speed is not None:
             rows.append(Row("platform_speed", ""))
-            pace = np.einsum("nk,nk->n", dp[:, :3], dp[:, :3])
+            way = robot.in_space(dp)
+            pace = np.einsum("nk,nk->n", way, way)
             columns.append((share * limits.platform_speed) ** 2 / pace)
     return tuple(rows), np.stack(columns, axis=1) if columns else np.zeros((len(dp), 0))
 

@@ -123,7 +123,7 @@ class SizingTable:
             )
             for row in rows
         ]
-        spindle = " of the arms" if self.robot.dof == 4 else ""
+        spindle = " of the arms" if self.robot.spindle is not None else ""
         title = f"{self.robot.name}, {self.what}: largest values{spindle}, energies of a cycle"
         note = [NO_FRICTION] if self.robot.friction.absent else []
         return "\n".join([title, *lines, *note])
@@ -205,7 +205,7 @@ def _numbers(name: str, values: Iterable[float], least: float | None, allowed: s
 def _cells(item: SizingCase) -> tuple[str, ...]:
     drives, binding, preload = item.loads.drives, item.binding, item.loads.struts.preload
     arms = [
-        float(getattr(drives, name)[:3].max())
+        float(getattr(drives, name)[: item.loads.robot.legs].max())
         for name in ("torque_peak", "torque_rms", "speed_peak", "power_peak")
     ]
     used = "-"

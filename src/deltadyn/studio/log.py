@@ -565,14 +565,15 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     kind = "good" if found.as_logged and not found.status else "warning"
     told = message_box(kind, f"{found.summary()}.")
     told += paragraph(
-        f"angles in {found.unit} at the {found.side} side; torques in {found.torque_unit} at the "
-        f"{found.torque_side} side"
+        f"{'places' if found.linear else 'angles'} in {found.unit} at the {found.side} side; "
+        f"torques in {found.torque_unit} at the {found.torque_side} side"
     )
     unit = found.offset_unit
     head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
     told += table(head, convention_rows(found, axes))
     shared = f"{found.common_offset:+.1f} ± {found.common_deviation:.1f} {unit}"
-    told += paragraph(f"Offset that all arms share: {shared}. Homing tells it better.")
+    limbs = "carriages" if found.linear else "arms"
+    told += paragraph(f"Offset that all {limbs} share: {shared}. Homing tells it better.")
     for item in found.alternatives:
         text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"
         told += message_box("info", text)

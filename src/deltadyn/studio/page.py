@@ -100,7 +100,7 @@ class Tab:
 # The 3-D view of one window: parts made once, then moved.
 
 #: Where the eye is from the middle of the robot, by its limbs: none of them hides the platform.
-EYE = {2: (0.34, -0.93, 0.3), 3: (0.78, -0.62, 0.3), 4: (0.93, -0.36, 0.3)}
+EYE = {2: (0.34, -0.93, 0.3), 3: (0.78, -0.62, 0.3), 4: (0.42, -0.9, 0.3)}
 GHOST = 0.25  # opacity of the robot before the changes
 
 

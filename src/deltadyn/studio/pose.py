@@ -14,11 +14,11 @@ from deltadyn.dynamics import constraint_loads, inverse_dynamics
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State, forward_kinematics, singularity, strut_angles, workspace
 from deltadyn.kinematics.struts import attachments_of
-from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules
+from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules, psi_range
 from deltadyn.report.picture import TWO_HALVES, drawn_rails
 from deltadyn.report.plots import axis_scales, coordinate_scales
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import ArticulatedPlatform
+from deltadyn.studio.drawing import home
 from deltadyn.studio.page import Tab, table
 from deltadyn.units import together
 
@@ -197,7 +197,6 @@ def _shown(robot: Robot, p: FloatArray) -> str:
 
 WIDE = (-90.0, 120.0)  # deg, of an arm without limits
 BEYOND = 10.0  # deg or mm that a slider reaches beyond a limit, so that the limit can be seen
-BARS = 80.0  # deg to both sides that bars between two halves turn
 
 
 class PoseTab(Tab):
@@ -278,11 +277,12 @@ class PoseTab(Tab):
         else:
             here = 1e3 * float(robot.in_space(self.window.session.pose.p)[2])
             radius, low, high = 500.0, here - 500.0, 0.0
-        turn, own = 180.0, robot.platform
-        if isinstance(own, ArticulatedPlatform):
-            turn = min(BARS * abs(own.ratio), turn)
+        turn = (-180.0, 180.0)
+        if isinstance(robot.platform, TWO_HALVES):  # as far as the limbs turn the tool at home
+            low_turn, high_turn = np.round(np.degrees(psi_range(robot, home(robot))))
+            turn = float(max(low_turn, -360.0)), float(min(high_turn, 360.0))
         wide = (-radius, radius)
-        return {"x": wide, "y": wide, "z": (low, high), "psi": (-turn, turn)}
+        return {"x": wide, "y": wide, "z": (low, high), "psi": turn}
 
     def _turn(self, axis: int) -> tuple[float, float]:
         robot = self.window.session.robot

@@ -14,6 +14,7 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.calibration import CalibrationTab
 from deltadyn.studio.drawing import thickness
 from deltadyn.studio.force import ForceArrow
 from deltadyn.studio.forms import PAGE_SCRIPT, run_script
@@ -247,6 +248,7 @@ class Window:
         self.volumes_tab = self._made(tabs, "Volumes", VolumesTab)
         self.motion_tab = self._made(tabs, "Motion", MotionTab)
         self.log_tab = self._made(tabs, "Log", LogTab)
+        self.calibration_tab = self._made(tabs, "Calibrate", CalibrationTab)
         self._made(tabs, "Project", ProjectTab)
         self.robot_changed(new=True)
         client.camera.on_update(self._camera_moved)
@@ -335,6 +337,7 @@ class Window:
         self.robot_tab.refresh()
         self.pose_tab.rebuild()
         self.volumes_tab.robot_changed()
+        self.calibration_tab.robot_changed()
         self.motion_tab.refresh()
         self.pose_changed()
 

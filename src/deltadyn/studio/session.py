@@ -307,12 +307,13 @@ class Session:
 
     # volumes
 
-    def volume(self, kind: str, margin: float, height: float | None) -> Volume:
+    def volume(self, kind: str, margin: float, height: float | None, psi: float = 0.0) -> Volume:
         """A coloured volume; the last ones are kept."""
         robot = self.robot
-        key = (kind, round(margin, 6), None if height is None else round(height, 4))
+        cut = None if height is None else round(height, 4)
+        key = (kind, round(margin, 6), cut, round(psi, 4))
         if key not in self._volumes:
-            found = volume_of(robot, kind, margin=margin, height=height)
+            found = volume_of(robot, kind, margin=margin, height=height, psi=psi)
             if robot is not self.robot:  # edited while this was computed
                 return found
             while len(self._volumes) >= 12:

@@ -50,8 +50,10 @@ STEPS = 26  # to the farthest radius; a gap thinner than a step is not seen
 
 
 def wall_of(robot: Robot, rules: WorkspaceRules) -> Shape:
-    """Where rays from the middle of the workspace first leave it."""
+    """Where rays from the middle of the workspace first leave it; in a plane the sheet to there."""
     middle = _middle(robot, rules)
+    if robot.planar:
+        return _sheet(robot, rules, middle, "xz")
     around = np.linspace(0.0, 2 * math.pi, AZIMUTHS, endpoint=False)
     up = np.linspace(-math.pi / 2, math.pi / 2, LATITUDES + 2)[1:-1, None]
     flat = np.cos(up)
@@ -72,14 +74,34 @@ def wall_of(robot: Robot, rules: WorkspaceRules) -> Shape:
 def slice_of(robot: Robot, rules: WorkspaceRules, height: float) -> Shape | None:
     """A flat disc inside the wall at this height (m); None where the axis is outside there."""
     centre = np.array([0.0, 0.0, height])
-    if broken_rules(robot, centre[None], rules).any():
+    if robot.planar or broken_rules(robot, centre[None], rules).any():
         return None
-    around = np.linspace(0.0, 2 * math.pi, AZIMUTHS, endpoint=False)
-    rays = np.stack([np.cos(around), np.sin(around), np.zeros(AZIMUTHS)], axis=-1)
+    return _sheet(robot, rules, centre, "xy")
+
+
+def _sheet(robot: Robot, rules: WorkspaceRules, centre: FloatArray, plane: str) -> Shape:
+    """What rays from a point inside cover in a plane, "xy" or "xz", before they first leave."""
+    rays = _rays(plane)
     radius = leaving(robot, rules, np.tile(centre, (AZIMUTHS, 1)), rays, STEPS)
     shares = np.linspace(0.0, 1.0, RINGS)[:, None, None]
     vertices = (centre + shares * radius[:, None] * rays).reshape(-1, 3)
     return Shape(vertices, ring_faces(RINGS, AZIMUTHS)[:, ::-1])
+
+
+def _rays(plane: str) -> FloatArray:
+    """Directions (AZIMUTHS, 3) all around in a plane."""
+    around = np.linspace(0.0, 2 * math.pi, AZIMUTHS, endpoint=False)
+    rays = np.zeros((AZIMUTHS, 3))
+    for name, part in zip(plane, (np.cos(around), np.sin(around)), strict=True):
+        rays[:, "xyz".index(name)] = part
+    return rays
+
+
+def _ribbon(sheet: Shape, width: float) -> Shape:
+    """The rim of a sheet in the plane y = 0 as a band across it, faces outward (m)."""
+    rim = sheet.vertices[-AZIMUTHS:]
+    half = np.array([0.0, width / 2, 0.0])
+    return Shape(np.concatenate([rim + half, rim - half]), ring_faces(2, AZIMUTHS))
 
 
 def _middle(robot: Robot, rules: WorkspaceRules) -> FloatArray:
@@ -91,17 +113,18 @@ def _middle(robot: Robot, rules: WorkspaceRules) -> FloatArray:
     return np.array([0.0, 0.0, (cylinder.z_min + cylinder.z_max) / 2])
 
 
-def _points(robot: Robot, xyz: FloatArray) -> FloatArray:
-    """Positions (N, dof) with psi = 0."""
-    p = np.zeros((len(xyz), robot.dof))
-    p[:, :3] = xyz
-    return p
+def _points(robot: Robot, xyz: FloatArray, psi: float) -> FloatArray:
+    """Poses (N, dof) at positions (N, 3)."""
+    columns = dict(zip("xyz", xyz.T, strict=True), psi=np.full(len(xyz), psi))
+    return np.stack([columns[name] for name in robot.coordinates], axis=-1)
 
 
 KINDS = ("singularity margin", "holding torque", "limits")
 BANDS = 9  # colours of a scale
+NEAR_SINGULAR = 3.0  # deg of margin
 BEYOND = (2e-3, 1e-2, 3e-2)  # m beyond the wall: there the rule that ends the workspace breaks
 DARK, MIDDLE, LIGHT = (68, 1, 84), (33, 145, 140), (253, 231, 37)  # readable without red and green
+CYLINDER_COLOUR: Colour = (60, 160, 90)
 OTHER, OTHER_COLOUR = "the base plane, or a gap", (210, 212, 216)
 RULE_COLOURS: dict[str, Colour] = {
     "loop": (120, 128, 140),
@@ -142,38 +165,57 @@ class Volume:
 
 
 def volume_of(
-    robot: Robot, kind: str, *, margin: float = 0.0, height: float | None = None
+    robot: Robot,
+    kind: str,
+    *,
+    margin: float = 0.0,
+    height: float | None = None,
+    psi: float = 0.0,
 ) -> Volume:
     """The workspace with at least `margin` (rad) to singular poses, cut at `height` (m).
 
-    Without `height` there is no slice.
+    Without `height` there is no slice. Where limbs turn the tool it is that of one angle `psi`
+    (rad); in a plane it is an area without slices.
     """
     if kind not in KINDS:
         raise UnknownNameError("volume", kind, KINDS)
-    rules = WorkspaceRules(singularity=margin)
+    rules = WorkspaceRules(singularity=margin, psi=psi)
     wall = wall_of(robot, rules)
     low, high = wall.vertices[:, 2].min(), wall.vertices[:, 2].max()
+    size = f"{wall.area:.3g} m² in the plane" if robot.planar else f"{wall.volume:.3g} m³"
     status = (
-        f"{wall.volume:.3g} m³ between z = {low:.3f} and {high:.3f} m, "
+        f"{size} between z = {low:.3f} and {high:.3f} m, "
         f"radius up to {np.hypot(*wall.vertices[:, :2].T).max():.3f} m"
     )
+    if carries_psi(robot):
+        status += f", at psi = {math.degrees(psi):.0f} deg"
     cut = None if height is None else slice_of(robot, rules, height)
     if kind == "limits":
-        bands = _by_rule(robot, rules, wall)
+        across = 0.2 * robot.geometry.size
+        bands = _by_rule(robot, rules, _ribbon(wall, across) if robot.planar else wall)
         found = {band.label: Key(band.colour, band.label) for band in bands}
         return Volume(kind, bands, (), tuple(found.values()), status)
-    return _by_value(robot, kind, wall, cut, status)
+    return _by_value(robot, kind, wall, cut, status, psi)
+
+
+def carries_psi(robot: Robot) -> bool:
+    """Whether the limbs turn the tool, so that the workspace depends on its angle."""
+    return robot.turns and robot.spindle is None
 
 
 def cylinder_mesh(robot: Robot) -> Band | None:
-    """The working cylinder of the robot's limits; None where it names none."""
+    """The working cylinder of the robot's limits, in a plane its rectangle; None without one."""
     limit = robot.limits.workspace
     if limit is None:
         return None
+    if robot.planar:
+        x, low, high = limit.radius, limit.z_min, limit.z_max
+        corners = np.array([[-x, 0, low], [x, 0, low], [x, 0, high], [-x, 0, high]])
+        return Band(corners, np.array([[0, 1, 2], [0, 2, 3]]), CYLINDER_COLOUR, "working area")
     azimuths = np.linspace(0.0, 2 * math.pi, AZIMUTHS, endpoint=False)
     heights = np.array([limit.z_min, limit.z_max])
     wall = WorkspaceBoundary(heights, azimuths, np.full((2, AZIMUTHS), limit.radius), "limits")
-    return Band(wall.vertices, wall.faces, (60, 160, 90), "working cylinder")
+    return Band(wall.vertices, wall.faces, CYLINDER_COLOUR, "working cylinder")
 
 
 def _by_value(
@@ -182,14 +224,19 @@ def _by_value(
     wall: Shape,
     cut: Shape | None,
     status: str,
+    psi: float,
 ) -> Volume:
     meshes = [wall] if cut is None else [wall, cut]
-    values = [_values(robot, kind, mesh.vertices) for mesh in meshes]
+    values = [_values(robot, kind, mesh.vertices, psi) for mesh in meshes]
     every = np.concatenate(values)
+    if kind == "holding torque":  # beyond all bounds near singular poses: the scale is without them
+        margins = [_values(robot, KINDS[0], mesh.vertices, psi) for mesh in meshes]
+        away = np.concatenate(margins) > NEAR_SINGULAR
+        every = every[away] if away.any() else every
     every = every[np.isfinite(every)]
     low, high = float(every.min()), float(np.quantile(every, 0.99))
     edges = np.linspace(low, max(high, low + 1e-9), BANDS + 1)
-    unit = "deg" if kind == "singularity margin" else "N m"
+    unit = "deg" if kind == "singularity margin" else robot.axis_units("tau")[0]
     labels = [f"{a:.3g} to {b:.3g} {unit}" for a, b in pairwise(edges)]
     labels[0] = f"below {edges[1]:.3g} {unit}"
     labels[-1] = f"above {edges[-2]:.3g} {unit}"
@@ -202,14 +249,14 @@ def _by_value(
     return Volume(kind, split[0], split[1] if cut is not None else (), legend, status)
 
 
-def _values(robot: Robot, kind: str, vertices: FloatArray) -> FloatArray:
-    """Margin in deg, or the largest holding torque of the arms in N m, at points (V, 3)."""
-    p = _points(robot, vertices)
+def _values(robot: Robot, kind: str, vertices: FloatArray, psi: float) -> FloatArray:
+    """Margin in deg, or the largest holding torque of the limbs, at points (V, 3)."""
+    p = _points(robot, vertices, psi)
     if kind == "singularity margin":
         return np.degrees(singularity(robot, p, unreachable="nan").margin)
     state = State.from_platform(robot, p, unreachable="nan")
     with np.errstate(invalid="ignore", divide="ignore"):
-        torque = np.abs(inverse_dynamics(robot, state)[:, :3])
+        torque = np.abs(inverse_dynamics(robot, state)[:, : robot.legs])
     found: FloatArray = torque.max(axis=1)
     return found
 
@@ -279,6 +326,8 @@ def _by_rule(robot: Robot, rules: WorkspaceRules, wall: Shape) -> tuple[Band, ..
     """Faces of the wall by the rule that is broken just outside them."""
     corners = wall.vertices[wall.faces]
     centre = corners.mean(axis=1)
+    if robot.planar:
+        centre[:, 1] = 0.0
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normal, axis=1, keepdims=True)
     outward = normal / np.where(length > 0, length, 1.0)
@@ -411,9 +460,12 @@ class VolumesTab(Tab):
                 self._legend.content = ""
                 return
         self._legend.content = paragraph("computing ...")
-        height = float(session.pose.p[2]) if self._cut.value else None
+        pose, robot = session.pose.p, session.robot
+        height = float(robot.in_space(pose)[2]) if self._cut.value else None
+        psi = float(pose[3]) if carries_psi(robot) else 0.0
         try:
-            found = session.volume(self._kind.value, math.radians(self._margin.value), height)
+            margin = math.radians(self._margin.value)
+            found = session.volume(self._kind.value, margin, height, psi)
         except Exception:  # whatever it was: nothing is computed any more; the window shows it
             self._legend.content = ""
             raise
@@ -423,13 +475,15 @@ class VolumesTab(Tab):
             wall = self._wall.value
             bands = () if wall == NONE else found.wall
             with self.window.client.atomic():  # all colours in one frame
-                if wall == INSIDE:
+                if robot.planar:
+                    self._wall_surface.show(bands, SHELL)
+                elif wall == INSIDE:
                     self._wall_surface.show(bands, side="back")
                 else:  # the platform is seen through it
                     self._wall_surface.show(bands, SHELL, "front")
                 self._slice_surface.show([_below_platform(session.robot, x) for x in found.slice])
             text = found.status
-            if self._cut.value and found.kind == "limits":
+            if self._cut.value and found.kind == "limits" and not robot.planar:
                 text += "; limits have no slice"
             self._legend.content = paragraph(text) + legend(found.legend, found.kind)
 

@@ -19,7 +19,6 @@ from deltadyn.errors import InputError
 from deltadyn.motion.arguments import check_level
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 from deltadyn.simulation import PD, AugmentedPD, ComputedTorque, PDFeedforward, PDGravity
 from deltadyn.simulation.drive.reference import Task, make_task
 from deltadyn.simulation.presets import Preset, preset_by_name, setting
@@ -59,7 +58,7 @@ KINDS = (PDFeedforward, PDGravity, AugmentedPD, ComputedTorque)
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closed loop along a motion of N ticks: n = dof motors, and three gears where they give."""
+    """A closed loop along a motion of N ticks: n = dof motors, and gears where they give."""
 
     inertia: FloatArray  # (N, n, n), kg m^2
     damping: FloatArray  # (N, n, n), N m s/rad
@@ -185,25 +184,28 @@ def _plant(
         return scale * M, scale * (twice_C + Fv), np.zeros(dof)
     damping = (0.0,) * dof if drives.damping is None else drives.damping
     arms = M - np.diag(np.asarray(drives.output_inertia))
-    scale = np.concatenate([scale, np.ones((ARMS, 1))])
-    spring = np.concatenate([np.zeros(dof), np.asarray(drives.stiffness[:ARMS])])
-    D = _with_gears(twice_C + Fv, twice_C)
-    gears = np.arange(dof, dof + ARMS)
-    D[:, gears, gears] += np.asarray(damping[:ARMS])
-    return scale * _with_gears(M, arms), scale * D, spring
+    legs = robot.legs
+    scale = np.concatenate([scale, np.ones((legs, 1))])
+    spring = np.concatenate([np.zeros(dof), np.asarray(drives.stiffness[:legs])])
+    D = _with_gears(twice_C + Fv, twice_C, legs)
+    gears = np.arange(dof, dof + legs)
+    D[:, gears, gears] += np.asarray(damping[:legs])
+    return scale * _with_gears(M, arms, legs), scale * D, spring
 
 
-def _with_gears(whole: FloatArray, arms: FloatArray) -> FloatArray:
-    """[[whole, arms P], [P' arms, P' arms P]] (N, dof + 3, dof + 3)."""
-    right, corner = arms[:, :, :ARMS], arms[:, :ARMS, :ARMS]
-    return np.block([[whole, right], [arms[:, :ARMS], corner]])
+def _with_gears(whole: FloatArray, arms: FloatArray, legs: int) -> FloatArray:
+    """[[whole, arms P], [P' arms, P' arms P]] (N, dof + legs, dof + legs)."""
+    right, corner = arms[:, :, :legs], arms[:, :legs, :legs]
+    return np.block([[whole, right], [arms[:, :legs], corner]])
 
 
 def fed_forward(controller: Predictable, motion: Motion) -> FloatArray:
     """The torque (N, dof) that a controller commands where it follows the motion perfectly."""
     robot = controller.robot
     if isinstance(controller, PDGravity):
-        still = Motion.from_joints(robot, motion.t, motion.q, 0 * motion.q, 0 * motion.q)
+        still = Motion.from_joints(
+            robot, motion.t, motion.q, 0 * motion.q, 0 * motion.q, hint=motion.p
+        )
         return inverse_dynamics(robot, still, controller.model, friction=False)
     if isinstance(controller, PDFeedforward | AugmentedPD | ComputedTorque):
         return inverse_dynamics(robot, motion, controller.model)

@@ -347,12 +347,13 @@ def _near_limits(robot: Robot, course: Course) -> tuple[str, BoolArray]:
         ("platform acceleration", course.pdd, limits.platform_acceleration),
     ):
         if most is not None:
-            whole |= np.linalg.norm(values[:, :3], axis=1) > NEAR * most
+            whole |= np.linalg.norm(robot.in_space(values), axis=1) > NEAR * most
             named.append(word)
     cylinder = limits.workspace
     if cylinder is not None:
         height = MARGIN * (cylinder.z_max - cylinder.z_min)
-        z, radius = course.p[:, 2], np.hypot(course.p[:, 0], course.p[:, 1])
+        x, y, z = robot.in_space(course.p).T
+        radius = np.hypot(x, y)
         whole |= (z < cylinder.z_min + height) | (z > cylinder.z_max - height)
         whole |= radius > (1 - MARGIN) * cylinder.radius
         named.append("workspace")

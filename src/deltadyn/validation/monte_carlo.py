@@ -448,7 +448,9 @@ def _doubt(
     chosen = _names(model) if names is None else tuple(names)
     matrix = _covariance(covariance, len(chosen))
     root, normal = covariance_root(matrix), _normal(draws, len(matrix), seed)
-    return Doubt(model, packed_parameters(model), packing(chosen, _orders(model)), root, normal)
+    return Doubt(
+        model, packed_parameters(model), packing(chosen, _orders(model), model.legs), root, normal
+    )
 
 
 def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
@@ -456,7 +458,7 @@ def _of_fit(fit: Fit, draws: int, seed: int) -> Doubt:
     if par.source != "exact":
         raise InputError("model of the fit", fit.model, "one with the exact model's parameters")
     own = len(par.wide_names) - len(par.log_names)  # what belongs to a log is not packed
-    P = packing(par.wide_names[:own], _orders(fit.nominal))
+    P = packing(par.wide_names[:own], _orders(fit.nominal), fit.nominal.legs)
     base = np.where(P.any(axis=1), 0.0, packed_parameters(fit.nominal))
     root = covariance_root(fit.uncertainty.known)
     centre = base + P @ par.wide(fit.values)[:own]

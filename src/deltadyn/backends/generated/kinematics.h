@@ -33,7 +33,7 @@ INLINE void deltadyn_platform_row_3(
     const real v22 = v20 * v20;
     const real v23 = v9 - v22;
     const real v24 = REAL_SQRT(v23);
-    const real v25 = par[33] * v24;
+    const real v25 = par[44] * v24;
     const real v26 = v7 * v25;
     const real v27 = v21 - v26;
     const real v28 = v27 / v9;
@@ -58,7 +58,7 @@ INLINE void deltadyn_platform_row_3(
     const real v47 = v45 * v45;
     const real v48 = v34 - v47;
     const real v49 = REAL_SQRT(v48);
-    const real v50 = par[34] * v49;
+    const real v50 = par[45] * v49;
     const real v51 = v7 * v50;
     const real v52 = v46 - v51;
     const real v53 = v52 / v34;
@@ -83,7 +83,7 @@ INLINE void deltadyn_platform_row_3(
     const real v72 = v70 * v70;
     const real v73 = v59 - v72;
     const real v74 = REAL_SQRT(v73);
-    const real v75 = par[35] * v74;
+    const real v75 = par[46] * v74;
     const real v76 = v7 * v75;
     const real v77 = v71 - v76;
     const real v78 = v77 / v59;
@@ -393,7 +393,7 @@ INLINE void deltadyn_joint_row_3(
     const real v102 = v30 - v101;
     const real v103 = v102 / v74;
     const real v104 = REAL_SQRT(v103);
-    const real v105 = par[36] * v104;
+    const real v105 = par[48] * v104;
     const real v106 = (v43 < (real)0.0) ? ((real)-1.0) : (real)0.0;
     const real v107 = !(v43 < (real)0.0) ? (real)1.0 : (real)0.0;
     const real v108 = v106 + v107;
@@ -664,7 +664,7 @@ INLINE void deltadyn_platform_row_4(
     const real v22 = v20 * v20;
     const real v23 = v9 - v22;
     const real v24 = REAL_SQRT(v23);
-    const real v25 = par[33] * v24;
+    const real v25 = par[44] * v24;
     const real v26 = v7 * v25;
     const real v27 = v21 - v26;
     const real v28 = v27 / v9;
@@ -689,7 +689,7 @@ INLINE void deltadyn_platform_row_4(
     const real v47 = v45 * v45;
     const real v48 = v34 - v47;
     const real v49 = REAL_SQRT(v48);
-    const real v50 = par[34] * v49;
+    const real v50 = par[45] * v49;
     const real v51 = v7 * v50;
     const real v52 = v46 - v51;
     const real v53 = v52 / v34;
@@ -714,7 +714,7 @@ INLINE void deltadyn_platform_row_4(
     const real v72 = v70 * v70;
     const real v73 = v59 - v72;
     const real v74 = REAL_SQRT(v73);
-    const real v75 = par[35] * v74;
+    const real v75 = par[46] * v74;
     const real v76 = v7 * v75;
     const real v77 = v71 - v76;
     const real v78 = v77 / v59;
@@ -1035,7 +1035,7 @@ INLINE void deltadyn_joint_row_4(
     const real v104 = v32 - v103;
     const real v105 = v104 / v76;
     const real v106 = REAL_SQRT(v105);
-    const real v107 = par[36] * v106;
+    const real v107 = par[48] * v106;
     const real v108 = (v45 < (real)0.0) ? ((real)-1.0) : (real)0.0;
     const real v109 = !(v45 < (real)0.0) ? (real)1.0 : (real)0.0;
     const real v110 = v108 + v109;
@@ -1313,7 +1313,7 @@ INLINE void deltadyn_inverse_kinematics(
     const real v22 = v20 * v20;
     const real v23 = v9 - v22;
     const real v24 = REAL_SQRT(v23);
-    const real v25 = par[33] * v24;
+    const real v25 = par[44] * v24;
     const real v26 = v7 * v25;
     const real v27 = v21 - v26;
     const real v28 = v27 / v9;
@@ -1338,7 +1338,7 @@ INLINE void deltadyn_inverse_kinematics(
     const real v47 = v45 * v45;
     const real v48 = v34 - v47;
     const real v49 = REAL_SQRT(v48);
-    const real v50 = par[34] * v49;
+    const real v50 = par[45] * v49;
     const real v51 = v7 * v50;
     const real v52 = v46 - v51;
     const real v53 = v52 / v34;
@@ -1363,7 +1363,7 @@ INLINE void deltadyn_inverse_kinematics(
     const real v72 = v70 * v70;
     const real v73 = v59 - v72;
     const real v74 = REAL_SQRT(v73);
-    const real v75 = par[35] * v74;
+    const real v75 = par[46] * v74;
     const real v76 = v7 * v75;
     const real v77 = v71 - v76;
     const real v78 = v77 / v59;
@@ -1493,7 +1493,7 @@ INLINE void deltadyn_forward_kinematics(
     const real v96 = v22 - v95;
     const real v97 = v96 / v68;
     const real v98 = REAL_SQRT(v97);
-    const real v99 = par[36] * v98;
+    const real v99 = par[48] * v98;
     const real v100 = (v36 < (real)0.0) ? ((real)-1.0) : (real)0.0;
     const real v101 = !(v36 < (real)0.0) ? (real)1.0 : (real)0.0;
     const real v102 = v100 + v101;
@@ -1540,7 +1540,7 @@ INLINE void deltadyn_platform_state(
     const real v22 = v20 * v20;
     const real v23 = v9 - v22;
     const real v24 = REAL_SQRT(v23);
-    const real v25 = par[33] * v24;
+    const real v25 = par[44] * v24;
     const real v26 = v7 * v25;
     const real v27 = v21 - v26;
     const real v28 = v27 / v9;
@@ -1565,7 +1565,7 @@ INLINE void deltadyn_platform_state(
     const real v47 = v45 * v45;
     const real v48 = v34 - v47;
     const real v49 = REAL_SQRT(v48);
-    const real v50 = par[34] * v49;
+    const real v50 = par[45] * v49;
     const real v51 = v7 * v50;
     const real v52 = v46 - v51;
     const real v53 = v52 / v34;
@@ -1590,7 +1590,7 @@ INLINE void deltadyn_platform_state(
     const real v72 = v70 * v70;
     const real v73 = v59 - v72;
     const real v74 = REAL_SQRT(v73);
-    const real v75 = par[35] * v74;
+    const real v75 = par[46] * v74;
     const real v76 = v7 * v75;
     const real v77 = v71 - v76;
     const real v78 = v77 / v59;
@@ -1882,7 +1882,7 @@ INLINE void deltadyn_joint_state(
     const real v96 = v24 - v95;
     const real v97 = v96 / v68;
     const real v98 = REAL_SQRT(v97);
-    const real v99 = par[36] * v98;
+    const real v99 = par[48] * v98;
     const real v100 = (v37 < (real)0.0) ? ((real)-1.0) : (real)0.0;
     const real v101 = !(v37 < (real)0.0) ? (real)1.0 : (real)0.0;
     const real v102 = v100 + v101;

@@ -586,7 +586,7 @@ INLINE void deltadyn_passive_rates_4(
     const real v3 = v2 * v2;
     const real v4 = v1 + v3;
     const real v5 = x[12 * stride];
-    const real v6 = v5 - par[51];
+    const real v6 = v5 - par[75];
     const real v7 = v6 * v6;
     const real v8 = v4 + v7;
     const real v9 = REAL_SQRT(v8);
@@ -959,7 +959,7 @@ INLINE void deltadyn_passive_torque_4(
     const real v100 = v1 * v1;
     const real v101 = v3 * v3;
     const real v102 = v100 + v101;
-    const real v103 = v23 - par[51];
+    const real v103 = v23 - par[75];
     const real v104 = v103 * v103;
     const real v105 = v102 + v104;
     const real v106 = REAL_SQRT(v105);

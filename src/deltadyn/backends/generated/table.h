@@ -4,137 +4,258 @@
  * subexpressions kept once. SI units; `par` is the robot's numbers in the order of layout.py.
  */
 
-#define DELTADYN_DIGEST "4e771949c0bc0c23"
+#define DELTADYN_DIGEST "3db9b03f545f3898"
 
 enum {
     PAR_LIMB = 0,
-    PAR_ELBOW = 33,
-    PAR_SIDE = 36,
-    PAR_GRAVITY = 37,
-    PAR_M_P = 38,
-    PAR_M_X = 39,
-    PAR_A = 42,
-    PAR_G = 45,
-    PAR_G_S = 48,
-    PAR_SPINDLE = 51,
-    PAR_VISCOUS = 59,
-    PAR_COULOMB = 63,
-    PAR_COULOMB_NEGATIVE = 67,
-    PAR_STRIBECK = 71,
-    PAR_STRIBECK_VELOCITY = 75,
-    PAR_OFFSET = 79,
-    PAR_LOAD = 83,
-    PAR_ROTOR = 87,
-    PAR_SMOOTHING = 91,
-    PAR_PAYLOAD_OFFSET = 92,
-    PAR_BEYOND = 94,
-    PAR_THINNING = 95,
-    PAR_THINNING_VELOCITY = 99,
-    PAR_MOTOR_LOAD = 103,
-    PAR_TORQUE_RATIO = 107,
-    PAR_RIPPLE_ORDER = 111,
-    PAR_RIPPLE_COS = 115,
-    PAR_RIPPLE_SIN = 131,
-    PAR_ACTUATION = 147,
-    PAR_KINEMATIC_COUNT = 37,
-    PAR_COUNT = 148,
+    PAR_ELBOW = 44,
+    PAR_SIDE = 48,
+    PAR_CARRIER = 49,
+    PAR_HOME = 53,
+    PAR_GRAVITY = 57,
+    PAR_M_P = 58,
+    PAR_M_X = 59,
+    PAR_A = 63,
+    PAR_G = 67,
+    PAR_G_S = 71,
+    PAR_SPINDLE = 75,
+    PAR_HALVES = 83,
+    PAR_VISCOUS = 88,
+    PAR_COULOMB = 92,
+    PAR_COULOMB_NEGATIVE = 96,
+    PAR_STRIBECK = 100,
+    PAR_STRIBECK_VELOCITY = 104,
+    PAR_OFFSET = 108,
+    PAR_LOAD = 112,
+    PAR_ROTOR = 116,
+    PAR_SMOOTHING = 120,
+    PAR_PAYLOAD_OFFSET = 121,
+    PAR_BEYOND = 123,
+    PAR_THINNING = 124,
+    PAR_THINNING_VELOCITY = 128,
+    PAR_MOTOR_LOAD = 132,
+    PAR_TORQUE_RATIO = 136,
+    PAR_RIPPLE_ORDER = 140,
+    PAR_RIPPLE_COS = 144,
+    PAR_RIPPLE_SIN = 160,
+    PAR_ACTUATION = 176,
+    PAR_KINEMATIC_COUNT = 57,
+    PAR_COUNT = 177,
     MAX_ARRAYS = 11,
-    MAX_INPUTS = 32,
-    MAX_OUTPUTS = 43
+    MAX_INPUTS = 40,
+    MAX_OUTPUTS = 52,
+    ACTUATION_END = 97
 };
 
 /* name, parameters, first and count of angles and of rates, dof of the torque,
- * whole rows, widths of inputs and outputs */
+ * whole rows, bars, widths of inputs and outputs */
 #define DELTADYN_KERNELS(X) \
-    X(platform_row_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(joint_row_3, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(platform_row_4, 37, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
-    X(joint_row_4, 37, 0, 4, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
-    X(inverse_kinematics, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics, 37, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(state_torque_4, 148, 17, 1, 0, 0, 4, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
-    X(platform_torque_4, 148, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(joint_torque_4, 148, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(rows_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(friction_columns_3, 148, 0, 0, 0, 3, 0, 0, (3, 3, 3, 3), (6, 3, 3, 3, 3, 3, 3)) \
-    X(rows_4, 148, 17, 1, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
-    X(friction_columns_4, 148, 0, 0, 0, 4, 0, 0, (3, 4, 4, 4), (6, 4, 4, 4, 4, 4, 4)) \
-    X(mass_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(terms_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
-    X(joint_terms_3, 148, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
-    X(forward_3, 148, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_3, 148, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
-    X(mass_4, 148, 9, 1, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
-    X(terms_4, 148, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
-    X(joint_terms_4, 148, 0, 4, 0, 0, 0, 1, (2, 4, 4), (3, 16, 16, 4)) \
-    X(forward_4, 148, 0, 4, 4, 4, 0, 1, (4, 4, 4, 4, 4), (1, 4)) \
-    X(payload_4, 148, 0, 4, 0, 0, 0, 1, (3, 4, 4, 4), (2, 4, 4)) \
-    X(passive_rates_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
-    X(passive_torque_3, 148, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
-    X(passive_rates_4, 148, 13, 1, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
-    X(passive_torque_4, 148, 9, 1, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4)) \
-    X(platform_row_inclined_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(joint_row_inclined_3, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(inverse_kinematics_inclined, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics_inclined, 37, 0, 3, 0, 0, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state_inclined, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state_inclined, 37, 0, 3, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_inclined_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_inclined_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_inclined_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(rows_inclined_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(mass_inclined_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(terms_inclined_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
-    X(joint_terms_inclined_3, 148, 0, 3, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
-    X(forward_inclined_3, 148, 0, 3, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_inclined_3, 148, 0, 3, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
-    X(passive_rates_inclined_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
-    X(passive_torque_inclined_3, 148, 9, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
-    X(platform_row_vertical_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(joint_row_vertical_3, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(inverse_kinematics_vertical, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics_vertical, 37, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state_vertical, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state_vertical, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_vertical_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(rows_vertical_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(mass_vertical_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(terms_vertical_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
-    X(joint_terms_vertical_3, 148, 3, 0, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
-    X(forward_vertical_3, 148, 3, 0, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_vertical_3, 148, 3, 0, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3)) \
-    X(platform_row_rail_3, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(joint_row_rail_3, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
-    X(inverse_kinematics_rail, 37, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
-    X(forward_kinematics_rail, 37, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
-    X(platform_state_rail, 37, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
-    X(joint_state_rail, 37, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
-    X(state_torque_rail_3, 148, 15, 0, 0, 0, 3, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(rows_rail_3, 148, 15, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
-    X(mass_rail_3, 148, 9, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
-    X(terms_rail_3, 148, 12, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
-    X(joint_terms_rail_3, 148, 3, 0, 0, 0, 0, 1, (2, 3, 3), (3, 9, 9, 3)) \
-    X(forward_rail_3, 148, 3, 0, 3, 3, 0, 1, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_rail_3, 148, 3, 0, 0, 0, 0, 1, (3, 3, 3, 3), (2, 3, 3))
+    X(platform_row_3, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_3, 57, 0, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(platform_row_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(joint_row_4, 57, 0, 4, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(inverse_kinematics, 57, 0, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics, 57, 0, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state, 57, 0, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_3, 177, 15, 0, 0, 0, 3, 0, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 177, 0, 3, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(state_torque_4, 177, 17, 1, 0, 0, 4, 0, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 177, 0, 4, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(rows_3, 177, 15, 0, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(friction_columns_3, 177, 0, 0, 0, 3, 0, 0, 0, (3, 3, 3, 3), (6, 3, 3, 3, 3, 3, 3)) \
+    X(rows_4, 177, 17, 1, 0, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
+    X(friction_columns_4, 177, 0, 0, 0, 4, 0, 0, 0, (3, 4, 4, 4), (6, 4, 4, 4, 4, 4, 4)) \
+    X(mass_3, 177, 9, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_3, 177, 0, 3, 0, 0, 0, 1, 0, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_3, 177, 0, 3, 3, 3, 0, 1, 0, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_3, 177, 0, 3, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3)) \
+    X(mass_4, 177, 9, 1, 0, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
+    X(terms_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
+    X(joint_terms_4, 177, 0, 4, 0, 0, 0, 1, 0, (2, 4, 4), (3, 16, 16, 4)) \
+    X(forward_4, 177, 0, 4, 4, 4, 0, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(payload_4, 177, 0, 4, 0, 0, 0, 1, 0, (3, 4, 4, 4), (2, 4, 4)) \
+    X(passive_rates_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
+    X(passive_torque_3, 177, 9, 0, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
+    X(passive_rates_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
+    X(passive_torque_4, 177, 9, 1, 0, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4))
+
+#define DELTADYN_ACTUATION_KERNELS(X) \
+    X(platform_row_inclined_3, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_inclined_3, 57, 0, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_inclined, 57, 0, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_inclined, 57, 0, 3, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_inclined, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_inclined, 57, 0, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_inclined_3, 177, 15, 0, 0, 0, 3, 0, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_inclined_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_inclined_3, 177, 0, 3, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(rows_inclined_3, 177, 15, 0, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_inclined_3, 177, 9, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_inclined_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_inclined_3, 177, 0, 3, 0, 0, 0, 1, 0, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_inclined_3, 177, 0, 3, 3, 3, 0, 1, 0, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_inclined_3, 177, 0, 3, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3)) \
+    X(passive_rates_inclined_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
+    X(passive_torque_inclined_3, 177, 9, 0, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
+    X(platform_row_vertical_3, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_vertical_3, 57, 3, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_vertical, 57, 0, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_vertical, 57, 3, 0, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_vertical, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_vertical, 57, 3, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_vertical_3, 177, 15, 0, 0, 0, 3, 0, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(rows_vertical_3, 177, 15, 0, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_vertical_3, 177, 9, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_vertical_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_vertical_3, 177, 3, 0, 0, 0, 0, 1, 0, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_vertical_3, 177, 3, 0, 3, 3, 0, 1, 0, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_vertical_3, 177, 3, 0, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3)) \
+    X(platform_row_rail_3, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(joint_row_rail_3, 57, 3, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
+    X(inverse_kinematics_rail, 57, 0, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
+    X(forward_kinematics_rail, 57, 3, 0, 0, 0, 0, 0, 0, (1, 3), (1, 3)) \
+    X(platform_state_rail, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (4, 3, 3, 3, 3)) \
+    X(joint_state_rail, 57, 3, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (5, 3, 3, 3, 3, 3)) \
+    X(state_torque_rail_3, 177, 15, 0, 0, 0, 3, 0, 0, (8, 3, 3, 3, 3, 3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(rows_rail_3, 177, 15, 0, 0, 0, 0, 0, 0, (7, 3, 3, 3, 3, 3, 3, 3), (3, 7, 7, 7)) \
+    X(mass_rail_3, 177, 9, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 9)) \
+    X(terms_rail_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
+    X(joint_terms_rail_3, 177, 3, 0, 0, 0, 0, 1, 0, (2, 3, 3), (3, 9, 9, 3)) \
+    X(forward_rail_3, 177, 3, 0, 3, 3, 0, 1, 0, (4, 3, 3, 3, 3), (1, 3)) \
+    X(payload_rail_3, 177, 3, 0, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3)) \
+    X(platform_row_inclined_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(joint_row_inclined_4, 57, 0, 4, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(state_torque_inclined_4, 177, 17, 1, 0, 0, 4, 0, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_inclined_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_inclined_4, 177, 0, 4, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(rows_inclined_4, 177, 17, 1, 0, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
+    X(mass_inclined_4, 177, 9, 1, 0, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
+    X(terms_inclined_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_inclined_4, 177, 0, 4, 4, 4, 0, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_row_rail_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(joint_row_rail_4, 57, 3, 1, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
+    X(state_torque_rail_4, 177, 17, 1, 0, 0, 4, 0, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(rows_rail_4, 177, 17, 1, 0, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
+    X(mass_rail_4, 177, 9, 1, 0, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
+    X(terms_rail_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_rail_4, 177, 3, 1, 4, 4, 0, 1, 0, (4, 4, 4, 4, 4), (1, 4))
+
+#define DELTADYN_PLATFORM_KERNELS(X) \
+    X(platform_row_planar_2, 57, 0, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
+    X(joint_row_planar_2, 57, 0, 2, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
+    X(inverse_kinematics_planar, 57, 0, 0, 0, 0, 0, 0, 0, (1, 2), (2, 2, 2)) \
+    X(forward_kinematics_planar, 57, 0, 2, 0, 0, 0, 0, 0, (1, 2), (1, 2)) \
+    X(platform_state_planar, 57, 0, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (4, 2, 2, 2, 2)) \
+    X(joint_state_planar, 57, 0, 2, 0, 0, 0, 0, 0, (3, 2, 2, 2), (5, 2, 2, 2, 2, 2)) \
+    X(state_torque_planar_2, 177, 11, 0, 0, 0, 2, 0, 0, (8, 2, 2, 2, 2, 2, 2, 2, 2), (1, 2)) \
+    X(platform_torque_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(joint_torque_planar_2, 177, 0, 2, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(rows_planar_2, 177, 11, 0, 0, 0, 0, 0, 0, (7, 2, 2, 2, 2, 2, 2, 2), (2, 6, 6)) \
+    X(friction_columns_2, 177, 0, 0, 0, 2, 0, 0, 0, (3, 2, 2, 2), (6, 2, 2, 2, 2, 2, 2)) \
+    X(mass_planar_2, 177, 7, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 4)) \
+    X(terms_planar_2, 177, 9, 0, 0, 0, 0, 0, 0, (5, 2, 2, 2, 2, 2), (3, 4, 4, 2)) \
+    X(joint_terms_planar_2, 177, 0, 2, 0, 0, 0, 1, 0, (2, 2, 2), (3, 4, 4, 2)) \
+    X(forward_planar_2, 177, 0, 2, 2, 2, 0, 1, 0, (4, 2, 2, 2, 2), (1, 2)) \
+    X(payload_planar_2, 177, 0, 2, 0, 0, 0, 1, 0, (3, 2, 2, 2), (2, 2, 2)) \
+    X(platform_row_rail_planar_2, 57, 0, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
+    X(joint_row_rail_planar_2, 57, 3, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
+    X(inverse_kinematics_rail_planar, 57, 0, 0, 0, 0, 0, 0, 0, (1, 2), (2, 2, 2)) \
+    X(forward_kinematics_rail_planar, 57, 3, 0, 0, 0, 0, 0, 0, (1, 2), (1, 2)) \
+    X(platform_state_rail_planar, 57, 0, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (4, 2, 2, 2, 2)) \
+    X(joint_state_rail_planar, 57, 3, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (5, 2, 2, 2, 2, 2)) \
+    X(state_torque_rail_planar_2, 177, 11, 0, 0, 0, 2, 0, 0, (8, 2, 2, 2, 2, 2, 2, 2, 2), (1, 2)) \
+    X(platform_torque_rail_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(joint_torque_rail_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(rows_rail_planar_2, 177, 11, 0, 0, 0, 0, 0, 0, (7, 2, 2, 2, 2, 2, 2, 2), (2, 6, 6)) \
+    X(mass_rail_planar_2, 177, 7, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 4)) \
+    X(terms_rail_planar_2, 177, 9, 0, 0, 0, 0, 0, 0, (5, 2, 2, 2, 2, 2), (3, 4, 4, 2)) \
+    X(joint_terms_rail_planar_2, 177, 3, 0, 0, 0, 0, 1, 0, (2, 2, 2), (3, 4, 4, 2)) \
+    X(forward_rail_planar_2, 177, 3, 0, 2, 2, 0, 1, 0, (4, 2, 2, 2, 2), (1, 2)) \
+    X(payload_rail_planar_2, 177, 3, 0, 0, 0, 0, 1, 0, (3, 2, 2, 2), (2, 2, 2)) \
+    X(platform_row_articulated_4, 57, 0, 0, 0, 0, 0, 0, 4, (3, 4, 4, 4), (1, 32)) \
+    X(inverse_kinematics_articulated, 57, 0, 0, 0, 0, 0, 0, 4, (1, 4), (2, 4, 4)) \
+    X(pose_step_articulated, 57, 4, 4, 0, 0, 0, 0, 4, (2, 4, 4), (3, 4, 4, 1)) \
+    X(platform_state_articulated, 57, 0, 0, 0, 0, 0, 0, 4, (3, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(joint_state_articulated, 57, 4, 4, 0, 0, 0, 0, 4, (4, 4, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(state_torque_articulated_4, 177, 19, 1, 0, 0, 4, 0, 20, (8, 4, 4, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_articulated_4, 177, 3, 5, 0, 0, 4, 1, 4, (4, 4, 4, 4, 4), (1, 4)) \
+    X(rows_articulated_4, 177, 19, 1, 0, 0, 0, 0, 20, (7, 4, 4, 4, 4, 4, 4, 4), (4, 13, 13, 13, 13)) \
+    X(mass_articulated_4, 177, 11, 1, 0, 0, 0, 0, 12, (3, 4, 4, 4), (1, 16)) \
+    X(terms_articulated_4, 177, 15, 1, 0, 0, 0, 0, 16, (5, 4, 4, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_articulated_4, 177, 3, 5, 8, 4, 0, 1, 4, (5, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_row_rail_articulated_4, 57, 0, 0, 0, 0, 0, 0, 4, (3, 4, 4, 4), (1, 32)) \
+    X(inverse_kinematics_rail_articulated, 57, 0, 0, 0, 0, 0, 0, 4, (1, 4), (2, 4, 4)) \
+    X(pose_step_rail_articulated, 57, 4, 0, 0, 0, 0, 0, 4, (2, 4, 4), (3, 4, 4, 1)) \
+    X(platform_state_rail_articulated, 57, 0, 0, 0, 0, 0, 0, 4, (3, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(joint_state_rail_articulated, 57, 4, 0, 0, 0, 0, 0, 4, (4, 4, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(state_torque_rail_articulated_4, 177, 19, 1, 0, 0, 4, 0, 20, (8, 4, 4, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (4, 4, 4, 4, 4), (1, 4)) \
+    X(rows_rail_articulated_4, 177, 19, 1, 0, 0, 0, 0, 20, (7, 4, 4, 4, 4, 4, 4, 4), (4, 13, 13, 13, 13)) \
+    X(mass_rail_articulated_4, 177, 11, 1, 0, 0, 0, 0, 12, (3, 4, 4, 4), (1, 16)) \
+    X(terms_rail_articulated_4, 177, 15, 1, 0, 0, 0, 0, 16, (5, 4, 4, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_rail_articulated_4, 177, 3, 1, 8, 4, 0, 1, 4, (5, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_row_helical_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 32)) \
+    X(inverse_kinematics_helical, 57, 0, 0, 0, 0, 0, 0, 0, (1, 4), (2, 4, 4)) \
+    X(pose_step_helical, 57, 4, 4, 0, 0, 0, 0, 0, (2, 4, 4), (3, 4, 4, 1)) \
+    X(platform_state_helical, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(joint_state_helical, 57, 4, 4, 0, 0, 0, 0, 0, (4, 4, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(state_torque_helical_4, 177, 19, 1, 0, 0, 4, 0, 0, (8, 4, 4, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_helical_4, 177, 3, 5, 0, 0, 4, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(rows_helical_4, 177, 19, 1, 0, 0, 0, 0, 0, (7, 4, 4, 4, 4, 4, 4, 4), (4, 12, 12, 12, 12)) \
+    X(mass_helical_4, 177, 11, 1, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 16)) \
+    X(terms_helical_4, 177, 15, 1, 0, 0, 0, 0, 0, (5, 4, 4, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_helical_4, 177, 3, 5, 8, 4, 0, 1, 0, (5, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_row_rail_helical_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 32)) \
+    X(inverse_kinematics_rail_helical, 57, 0, 0, 0, 0, 0, 0, 0, (1, 4), (2, 4, 4)) \
+    X(pose_step_rail_helical, 57, 4, 0, 0, 0, 0, 0, 0, (2, 4, 4), (3, 4, 4, 1)) \
+    X(platform_state_rail_helical, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(joint_state_rail_helical, 57, 4, 0, 0, 0, 0, 0, 0, (4, 4, 4, 4, 4), (4, 4, 4, 4, 4)) \
+    X(state_torque_rail_helical_4, 177, 19, 1, 0, 0, 4, 0, 0, (8, 4, 4, 4, 4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(rows_rail_helical_4, 177, 19, 1, 0, 0, 0, 0, 0, (7, 4, 4, 4, 4, 4, 4, 4), (4, 12, 12, 12, 12)) \
+    X(mass_rail_helical_4, 177, 11, 1, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 16)) \
+    X(terms_rail_helical_4, 177, 15, 1, 0, 0, 0, 0, 0, (5, 4, 4, 4, 4, 4), (3, 16, 16, 4)) \
+    X(forward_rail_helical_4, 177, 3, 1, 8, 4, 0, 1, 0, (5, 4, 4, 4, 4, 4), (1, 4))
 
 /* those that give the torques of a motion in one pass */
 #define DELTADYN_TORQUE_KERNELS(X) \
-    X(platform_torque_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_4, 148, 3, 1, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(joint_torque_4, 148, 0, 4, 0, 0, 4, 1, (3, 4, 4, 4), (1, 4)) \
-    X(platform_torque_inclined_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_inclined_3, 148, 0, 3, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_vertical_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(platform_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_rail_3, 148, 3, 0, 0, 0, 3, 1, (3, 3, 3, 3), (1, 3))
+    X(platform_torque_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_3, 177, 0, 3, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_4, 177, 0, 4, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(platform_torque_inclined_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_inclined_3, 177, 0, 3, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(joint_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
+    X(platform_torque_inclined_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_inclined_4, 177, 0, 4, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(platform_torque_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(joint_torque_planar_2, 177, 0, 2, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(platform_torque_rail_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(joint_torque_rail_planar_2, 177, 3, 0, 0, 0, 2, 1, 0, (3, 2, 2, 2), (1, 2)) \
+    X(platform_torque_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_articulated_4, 177, 3, 5, 0, 0, 4, 1, 4, (4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_articulated_4, 177, 3, 1, 0, 0, 4, 1, 4, (4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_helical_4, 177, 3, 5, 0, 0, 4, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(platform_torque_rail_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
+    X(joint_torque_rail_helical_4, 177, 3, 1, 0, 0, 4, 1, 0, (4, 4, 4, 4, 4), (1, 4))

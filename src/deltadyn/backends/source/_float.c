@@ -1,5 +1,8 @@
 /* The torque kernels once more, in floats: twice as many samples in a vector instruction. */
 #define DELTADYN_FLOAT 1
+#define DELTADYN_DELTA
+#define DELTADYN_ACTUATIONS
+#define DELTADYN_PLATFORMS
 #define DELTADYN_CHOSEN DELTADYN_TORQUE_KERNELS
 #include "tables.h"
 

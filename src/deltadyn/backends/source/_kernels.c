@@ -137,13 +137,19 @@ static const kernel *kernel_of(PyObject *const *arguments, Py_ssize_t given, int
     *friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
     if (PyErr_Occurred())
         return NULL;
-    if (number < 0 || number >= KERNEL_COUNT) {
+    const kernel *k; /* those of other sources are counted behind ours */
+    if (number >= 0 && number < KERNEL_COUNT)
+        k = &KERNELS[number];
+    else if (number < ACTUATION_END)
+        k = deltadyn_actuation_kernel(number - KERNEL_COUNT);
+    else
+        k = deltadyn_platform_kernel(number - ACTUATION_END);
+    if (!k) {
         PyErr_SetString(PyExc_ValueError, one_output
             ? "fill(number, friction, par, places, *inputs, output)"
             : "run(number, friction, par, *inputs, *outputs)");
         return NULL;
     }
-    const kernel *k = &KERNELS[number];
     const int outputs = one_output ? 1 : k->outputs, arrays = k->inputs + outputs;
     *joined = k->inputs > 1 && given == before + 1 + outputs;
     if (!*joined && given != before + arrays) {

@@ -12,18 +12,39 @@
 
 #include "real.h"
 
+#include "../generated/friction.h"
+#include "../generated/table.h"
+
+/* What a source compiles: the Delta, other actuations under the same platforms, other platforms. */
+#ifndef DELTADYN_CHOSEN
+#define DELTADYN_DELTA
+#define DELTADYN_CHOSEN DELTADYN_KERNELS
+#endif
+#ifdef DELTADYN_DELTA
 #include "../generated/columns_3.h"
 #include "../generated/columns_4.h"
-#include "../generated/inclined.h"
 #include "../generated/kinematics.h"
 #include "../generated/passive.h"
-#include "../generated/rail.h"
-#include "../generated/table.h"
 #include "../generated/terms_3.h"
 #include "../generated/terms_4.h"
 #include "../generated/torque_3.h"
 #include "../generated/torque_4.h"
+#endif
+#ifdef DELTADYN_ACTUATIONS
+#include "../generated/inclined.h"
+#include "../generated/inclined_4.h"
+#include "../generated/rail.h"
+#include "../generated/rail_4.h"
 #include "../generated/vertical.h"
+#endif
+#ifdef DELTADYN_PLATFORMS
+#include "../generated/articulated.h"
+#include "../generated/helical.h"
+#include "../generated/planar.h"
+#include "../generated/rail_articulated.h"
+#include "../generated/rail_helical.h"
+#include "../generated/rail_planar.h"
+#endif
 
 enum { BLOCK = 64 };
 
@@ -41,9 +62,6 @@ typedef void block_function(const real *par, const real *x, real *y, int count);
             deltadyn_##name(par, x + k, y + k, BLOCK); \
     }
 #define KERNEL_BLOCK(name, ...) BLOCK_FUNCTION(name)
-#ifndef DELTADYN_CHOSEN
-#define DELTADYN_CHOSEN DELTADYN_KERNELS
-#endif
 DELTADYN_CHOSEN(KERNEL_BLOCK)
 
 /* Friction reads tau, qd, qdd, direction and Stribeck shape of y and writes tau there. */
@@ -53,21 +71,22 @@ DELTADYN_CHOSEN(KERNEL_BLOCK)
         INDEPENDENT for (int k = 0; k < count; k++) \
             deltadyn_friction_##dof(par, y + k, y + k, BLOCK); \
     }
+FRICTION_FUNCTION(2)
 FRICTION_FUNCTION(3)
 FRICTION_FUNCTION(4)
 
 typedef struct {
     const char *name;
     block_function *function;
-    int parameters, first_angle, angles, first_rate, rates, dof, whole;
+    int parameters, first_angle, angles, first_rate, rates, dof, whole, bars;
     int inputs, outputs; /* arrays */
     int width[MAX_ARRAYS]; /* of the inputs, then of the outputs */
 } kernel;
 
 #define COUNT_OF(count, ...) count
 #define WIDTHS_OF(count, ...) __VA_ARGS__
-#define KERNEL_ROW(name, parameters, angle, angles, rate, rates, dof, whole, in, out) \
-    { #name, block_##name, parameters, angle, angles, rate, rates, dof, whole, COUNT_OF in, \
+#define KERNEL_ROW(name, parameters, angle, angles, rate, rates, dof, whole, bars, in, out) \
+    { #name, block_##name, parameters, angle, angles, rate, rates, dof, whole, bars, COUNT_OF in, \
       COUNT_OF out, { WIDTHS_OF in, WIDTHS_OF out } },
 static const kernel KERNELS[] = { DELTADYN_CHOSEN(KERNEL_ROW) };
 enum { KERNEL_COUNT = sizeof(KERNELS) / sizeof(KERNELS[0]) };
@@ -90,6 +109,17 @@ static void add_angles(const kernel *k, real *x, int end, int count)
         real *sine = x + (size_t)(end + k->angles + j) * BLOCK;
         cosines_and_sines(angle, cosine, sine, count);
     }
+}
+
+/* Cosine and sine of the bars' angle phi0 + psi/k, into two columns. */
+static void add_bars(const kernel *k, const real *par, const real *x, real *to, int count)
+{
+    const real *psi = x + (size_t)(k->bars - 1) * BLOCK;
+    const real phi0 = par[PAR_CARRIER], rate = par[PAR_CARRIER + 1];
+    real phi[BLOCK];
+    for (int i = 0; i < count; i++)
+        phi[i] = phi0 + psi[i] * rate;
+    cosines_and_sines(phi, to, to + BLOCK, count);
 }
 
 /* The sign of qd, which follows tau and has qdd behind it. */
@@ -132,8 +162,10 @@ static void add_friction(const kernel *k, const real *par, real *y, int count)
     add_shapes(par, y + group, y + 3 * group, y + 4 * group, k->dof, count);
     if (k->dof == 3)
         block_friction_3(par, y, count);
-    else
+    else if (k->dof == 4)
         block_friction_4(par, y, count);
+    else
+        block_friction_2(par, y, count);
 }
 
 /* 0 for a sample whose columns are finite, else NaN. */
@@ -158,8 +190,13 @@ static int run_block(const kernel *k, int friction, const real *par, real *x, re
         inputs += k->width[a];
     if (k->angles)
         add_angles(k, x, inputs, count);
+    inputs += 2 * k->angles;
+    if (k->bars) {
+        add_bars(k, par, x, x + (size_t)inputs * BLOCK, count);
+        inputs += 2;
+    }
     if (k->rates) {
-        real *shapes = x + (size_t)(inputs + 2 * k->angles) * BLOCK;
+        real *shapes = x + (size_t)inputs * BLOCK;
         const real *rates = x + (size_t)k->first_rate * BLOCK;
         add_shapes(par, rates, shapes, shapes + (size_t)k->rates * BLOCK, k->rates, count);
     }

@@ -13,6 +13,10 @@ typedef struct {
     int width;
 } table;
 
+/* A kernel of _actuations.c or of _platforms.c, counted from 0; NULL where there is none. */
+const kernel *deltadyn_actuation_kernel(long number);
+const kernel *deltadyn_platform_kernel(long number);
+
 /* The float kernel of that name over all rows, as run_all; -1 where there is none. */
 ptrdiff_t deltadyn_run_float(
     const char *name, int friction, const double *numbers, const table *tables, ptrdiff_t rows);

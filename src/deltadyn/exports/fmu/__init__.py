@@ -27,13 +27,15 @@ from deltadyn.exports.common import (
     filled,
     identifier,
     kernel_sources,
+    limb_kind,
     number,
     provenance,
     refuse_eccentricity,
+    speech,
+    standard,
     template,
 )
 from deltadyn.exports.fmu.variables import (
-    DEFAULT_SMOOTHING,
     LEAST_STEP,
     LONGEST_STEP,
     TOKEN,
@@ -42,7 +44,9 @@ from deltadyn.exports.fmu.variables import (
     description,
     inverse_variables,
     plant_variables,
+    smoothing_of,
 )
+from deltadyn.kinematics.actuation import actuation, kernel_name
 from deltadyn.robot import Robot
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
@@ -69,6 +73,10 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
     The sources are always inside.
     """
     refuse_eccentricity(robot)
+    if robot.friction.passive and not standard(robot):
+        joints = [item.joint for item in robot.friction.passive]
+        allowed = "none on a robot with inclined arms: its unit has the friction of the drives"
+        raise InputError("friction.passive for target 'fmu'", joints, allowed)
     chosen = Options() if options is None else options
     fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
     command = compiler() if binary else None
@@ -128,14 +136,15 @@ def _readme(
     tables: Mapping[str, Sequence[Variable]],
 ) -> str:
     """README-fmu.md; `binary` is "yes", "none" (no compiler) or "no" (not asked for)."""
-    folder, own = FOLDERS[fmi], robot.friction.smoothing
+    folder, own, rate = FOLDERS[fmi], robot.friction.smoothing, robot.axis_units("qd")[0]
     lines = [safe(line) for line in provenance(robot, "Functional mock-up units of a Delta robot")]
     if own is None:
-        used = f"The robot names none: here it is {DEFAULT_SMOOTHING:g} rad/s."
+        used = f"The robot names none: here it is {smoothing_of(robot):g} {rate}."
     else:
-        used = f"The robot names {own:g} rad/s."
+        used = f"The robot names {own:g} {rate}."
     status = next(item for item in tables["plant"] if item.symbol == "STATUS")
     words = {
+        **speech(robot),
         "title": f"{safe(robot.name)}: functional mock-up units (FMI {fmi})",
         "head": "  \n".join(lines[1:]),
         "name": name,
@@ -144,6 +153,7 @@ def _readme(
         "binary": BINARY[binary].format(folder=folder),
         "torques": "[" + ", ".join(["0.0"] * robot.dof) + "]",
         "names": ", ".join(f'"tau[{i + 1}]"' for i in range(robot.dof)),
+        "meaning_of_q": RAIL_MEANING if robot.linear else ARM_MEANING,
         "flags": " ".join(FLAGS),
         "layer": LAYERS[fmi],
         "moment": " and `moment_z`" if robot.dof == 4 else "",
@@ -156,6 +166,16 @@ def _readme(
         "meaning": status.description,
     }
     return filled("fmu", "README.md", words)
+
+
+ARM_MEANING = (
+    "shoulder axes, z points up, the platform works at negative z. An arm's angle is 0 when it is\n"
+    "horizontal and outward, positive downward. Torques act along increasing angles"
+)
+RAIL_MEANING = (
+    "rails' points of q = 0, z points up. An axis counts a carriage's way along its rail in m,\n"
+    "upward, outward on a level rail. Forces act along it in N"
+)
 
 
 def _own(variables: Sequence[Variable], others: Sequence[Variable]) -> list[Variable]:
@@ -187,7 +207,7 @@ def _start(item: Variable) -> str:
 # The C sources of an FMU: shared files, generated functions, and the robot's numbers.
 
 
-#: Generated functions by model; "_DOF" stands for the number of axes.
+#: Generated functions by model, and whether they know limbs alone or all axes.
 FUNCTIONS = {
     "plant": ("joint_state", "state_torque_DOF", "friction_DOF", "passive_DOF", "mass_DOF"),
     "inverse": (
@@ -197,6 +217,20 @@ FUNCTIONS = {
         "friction_DOF",
         "passive_DOF",
     ),
+}
+#: Places of a limb's numbers, and its elbow, by what moves it.
+ELBOWS = {
+    "rotary": (5, 2, "reach * limb[3]", "reach * limb[4]", "-limb[1] * sine"),
+    "inclined": (
+        11,
+        10,
+        *(
+            f"limb[{k}] + limb[9] * (cosine * limb[{3 + k}] + sine * limb[{6 + k}])"
+            for k in range(3)
+        ),
+    ),
+    "vertical": (4, 3, "limb[0]", "limb[1]", "limb[2] + cosine"),
+    "rail": (7, 6, *(f"limb[{k}] + cosine * limb[{3 + k}]" for k in range(3))),
 }
 ROLES = {"fixed": "FIXED", "tunable": "TUNABLE"}
 WIDTH = 100
@@ -239,12 +273,40 @@ def _shared(robot: Robot, name: str) -> str:
 def _kernels(robot: Robot, model: str) -> str:
     """The generated functions that this model calls."""
     found = kernel_sources()
-    names = [name.replace("DOF", str(robot.dof)) for name in FUNCTIONS[model]]
+    names = [_function(robot, name) for name in FUNCTIONS[model]]
+    if not standard(robot):
+        names = [name for name in names if not name.startswith("passive_")]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
     body = "\n".join(found[name] for name in names)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
+
+
+def _function(robot: Robot, name: str) -> str:
+    """The name of a generated function for a robot; friction knows nothing of limbs."""
+    bare, dof = name.removesuffix("_DOF"), robot.dof if name.endswith("_DOF") else None
+    return kernel_name(bare, "rotary" if bare == "friction" else actuation(robot), dof)
+
+
+def _elbow(robot: Robot) -> str:
+    """Where the elbow of a limb is, and the places of a limb's numbers."""
+    width, strut, *parts = ELBOWS[limb_kind(robot)]
+    lines = [f"    E[{k}] = {part};" for k, part in enumerate(parts)]
+    reach = ["    const real reach = limb[0] + limb[1] * cosine;"]
+    used = [] if "sine" in " ".join(map(str, parts)).replace("cosine", "") else ["    (void)sine;"]
+    return "\n".join(
+        [
+            f"enum {{ LIMB = {width}, LIMB_STRUT = {strut} }}; /* numbers of a limb, its l2 */",
+            "",
+            "static inline void elbow_of(const real *limb, real cosine, real sine, real *E)",
+            "{",
+            *(reach if limb_kind(robot) == "rotary" else []),
+            *used,
+            *lines,
+            "}",
+        ]
+    )
 
 
 def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
@@ -260,6 +322,11 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "head": comment(robot, what).rstrip(),
         "kind": "#define INVERSE_MODEL\n" if model == "inverse" else "",
         "dof": dof,
+        "limbs": "" if limb_kind(robot) == "rotary" else f"_{actuation(robot)}",
+        "pasted": "" if limb_kind(robot) == "rotary" else f"##_{actuation(robot)}",
+        "passive": "" if standard(robot) else "#define NO_PASSIVE\n",
+        "joint": "(cosine)" if robot.linear else "atan2(sine, cosine)",
+        "elbow": _elbow(robot),
         "places": ",\n".join(places),
         "reals": len(reals),
         "layout": ",\n".join(layout),

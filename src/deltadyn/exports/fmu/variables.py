@@ -16,7 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS
-from deltadyn.exports.common import filled, number, provenance
+from deltadyn.exports.common import filled, number, provenance, speech, standard
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import home_angles
@@ -66,18 +66,20 @@ class Variable:
 
 def plant_variables(robot: Robot, timestep: float) -> tuple[Variable, ...]:
     """Variables of the plant: torques in, motion out."""
-    dof, home = robot.dof, home_angles(robot)
-    torques, rest = ("N.m",) * dof, (0.0,) * dof
+    home, words = home_angles(robot), speech(robot)
+    torques, rest = _fmi_units(robot, "tau"), (0.0,) * robot.dof
     step = ("longest integration step", "s", timestep, LEAST_STEP, LONGEST_STEP)
     return (
         TIME,
-        *_axes(Variable("TAU", "tau", "input", "drive torque of axis {}"), torques, rest),
+        *_axes(
+            Variable("TAU", "tau", "input", f"drive {words['torque']} of axis {{}}"), torques, rest
+        ),
         *_loads(robot),
-        *_axes(_start("Q"), _group_units("Q", dof), home),
-        *_axes(_start("QD"), _group_units("QD", dof), rest),
+        *_axes(_start(robot, "Q"), _group_units(robot, "Q"), home),
+        *_axes(_start(robot, "QD"), _group_units(robot, "QD"), rest),
         _scalar("STEP", "step", *step),
         *_model(robot, sharp=False),
-        *_outputs(dof, feeds=("QDD", "PDD")),
+        *_outputs(robot, feeds=("QDD", "PDD")),
         STATUS,
     )
 
@@ -90,13 +92,13 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
         item
         for symbol in ("P", "PD", "PDD", "Q", "QD", "QDD")
         for item in _axes(
-            Variable(f"{symbol}_REF", f"{symbol.lower()}_ref", "input", MOTION[symbol][0]),
-            _group_units(symbol, dof),
+            Variable(f"{symbol}_REF", f"{symbol.lower()}_ref", "input", _about(robot, symbol)),
+            _group_units(robot, symbol),
             starts.get(symbol, np.zeros(dof)),
         )
     ]
     torques = (
-        ("TAU", "tau", "output", "drive torque of axis {}"),
+        ("TAU", "tau", "output", f"drive {speech(robot)['torque']} of axis {{}}"),
         ("CONTROLLER_TAU", "controller_tau", "output", "tau[{}] in the controller's sign"),
     )
     return (
@@ -104,8 +106,12 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
         *reference,
         *_loads(robot),
         *_model(robot, sharp=True),
-        *(v for row in torques for v in _axes(Variable(*row, feeds=True), ("N.m",) * dof)),
-        *_outputs(dof, feeds=tuple(MOTION)),
+        *(
+            v
+            for row in torques
+            for v in _axes(Variable(*row, feeds=True), _fmi_units(robot, "tau"))
+        ),
+        *_outputs(robot, feeds=tuple(MOTION)),
         replace(STATUS, feeds=True),
         Variable(
             "FROM_JOINTS",
@@ -125,9 +131,21 @@ STATUS = Variable(
 )
 
 
-def _start(symbol: str) -> Variable:
+def _fmi_units(robot: Robot, quantity: str) -> tuple[str, ...]:
+    """The units of the axes as FMI writes them: N.m, rad/s2."""
+    units = robot.axis_units(quantity)
+    return tuple(unit.replace(" ", ".").replace("^", "") for unit in units)
+
+
+def _about(robot: Robot, symbol: str) -> str:
+    """What a group of coordinates is."""
+    text = MOTION[symbol][0]
+    return text.replace("angle", speech(robot)["angle"]) if symbol == "Q" else text
+
+
+def _start(robot: Robot, symbol: str) -> Variable:
     """The parameter for where a joint coordinate starts."""
-    text = f"{MOTION[symbol][0]} at the start"
+    text = f"{_about(robot, symbol)} at the start"
     name = f"{symbol}_START"
     return Variable(name, name.lower(), "parameter", text, variability="fixed")
 
@@ -191,15 +209,23 @@ def _model(robot: Robot, *, sharp: bool) -> Iterator[Variable]:
     yield _scalar("GRAVITY", "gravity", "field along -z", "m/s2", robot.gravity)
     text = "mass that moves with the platform, with its part of the struts, without payload"
     yield _scalar("M_P_EMPTY", "base.M_P_empty", text, "kg", empty)
-    for symbol, unit, text in (
+    rows = (
         ("m_x", "kg", "coupling mass of strut pair {}"),
         ("A", "kg.m2", "inertia of arm {} about its axis, with rotor and part of the struts"),
         ("G", "kg.m", "gravity moment of arm {} along its line"),
         ("G_s", "kg.m", "gravity moment of arm {} across its line"),
-    ):
+    )
+    if robot.linear:
+        rows = (
+            rows[0],
+            ("A", "kg", "mass that moves with carriage {}, with rotor and part of the struts"),
+            ("G", "kg", "mass that weighs on carriage {}"),
+            ("G_s", "kg", "not used on rails, {}"),
+        )
+    for symbol, unit, text in rows:
         model = Variable(symbol.upper(), f"base.{symbol}", "parameter", text)
         tunable = replace(model, variability="tunable")
-        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]])
+        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]][:3])
     if robot.spindle is not None:
         yield from _spindle(robot, par[PLACES["spindle"]])
     yield from _friction(robot, par, sharp=sharp)
@@ -228,15 +254,17 @@ def _spindle(robot: Robot, numbers: FloatArray) -> Iterator[Variable]:
 
 
 def _friction(robot: Robot, par: FloatArray, *, sharp: bool) -> Iterator[Variable]:
-    dof = robot.dof
-    for name, unit, text in (
-        ("viscous", "N.m.s/rad", "viscous friction of axis {}"),
-        ("coulomb", "N.m", "Coulomb friction of axis {} for qd > 0"),
-        ("coulomb_negative", "N.m", "Coulomb friction of axis {} for qd < 0"),
-        ("stribeck", "N.m", "friction of axis {} above Coulomb at rest"),
-        ("stribeck_velocity", "rad/s", "rate over which that falls, 0: no such term, axis {}"),
-        ("offset", "N.m", "constant torque of axis {}"),
-        ("load", "1", "share of the torque through gear {} that is lost"),
+    dof, tau, rates = robot.dof, _fmi_units(robot, "tau"), _fmi_units(robot, "qd")
+    viscous = tuple({"N": "N.s/m", "N.m": "N.m.s/rad"}[unit] for unit in tau)
+    torque = speech(robot)["torque"]
+    for name, units, text in (
+        ("viscous", viscous, "viscous friction of axis {}"),
+        ("coulomb", tau, "Coulomb friction of axis {} for qd > 0"),
+        ("coulomb_negative", tau, "Coulomb friction of axis {} for qd < 0"),
+        ("stribeck", tau, "friction of axis {} above Coulomb at rest"),
+        ("stribeck_velocity", rates, "rate over which that falls, 0: no such term, axis {}"),
+        ("offset", tau, f"constant {torque} of axis {{}}"),
+        ("load", ("1",) * dof, f"share of the {torque} through gear {{}} that is lost"),
     ):
         model = Variable(
             name.upper(),
@@ -247,17 +275,24 @@ def _friction(robot: Robot, par: FloatArray, *, sharp: bool) -> Iterator[Variabl
             most=LARGEST_LOSS if name == "load" else None,
             variability="tunable",
         )
-        yield from _axes(model, (unit,) * dof, par[PLACES[name]][:dof])
-    yield from _passive(robot)
+        yield from _axes(model, units, par[PLACES[name]][:dof])
+    if standard(robot):
+        yield from _passive(robot)
     own = robot.friction.smoothing
     text = "friction's direction is tanh(rate / smoothing)"
     if sharp:
         text += ", sign(rate) where it is 0"
-        yield _scalar("SMOOTHING", "friction.smoothing", text, "rad/s", own or 0.0, 0.0)
+        yield _scalar("SMOOTHING", "friction.smoothing", text, rates[0], own or 0.0, 0.0)
         return
-    start = DEFAULT_SMOOTHING if own is None else own
+    start = smoothing_of(robot)
     least = min(LEAST_SMOOTHING, start)
-    yield _scalar("SMOOTHING", "friction.smoothing", text, "rad/s", start, least)
+    yield _scalar("SMOOTHING", "friction.smoothing", text, rates[0], start, least)
+
+
+def smoothing_of(robot: Robot) -> float:
+    """The rate over which friction turns its sign in the plant, in the axes' unit."""
+    own = robot.friction.smoothing
+    return DEFAULT_SMOOTHING * robot.radian[0] if own is None else own
 
 
 def _passive(robot: Robot) -> Iterator[Variable]:
@@ -274,18 +309,20 @@ def _passive(robot: Robot) -> Iterator[Variable]:
             yield _scalar(symbol, f"friction.{joint}_{term}", text, per, value, 0.0)
 
 
-def _outputs(dof: int, *, feeds: tuple[str, ...]) -> Iterator[Variable]:
+def _outputs(robot: Robot, *, feeds: tuple[str, ...]) -> Iterator[Variable]:
     """The motion; `feeds` names the groups on which inputs act without delay."""
-    for symbol, (text, _, _) in MOTION.items():
+    for symbol in MOTION:
+        text = _about(robot, symbol)
         model = Variable(symbol, symbol.lower(), "output", text, feeds=symbol in feeds)
-        yield from _axes(model, _group_units(symbol, dof))
+        yield from _axes(model, _group_units(robot, symbol))
 
 
-def _group_units(symbol: str, dof: int) -> tuple[str, ...]:
+def _group_units(robot: Robot, symbol: str) -> tuple[str, ...]:
     """The units of a group of coordinates, or of their rates."""
     _, kind, per = MOTION[symbol]
-    first = "m" if kind == "platform" else "rad"
-    return (f"{first}{per}",) * 3 + (f"rad{per}",) * (dof - 3)
+    platform = ("m", "m", "m", "rad")[: robot.dof]
+    own = platform if kind == "platform" else robot.axis_units("q")
+    return tuple(f"{unit}{per}" for unit in own)
 
 
 #: Unit and its exponents of the base units.

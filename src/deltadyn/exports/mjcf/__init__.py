@@ -13,12 +13,22 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, extra_module
-from deltadyn.exports.common import checked_step, filled, identifier, provenance
+from deltadyn.exports.common import (
+    checked_step,
+    filled,
+    identifier,
+    kind_of,
+    middle,
+    provenance,
+    speech,
+    standard,
+)
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.exports.mjcf.tree import add_look, model_tree
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Arm, Carriage
 from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import DRIVEN
 
@@ -80,7 +90,9 @@ def xml_text(robot: Robot, timestep: float = TIMESTEP) -> str:
     root = model_tree(robot, timestep)
     add_look(root, robot)
     lines = provenance(robot, "MuJoCo model of a Delta robot with closed loops")
-    lines += ["angles and torques are this project's own, not the controller's: see the README"]
+    words = speech(robot)
+    own = f"{words['angles']} and {words['torques']} are this project's own"
+    lines += [f"{own}, not the controller's: see the README"]
     lines += [f"not in the model: {item}" for item in left_out(robot)]
     note = "\n".join(lines).replace("--", "- -")
     root.insert(0, ET.Comment(f"\n{note}\n"))
@@ -117,8 +129,11 @@ def left_out(robot: Robot) -> list[str]:
 def _check_mass(robot: Robot) -> None:
     masses = {"platform.mass": robot.platform.mass}
     masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
-    for i, arm in enumerate(robot.rotary_arms):
-        masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
+    for i, arm in enumerate(robot.arms):
+        if isinstance(arm, Carriage):
+            masses[f"arms[{i}].mass"] = arm.mass
+        elif isinstance(arm, Arm):
+            masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
     if robot.spindle is not None:
         masses["spindle.upper.mass"] = robot.spindle.upper.mass
         masses["spindle.lower.mass"] = robot.spindle.lower.mass
@@ -137,6 +152,14 @@ def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError |
             provenance(robot, "MuJoCo model of a Delta robot with closed loops")
         ),
         "file": file,
+        **speech(robot),
+        "units": "N m" if standard(robot) else "N, N m",
+        "kind": "" if standard(robot) else f"A {kind_of(robot)}. ",
+        "frame": "rails' points of q = 0" if robot.linear else "shoulder axes",
+        "driven": RAIL_JOINT if robot.linear else ARM_JOINT,
+        "elbow_axis": "its carriage" if robot.linear else "arm about the elbow axis",
+        "sway": "across" if robot.linear else "out of the arm's plane",
+        "counters": _counters(robot),
         "zeros": ", ".join(["0.0"] * robot.dof),
         "telescope": "" if robot.spindle is None else " and at the top of the telescope",
         "spindle_joints": "" if robot.spindle is None else SPINDLE_JOINTS,
@@ -150,7 +173,20 @@ def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError |
     return filled("mjcf", "README.md", words)
 
 
+ARM_JOINT = "0 = arm horizontal and outward, positive downward"
+RAIL_JOINT = "a carriage's way along its rail in m, upward, outward on a level rail"
+
+
+def _counters(robot: Robot) -> str:
+    """What the README says of counterweights."""
+    if not any(isinstance(arm, Carriage) and arm.counterweight > 0 for arm in robot.arms):
+        return ""
+    return "| `counter_1..3` | counterweights, held to the opposite way of their carriages |\n"
+
+
 def _somewhere(robot: Robot) -> list[str]:
+    if not standard(robot):
+        return [f"{value:g}" for value in middle(robot)]
     space = robot.limits.workspace
     z = -0.8 if space is None else (space.z_min + space.z_max) / 2
     return ["0.1", "0.0", f"{z:g}", "0.0"][: robot.dof]
@@ -216,12 +252,14 @@ def _random_states(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """q, qd, qdd (count, dof) within the workspace and the limits."""
     rng, dof, limits = np.random.default_rng(seed), robot.dof, robot.limits
-    rate = RATE if limits.rate is None else np.minimum(limits.rate, RATE)
-    most = ACCELERATION if limits.acceleration is None else np.asarray(limits.acceleration)
+    radian = np.asarray(robot.radian)
+    rate = RATE * radian if limits.rate is None else np.minimum(limits.rate, RATE * radian)
+    most = np.asarray(limits.acceleration or ACCELERATION * radian)
     qd, qdd = (rng.uniform(-1, 1, (count, dof)) * scale for scale in (rate, most))
     space = limits.workspace
     if space is None:
-        return home_angles(robot) + rng.uniform(-NEAR_HOME, NEAR_HOME, (count, dof)), qd, qdd
+        away = rng.uniform(-NEAR_HOME, NEAR_HOME, (count, dof)) * radian
+        return home_angles(robot) + away, qd, qdd
     found = np.empty((0, dof))
     while len(found) < count:
         radius, turn = space.radius * np.sqrt(rng.uniform(size=count)), rng.uniform(0, 6.28, count)

@@ -9,16 +9,20 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.exports.common import working_height
+from deltadyn.exports.common import standard, working_height
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.spindle import spindle_motion
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Carriage
 
 
 def home_angles(robot: Robot) -> FloatArray:
     """q (dof,) with the platform on the robot's axis, in the middle of its working heights."""
+    if not standard(robot):
+        return np.asarray(inverse_kinematics(robot, home_pose(robot)))
     point = [0.0, 0.0, working_height(robot), 0.0][: robot.dof]
     q = inverse_kinematics(robot, point, unreachable="nan")
     if not np.isfinite(q).all():
@@ -43,6 +47,9 @@ def joint_values(
         values[f"theta_{i + 1}"] = float(state.q[0, i]), float(state.qd[0, i])
         values[f"swing_{i + 1}"] = float(angles.elbow[0, i]), float(rates.elbow[0, i])
         values[f"sway_{i + 1}"] = float(angles.sway[0, i]), float(rates.sway[0, i])
+        arm = robot.arms[i]
+        if isinstance(arm, Carriage) and arm.counterweight > 0:
+            values[f"counter_{i + 1}"] = -float(state.q[0, i]), -float(state.qd[0, i])
         values["xyz"[i]] = float(state.p[0, i]), float(state.pd[0, i])
     return values if robot.spindle is None else values | _spindle(robot, state)
 

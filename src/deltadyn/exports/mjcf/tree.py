@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from deltadyn.exports.common import identifier, number, template, working_height
+import numpy as np
+
+from deltadyn.exports.common import identifier, number, standard, template, working_height
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Spindle
@@ -132,23 +135,47 @@ def _own_tip(root: Element, i: int) -> None:
 
 
 def _write_at(root: Element, home: Mapping[str, float]) -> None:
-    """Place the bodies as they are at home, with the joints' reference; sway, fork, cross are 0.
+    """Place the bodies as they are at home, with the joints' reference.
 
-    Only the first joint of a body, or slides, may be away from 0: turns do not commute.
+    A joint's axis is written in the body's own frame: a turn about a later joint of the body turns
+    that frame away from the axes of the joints before it, so they are turned back.
     """
     for item in root.iter("body"):
-        for joint in item.findall("joint"):
+        joints = item.findall("joint")
+        for place_of, joint in enumerate(joints):
             value = home[joint.get("name", "")]
             if value == 0:
                 continue
             joint.set("ref", text(value))
-            axis = [float(part) for part in joint.get("axis", "").split()]
+            axis = _numbers(joint, "axis", "")
+            turn = _numbers(item, "quat", "1 0 0 0")
             if joint.get("type") == "slide":
-                place = [float(part) for part in item.get("pos", "0 0 0").split()]
-                item.set("pos", text(a + value * b for a, b in zip(place, axis, strict=True)))
-            else:
-                turn = [float(part) for part in item.get("quat", "1 0 0 0").split()]
-                item.set("quat", text(_turned(turn, axis, value)))
+                place, way = _numbers(item, "pos", "0 0 0"), _rotated(turn, axis)
+                item.set("pos", text(a + value * b for a, b in zip(place, way, strict=True)))
+                continue
+            item.set("quat", text(_turned(turn, axis, value)))
+            back = _turned([1.0, 0.0, 0.0, 0.0], axis, -value)
+            for earlier in joints[:place_of]:
+                own = _numbers(earlier, "axis", "")
+                earlier.set("axis", text(_rotated(back, own)))
+
+
+def _numbers(item: Element, name: str, otherwise: str) -> list[float]:
+    return [float(part) for part in item.get(name, otherwise).split()]
+
+
+def _rotated(quaternion: list[float], vector: list[float]) -> list[float]:
+    """The vector turned by a rotation."""
+    if quaternion == [1.0, 0.0, 0.0, 0.0]:
+        return vector
+    w, x, y, z = quaternion
+    a, b, c = vector
+    tx, ty, tz = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return [
+        a + w * tx + y * tz - z * ty,
+        b + w * ty + z * tx - x * tz,
+        c + w * tz + x * ty - y * tx,
+    ]
 
 
 def _turned(quaternion: list[float], axis: list[float], angle: float) -> list[float]:
@@ -274,7 +301,8 @@ FLOOR_GAP = 0.15  # m below the workspace
 def add_look(root: Element, robot: Robot) -> None:
     """Everything to be seen."""
     _surroundings(root, robot)
-    _base(root, robot)
+    if standard(robot):
+        _base(root, robot)
     for i in range(3):
         _limb(root, robot, i)
     _platform(root, robot)
@@ -349,10 +377,51 @@ def _prism(
 
 
 def _limb(root: Element, robot: Robot, i: int) -> None:
-    """A tapered arm, the pin at its elbow, and the rods."""
-    length, arm = robot.standard.arm_length[i], body(root, f"arm_{i + 1}")
-    rods = robot.struts[i].rods
-    half, assets = _half_spacing(robot), child(root, "asset")
+    """A tapered arm or a carriage on its rail, the pin at the elbow, and the rods."""
+    rods, half = robot.struts[i].rods, _half_spacing(robot)
+    length = 0.0 if robot.linear else robot.rotary.arm_length[i]
+    if robot.linear:
+        _rail(root, robot, i)
+    else:
+        _arm(root, robot, i)
+    driven = body(root, f"arm_{i + 1}")
+    _pin(driven, f"elbow_{i + 1}", (length, 0.0, 0.0), (0.0, 1.0, 0.0), half, rods)
+    azimuth, radius = robot.geometry.azimuth[i], robot.geometry.platform_radius[i]
+    at = (*_around(azimuth, radius, 0.0), 0.0)
+    along = tuple(float(x) for x in np.cross(*(getattr(_frame(robot, i), k) for k in "zx")))
+    _pin(body(root, "platform"), f"ball_{i + 1}", at, (along[0], along[1], along[2]), half, rods)
+    tendons = child(root, "tendon")
+    for side in range(rods):
+        rod = add(tendons, "spatial", name=f"rod_{i + 1}_{side + 1}", material="carbon",
+                  width=(0.009 * robot.geometry.strut_length[i],))  # fmt: skip
+        add(rod, "site", site=f"elbow_{i + 1}_{side + 1}")
+        add(rod, "site", site=f"ball_{i + 1}_{side + 1}")
+
+
+def _frame(robot: Robot, i: int) -> Any:
+    return robot.geometry.frames[i]
+
+
+def _rail(root: Element, robot: Robot, i: int) -> None:
+    """A rail as far as the carriage goes around home, and the carriage."""
+    g, carriage = robot.geometry, body(root, f"arm_{i + 1}")
+    at, along = _numbers(carriage, "pos", ""), _frame(robot, i).z
+    reach, thick = 0.6 * g.strut_length[i], 0.02 * g.strut_length[i]
+    ends = [[a + side * reach * b for a, b in zip(at, along, strict=True)] for side in (-1, 1)]
+    add(child(root, "worldbody"), "geom", name=f"rail_{i + 1}", type="capsule", material="white",
+        fromto=(*ends[0], *ends[1]), size=(thick,))  # fmt: skip
+    add(carriage, "geom", name=f"carriage_{i + 1}", type="box", material="orange",
+        size=(2.0 * thick, 2.5 * thick, 3.0 * thick))  # fmt: skip
+    counters = [x for x in root.iter("body") if x.get("name") == f"counter_{i + 1}"]
+    for counter in counters:
+        add(counter, "geom", name=f"counter_{i + 1}", type="sphere", material="dark",
+            pos=(4.0 * thick, 0.0, 0.0), size=(2.0 * thick,))  # fmt: skip
+
+
+def _arm(root: Element, robot: Robot, i: int) -> None:
+    """A tapered arm."""
+    length, arm = robot.rotary.arm_length[i], body(root, f"arm_{i + 1}")
+    assets = child(root, "asset")
     thick = 0.09 * length
     root_end, tip_end = (thick, 0.8 * thick), (0.45 * thick, 0.4 * thick)
     points: list[float] = []
@@ -362,17 +431,6 @@ def _limb(root: Element, robot: Robot, i: int) -> None:
     add(arm, "geom", name=f"arm_{i + 1}", type="mesh", mesh=f"arm_{i + 1}", material="orange")
     add(arm, "geom", name=f"hub_{i + 1}", type="cylinder", material="steel",
         fromto=(0.0, -1.15 * thick, 0.0, 0.0, 1.15 * thick, 0.0), size=(1.1 * thick,))  # fmt: skip
-    _pin(arm, f"elbow_{i + 1}", (length, 0.0, 0.0), (0.0, 1.0, 0.0), half, rods)
-    azimuth, radius = robot.geometry.azimuth[i], robot.geometry.platform_radius[i]
-    at = (*_around(azimuth, radius, 0.0), 0.0)
-    along = (-math.sin(azimuth), math.cos(azimuth), 0.0)
-    _pin(body(root, "platform"), f"ball_{i + 1}", at, along, half, rods)
-    tendons = child(root, "tendon")
-    for side in range(rods):
-        rod = add(tendons, "spatial", name=f"rod_{i + 1}_{side + 1}", material="carbon",
-                  width=(0.009 * robot.geometry.strut_length[i],))  # fmt: skip
-        add(rod, "site", site=f"elbow_{i + 1}_{side + 1}")
-        add(rod, "site", site=f"ball_{i + 1}_{side + 1}")
 
 
 def _half_spacing(robot: Robot) -> float:

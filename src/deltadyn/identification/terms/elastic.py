@@ -217,7 +217,7 @@ class Geared(Sample):
     @cached_property
     def windup(self) -> FloatArray:
         """w (N, dof) in rad, from the measured torque."""
-        return wound_up(self.wound, self.c, self.T, self.part.rate)
+        return wound_up(self.robot, self.wound, self.c, self.T, self.part.rate)
 
     @cached_property
     def link(self) -> Sample:
@@ -335,7 +335,7 @@ class Geared(Sample):
     @cached_property
     def modelled_qdd(self) -> FloatArray:
         """The arms' acceleration (N, dof) where the model's torque winds up the gears."""
-        w = wound_up(self.passing, self.c, self.T, self.part.rate)
+        w = wound_up(self.robot, self.passing, self.c, self.T, self.part.rate)
         return self.state.qdd - derivatives(w, self.part.rate)[1]
 
     @cached_property

@@ -26,7 +26,6 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import LowPass
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 
 BAND = 28.0  # Hz of a comparison: above, noise of the motors' acceleration counts more than gears
 SMOOTH, STOP = 60.0, 140.0  # Hz up to which motion and torque are kept, and from which not
@@ -66,20 +65,20 @@ def through_gears(u: FloatArray, mu: PerAxis, turn: FloatArray) -> FloatArray:
     return out
 
 
-def wound_up(load: FloatArray, c: PerAxis, T: PerAxis, rate: float) -> FloatArray:
+def wound_up(robot: Robot, load: FloatArray, c: PerAxis, T: PerAxis, rate: float) -> FloatArray:
     """w (N, dof) in rad of a torque tL through the gears at even samples: c (tL - T tL').
 
     A spindle's drive is rigid.
     """
     w: FloatArray = c * (load - T * derivatives(load, rate)[0])
-    w[:, ARMS:] = 0.0
+    w[:, robot.legs :] = 0.0
     return w
 
 
 def behind(robot: Robot, motors: State, w: FloatArray, rate: float) -> State:
     """The motion of the arms where the gears are wound up by w (N, dof)."""
     wd, wdd = derivatives(w, rate)
-    return State.from_joints(robot, motors.q - w, motors.qd - wd, motors.qdd - wdd)
+    return State.from_joints(robot, motors.q - w, motors.qd - wd, motors.qdd - wdd, hint=motors.p)
 
 
 # A part at the rate of the work.
@@ -182,7 +181,7 @@ def behind_gears(robot: Robot, part: Prepared) -> Prepared:
     turn = thin.thin(direction(fine.qd, robot.friction.smoothing))
     taken = thin.thin(_rubbed(robot, fine)) + _turned(robot, motors, tau, turn)
     mu = np.zeros(robot.dof) if robot.friction.load is None else np.asarray(robot.friction.load)
-    w = wound_up(through_gears(tau - taken, mu, turn), 1 / k, d / k, rate)
+    w = wound_up(robot, through_gears(tau - taken, mu, turn), 1 / k, d / k, rate)
     arms = behind(robot, motors, w, rate)
     here, there = (
         _rubbed(robot, s) + _turned(robot, s, tau, direction(s.qd, robot.friction.smoothing))

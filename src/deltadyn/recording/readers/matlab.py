@@ -6,7 +6,12 @@ the fields of structures are named by their path, "log.q[1]".
 
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,8 @@ from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
 
+LEAST_MEMORY = 2**31  # bytes for the program that reads version 5
+LEAST_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
 _WIDEST = 64  # columns of a matrix; what is wider is no log
 _VERSION_5 = (b"MATLAB 5.0",)
 _VERSION_73 = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
@@ -47,27 +54,32 @@ def open_matlab(head: Head) -> Table:
 
 
 def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
-    from scipy.io import loadmat  # takes longer than the rest of the import
-
-    with damaged(path, _ALLOWED):
-        content = loadmat(path, squeeze_me=True, struct_as_record=False)
-    for name, value in content.items():
-        if not name.startswith("__"):
-            yield from _flattened(name, value)
-
-
-def _flattened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Arrays and texts of a variable, structures by their path."""
-    fields = getattr(value, "_fieldnames", None)
-    if fields is not None:
-        for field in fields:
-            yield from _flattened(f"{name}.{field}", getattr(value, field))
-    elif isinstance(value, str):
-        yield name, value
-    else:
-        array = np.asarray(value)
-        if array.dtype.kind in "fiub" and array.ndim in (1, 2):
-            yield name, array.astype(np.float64)
+    """Read by a program of its own, which a damaged file may end."""
+    size = os.path.getsize(path)
+    memory = max(LEAST_MEMORY, 10 * size)
+    command = [sys.executable, str(Path(__file__).with_name("matlab_5.py")), path, str(memory)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            check=False,
+            timeout=LEAST_SECONDS + size / BYTES_PER_SECOND,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired:
+        problem = "cannot be read: it does not end"
+        raise RecordingFileError.of_file(path, problem, _ALLOWED) from None
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().splitlines()
+        reason = told[-1] if told and done.returncode > 0 else "its reader broke off"
+        if "MemoryError" in reason:
+            reason = f"its content needs more than {memory / 2**30:.1f} GiB"
+        raise RecordingFileError.of_file(path, f"cannot be read: {reason}", _ALLOWED)
+    stream = io.BytesIO(done.stdout)
+    while stream.tell() < len(done.stdout):
+        name, value = (np.load(stream, allow_pickle=False) for _ in range(2))
+        yield str(name), str(value) if value.dtype.kind == "U" else value
 
 
 def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
@@ -77,11 +89,15 @@ def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
     yield from found
 
 
-def _groups(h5py: Any, prefix: str, group: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Datasets by their path; MATLAB stores them with the axes turned."""
-    for key, item in group.items():
-        if key.startswith("#") or item is None:
+def _groups(h5py: Any, prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
+    """Datasets by their path; MATLAB stores them with the axes turned.
+
+    Links into other files or to other places are no part of a log.
+    """
+    for key in group:
+        if key.startswith("#") or not isinstance(group.get(key, getlink=True), h5py.HardLink):
             continue
+        item = group[key]
         name = f"{prefix}.{key}" if prefix else key
         if isinstance(item, h5py.Group):
             yield from _groups(h5py, name, item)

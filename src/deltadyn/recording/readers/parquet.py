@@ -36,6 +36,16 @@ def open_parquet(head: Head) -> Table:
 
     def batches(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         names = [schema.field(index).name for index in used]
+        everything = [field.name for field in schema]
+        twice = next((name for name in names if everything.count(name) > 1), None)
+        if twice is not None:
+            raise RecordingFileError(
+                f"column {twice!r}",
+                twice,
+                "names that occur once; write the file again with other names",
+                path=path,
+                problem=f"is there {everything.count(twice)} times",
+            )
         with damaged(path, ALLOWED, kinds), parquet.ParquetFile(path) as file:
             taken[:] = [0, max(file.metadata.num_rows, 1)]
             for batch in file.iter_batches(batch_size=rows, columns=names):

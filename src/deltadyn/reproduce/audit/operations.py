@@ -214,8 +214,9 @@ def _inputs(tape: Tape, state: State) -> list[tuple[Any, ...]]:
 def _arms(robot: Robot, p: Any, pd: Any, pdd: Any) -> list[tuple[Any, ...]]:
     """cos q, sin q, qd, qdd by the library's closed forms."""
     three = limbs(robot)
+    n = three.carrier.carried  # an axis that drives psi itself knows its rates
     c, s = arm_directions(SYMBOLS, three, p)
-    return [c, s, *joint_rates(SYMBOLS, three, c, s, p, pd[:3], pdd[:3])]
+    return [c, s, *joint_rates(SYMBOLS, three, c, s, p, pd[:n], pdd[:n])]
 
 
 def _exact(par: ExactParameters, arms: Any, p: Any, pd: Any, pdd: Any) -> list[Any]:

@@ -14,6 +14,7 @@ class CatalogueRow:
     """A robot of the catalogue in one line; None where its file does not say."""
 
     name: str
+    kind: str  # what moves the limbs and what they hold: "rotary, planar"
     dof: int
     payload: float | None  # kg, the most it carries
     reach: float | None  # m, radius of its workspace
@@ -32,8 +33,11 @@ def _row(robot: Robot) -> CatalogueRow:
     given = [source.text for source in robot.sources.values() if not source.assumed]
     keys = Counter(text.partition(",")[0] for text in given)
     workspace = robot.limits.workspace
+    moved = "linear" if robot.linear else "rotary"
+    held = "with a spindle" if robot.spindle is not None else robot.platform.kind
     return CatalogueRow(
         name=robot.name,
+        kind=f"{moved}, {held}",
         dof=robot.dof,
         payload=robot.limits.payload,
         reach=None if workspace is None else workspace.radius,

@@ -12,7 +12,7 @@ static int state_of_platform(
     memcpy(x, p, 3 * sizeof(real));
     memcpy(x + 3, pd, 3 * sizeof(real));
     memcpy(x + 6, pdd, 3 * sizeof(real));
-    deltadyn_platform_state(par, x, y, 1);
+    LIMBS(platform_state)(par, x, y, 1);
     memcpy(s->cosine, y, 3 * sizeof(real));
     memcpy(s->sine, y + 3, 3 * sizeof(real));
     memcpy(s->qd, y + 6, 3 * sizeof(real));
@@ -21,7 +21,7 @@ static int state_of_platform(
     memcpy(s->pd, pd, sizeof(s->pd));
     memcpy(s->pdd, pdd, sizeof(s->pdd));
     for (int i = 0; i < 3; i++)
-        s->q[i] = atan2(y[3 + i], y[i]);
+        s->q[i] = JOINT_OF(y[i], y[3 + i]);
 #if DOF == 4
     s->q[3] = p[3];
     s->qd[3] = pd[3];

@@ -108,7 +108,7 @@ static int state_of_joints(const real *par, const real *q, const real *qd, const
         x[9 + i] = cos(q[i]);
         x[12 + i] = sin(q[i]);
     }
-    deltadyn_joint_state(par, x, y, 1);
+    LIMBS(joint_state)(par, x, y, 1);
     memcpy(s->cosine, y, 3 * sizeof(real));
     memcpy(s->sine, y + 3, 3 * sizeof(real));
     memcpy(s->p, y + 6, 3 * sizeof(real));
@@ -145,6 +145,10 @@ typedef struct {
 static void passive_friction(
     const real *par, const real *v, const State *s, Passive *passive, real *tau)
 {
+#ifdef NO_PASSIVE
+    (void)par, (void)v, (void)s, (void)tau;
+    passive->there = 0;
+#else
     const real *viscous = v + VR_PASSIVE_VISCOUS, *coulomb = v + VR_PASSIVE_COULOMB;
     const real smoothing = par[PAR_SMOOTHING];
     real x[3 * DOF];
@@ -172,6 +176,7 @@ static void passive_friction(
         for (int i = 0; i < DOF; i++)
             tau[i] += copies * f * b[i];
     }
+#endif
 }
 
 /* tau, qd, qdd, direction, Stribeck shape of each axis; the torque is without the drives' friction. */
@@ -202,7 +207,7 @@ static void needed_torque(const real *par, const real *v, const State *s, Passiv
 /* The drives' friction on top of the torque in y. */
 static void add_friction(const real *par, const State *s, real *y)
 {
-    KERNEL(friction)(par, y, y, 1);
+    DRIVES(friction)(par, y, y, 1);
     for (int i = 0; i < DOF; i++)
         if (par[PAR_THINNING + i] > 0)
             y[i] += par[PAR_THINNING + i] * tanh(s->qd[i] / par[PAR_THINNING_VELOCITY + i]);

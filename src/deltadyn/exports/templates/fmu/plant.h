@@ -48,11 +48,11 @@ static int struts_span(const real *par, const State *s)
 {
     real rod[3][3];
     for (int i = 0; i < 3; i++) {
-        const real *limb = par + PAR_LIMB + 5 * i; /* r, l1, l2, cos, sin */
-        const real reach = limb[0] + limb[1] * s->cosine[i];
-        rod[i][0] = (s->p[0] - reach * limb[3]) / limb[2];
-        rod[i][1] = (s->p[1] - reach * limb[4]) / limb[2];
-        rod[i][2] = (s->p[2] + limb[1] * s->sine[i]) / limb[2];
+        const real *limb = par + PAR_LIMB + LIMB * i;
+        real E[3];
+        elbow_of(limb, s->cosine[i], s->sine[i], E);
+        for (int k = 0; k < 3; k++)
+            rod[i][k] = (s->p[k] - E[k]) / limb[LIMB_STRUT];
     }
     const real volume = rod[0][0] * (rod[1][1] * rod[2][2] - rod[1][2] * rod[2][1])
         - rod[0][1] * (rod[1][0] * rod[2][2] - rod[1][2] * rod[2][0])

@@ -4,7 +4,10 @@ $head
 
 ${kind}#define TOKEN "@TOKEN@"
 #define DOF $dof
-#define KERNEL(name) deltadyn_##name##_$dof
+#define KERNEL(name) deltadyn_##name##${limbs}_$dof
+#define LIMBS(name) deltadyn_##name$pasted
+#define DRIVES(name) deltadyn_##name##_$dof
+${passive}#define JOINT_OF(cosine, sine) $joint /* the coordinate of a limb */
 
 /* Value references. */
 enum {
@@ -17,6 +20,8 @@ enum {
 $layout,
     PAR_COUNT = $count
 };
+
+$elbow
 
 $robot
 $sign

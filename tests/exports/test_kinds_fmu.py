@@ -1,0 +1,72 @@
+"""Functional mock-up units of robots on rails and with inclined arms, on fmpy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.exports.fmu_units import axes, needs_compiler, opened, units
+from tests.family.robots import make, waves
+
+import deltadyn as dd
+from deltadyn.errors import InputError
+from deltadyn.exports import fmu
+from deltadyn.exports.fmu.variables import plant_variables
+from deltadyn.robot.settings import PassiveFriction
+
+pytestmark = needs_compiler
+
+
+@pytest.mark.parametrize(
+    ("kind", "fmi"), [("inclined", "2.0"), ("vertical", "3.0"), ("rails", "2.0")]
+)
+def test_units_have_the_torque_and_the_acceleration_of_the_model(
+    kind: str, fmi: str, tmp_path: Path
+) -> None:
+    robot = make(kind).with_payload(0.6)
+    motion = waves(robot, 1.0, rate=15.0)
+    tau, found = dd.inverse_dynamics(robot, motion), units(robot, tmp_path, fmi=fmi)
+    close = 1e-12 * np.abs(tau).max()
+    with opened(found["inverse"]) as inverse:
+        inverse.begin()
+        for k in range(len(motion.t)):
+            given = {name: getattr(motion, name)[k] for name in ("p", "pd", "pdd")}
+            for name, values in given.items():
+                inverse.set(axes(f"{name}_ref", values))
+            np.testing.assert_allclose(inverse.row("tau", 3), tau[k], rtol=0, atol=close)
+            np.testing.assert_allclose(inverse.row("q", 3), motion.q[k], rtol=0, atol=1e-12)
+    start = axes("q_start", motion.q[3]) | axes("qd_start", motion.qd[3])
+    with opened(found["plant"]) as plant:
+        plant.begin(**start, **axes("tau", tau[3]))
+        scale = np.abs(motion.qdd[3]).max()
+        np.testing.assert_allclose(plant.row("qdd", 3), motion.qdd[3], rtol=0, atol=1e-10 * scale)
+        np.testing.assert_allclose(plant.row("p", 3), motion.p[3], rtol=0, atol=1e-12)
+        plant.step(0.0, 1e-3)
+        moved = motion.q[3] + 1e-3 * motion.qd[3] + 0.5e-6 * motion.qdd[3]
+        np.testing.assert_allclose(plant.row("q", 3), moved, rtol=0, atol=1e-6)
+        assert plant.status() == 0
+
+
+def test_units_of_rails_are_in_m_and_n(tmp_path: Path) -> None:
+    robot = make("vertical")
+    variables = {item.name: item for item in plant_variables(robot, 1e-4)}
+    assert [variables[name].unit for name in ("tau[1]", "q[1]", "qd[1]", "qdd[2]")] == [
+        "N",
+        "m",
+        "m/s",
+        "m/s2",
+    ]
+    assert variables["base.A[1]"].unit == variables["base.G[1]"].unit == "kg"
+    assert variables["friction.viscous[3]"].unit == "N.s/m"
+    assert not any(name.startswith("friction.elbow") for name in variables)
+    text = fmu.files(robot, fmu.Options(binary=False))["README-fmu.md"]
+    assert isinstance(text, str)
+    assert "moved by carriages on vertical rails" in text
+    assert "along its rail in m" in text
+
+
+def test_friction_in_passive_joints_of_inclined_arms_is_refused() -> None:
+    robot = make("inclined").with_friction(passive=(PassiveFriction("elbow_swing", 0.1, 0.1),))
+    with pytest.raises(InputError, match=r"friction.passive for target 'fmu'"):
+        fmu.files(robot)
