@@ -21,10 +21,20 @@ import casadi
 
 from deltadyn.backends.components import parameters_of
 from deltadyn.backends.layout import ENTRIES
+from deltadyn.backends.limbs import arms, limbs_of, platform_rates, platform_state, point
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import SpindleParameters
 from deltadyn.exports.structured_text.code import SINGULAR, UNREACHABLE, Step, literal, step_text
-from deltadyn.kinematics.actuation import ACTUATIONS, kernel_name
+from deltadyn.kinematics.actuation import (
+    ACTUATIONS,
+    HALVES,
+    PLATFORMS,
+    kernel_name,
+    legs_of,
+    parts_of,
+)
+from deltadyn.kinematics.assemblies import newton_step
+from deltadyn.kinematics.limbs import pairs_of
 from deltadyn.simulation.plant.mechanism import pose_of
 from tools.generated import write_or_check
 from tools.kernel_models import (
@@ -62,7 +72,7 @@ class Block:
 
 def blocks() -> list[Block]:
     """All generated bodies: the drives' friction, and the model of every kind of limbs."""
-    found = [_friction(dof) for dof in (3, 4)]
+    found = [_friction(dof) for dof in (2, 3, 4)]
     for kind in ACTUATIONS:
         found += _kinematics(kind)
         for dof in (3, 4):
@@ -73,7 +83,88 @@ def blocks() -> list[Block]:
                 _payload_sample(dof, kind),
                 _force_sample(dof, kind),
             ]
+    for kind in OTHER_PLATFORMS:
+        found += _platform_blocks(kind)
     return found
+
+
+#: Compositions with another platform than the point, of arms that stand alike and of rails.
+OTHER_PLATFORMS = tuple(f"{limbs}{platform}" for platform in PLATFORMS for limbs in ("", "rail_"))
+
+
+def _platform_blocks(kind: str) -> list[Block]:
+    """Kinematics and torques of robots in a plane, and of those with a platform of halves.
+
+    The pose of joints on halves has no closed form: a step of Newton's method is a body of its own,
+    and the torque of joints gets the pose too.
+    """
+    n, halves = legs_of(kind), parts_of(kind)[1] in HALVES
+
+    def name(what: str, dof: int | None = None) -> str:
+        return kernel_name(what, kind, dof)
+
+    def inverse(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        c, s = arms(CASADI, par, x[0], kind)
+        return [*c, *s]
+
+    def forward(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        limbs = limbs_of(par, kind)
+        return [*point(CASADI, par, *pairs_of(CASADI, limbs, x[0]), kind)]
+
+    def step(par: Symbols, x: Sequence[Symbols], _: Symbols) -> Sequence[Any]:
+        p, q = x
+        limbs = limbs_of(par, kind)
+        found = newton_step(CASADI, limbs, *pairs_of(CASADI, limbs, q), p)
+        return [*found.x, *found.left, found.determinant]
+
+    def platform(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
+        p, pd, pdd, (mass,), (inertia,) = x
+        loaded = _carried(par, mass, inertia, own)
+        c, s, qd, qdd = platform_state(CASADI, loaded, p, pd, pdd, kind)
+        numbers = parameters_of(loaded, n, kind)
+        return [*inverse_dynamics(CASADI, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
+
+    def joint(par: Symbols, x: Sequence[Symbols], own: Symbols) -> Sequence[Any]:
+        *known, q, qd, qdd, (mass,), (inertia,) = x
+        loaded = _carried(par, mass, inertia, own)
+        c, s = pairs_of(CASADI, limbs_of(loaded, kind), q)
+        p = known[0] if known else tuple(point(CASADI, loaded, c, s, kind))
+        pd, pdd = platform_rates(CASADI, loaded, c, s, p, qd, qdd, kind)
+        numbers = parameters_of(loaded, n, kind)
+        return [*inverse_dynamics(CASADI, numbers, c, s, qd, qdd, p, pd, pdd), *qd, *qdd]
+
+    load, torque = (("mass", 1), ("inertia", 1)), (("tau", n), ("qd", n), ("qdd", n))
+    joints = (*((("p", n),) if halves else ()), ("q", n), ("qd", n), ("qdd", n))
+    pairs = (("cos_q", n), ("sin_q", n))
+    closing = (
+        Block(
+            name("pose_step"),
+            (("p", n), ("q", n)),
+            (("p", n), ("left", n), ("determinant", 1)),
+            step,
+        )
+        if halves
+        else Block(name("forward_kinematics"), (("q", n),), (("p", n),), forward)
+    )
+    return [
+        Block(name("inverse_kinematics"), (("p", n),), pairs, inverse),
+        closing,
+        Block(
+            name("platform_torque", n), (("p", n), ("pd", n), ("pdd", n), *load), torque, platform
+        ),
+        Block(name("joint_torque", n), (*joints, *load), torque, joint),
+    ]
+
+
+def _carried(par: Symbols, mass: Any, inertia: Any, offset: Symbols) -> Symbols:
+    """The robot's numbers with a payload on the platform, which turns it where it has halves."""
+    values, (x, y) = list(par), offset
+    places = {name: place for place, name in enumerate(parameter_names())}
+    values[places["par_M_P_1"]] += mass
+    values[places["par_halves_3"]] += mass * x
+    values[places["par_halves_4"]] += mass * y
+    values[places["par_halves_5"]] += mass * (x * x + y * y) + inertia
+    return tuple(values)
 
 
 def _kinematics(kind: str) -> list[Block]:

@@ -15,7 +15,7 @@ from deltadyn.cli import main
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports import sheets
 from deltadyn.exports.common import fingerprint, identifier
-from deltadyn.exports.export import MANIFEST
+from deltadyn.exports.export import ALL_LIMBS, HELD, MANIFEST, PLATFORMS
 
 ROBOT = dd.load_robot("sipro-d3-1200")
 
@@ -127,3 +127,16 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(main, ["export", "sipro-d3-1200", "java"])
     assert wrong.exit_code == 2
     assert "target is 'java'" in wrong.stderr
+
+
+def test_the_command_lists_which_targets_hold_which_kinds() -> None:
+    run = CliRunner().invoke(main, ["export", "--kinds"])
+    assert run.exit_code == 0
+    rows = [line.split() for line in run.stdout.splitlines()]
+    assert rows[0] == ["platform", "limbs", "targets"]
+    assert ["articulated", "rails", "c,", "structured-text,", "mjcf"] in rows
+    assert len(rows) == 1 + sum(
+        any(limbs in own.get(platform, ()) for own in HELD.values())
+        for platform in PLATFORMS
+        for limbs in ALL_LIMBS
+    )

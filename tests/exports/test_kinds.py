@@ -17,6 +17,7 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import switched_off
 from deltadyn.exports import c, mjcf, structured_text
+from deltadyn.exports.mjcf.pose import home_angles
 from deltadyn.force import Tare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -228,5 +229,5 @@ def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
     for i in (1, 2, 3):
         gap = data.site(f"tip_{i}").xpos - data.site(f"socket_{i}").xpos
         assert np.abs(gap).max() < 1e-12
-    p = dd.forward_kinematics(robot, mjcf.home_angles(robot))
+    p = dd.forward_kinematics(robot, home_angles(robot))
     np.testing.assert_allclose(data.sensor("p").data, p[:3], atol=1e-12)

@@ -15,11 +15,12 @@ from tests.payload.cases import D3, FOUR, case
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.payload import NoiseModel, PayloadEstimator, find_picks
-from deltadyn.payload.bank import ARMS, Bank, BankNumbers, Row
+from deltadyn.payload.bank import Bank, BankNumbers, Row
 from deltadyn.payload.bank_estimator import ASSUMED, BankEstimator
 from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.rows import RowFront, RowNumbers, recorded_rows
 from deltadyn.payload.tare import LoadTare
+from deltadyn.robot.checks import ARMS
 
 ROBOT = "sipro-d3-1200"
 needs_plant = pytest.mark.skipif(compiler() is None, reason="the plant needs gcc (or cc)")

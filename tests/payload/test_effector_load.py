@@ -53,7 +53,7 @@ def test_a_motion_without_a_turn_does_not_tell_the_inertia() -> None:
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(InputError, match="axes of the robot is 3; allowed: 4: offset and inertia"):
+    with pytest.raises(InputError, match="one whose tool turns"):
         effector_load(D3, case(3).recording)
     with pytest.raises(InputError, match="axes of the recording is 3; allowed: 4"):
         effector_load(FOUR, case(3).recording)

@@ -45,7 +45,7 @@ def additions(solution: Solution) -> tuple[Addition, ...]:
     """The best single distance, height and position, each with what it would leave."""
     geometric, scales = solution.geometric, solution.scales
     robot, n = geometric.robot, geometric.count
-    held = holds_frame("all", solution.measured)
+    held = holds_frame(geometric, "all", solution.measured)
     rows = system(geometric, solution.measured, np.eye(n), solution.x, solution.own, held)
     matrix = _whole(rows.slopes / solution.spread[:, None], scales)
     points = candidates(robot, "tracker", PlanOptions())

@@ -70,7 +70,7 @@ def calibrate(
     fits = [_fitted(geometric, sets, scales, name, chosen_options.huber) for name in names]
     trials = [_trial(fit) for fit, _ in fits]
     best, wider = fits[chosen(trials)]
-    held = holds_frame("all", sets)
+    held = holds_frame(geometric, "all", sets)
     seen = visible(geometric, sets, scales, np.zeros(geometric.count), held=held)
     if chosen_options.check:
         findings += check_fit(best)
@@ -97,6 +97,10 @@ def _sets(robot: Robot, measurements: Data) -> tuple[Measured, ...]:
         if not hasattr(item, "per_point"):
             kinds = "Positions, Heights, Distances, BallBar or Commanded, or a path"
             raise InputError("measurements", type(item).__name__, kinds)
+        tool = getattr(item, "tool", np.zeros(3))
+        if robot.legs == 4 and np.any(tool[:2]):
+            allowed = "(0, 0, z): under two halves the tool turns, and only its axis stays"
+            raise InputError("tool", tuple(tool), allowed)
         if item.q.shape[1] != robot.dof:
             allowed = f"{robot.dof}, one per axis of {robot.name}"
             raise InputError(f"columns of q of {item.kind}", item.q.shape[1], allowed)

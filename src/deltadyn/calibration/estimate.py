@@ -8,6 +8,9 @@ with s the robust spread of the residuals, at least 1 where deviations were give
 holds the whole geometry, the frame of an instrument is part of it (24 of 30 columns are
 independent): the frame that the nominal points fit best is kept then, and the geometry says all.
 
+Then points are looked at one by one: t^2 = e^T (1 + A M_-^-1 A^T)^-1 e of its residual e when it is
+left out is chi-squared. A point far beyond that is set aside and named, and the fit is repeated.
+
 A fold that is left out is predicted without a second fit: with M = A^T A + P its residuals are
 (1 - A_g M^-1 A_g^T)^-1 r_g, exact as far as the problem is linear about its solution.
 """
@@ -32,6 +35,9 @@ HUBER = 1.5
 IntArray = npt.NDArray[np.intp]
 
 STEPS = 25
+NOTHING = 1e-9  # weight of a point that was set aside
+FAR = {1: 25.0, 3: 33.0, 6: 42.0}  # t^2 of a point's rows beyond which it does not belong
+MOST_ASIDE = 0.2  # of a set; where more are far off, it is the model that does not fit
 SETTLED = 1e-3  # of a tolerance: 1 um of 1 mm
 #: Medians of |r| / sqrt(m) of m normal residuals, by which a spread is read off.
 MEDIANS = {1: 0.6745, 3: 0.8881, 6: 0.9443}
@@ -66,6 +72,7 @@ class Solution:
     weights: FloatArray  # (m,)
     sets: tuple[slice, ...]
     steps: int
+    aside: BoolArray  # (m,), rows of points that were set aside
 
     @property
     def count(self) -> int:
@@ -97,7 +104,8 @@ class Solution:
         """Rows less fitted numbers, of each set: 1 - leverage summed."""
         weighted = self.slopes * np.sqrt(self.weights)[:, None]
         leverage = np.einsum("ij,jk,ik->i", weighted, self.factor, weighted)
-        return np.array([float((1 - leverage[rows]).sum()) for rows in self.sets])
+        free = (1 - leverage) * ~self.aside
+        return np.array([float(free[rows].sum()) for rows in self.sets])
 
     @cached_property
     def chi(self) -> FloatArray:
@@ -206,9 +214,13 @@ def subset_scales(subset: FloatArray, scales: FloatArray) -> FloatArray:
     return np.array([scales[column].max() for column in moved.T])
 
 
-def holds_frame(model: str, measured: Sequence[Measured]) -> bool:
-    """Whether a frame to be fitted is part of the geometry: all of it free, one anchored set."""
-    return model == "all" and sum(item.anchored for item in measured) == 1
+def holds_frame(geometric: Geometric, model: str, measured: Sequence[Measured]) -> bool:
+    """Whether a frame to be fitted is part of the geometry: all of it free, one anchored set.
+
+    Hinges and screws between two halves stand along z of the base: it must be free to lean.
+    """
+    one = sum(item.anchored for item in measured) == 1
+    return model == "all" and one and geometric.robot.legs == 3
 
 
 def system(
@@ -261,14 +273,39 @@ def fit_model(
     huber: float | None = HUBER,
 ) -> Solution:
     """The geometry of one model of the ladder that meets these measurements best."""
+    start = np.zeros(geometric.count)
+    own = [item.start(_closed(geometric, start, item)) for item in measured]
+    found = _descended(geometric, measured, scales, model, huber, start, own)
+    if huber is None:
+        return found
+    for _ in range(2):
+        aside = set_aside(found)
+        if (aside == found.aside).all():
+            break
+        found = _descended(geometric, measured, scales, model, huber, found.x, found.own, aside)
+    return found
+
+
+def _descended(
+    geometric: Geometric,
+    measured: Sequence[Measured],
+    scales: FloatArray,
+    model: str,
+    huber: float | None,
+    x: FloatArray,
+    own: Sequence[Any],
+    aside: BoolArray | None = None,
+) -> Solution:
+    """Gauss-Newton steps from x and own, without the rows that were set aside."""
     subset = geometric.subset(model)
     own_scales = subset_scales(subset, scales)
-    x, y = np.zeros(geometric.count), np.zeros(subset.shape[1])
-    own = [item.start(_closed(geometric, x, item)) for item in measured]
-    held, k = holds_frame(model, measured), subset.shape[1]
+    y = np.linalg.lstsq(subset, x, rcond=None)[0]
+    held, k = holds_frame(geometric, model, measured), subset.shape[1]
     steps = 0
     rows = system(geometric, measured, subset, x, own, held)
-    weights = point_weights(measured, rows, huber)
+    if aside is None:
+        aside = np.zeros(len(rows.residual), dtype=bool)
+    weights = np.where(aside, NOTHING, point_weights(measured, rows, huber))
     for steps in range(1, STEPS + 1):
         root = np.sqrt(weights)
         left = np.concatenate(
@@ -299,12 +336,12 @@ def fit_model(
                 "measurements of this robot: see the notes on units, axes and signs",
             )  # fmt: skip
         y, own, rows = tried, moved, new
-        weights = point_weights(measured, rows, huber)
+        weights = np.where(aside, NOTHING, point_weights(measured, rows, huber))
         if float(np.abs(step[:k] / own_scales).max()) < SETTLED:
             break
     return Solution(
         geometric, tuple(measured), model, subset @ y, tuple(own), held, scales, subset,
-        rows.residual, rows.slopes, weights, rows.sets, steps,
+        rows.residual, rows.slopes, weights, rows.sets, steps, aside,
     )  # fmt: skip
 
 
@@ -352,16 +389,46 @@ def place_folds(points: FloatArray) -> IntArray:
     return labels
 
 
-def outlying(solution: Solution, index: int, limit: float = 4.0) -> tuple[BoolArray, FloatArray]:
+def deleted(solution: Solution, index: int) -> tuple[FloatArray, FloatArray]:
+    """t^2 (points,) of a set's points, each against a fit without it, and its residual then (m).
+
+    With G = A M^-1 A^T of the point's rows and its weight w: e = (1 - w G)^-1 r, and its covariance
+    is 1 + (1 - w G)^-1 G.
+    """
+    item, rows = solution.measured[index], solution.sets[index]
+    m = item.per_point
+    part = solution.slopes[rows].reshape(-1, m, solution.slopes.shape[1])
+    weight = solution.weights[rows].reshape(-1, m)[:, 0]
+    inner = part @ solution.factor @ part.transpose(0, 2, 1)
+    without = np.eye(m) - weight[:, None, None] * inner
+    without = without + 1e-9 * np.eye(m)  # what only this point shows is not predictable
+    residual = solution.points_of(index)[:, :, None]
+    off: FloatArray = np.linalg.solve(without, residual).astype(np.float64)
+    spread = np.eye(m) + np.linalg.solve(without, inner)
+    square = (off * np.linalg.solve(spread, off)).sum(axis=(1, 2))
+    return square, np.linalg.norm(metres(item, off[:, :, 0]), axis=1)
+
+
+def outlying(solution: Solution, index: int) -> tuple[BoolArray, FloatArray]:
     """Which points of a set do not fit, and how far each is off (m) when it is left out.
 
-    A point is off by more than `limit` deviations of its set.
+    They are measured against the spread of their set, which is at least what was given.
     """
     item = solution.measured[index]
-    size = np.linalg.norm(solution.points_of(index), axis=1) / np.sqrt(item.per_point)
-    spread = max(float(np.median(size)) / MEDIANS[item.per_point], 1e-12)
+    square, off = deleted(solution, index)
+    spread = float(np.median(square)) / (item.per_point * MEDIANS[item.per_point] ** 2)
     if item.sigma_given:
         spread = max(spread, 1.0)
-    left_out = solution.left_out[solution.sets[index]].reshape(-1, item.per_point)
-    off = np.linalg.norm(metres(item, left_out), axis=1)
-    return size > limit * spread, off
+    return np.asarray(square > FAR[item.per_point] * spread), off
+
+
+def set_aside(solution: Solution) -> BoolArray:
+    """Rows (m,) of points that do not belong, where they are few; none of a log's."""
+    out = np.zeros(len(solution.residual), dtype=bool)
+    for index, item in enumerate(solution.measured):
+        if isinstance(item, Commanded):
+            continue
+        mask, _ = outlying(solution, index)
+        if mask.sum() <= MOST_ASIDE * len(mask):
+            out[solution.sets[index]] = np.repeat(mask, item.per_point)
+    return out

@@ -61,8 +61,19 @@ def workspace_points(robot: Robot, count: int) -> FloatArray:
 
 
 def with_psi(robot: Robot, points: FloatArray) -> FloatArray:
-    """Points (N, dof): psi is 0 where the tool turns."""
-    return np.column_stack([points, np.zeros((len(points), robot.dof - 3))])
+    """Points (N, dof) of points (N, 3).
+
+    psi is 0 under a spindle. Under two halves it differs from point to point, by half a radian of
+    the bars: it moves the halves apart, and their errors with them.
+    """
+    if robot.dof == 3:
+        return points
+    psi = np.zeros(len(points))
+    if robot.legs == 4:
+        ratio = getattr(robot.platform, "ratio", 1.0)
+        size = robot.geometry.size
+        psi = 0.5 * ratio * np.sin(points @ np.array([17.0, 23.0, 31.0]) / size)
+    return np.column_stack([points, psi])
 
 
 def reached(robot: Robot, points: FloatArray) -> BoolArray:

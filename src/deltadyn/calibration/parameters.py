@@ -8,9 +8,10 @@ radius, platform radius and azimuth enter through c alone, so that only c is fre
     arms    E = B_i c + B_i Rz(yaw) Rx(roll) l1 (cos Q, 0, -sin Q)     8 a limb, 9 with the gain
     rails   E = B_i c + B_i Ry(pitch) Rx(roll) (1 + gain) q z          6 a limb, 7 with the gain
 
-On rails the endstop is the height of c. Every strut keeps its length, |a - E| = l2, which gives one
-linear row per limb, s.da = s.dE + l2 dl2, and the platform's coordinates by S^-1. All numbers are
-deviations from the robot file's, in m and rad.
+On rails the endstop is the height of c. Four limbs under an articulated platform have the length of
+its bars besides: a = p + sigma n(phi), of which phi0 and the gears tell psi alone, not p. Every
+strut keeps its length, |a - E| = l2, which gives one linear row per limb, s.da = s.dE + l2 dl2, and
+the platform's coordinates by S^-1. All numbers are deviations from the robot file's, in m and rad.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ import numpy as np
 from deltadyn.arrays import FloatArray, columns
 from deltadyn.errors import InputError
 from deltadyn.kinematics.actuation import limbs_of
+from deltadyn.kinematics.assemblies import followed_pose, home_pose
 from deltadyn.kinematics.limbs import Limb, Limbs, carrier, pairs_of, platform_point, rods_of
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Geometry, RailGeometry
+from deltadyn.robot.bodies import ArticulatedPlatform, Geometry, RailGeometry
 from deltadyn.robot.fields import value_at
 from deltadyn.robot.settings import Source
 from deltadyn.small import Vector, cross, dot
@@ -95,14 +97,17 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number that calibration finds: a kind, and the limb that it belongs to (from 0)."""
+    """One number that calibration finds: a kind, and the limb that it belongs to (from 0).
+
+    The platform's own has no limb: -1.
+    """
 
     kind: str
     limb: int
 
     @property
     def name(self) -> str:
-        return f"{self.kind}{self.limb + 1}"
+        return self.kind if self.limb < 0 else f"{self.kind}{self.limb + 1}"
 
     @property
     def unit(self) -> str:
@@ -117,7 +122,9 @@ class Geometric:
     gains: bool = False
 
     def __post_init__(self) -> None:
-        self.robot.needs_three_limbs("calibration")
+        if self.robot.planar:
+            allowed = "a robot with three or four limbs: calibration in a plane is not there"
+            raise InputError("robot", self.robot.name, allowed)
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -126,7 +133,10 @@ class Geometric:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(kind, i) for i in range(self.robot.legs) for kind in self.kinds)
+        own = [Parameter(kind, i) for i in range(self.robot.legs) for kind in self.kinds]
+        if isinstance(self.robot.platform, ArticulatedPlatform):
+            own.append(Parameter("bar", -1))
+        return tuple(own)
 
     @property
     def count(self) -> int:
@@ -143,7 +153,12 @@ class Geometric:
 
     def of_kind(self, x: FloatArray, kind: str) -> FloatArray:
         """The limbs' values (legs,) of one kind."""
-        return x.reshape(self.robot.legs, -1)[:, self.kinds.index(kind)]
+        return self._by_limb(x)[:, self.kinds.index(kind)]
+
+    def _by_limb(self, x: FloatArray) -> FloatArray:
+        """The limbs' numbers (legs, kinds), without the platform's."""
+        legs = self.robot.legs
+        return x[: legs * len(self.kinds)].reshape(legs, -1)
 
     def subset(self, model: str) -> FloatArray:
         """T (n, k): x = T y of a model of the ladder.
@@ -167,7 +182,7 @@ class Geometric:
 
     def at(self, x: FloatArray) -> Geometry | RailGeometry:
         """The geometry with these deviations; homing and gains stay with the drives."""
-        g, values = self.robot.geometry, x.reshape(self.robot.legs, -1)
+        g, values = self.robot.geometry, self._by_limb(x)
         changes: dict[str, Any] = {
             field: tuple(
                 old + float(new)
@@ -179,8 +194,18 @@ class Geometric:
         }
         return replace(g, **changes)
 
-    def _limbs(self, g: Geometry | RailGeometry) -> Limbs:
-        return Limbs(limbs_of(g, "rail" if g.linear else "inclined"), carrier(self.robot))
+    def _limbs(self, g: Geometry | RailGeometry, x: FloatArray) -> Limbs:
+        robot = self.robot
+        if isinstance(robot.platform, ArticulatedPlatform):
+            robot = replace(robot, platform=self._platform(x))
+        return Limbs(limbs_of(g, "rail" if g.linear else "inclined"), carrier(robot))
+
+    def _platform(self, x: FloatArray) -> Any:
+        """The platform with its own deviation."""
+        platform = self.robot.platform
+        if not isinstance(platform, ArticulatedPlatform):
+            return platform
+        return replace(platform, bar_length=platform.bar_length + float(x[-1]))
 
     def mended(self, x: FloatArray, source: str = "calibrated") -> Robot:
         """The calibrated robot: its geometry, and the homing offsets in its controller block.
@@ -188,7 +213,7 @@ class Geometric:
         The controller shows sign q + offset, and the true angle is q + off: the new offset is the
         old one less sign off. A gain is no field: it belongs into the drive's gear ratio.
         """
-        changes: dict[str, Any] = {"geometry": self.at(x)}
+        changes: dict[str, Any] = {"geometry": self.at(x), "platform": self._platform(x)}
         if not self.robot.linear:
             controller, off = self.robot.controller, np.zeros(self.robot.dof)
             off[: self.robot.legs] = self.of_kind(x, "offset")
@@ -197,6 +222,7 @@ class Geometric:
         found = self.robot.replace(**changes)
         fields = [f"geometry.{name}" for name in FIELDS[self.robot.linear].values()]
         fields += [] if self.robot.linear else ["controller.offset"]
+        fields += ["platform.bar_length"] if self.parameters[-1].kind == "bar" else []
         own = {
             path: Source(source)
             for path in fields
@@ -213,33 +239,55 @@ class Geometric:
 
     def points(self, x: FloatArray, q: FloatArray) -> FloatArray:
         """Platform points (N, 3); NaN where the loop does not close."""
-        legs = self._limbs(self.at(x))
-        c, s = pairs_of(np, legs, columns(self.driven(x, q)))
+        return np.stack(self._pose(x, q)[3][:3], axis=-1)
+
+    def _pose(self, x: FloatArray, q: FloatArray) -> tuple[Limbs, Vector, Vector, Vector]:
+        """The limbs, the pairs (c, s) of their drives, and the platform's coordinates."""
+        g, driven = self.at(x), self.driven(x, q)
+        legs = self._limbs(g, x)
+        c, s = pairs_of(np, legs, columns(driven))
+        if legs.carrier.carried == 4:
+            robot = replace(self.robot, geometry=g, platform=self._platform(x))
+            return legs, c, s, columns(followed_pose(robot, driven, self._nominal(q)))
         with np.errstate(invalid="ignore"):
-            return np.stack(platform_point(np, legs, c, s), axis=-1)
+            return legs, c, s, platform_point(np, legs, c, s)
+
+    def _nominal(self, q: FloatArray) -> FloatArray:
+        """Nominal poses of q, from which others are followed; NaN ones start at home."""
+        known: dict[bytes, FloatArray] = self.__dict__.setdefault("_poses", {})
+        key = q.tobytes()
+        if key not in known:
+            found = followed_pose(self.robot, q)
+            known[key] = np.where(np.isnan(found), home_pose(self.robot), found)
+        return known[key]
 
     def slopes(self, x: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Platform points (N, 3) and dp/dx (N, 3, n), from the rows of the struts.
 
         Column i of S^-1 times s_i.dE_i is what limb i's errors move the platform by.
         """
-        g = self.at(x)
-        legs, wide = self._limbs(g), len(self.kinds)
-        c, s = pairs_of(np, legs, columns(self.driven(x, q)))
+        g, wide = self.at(x), len(self.kinds)
+        legs, c, s, p = self._pose(x, q)
         with np.errstate(invalid="ignore", divide="ignore"):
-            p = platform_point(np, legs, c, s)
             rods = rods_of(np, legs, c, s, p)
-            inverse = rods.inverse.columns()
+            inverse = [np.stack(np.broadcast_arrays(*column[:3])) for column in
+                       rods.inverse.columns()]  # fmt: skip
         out = np.empty((len(q), 3, self.count))
         for i, limb in enumerate(legs):
             elbow, slope = (
                 np.stack(part) for part in (limb.elbow(c[i], s[i]), _wide(limb, c, s, i))
             )
             rows = self._rows(g, i, np.stack(rods.base[i]), elbow, slope, q[:, i])
-            out[:, :, i * wide : (i + 1) * wide] = (
-                np.stack(inverse[i])[:, None] * rows[None]
-            ).transpose(2, 0, 1)
-        return np.stack(p, axis=-1), out
+            out[:, :, i * wide : (i + 1) * wide] = (inverse[i][:, None] * rows[None]).transpose(
+                2, 0, 1
+            )
+        if self.parameters[-1].kind == "bar":
+            # a_i moves by its share of the bar's length along n; S dx = -s.da
+            share = self._platform(x).tool_fraction
+            shares = (share, share, share - 1, share - 1)
+            moved = [-shares[i] * dot(rods.base[i], rods.place.n) for i in range(4)]
+            out[:, :, -1] = np.stack(np.broadcast_arrays(*rods.inverse.solve(moved)[:3]), axis=-1)
+        return np.stack(p[:3], axis=-1), out
 
     def _rows(
         self, g: Any, i: int, rod: FloatArray, elbow: FloatArray, slope: FloatArray, q: FloatArray

@@ -373,7 +373,7 @@ def _seen(
         data = Distances(q[::2], q[1::2], length, sigma)
     else:
         data = Positions(q, p, sigma)
-    return visible(geometric, [data], scales, held=True)
+    return visible(geometric, [data], scales, held=geometric.robot.legs == 3)
 
 
 def short_path(points: FloatArray) -> Any:

@@ -19,7 +19,7 @@ from deltadyn.calibration.estimate import Solution, metres, outlying
 from deltadyn.calibration.field import ErrorField, error_field, with_psi
 from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
-from deltadyn.calibration.visible import Visible
+from deltadyn.calibration.visible import MOTIONS, Visible
 from deltadyn.doors import write_page
 from deltadyn.files import write_together
 from deltadyn.kinematics import inverse_kinematics
@@ -41,6 +41,7 @@ WORDS = {
     "offset": "homing offset",
     "strut": "strut length",
     "gain": "gear gain",
+    "bar": "length of its bars",
 }
 RAIL_WORDS = {
     "radius": "rail radius less platform radius",
@@ -159,6 +160,12 @@ class Calibration:
         return self.solution.model
 
     @property
+    def complete(self) -> bool:
+        """Whether the data see all of the geometry, but for the choice of an instrument's frame."""
+        free = any(item.gauge for item in self.solution.measured) and not self.solution.held
+        return self.visible.complete or (free and set(self.visible.unseen) <= set(MOTIONS[:6]))
+
+    @property
     def reduced_chi(self) -> float:
         """Residuals over given deviations: 1 where nothing is missing in the model."""
         chi, freedom = self.solution.chi, self.solution.freedom
@@ -247,6 +254,7 @@ class Calibration:
                 words = self._word(kind)
                 whose = "mean" if limb < 0 else f"{self._limb(limb)} less the mean"
                 found.append(self._known(f"{words}, {whose}", kind, direction))
+        found += self.table[legs * wide :]  # the platform's own
         return tuple(item for item in found if item.known)
 
     def _known(self, words: str, kind: str, direction: FloatArray) -> Known:
@@ -259,7 +267,7 @@ class Calibration:
         return Known(words, unit, float(direction @ solution.x), max(variance, 0.0) ** 0.5, before)
 
     def _limb(self, i: int) -> str:
-        return f"{'rail' if self.nominal.linear else 'arm'} {i + 1}"
+        return f"{'rail' if self.nominal.linear else 'arm'} {i + 1}" if i >= 0 else "platform"
 
     def _word(self, kind: str) -> str:
         own = RAIL_WORDS if self.nominal.linear else {}
@@ -330,7 +338,7 @@ class Calibration:
         lines += [f"  {item}" for item in self.combinations if item.differs]
         lines += [f"does not fit: {item}" for item in self.misfits]
         lines += [f"note: {item}" for item in self.findings]
-        if not self.visible.complete:
+        if not self.complete:
             lines.append(f"next: {self.additions[0]}")
         return "\n".join(lines)
 

@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 CODE = ("c", "structured-text")  # targets with estimator and observer
 
 
+def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Print the kinds that the targets hold."""
+    if not asked or context.resilient_parsing:
+        return
+    from deltadyn.exports.export import held_kinds
+
+    click.echo(held_kinds())
+    context.exit()
+
+
 @click.command(
     epilog="Example: deltadyn export mine.yaml c --out controller --precision float. With payload "
     "deviations and force observer of an empty run: deltadyn export mine.yaml c --empty empty.csv"
@@ -56,6 +66,14 @@ CODE = ("c", "structured-text")  # targets with estimator and observer
 @log_options
 @no_check_option
 @click.option("--force", is_flag=True, help="Replace files that an export did not write.")
+@click.option(
+    "--kinds",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_kinds,
+    help="Say which targets hold which kinds of robots, and end.",
+)
 @json_option
 @guarded
 def export(
@@ -78,7 +96,12 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a robot's model for TARGET: c, structured-text, mjcf, fmu or sheets."""
+    """Write a robot's model for TARGET: c, structured-text, mjcf, fmu or sheets.
+
+    c and structured-text hold every kind of robot, but planar, articulated and helical ones with
+    inclined arms; mjcf every kind, fmu those with three limbs; sheets those that a controller has a
+    transformation for. --kinds lists them.
+    """
     from deltadyn.exports import export as write
 
     robot = robot_of(name)

@@ -27,9 +27,11 @@ from deltadyn.exports.common import (
     identifier,
     kernel_sources,
     kind_of,
+    limb_kind,
     middle,
     number,
     payload_estimator,
+    platform_kind,
     provenance,
     refuse_eccentricity,
     speech,
@@ -40,7 +42,7 @@ from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
 from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
-from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
 from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import SHARP
@@ -50,6 +52,7 @@ from deltadyn.robot.settings import PASSIVE_JOINTS
 GEAR_ROUNDS = 20  # a sign pattern of three or four loads settles in two or three
 SMALLEST_INERTIA = 1e-12  # kg m^2: a smaller pivot of the mass matrix is none
 PER_LINE = 4
+STRIDE = 0.15  # rad of an arm, on rails as much of `robot.radian`, between steps towards a pose
 
 
 @dataclass(frozen=True)
@@ -153,8 +156,9 @@ def per_kg(robot: Robot) -> list[float]:
     column = column_parameters(robot, inertia)
     added = [0.0] * COUNT
     added[PLACES["M_P"].start] = column[PLACES["M_P"].start]
-    spindle = PLACES["spindle"]
-    added[spindle.start + 1 : spindle.stop] = column[spindle.start + 1 : spindle.stop]
+    for name, first in (("spindle", 1), ("halves", 0)):  # behind the spindle's pivot
+        place = PLACES[name]
+        added[place.start + first : place.stop] = column[place.start + first : place.stop]
     return added
 
 
@@ -409,7 +413,7 @@ def _parameters(name: str, values: Sequence[float], precision: Precision) -> str
 PARTS = ("model.c", "calls.c")
 KERNELS = (
     "inverse_kinematics{kind}",
-    "forward_kinematics{kind}",
+    "{closing}{kind}",
     "platform_state{kind}",
     "joint_state{kind}",
     "state_torque{kind}_{dof}",
@@ -438,37 +442,77 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
-    estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
-    payload, force = _payload(robot, estimator, kind), force_export(robot, chosen.tare)
+    if robot.legs != 3:
+        _refuse_estimators(robot, chosen)
+        payload, force = NO_PAYLOAD, None
+    else:
+        estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
+        payload, force = _payload(robot, estimator, kind), force_export(robot, chosen.tare)
     name = f"{identifier(robot)}_delta"
     words = _words(robot, kind, name) | payload.words | _force_words(kind, force)
     parts = (*PARTS, *payload.parts, *(() if force is None else ("force.c",)))
     source = "\n".join(template("c", part) for part in parts)
-    source = source.replace("@test_numbers@", test_numbers(payload.test, kind))
-    constants = robot_numbers(robot, kind) + "\n" + payload.constants
-    kind_name = actuation(robot)
-    rubbing = template("c", "no_passive.c")
-    if robot.friction.passive:
-        rubbing = template("c", f"axes_{kind_name}.c") + template("c", "passive.c")
-    source = source.replace("@passive@", rubbing)
-    source = source.replace("@limb@\n", template("c", f"limb_{kind_name}.c"))
-    functions = kernels(robot.dof, kind_name)
+    if payload.test is not None:
+        source = source.replace("@test_numbers@", test_numbers(payload.test, kind))
+    constants = robot_numbers(robot, kind)
+    if payload.constants:
+        constants += "\n" + payload.constants
+    source = source.replace("@passive@", _rubbing(robot))
+    source = source.replace("@platform@\n", _platform(robot))
+    vectors = "" if platform_kind(robot) == "planar" else template("c", "vectors.c")
+    source = source.replace("@vectors@\n", vectors)
+    source = source.replace("@limb@\n", template("c", f"limb_{limb_kind(robot)}.c"))
+    functions = kernels(robot.dof, actuation(robot))
     source = source.replace("@numbers@", constants).replace("@kernels@", functions)
     header = template("c", "delta.h").replace("@payload@", payload.header)
+    header = header.replace("@rate_line@", RATE_LINE if payload.test else "")
     header = header.replace("@force@", "" if force is None else template("c", "force.h"))
     if force is not None:
         source = source.replace("@force_numbers@", observer_numbers(force, kind))
     what = "payload estimator" if force is None else "payload estimator and force observer"
+    held = f"kinematics, dynamics and {what}" if payload.test else "kinematics and dynamics"
+    example = template("c", "example.c" if payload.test else "example_model.c")
     texts = {
-        f"{name}.h": (f"kinematics, dynamics and {what}, C99", header),
+        f"{name}.h": (f"{held}, C99", header),
         f"{name}.c": (f"what {name}.h declares", source),
-        "example.c": (f"an example of a program that uses {name}.c", template("c", "example.c")),
+        "example.c": (f"an example of a program that uses {name}.c", example),
     }
     out = {"README-c.md": _readme(robot, kind, payload, name, force)}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
         out[file] = f"{head}\n{_with_words(text, words)}"
     return out
+
+
+def _refuse_estimators(robot: Robot, options: Options) -> None:
+    """Payload estimator and force observer know three limbs."""
+    for name, value in (("estimator", options.estimator), ("tare", options.tare)):
+        if value is not None:
+            allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
+            raise InputError(f"{name} of an export", type(value).__name__, allowed)
+    if robot.friction.passive:
+        joints = [item.joint for item in robot.friction.passive]
+        allowed = f"none for {robot.legs} limbs: the code has the friction of the drives"
+        raise InputError("friction.passive for target 'c'", joints, allowed)
+
+
+def _rubbing(robot: Robot) -> str:
+    """Friction in passive joints."""
+    if not robot.friction.passive:
+        return template("c", "no_passive.c")
+    return template("c", f"axes_{limb_kind(robot)}.c") + template("c", "passive.c")
+
+
+def _platform(robot: Robot) -> str:
+    """Motions of the platform, from both ends."""
+    platform = platform_kind(robot)
+    if not platform:
+        return template("c", "point.c")
+    if platform == "planar":
+        return template("c", "plane.c")
+    turning = template("c", "shortest_rail.c" if robot.linear else "shortest_arm.c")
+    own = template("c", f"halves_{platform}.c") + turning
+    return template("c", "halves.c").replace("@halves@\n", own)
 
 
 class Payload(NamedTuple):
@@ -480,7 +524,10 @@ class Payload(NamedTuple):
     words: dict[str, str]  # of the templates
     readme: str  # name of the section's template
     said: dict[str, object]  # words of the README
-    test: PayloadTest
+    test: PayloadTest | None
+
+
+NO_PAYLOAD = Payload("", (), "", {}, "", {}, None)
 
 
 def _payload(robot: Robot, estimator: PayloadEstimator, kind: Precision) -> Payload:
@@ -537,8 +584,9 @@ def _least_squares(
 def kernels(dof: int, kind: str = "rotary") -> str:
     """The generated functions that the export needs, as the package compiles them."""
     known, found = kernel_sources(), []
-    middle_part = "" if kind == "rotary" else f"_{kind}"
-    for name in (name.format(dof=dof, kind=middle_part) for name in KERNELS):
+    own = "" if kind == "rotary" else f"_{kind}"
+    closing = "pose_step" if parts_of(kind)[1] in HALVES else "forward_kinematics"
+    for name in (name.format(dof=dof, kind=own, closing=closing) for name in KERNELS):
         if name not in known:
             raise InputError("generated function", name, "in the package's kernels; install again")
         found.append(known[name].rstrip("\n"))
@@ -551,7 +599,7 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     angle = "(real)0.0; /* the angles themselves are not used */"
     words = {
         **speech(robot),
-        "kind": "" if limb == "rotary" else f"_{limb}",
+        "kind": "" if limb == "rotary" else f"_{limb}",  # of the generated functions
         "joint_in": "arms[i];" if robot.linear else angle,
         "about": _about(robot),
         "id": own,
@@ -561,6 +609,11 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "dof": str(dof),
         "psi": ", psi" if dof == 4 else "",
         "rad": " and rad" if dof == 4 else "",
+        "coordinates": ", ".join(robot.coordinates[:3]),
+        "legs": str(robot.legs),
+        "spindle": str(int(robot.spindle is not None)),
+        "singular": SINGULAR_AT[platform_kind(robot)],
+        **_near(robot, own, kind),
         "own_payload": kind.literal(robot.payload.mass),
         "largest": kind.literal(kind.largest),
         "tiny": kind.literal(kind.tiny),
@@ -571,11 +624,43 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     return words
 
 
+RATE_LINE = "#define @ID@_RATE @rate@ /* Hz, of the samples of the payload estimator */\n"
+SINGULAR_AT = {
+    "": "struts in one plane, spindle horizontal",
+    "planar": "struts parallel",
+    "articulated": "halves that the struts do not hold",
+    "helical": "halves that the struts do not hold",
+}
+
+
+def _near(robot: Robot, own: str, kind: Precision) -> dict[str, str]:
+    """Words of the argument for a pose nearby, and of Newton's method from there."""
+    names = ("near", "near_own", "near_arg", "near_null")
+    if platform_kind(robot) not in HALVES:
+        return dict.fromkeys(names, "")
+    turning = 0 if robot.linear else 2 * robot.legs
+    texts = ("near, ", "const real *near, ", f"const {own}_real *near, ", "NULL, ")
+    single = kind.real == "float"
+    return {
+        **dict(zip(names, texts, strict=True)),
+        "stride": kind.literal(STRIDE * robot.radian[0]),
+        "closed": kind.literal(1e-4 if single else 1e-9),
+        "same": kind.literal(1e-6 if single else 1e-14),
+        "bars_place": str(robot.dof + robot.legs + turning),
+        "bars_behind": str(4 * robot.dof + turning),
+    }
+
+
 def _about(robot: Robot) -> str:
     """What a robot of another kind than the standard one says in the header."""
     if standard(robot):
         return ""
     lines = [f"This is a {kind_of(robot)}.", *axis_lines(robot)]
+    if platform_kind(robot) in HALVES:
+        lines += [
+            "`near` is a pose near that of the joints, such as that of the sample before, or NULL",
+            "for the middle of the reach: the pose is followed from there by Newton's method.",
+        ]
     return "".join(f" * {line}\n" for line in lines)
 
 
@@ -618,7 +703,12 @@ def _readme(
         "others": RAIL_OTHERS if robot.linear else ARM_OTHERS,
         "name": robot.name,
         "head": commented(
-            provenance(robot, "model and payload estimator in C99"), "<!--", "", "-->"
+            provenance(
+                robot, "model and payload estimator in C99" if payload.test else "model in C99"
+            ),
+            "<!--",
+            "",
+            "-->",
         ),
         "file": name,
         "id": own,
@@ -627,6 +717,13 @@ def _readme(
         "dof": dof,
         "place": ", ".join(f"{x:g}" for x in middle(robot)),
         "psi": ", and p[3] is psi, the effector's turn about z" if dof == 4 else "",
+        "held": "model and payload estimator" if payload.test else "model",
+        "weighs": " and weighs a payload" if payload.test else "",
+        "payload_calls": PAYLOAD_CALLS.format(id=own) if payload.test else "",
+        "estimate": " The estimator's mass may go in as it is." if payload.test else "",
+        "singular": README_SINGULAR[platform_kind(robot)],
+        "near": README_NEAR if platform_kind(robot) in HALVES else "",
+        "statuses": "",
         "axes": _axes(robot),
         "offset": ", ".join(f"{x:g}" for x in robot.payload.offset),
         "own": f"{robot.payload.mass:g}",
@@ -638,7 +735,9 @@ def _readme(
     }
     if force is not None:
         words |= _observer_words(force, kind)
-    words["payload"] = filled("c", payload.readme, words)
+    if payload.test is not None:
+        words["statuses"] = filled("c", "README-statuses.md", words)
+    words["payload"] = filled("c", payload.readme, words) if payload.readme else ""
     words["force"] = "" if force is None else filled("c", "README-force.md", words)
     words["calls"] = "" if force is None else FORCE_CALLS.format(id=own)
     return filled("c", "README.md", words)
@@ -650,6 +749,18 @@ ARM_ASSEMBLY = "Elbows are outward, the platform is below them."
 RAIL_ASSEMBLY = "Carriages are above the platform, outward on level rails."
 ARM_OTHERS = "Elbows inward and a platform above the elbows are"
 RAIL_OTHERS = "A platform above its carriages is"
+PAYLOAD_CALLS = """\
+| `{id}_payload_init`, `{id}_payload_update` | samples | mass, deviation, event |
+| `{id}_payload_self_test` | | 0, or the check point that fails |
+"""
+README_SINGULAR = {**SINGULAR_AT, "": "struts in one plane, elbows in line, spindle horizontal"}
+README_NEAR = """\
+
+Functions of q take one argument more behind the joints, `near`: a pose (x, y, z, psi) near that of
+the joints, such as that of the sample before, or NULL for the middle of the reach. The platform's
+pose has no closed form: it is followed from there by Newton's method, in the same assembly; where
+the loop does not close or a singular pose was crossed the status is UNREACHABLE or SINGULAR.
+"""
 FORCE_CALLS = """\
 | `{id}_force_init`, `{id}_force_update`, `{id}_force_acknowledge` | samples | force, contact |
 | `{id}_force_self_test` | | 0, or the check point that fails |

@@ -18,7 +18,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
-from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.payload.estimator import PayloadEstimator
@@ -73,16 +73,26 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
+def limb_kind(robot: Robot) -> str:
+    """What moves the limbs, one of `kinematics.actuation.ACTUATIONS`."""
+    return parts_of(actuation(robot))[0]
+
+
+def platform_kind(robot: Robot) -> str:
+    """What the limbs carry, one of `kinematics.actuation.PLATFORMS`, or "" for the point."""
+    return parts_of(actuation(robot))[1]
+
+
 def standard(robot: Robot) -> bool:
     """Whether it is the Delta robot that all targets were made for: three arms that stand alike."""
-    return robot.legs == 3 and actuation(robot) == "rotary"
+    return actuation(robot) == "rotary"
 
 
 def kind_of(robot: Robot) -> str:
     """The robot's kind in words: platform, then what moves the limbs."""
     whole = CARRIED.get(type(robot.platform), "Delta robot")
     telescope = "" if robot.spindle is None else ", with a telescopic spindle"
-    return f"{whole}, moved by {DRIVEN[actuation(robot)]}{telescope}"
+    return f"{whole}, moved by {DRIVEN[limb_kind(robot)]}{telescope}"
 
 
 def axis_lines(robot: Robot) -> list[str]:
@@ -287,8 +297,10 @@ def column_parameters(robot: Robot, inertia_per_kg: float = 0.0) -> tuple[float,
     column[:KINEMATIC] = empty[:KINEMATIC]
     column[PLACES["gravity"]] = empty[PLACES["gravity"]]
     column[PLACES["M_P"]] = 1.0
+    x, y, _ = robot.payload.offset
+    about = x**2 + y**2 + inertia_per_kg
     if robot.spindle is not None:
-        x, y, _ = robot.payload.offset
-        about = x**2 + y**2 + inertia_per_kg
         column[PLACES["spindle"]] = [robot.spindle.pivot_z, 0.0, 0.0, 0.0, 0.0, x, y, about]
+    if platform_kind(robot) in HALVES:
+        column[PLACES["halves"]] = [0.0, 0.0, x, y, about]  # S, S_s, h_x, h_y, I_psi
     return tuple(column.tolist())

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
-from deltadyn.exports.common import comment_text, fingerprint
+from deltadyn.exports.common import comment_text, fingerprint, limb_kind
 from deltadyn.files import folder_writer
-from deltadyn.kinematics.actuation import actuation
 from deltadyn.options import merged
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
@@ -32,14 +31,30 @@ MANIFEST = "deltadyn-export.json"
 
 #: Kinds of robots that a target holds: platform, and what moves the limbs.
 ALL_LIMBS = ("arms", "inclined arms", "rails")
-HELD: dict[str, dict[str, tuple[str, ...]]] = {
-    "c": {"translation": ALL_LIMBS, "spindle": ("arms",)},
-    "structured-text": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
-    "mjcf": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
-    "fmu": {"translation": ALL_LIMBS, "spindle": ("arms",)},
-    "sheets": {"translation": ("arms",), "spindle": ("arms",)},
-}
 PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
+HELD: dict[str, dict[str, tuple[str, ...]]] = {
+    "c": {
+        "translation": ALL_LIMBS,
+        "spindle": ALL_LIMBS,
+        "planar": ("arms", "rails"),
+        "articulated": ("arms", "rails"),
+        "helical": ("arms", "rails"),
+    },
+    "structured-text": {
+        "translation": ALL_LIMBS,
+        "spindle": ALL_LIMBS,
+        "planar": ("arms", "rails"),
+        "articulated": ("arms", "rails"),
+        "helical": ("arms", "rails"),
+    },
+    "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
+    "fmu": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "sheets": {
+        "translation": ALL_LIMBS,
+        "spindle": ("arms", "inclined arms"),
+        "planar": ("arms",),
+    },
+}
 
 Files = Mapping[str, str | bytes]
 
@@ -115,8 +130,20 @@ def kind_key(robot: Robot) -> tuple[str, str]:
     """Platform and limbs of a robot, as `HELD` names them."""
     own = {PlanarPlatform: "planar", ArticulatedPlatform: "articulated", HelicalPlatform: "helical"}
     usual = "translation" if robot.spindle is None else "spindle"
-    limbs = {"rotary": "arms", "inclined": "inclined arms"}.get(actuation(robot), "rails")
+    limbs = {"rotary": "arms", "inclined": "inclined arms"}.get(limb_kind(robot), "rails")
     return own.get(type(robot.platform), usual), limbs
+
+
+def held_kinds() -> str:
+    """Which targets hold which kinds of robots, as a table in plain text."""
+    rows = [("platform", "limbs", "targets")]
+    for platform in PLATFORMS:
+        for limbs in ALL_LIMBS:
+            targets = [name for name in TARGETS if limbs in HELD[name].get(platform, ())]
+            if targets:
+                rows.append((platform, limbs, ", ".join(targets)))
+    wide = [max(len(row[k]) for row in rows) for k in (0, 1)]
+    return "\n".join(f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows)
 
 
 def refuse_kind(robot: Robot, target: str) -> None:

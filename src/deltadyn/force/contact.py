@@ -27,7 +27,7 @@ class Contact:
     """An alarm: its time, where it acts, the force then with its deviation, and its kind.
 
     `kind` is "contact", "pick" (a mass that hangs on the platform: `PayloadEstimator` weighs it)
-    or, within 60 ms of the alarm, "not known yet". `where` is "platform" or "arm 1" to "arm 3".
+    or, within 60 ms of the alarm, "not known yet". `where` is "platform" or "arm 1" and so on.
     `statistic` is z of the axis that raised it.
     """
 
@@ -96,14 +96,14 @@ class Watch:
             z = float(judged.z.max())
             if z > self.limit:
                 force, std = seen.force[0].copy(), seen.std[0].copy()
-                self.contact = Contact(t, _where(judged), force, std, z)
+                self.contact = Contact(t, _where(row, judged), force, std, z)
             return
         if self.contact.kind != UNSURE:
             return
         self._force.append(seen.force[0])
         self._pull.append(row.pull[0])
         if len(self._force) >= self._look:
-            self.contact = self._named(self.contact, judged, seen)
+            self.contact = self._named(self.contact, row, judged, seen)
 
     def follow(
         self, t: FloatArray, rows: ForceRows, judged: Judged, seen: Force
@@ -127,7 +127,7 @@ class Watch:
             row += 1
         return found
 
-    def _named(self, contact: Contact, judged: Judged, seen: Force) -> Contact:
+    def _named(self, contact: Contact, row: ForceRows, judged: Judged, seen: Force) -> Contact:
         """A pick is F = -m (pdd + g z) with m > 0, over the second half of what was seen."""
         half = len(self._force) // 2
         F, pull = np.array(self._force[half:]), np.array(self._pull[half:])
@@ -138,20 +138,22 @@ class Watch:
         pick = mass > 0 and left < max(unsure, PICK_SHARE * size)
         return replace(
             contact,
-            where="platform" if pick else _where(judged),
+            where="platform" if pick else _where(row, judged),
             force=F.mean(axis=0),
             std=seen.std[0].copy(),
             kind=PICK if pick else CONTACT,
         )
 
 
-def _where(judged: Judged) -> str:
+def _where(row: ForceRows, judged: Judged) -> str:
     """One arm where the residual of all other axes is small, else the platform.
 
-    An axis at rest hides a push in its friction: half of what it may hold counts as small.
+    An axis at rest hides a push in its friction: half of what it may hold counts as small. A
+    spindle, which moves the platform nowhere, is no arm.
     """
     size = np.abs(judged.residual[0])
     first = int(np.argmax(judged.z[0]))
     free = judged.held[0] / 2 + ALONE_DEVIATIONS * judged.std[0]
     others = np.delete(size <= np.maximum(free, ALONE * size[first]), first)
-    return f"arm {first + 1}" if first < 3 and others.all() else "platform"
+    moves = bool(row.jacobian[0, :3, first].any())
+    return f"arm {first + 1}" if moves and others.all() else "platform"

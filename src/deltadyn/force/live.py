@@ -179,7 +179,7 @@ def _sizes(force: FloatArray, std: FloatArray) -> str:
     """Force and deviation by component; the moment about z behind them."""
     each = [f"{x:.1f} +- {s:.1f}" for x, s in zip(force, std, strict=True)]
     told = f"{', '.join(each[:3])} N"
-    return told if len(each) == 3 else f"{told}, {each[3]} N m"
+    return told if len(each) <= 3 else f"{told}, {each[3]} N m"
 
 
 def _plain(force: FloatArray, std: FloatArray) -> dict[str, Any]:

@@ -82,7 +82,8 @@ class ForceNumbers:
     @classmethod
     def of(cls, robot: Robot, tare: Tare) -> ForceNumbers:
         """The numbers of `ForceObserver(robot, tare)`."""
-        axes, options, pace = tare.axes, tare.options, Pace.of(tare.options.rate)
+        axes, options = tare.axes, tare.options
+        pace = Pace.of(robot, options.rate)
         if len(axes.held) != robot.dof:
             raise InputError("axes of the tare", len(axes.held), f"{robot.dof}, as the robot has")
         late = options.delay * options.rate

@@ -18,10 +18,12 @@ from deltadyn.force.filtering import settle, smoothed
 from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
 from deltadyn.force.settings import SCALE, STAGES
 from deltadyn.force.tare import Tare
+from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.payload.estimator import Intake
 from deltadyn.payload.front_end import Sample
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,7 @@ class ForceObserver:
         self._empty = own
         late = self.options.delay * self.options.rate
         self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
-        self._intake = Intake(own, Pace.of(self.options.rate))
+        self._intake = Intake(own, Pace.of(own, self.options.rate))
         self._watch = Watch(tare)
         self._states = SlowStates(tare.axes, self.options)
         self._gain, self._settle = self.options.gain, settle(self.options)
@@ -120,6 +122,7 @@ class ForceObserver:
         self._tau: deque[FloatArray] = deque(maxlen=WINDOW + self._late + self._early)
         self._rows = 0
         self._stages: list[ForceRows] = []
+        self._pose: FloatArray | None = None  # of the last row, where it has to be followed
         self.force, self.std = np.zeros(dof), np.full(dof, np.inf)
 
     def update(
@@ -229,7 +232,10 @@ class ForceObserver:
         own = torque_at(tau_rows, np.array([place]))
         window = np.array(self._q)[:WINDOW]
         try:
-            rows = force_rows(self.robot, window, own, 1 / self.options.rate)
+            if self.robot.legs > ARMS:
+                middle = (window[1] + window[2]) / 2
+                self._pose = forward_kinematics(self.robot, middle, hint=self._pose)
+            rows = force_rows(self.robot, window, own, 1 / self.options.rate, self._pose)
         except (UnreachableError, np.linalg.LinAlgError):
             self._restart()
             allowed = "angles at which the loop closes"

@@ -48,7 +48,8 @@ class ForceLog:
     @property
     def table(self) -> str:
         """A line per contact."""
-        lines = [f"{'time s':>9}  {'kind':<8}{'where':<10}{'force x, y, z in N':>24}"]
+        axes = "x, z" if self.recording.dof == 2 else "x, y, z"
+        lines = [f"{'time s':>9}  {'kind':<8}{'where':<10}{f'force {axes} in N':>24}"]
         for item in self.contacts:
             force = " ".join(f"{x:7.1f}" for x in item.force[:3])
             lines.append(f"{item.time:>9.3f}  {item.kind:<8}{item.where:<10}{force:>24}")

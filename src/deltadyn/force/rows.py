@@ -41,8 +41,8 @@ class ForceRows:
     """Rows between the samples of an even stretch.
 
     `missing` (N, dof) in N m is r, `jacobian` (N, dof, dof) with pd = J qd, `known` (N, dof, 4) is
-    Z. `rest` (N, dof) is 1 where an axis rests and 0 where it moves. `pull` (N, 3) in m/s^2 is what
-    a carried mass feels, pdd + g z.
+    Z. `rest` (N, dof) is 1 where an axis rests and 0 where it moves. `pull` (N, 3) in m/s^2, in a
+    plane (N, 2), is what a carried mass feels, pdd + g z.
     """
 
     missing: FloatArray
@@ -66,20 +66,29 @@ class ForceRows:
         return ForceRows(*(a + gain * (b - a) for a, b in pairs))
 
 
-def force_rows(robot: Robot, q: FloatArray, tau: FloatArray, interval: float) -> ForceRows:
+def force_rows(
+    robot: Robot,
+    q: FloatArray,
+    tau: FloatArray,
+    interval: float,
+    hint: FloatArray | None = None,
+) -> ForceRows:
     """The n - 3 rows of n even samples q (n, dof), with the torque (n - 3, dof) at their instants.
 
-    Row j lies between the samples j + 1 and j + 2.
+    Row j lies between the samples j + 1 and j + 2. `hint` (dof,) is a pose nearby, where one is
+    known.
     """
     d = np.diff(q, axis=0) / interval
     middle, rate = (q[1:-2] + q[2:-1]) / 2, d[1:-1]
-    state = State.from_joints(robot, middle, rate, (d[2:] - d[:-2]) / (2 * interval))
+    qdd = (d[2:] - d[:-2]) / (2 * interval)
+    state = State.from_joints(robot, middle, rate, qdd, hint=hint)
     model = inverse_dynamics(robot, state)
     missing = (model - tau) / per_load(robot, rate, state.qdd, tau)
     radian = np.asarray(robot.radian)
     known = np.stack([rate, np.tanh(rate / (SMOOTH * radian)), np.ones_like(rate), model], axis=-1)
     rest = 1 - np.abs(np.tanh(rate / (REVERSAL * radian)))
-    pull = state.pdd[:, :3] + np.array([0.0, 0.0, robot.gravity])
+    up = [robot.gravity if name == "z" else 0.0 for name in robot.coordinates[:3]]
+    pull = state.pdd[:, :3] + np.array(up)
     return ForceRows(missing, jacobian(robot, state.p), known, rest, pull)
 
 

@@ -125,9 +125,7 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
         share, x = carry
         share = share + 1 / steps
         now = tuple(a + b * share for a, b in zip(first, way, strict=True))
-        for _ in range(ROUNDS):
-            x = step(now, x).x
-        return share, x
+        return share, repeat(xp, ROUNDS, lambda x: step(now, x).x, x)
 
     _, x = repeat(xp, steps - 1, onward, (like, x))
     x = held(xp, repeat(xp, LAST, lambda x: step(q, x).x, x))

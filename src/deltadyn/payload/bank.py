@@ -14,8 +14,9 @@ differences z, r, w c of two rows that phi makes white:
     e = r - z theta,   s = w c - z U,   e = s m + noise of variance S = z P z + var e
     theta += K e,   U += K s,   and theta - U m is the mean of theta given m
 
-Times are counted in rows. Memory is fixed: `keep` + 8 hypotheses of 31 numbers. Nothing here knows
-a robot; every number is in `BankNumbers`, and nothing else decides.
+Times are counted in rows. Memory is fixed: `keep` + 8 hypotheses of 31 numbers with three arms. A
+spindle's torque says nothing of a mass: it has no rows. Nothing here knows a robot; every number is
+in `BankNumbers`, and nothing else decides.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 
-ARMS = 3  # axes that a load's mass acts on; the spindle's torque says nothing about it
 TERMS = 3  # of theta per arm
 SPAWNING = 6  # loaded hypotheses that a release is tried on in a row
 NOTHING, PICK, RELEASE, LOST_GRIP = range(4)  # events
@@ -35,10 +35,9 @@ NEVER = -1e30  # logarithm of no chance at all
 LONG = 1e6  # rows: an age of something that was never otherwise
 
 # columns of the hypotheses' table
-THETA, SENSITIVITY = slice(0, 9), slice(9, 18)
-MASS, VARIANCE, WEIGHT, CARRIES, AGE, SHARE, COUNT = range(18, 25)
-DONE, BEGUN, ENDED, DONE_MASS, DONE_VARIANCE, IN_MOTION = range(25, 31)
-COLUMNS = 31
+MASS, VARIANCE, WEIGHT, CARRIES, AGE, SHARE, COUNT = range(7)
+DONE, BEGUN, ENDED, DONE_MASS, DONE_VARIANCE, IN_MOTION = range(7, 13)
+SCALARS = 13  # then theta and U of all arms
 
 
 class BankNumbers(NamedTuple):
@@ -52,9 +51,9 @@ class BankNumbers(NamedTuple):
     share: tuple[float, ...]  # w of the first rows after a change; 1 from then on
     warm_up: int  # rows at the begin that do not count
     # theta: dFv, dFc, o of the first arm, then of the next
-    theta: tuple[float, ...]  # (9,) mean at the begin
-    deviation: tuple[float, ...]  # (9,) its standard deviation
-    walk: tuple[float, ...]  # (9,) variance that a row adds
+    theta: tuple[float, ...]  # (3 arms,) mean at the begin
+    deviation: tuple[float, ...]  # its standard deviation
+    walk: tuple[float, ...]  # variance that a row adds
     # load
     spread: float  # kg: deviation of a load before it is seen
     extra: float  # error of a load's torque, share of it
@@ -86,7 +85,7 @@ class BankNumbers(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One row: residual r (N m), column c (N m/kg), rate qd (rad/s), direction, rev, each (3,).
+    """One row: residual r (N m), column c (N m/kg), rate qd (rad/s), direction, rev, (arms,) each.
 
     `rev` (0 to 1) tells how near to a reversal an arm was; `speed` is the platform's (m/s).
     """
@@ -124,7 +123,8 @@ class Bank:
 
     def __init__(self, numbers: BankNumbers) -> None:
         self.numbers = n = numbers
-        self.size = n.keep + SPAWNING + 2
+        self.size, self.arms = n.keep + SPAWNING + 2, len(n.phi)
+        self.theta, self.taken = _places(SCALARS + 2 * TERMS * self.arms)
         self.phi, self.a, self.b = (np.array(x) for x in (n.phi, n.variance, n.reversal))
         self.unlinked = 1 / (1 - self.phi**2)
         self.walk = _diagonals(np.array(n.walk))
@@ -135,10 +135,10 @@ class Bank:
         """Begin anew with a robot that is empty, or that carries something throughout."""
         n = self.numbers
         self.P = _diagonals(np.square(n.deviation))
-        self.table: FloatArray = np.zeros((self.size, COLUMNS))
+        self.table: FloatArray = np.zeros((self.size, self.taken.stop))
         self.count = 1  # hypotheses: the first rows of the table
         first = self.table[0]
-        first[THETA], first[AGE] = n.theta, LONG
+        first[self.theta], first[AGE] = n.theta, LONG
         if loaded:
             first[CARRIES], first[VARIANCE], first[SHARE] = 1.0, n.spread**2, 1.0
         self.last: Row | None = None
@@ -293,7 +293,7 @@ class Bank:
         used = row.rev <= n.rev_limit
         linked = used & (last.rev <= n.rev_limit)
         phi = np.where(linked, self.phi, 0.0)
-        z = np.empty((ARMS, TERMS))
+        z = np.empty((self.arms, TERMS))
         z[:, 0], z[:, 1] = row.qd - phi * last.qd, row.direction - phi * last.direction
         z[:, 2] = 1.0 - phi
         noise = (self.a + self.b * row.rev**2) * np.where(linked, 1.0, self.unlinked)
@@ -302,7 +302,7 @@ class Bank:
         K = np.where(used[:, None], Pz / S[:, None], 0.0)
         self.P -= K[:, :, None] * Pz[:, None, :]
 
-        theta, U = (own[:, part].reshape(-1, ARMS, TERMS) for part in (THETA, SENSITIVITY))
+        theta, U = (own[:, part].reshape(-1, *z.shape) for part in (self.theta, self.taken))
         m, Pm, age = own[:, MASS], own[:, VARIANCE], own[:, AGE]
         ramp = self.ramp[np.minimum(age, len(n.share)).astype(np.int64)]
         w = np.where(own[:, CARRIES] > 0, ramp, np.where(Pm > 0, 1.0 - ramp, 0.0))
@@ -323,8 +323,8 @@ class Bank:
         own[:, VARIANCE] = Pm / grown
         own[:, MASS] = m + own[:, VARIANCE] * b
         gain = K * (S / Sm)[:, :, None]
-        own[:, THETA] += (gain * (e - v + kept)[:, :, None]).reshape(-1, ARMS * TERMS)
-        own[:, SENSITIVITY] += (gain * s[:, :, None]).reshape(-1, ARMS * TERMS)
+        own[:, self.theta] += (gain * (e - v + kept)[:, :, None]).reshape(len(own), -1)
+        own[:, self.taken] += (gain * s[:, :, None]).reshape(len(own), -1)
         own[:, SHARE] = w
 
     def _empty_filters(self) -> None:
@@ -451,14 +451,21 @@ class Bank:
 
 def _forget_load(one: FloatArray) -> None:
     """The load is gone: theta is what it is given the mass."""
-    one[THETA] -= one[SENSITIVITY] * one[MASS]
-    one[SENSITIVITY] = 0.0
+    theta, taken = _places(len(one))
+    one[theta] -= one[taken] * one[MASS]
+    one[taken] = 0.0
     one[MASS], one[VARIANCE], one[SHARE] = 0.0, 0.0, 0.0
 
 
+def _places(columns: int) -> tuple[slice, slice]:
+    """Where theta is in a hypothesis of so many numbers, and what it has taken of the load."""
+    middle = (SCALARS + columns) // 2
+    return slice(SCALARS, middle), slice(middle, columns)
+
+
 def _diagonals(squares: FloatArray) -> FloatArray:
-    """Three diagonal matrices (3, 3, 3) of nine numbers."""
-    blocks = [np.diag(part) for part in np.asarray(squares).reshape(ARMS, TERMS)]
+    """A diagonal matrix (arms, 3, 3) of every arm's three numbers."""
+    blocks = [np.diag(part) for part in np.asarray(squares).reshape(-1, TERMS)]
     return np.array(blocks, dtype=np.float64)
 
 

@@ -110,11 +110,11 @@ class _Builder:
         radius, low = self.cylinder.radius, self.cylinder.z_min
         height = self.cylinder.z_max - low
         x, y = side * self.rng.uniform(0.18, 0.26), self.rng.uniform(-0.12, 0.12)
-        p = np.zeros(self.robot.dof)
-        p[:3] = radius * x, radius * y, low + height * self.rng.uniform(0.2, 0.6)
-        if self.robot.dof == 4:
-            p[3] = self.rng.uniform(-np.pi / 2, np.pi / 2)
-        return p
+        z = low + height * self.rng.uniform(0.2, 0.6)
+        if self.robot.planar:
+            return np.array([radius * x, z])
+        turned = [self.rng.uniform(-np.pi / 2, np.pi / 2)] if self.robot.turns else []
+        return np.array([radius * x, radius * y, z, *turned])
 
     def hold(self, p: FloatArray, seconds: float) -> None:
         count = round(seconds * self.rate)

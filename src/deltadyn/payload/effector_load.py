@@ -58,14 +58,15 @@ class EffectorLoad:
 def effector_load(model: Any, recording: Recording, *, band: float | None = 30.0) -> EffectorLoad:
     """The load of a recording throughout which it was carried, beyond the model's own payload.
 
-    `model` is the identified 4-DOF robot without the load, or its fit; `band` (Hz) limits both
-    sides of the comparison.
+    `model` is the identified robot whose tool turns, without the load, or its fit; `band` (Hz)
+    limits both sides of the comparison.
     """
     robot = getattr(model, "robot", model)
     if not isinstance(robot, Robot):
         raise InputError("model", type(model).__name__, "a Robot, or a fit with .robot")
-    if robot.dof != 4:
-        raise InputError("axes of the robot", robot.dof, "4: offset and inertia need a spindle")
+    if not robot.turns:
+        allowed = "one whose tool turns: nothing else tells offset and inertia"
+        raise InputError("robot", robot.name, allowed)
     check_recording_of(robot, recording)
     ready = prepare(robot, recording, band=band)
     full = regressor(robot, ready.state, "exact", friction=False)

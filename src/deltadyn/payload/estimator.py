@@ -310,15 +310,15 @@ class Intake:
         if self.last is None:
             return False
         before = self.last.q
-        for axis in range(3):
+        for axis in range(self.robot.legs):
             if abs(q[axis] - before[axis]) > self.reach:
                 self.jumped += 1
                 if self.jumped >= self.patience:
                     self.jumped = 0
                     return True
-                allowed = (
-                    f"within {self.reach:.3g} rad of {before[axis]:.4g}; the sample was not used"
-                )
+                unit = self.robot.axis_units("q")[axis]
+                near = f"within {self.reach:.3g} {unit} of {before[axis]:.4g}"
+                allowed = f"{near}; the sample was not used"
                 raise InputError("q", q[axis], allowed, where=f"axis {axis + 1}, {self._when()}")
         self.jumped = 0
         return False

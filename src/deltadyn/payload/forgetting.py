@@ -14,6 +14,7 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.payload.front_end import SampleModel
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 from deltadyn.simulation.plant.mechanism import pose_of
 from deltadyn.simulation.plant.numerics import Floats
 
@@ -36,6 +37,8 @@ class ForgettingEstimator:
         """`forgetting` is sigma, above 0 and at most 1; `start` the first P in kg^2."""
         if not isinstance(robot, Robot):
             raise InputError("robot", type(robot).__name__, "a Robot")
+        if robot.legs != ARMS:
+            raise InputError("robot", robot.name, "a robot with three limbs, as the paper's")
         if not 0 < forgetting <= 1:
             raise InputError("forgetting", forgetting, "above 0 and at most 1")
         if not 0 < start < math.inf:

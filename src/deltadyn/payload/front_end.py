@@ -29,14 +29,19 @@ from deltadyn.dynamics.friction import (
     thinning_shape,
 )
 from deltadyn.dynamics.motor import ripple_torque
-from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters, exact_parameters
+from deltadyn.dynamics.parameters import (
+    ExactParameters,
+    HalvesParameters,
+    SpindleParameters,
+    exact_parameters,
+)
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.dynamics.terms import term_components
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.limbs import Pose
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.mechanism import pose_of
+from deltadyn.simulation.plant.mechanism import Follower, follows, pose_of
 
 # Torque without payload and payload column of one sample, as straight-line Python over floats.
 #
@@ -75,64 +80,85 @@ class SampleModel:
 
     tau = torque + m column                       with `at(q, qd, qdd, direction)`
     tau = torque + m column + d/dt (momentum + m momentum_column)     with `momentum_at(q, qd, ...)`
-    `direction` (dof,) is the sign of every joint rate, as a number from -1 to 1.
+    `direction` (dof,) is the sign of every joint rate, as a number from -1 to 1. Under a platform
+    of two halves `follower` has the pose, from that of the sample before.
     """
 
     dof: int
     accelerated: Function
     moving: Function
+    follower: Follower | None = None
 
     @classmethod
     def of(cls, robot: Robot) -> SampleModel:
         """The model of a robot whose own payload counts as part of it."""
-        return _compiled(robot)
+        own = Follower(robot) if follows(robot) else None
+        return cls(robot.dof, *_compiled(robot), own)
+
+    def reset(self) -> None:
+        """Forget the pose of the sample before."""
+        if self.follower is not None:
+            self.follower.x, self.follower.side = None, 0.0
+
+    def _pose(self, q: Sequence[float]) -> Floats:
+        """The pose (dof,) where no formula gives it, else nothing."""
+        if self.follower is None:
+            return ()
+        try:
+            return self.follower.pose(tuple(q))
+        except ValueError:
+            self.reset()
+            raise
 
     def at(
         self, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float], s: Sequence[float]
     ) -> Answer:
         """One sample, each (dof,). ValueError or ZeroDivisionError where no loop closes."""
         n = self.dof
-        out = self.accelerated(*q, *qd, *qdd, *s)
+        out = self.accelerated(*q, *qd, *qdd, *s, *self._pose(q))
         return Answer(out[:n], out[n : 2 * n], out[2 * n], through=out[2 * n + 1 :])
 
     def momentum_at(self, q: Sequence[float], qd: Sequence[float], s: Sequence[float]) -> Answer:
         """One sample without an acceleration, each (dof,)."""
         n = self.dof
-        out = self.moving(*q, *qd, *s)
+        out = self.moving(*q, *qd, *s, *self._pose(q))
         return Answer(
             out[:n], out[n : 2 * n], out[2 * n], out[2 * n + 1 : 3 * n + 1], out[3 * n + 1 :]
         )
 
 
 @lru_cache(maxsize=16)
-def _compiled(robot: Robot) -> SampleModel:
-    dof = robot.dof
+def _compiled(robot: Robot) -> tuple[Function, Function]:
+    dof, more = robot.dof, int(follows(robot))
 
     def parts(inputs: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
         return [tuple(inputs[k * dof : (k + 1) * dof]) for k in range(count)]
 
-    return SampleModel(
-        dof,
-        straight_line(4 * dof, lambda x: _accelerated(robot, *parts(x, 4))),
-        straight_line(3 * dof, lambda x: _moving(robot, *parts(x, 3))),
+    return (
+        straight_line((4 + more) * dof, lambda x: _accelerated(robot, *parts(x, 4 + more))),
+        straight_line((3 + more) * dof, lambda x: _moving(robot, *parts(x, 3 + more))),
     )
 
 
 def payload_parameters(robot: Robot) -> ExactParameters:
     """The exact model's parameters of one kg at the robot's payload offset, and nothing else."""
     par, (x, y, _) = exact_parameters(robot), robot.payload.offset
-    spindle = None
+    spindle = halves = None
     if par.spindle is not None:
         none = dict.fromkeys(("H", "kappa", "mu", "I_axial"), 0.0)
         own = SpindleParameters(par.spindle.pivot_z, h_x=x, h_y=y, I_psi=x**2 + y**2, **none)
         spindle = own
-    zero = (0.0, 0.0, 0.0)
-    return replace(par, M_P=1.0, m_x=zero, A=zero, G=zero, G_s=zero, spindle=spindle)
+    if par.halves is not None:
+        halves = HalvesParameters(S=0.0, S_s=0.0, h_x=x, h_y=y, I_psi=x**2 + y**2)
+    zero = (0.0,) * robot.legs
+    return replace(par, M_P=1.0, m_x=zero, A=zero, G=zero, G_s=zero, spindle=spindle, halves=halves)
 
 
-def _accelerated(robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector) -> list[Component]:
+def _accelerated(
+    robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector, *x: Vector
+) -> list[Component]:
     par = exact_parameters(robot)
-    pose = pose_of(SYMBOLS, par.limbs, q, qd)
+    pose = pose_of(SYMBOLS, par.limbs, q, qd, *x)
     pdd = tuple(pose.pdd[k] + _along(pose, qdd, k) for k in range(robot.dof))
 
     def torque(parameters: ExactParameters) -> list[Component]:
@@ -144,21 +170,21 @@ def _accelerated(robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector) ->
     tau, through = _with_passive(robot, pose, qd, tau, through)
     tau, column = _with_friction(robot, qd, s, tau, column, through)
     tau, column = _at_motor(robot, q, s, tau, column)
-    return [*tau, *column, _square(pose.pd), *through]
+    return [*tau, *column, _square(robot, pose.pd), *through]
 
 
-def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
+def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector, *x: Vector) -> list[Component]:
     """The momentum form: tau = d/dt (M qd) + g - C^T qd.
 
     It follows from tau = M qdd + C qd + g with Md = C + C^T, as Md - 2C is skew.
     """
     par, dof = exact_parameters(robot), robot.dof
-    pose = pose_of(SYMBOLS, par.limbs, q, qd)
+    pose = pose_of(SYMBOLS, par.limbs, q, qd, *x)
 
     def terms(parameters: ExactParameters) -> tuple[list[Component], list[Component]]:
-        x = term_components(SYMBOLS, parameters, pose.c, pose.s, qd, pose.p, pose.pd)
-        rest = [x.g[i] - sum(x.C[j][i] * qd[j] for j in range(dof)) for i in range(dof)]
-        return rest, [sum(x.M[i][j] * qd[j] for j in range(dof)) for i in range(dof)]
+        M, C, g = term_components(SYMBOLS, parameters, pose.c, pose.s, qd, pose.p, pose.pd)
+        rest = [g[i] - sum(C[j][i] * qd[j] for j in range(dof)) for i in range(dof)]
+        return rest, [sum(M[i][j] * qd[j] for j in range(dof)) for i in range(dof)]
 
     tau, momentum = terms(par)
     column, momentum_column = terms(payload_parameters(robot))
@@ -168,7 +194,7 @@ def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector) -> list[Component]:
     ratio = robot.sensors.torque_ratio
     momentum = [r * x for r, x in zip(ratio, momentum, strict=True)]
     momentum_column = [r * x for r, x in zip(ratio, momentum_column, strict=True)]
-    return [*tau, *column, _square(pose.pd), *momentum, *momentum_column]
+    return [*tau, *column, _square(robot, pose.pd), *momentum, *momentum_column]
 
 
 def _with_passive(
@@ -239,7 +265,10 @@ def _along(pose: Pose, qdd: Vector, k: int) -> Component:
     return sum((pose.J[j][k] * qdd[j] for j in range(1, len(qdd))), pose.J[0][k] * qdd[0])
 
 
-def _square(pd: Vector) -> Component:
+def _square(robot: Robot, pd: Vector) -> Component:
+    """The square of the platform's speed."""
+    if robot.planar:
+        return pd[0] * pd[0] + pd[1] * pd[1]
     return pd[0] * pd[0] + pd[1] * pd[1] + pd[2] * pd[2]
 
 
@@ -361,6 +390,7 @@ class FrontEnd:
         self.waiting: GridSample | None = None
         self.torque_sum = [0.0] * self.dof
         self.answer: Answer | None = None
+        self.model.reset()
 
     def push(
         self,

@@ -53,7 +53,8 @@ class NoiseModel:
     added around a reversal. `dispersion` multiplies all deviations: how much more the mass varied
     in the recording than the autoregression explains; `tails` how much larger its extremes are than
     those of a normal distribution, for the detection of changes. `gain` (share of the mass) and
-    `zero` (kg) are errors of the model that no averaging takes away. `tare` (kg) is the mass that
+    `zero` (kg) are errors of the model that no averaging takes away. `radian` is what stands for a
+    rad on the limbs' axes: 1, or on rails `Robot.radian` in m. `tare` (kg) is the mass that
     the recording showed beyond what was carried; it is taken off. `level` (N m) is the residual's
     RMS. `bank` is what the recording tells the estimator "bank"; all else belongs to
     "least-squares".
@@ -71,6 +72,7 @@ class NoiseModel:
     tare: float = 0.0
     source: str = "assumed"
     bank: LoadTare | None = None
+    radian: float = 1.0
 
     @classmethod
     def assumed(
@@ -98,6 +100,7 @@ class NoiseModel:
             deviation=tuple((share * rms).tolist()),
             friction=_friction(robot, rms),
             level=tuple(rms.tolist()),
+            radian=robot.radian[0],
             source=f"assumed: {100 * level:g} % of the reference torque, {1e3 * correlation:g} ms",
         )
 
@@ -135,6 +138,7 @@ class NoiseModel:
             deviation=tuple(level.tolist()),
             friction=_friction(robot, level),
             level=tuple(level.tolist()),
+            radian=robot.radian[0],
             zero=zero,
             source=f"{recording.name}, {len(r)} residuals",
         )
@@ -185,6 +189,16 @@ class NoiseModel:
         return math.hypot(self.gain * mass, self.zero)
 
     @property
+    def rest(self) -> float:
+        """Rate in rad/s, or m/s, at and below which an axis says nothing."""
+        return REST * self.radian
+
+    @property
+    def reversal(self) -> float:
+        """Rate at which the uncertainty around a reversal has fallen to a quarter."""
+        return REVERSAL * self.radian
+
+    @property
     def variances(self) -> tuple[float, ...]:
         """Of the independent e_k, dispersion included, in (N m)^2."""
         return self._dispersed(self.deviation)
@@ -207,8 +221,10 @@ class NoiseModel:
     ) -> tuple[FloatArray, FloatArray]:
         """s and i (M,) of residuals (M, dof), as a `Whitener` gives them one by one."""
         a = np.asarray(self.coefficients)
-        told = np.asarray(np.abs(qd) > REST)
-        variance = np.square(self.deviation) + _reversal(np.square(self.friction), qd)
+        told = np.asarray(np.abs(qd) > self.rest)
+        variance = np.square(self.deviation) + _reversal(
+            np.square(self.friction), qd / self.reversal
+        )
         weight = np.where(told, 1 / (variance * self.dispersion**2), 0.0)
         for start in starts:
             weight[start : start + ORDER] = 0.0
@@ -226,7 +242,7 @@ class Whitener:
     def __init__(self, noise: NoiseModel) -> None:
         spreads = zip(noise.coefficients, noise.variances, noise.friction_variances, strict=True)
         self.axes = tuple((k, a1, a2, v, f) for k, ((a1, a2), v, f) in enumerate(spreads))
-        self.over, self.tare = 1 / REVERSAL**2, noise.tare
+        self.over, self.rest, self.tare = 1 / noise.reversal**2, noise.rest, noise.tare
         self.reset()
 
     def reset(self) -> None:
@@ -241,10 +257,10 @@ class Whitener:
         (r2, c2), (r1, c1) = self.history
         self.history = [(r1, c1), (r, c)]
         s = i = 0.0
-        over = self.over
+        over, rest = self.over, self.rest
         for k, a1, a2, variance, friction in self.axes:
             rate = qd[k]
-            if -REST <= rate <= REST:
+            if -rest <= rate <= rest:
                 continue
             wc = c[k] - a1 * c1[k] - a2 * c2[k]
             fade = 1.0 + over * rate * rate
@@ -255,9 +271,9 @@ class Whitener:
 
 
 def reference_torque(robot: Robot) -> FloatArray:
-    """What 100 rad/s^2 need of every axis (dof,), in N m."""
+    """What 100 rad/s^2, or what stands for it on rails, need of every axis (dof,), in N m or N."""
     inertia = axis_inertia(robot) + np.asarray(robot.drives.output_inertia)
-    torque: FloatArray = inertia * REFERENCE_ACCELERATION
+    torque: FloatArray = inertia * REFERENCE_ACCELERATION * np.asarray(robot.radian)
     return torque
 
 
@@ -294,21 +310,23 @@ def _autoregression(
     rows = np.flatnonzero(inside)
     coefficients, deviation = [], []
     for axis in range(r.shape[1]):
-        kept = rows[np.abs(qd[rows, axis]) > REST]
+        kept = rows[np.abs(qd[rows, axis]) > noise.rest]
         if len(kept) < FEWEST // 4:
             where = f"axis {axis + 1}"
             raise InputError("residuals in motion", len(kept), f"{FEWEST // 4}", where=where)
         past = np.stack([r[kept - 1, axis], r[kept - 2, axis]], axis=1)
-        calm = 1 / (1 + (qd[kept, axis] / REVERSAL) ** 2) < 0.5  # reversals have their own term
+        calm = (
+            1 / (1 + (qd[kept, axis] / noise.reversal) ** 2) < 0.5
+        )  # reversals have their own term
         a = np.linalg.lstsq(past[calm], r[kept[calm], axis], rcond=None)[0]
         coefficients.append((float(a[0]), float(a[1])))
         deviation.append(float(np.std(r[kept[calm], axis] - past[calm] @ a)))
     return replace(noise, coefficients=tuple(coefficients), deviation=tuple(deviation))
 
 
-def _reversal(square: FloatArray, qd: FloatArray) -> FloatArray:
-    """The variance that friction adds (N m)^2 at these rates."""
-    fade: FloatArray = 1 + (qd / REVERSAL) ** 2
+def _reversal(square: FloatArray, rate: FloatArray) -> FloatArray:
+    """The variance that friction adds (N m)^2 at these rates, over that of a reversal."""
+    fade: FloatArray = 1 + rate**2
     return np.asarray(square) / (fade * fade)
 
 

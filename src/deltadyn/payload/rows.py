@@ -25,7 +25,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.payload.bank import ARMS, Row
+from deltadyn.payload.bank import Row
 from deltadyn.payload.front_end import SLOWEST, SampleModel, check_recording_of, even_rows
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -173,7 +173,7 @@ class RowFront:
     """
 
     def __init__(self, robot: Robot, numbers: RowNumbers) -> None:
-        self.numbers, self.dof = numbers, robot.dof
+        self.numbers, self.dof, self.legs = numbers, robot.dof, robot.legs
         self.model = SampleModel.of(lossless(robot))
         self.kernels, self.narrow, self.length = numbers.kernels, numbers.narrow, numbers.length
         self.width = 6 * self.dof + 1
@@ -187,6 +187,7 @@ class RowFront:
         self.models: FloatArray = np.zeros((2 * len(self.narrow), self.width))
         self.count = self.modelled = 0
         self.torque: FloatArray = np.zeros(self.dof)
+        self.model.reset()
 
     def push(self, q: Sequence[float], tau: Sequence[float]) -> Row | None:
         """Take one sample, each (dof,). ValueError or ZeroDivisionError where no loop closes."""
@@ -227,13 +228,13 @@ class RowFront:
     def _row(self, x: FloatArray) -> Row:
         parts = x[:-1].reshape(6, self.dof)
         self.torque = parts[5]
-        r, c, qd, direction, rev = (part[:ARMS].copy() for part in parts[:5])
+        r, c, qd, direction, rev = (part[: self.legs].copy() for part in parts[:5])
         return Row(r, c, qd, direction, rev, float(x[-1]))
 
 
 @dataclass(frozen=True, eq=False)
 class RowSeries:
-    """The rows of a recording: (M, 3) as in `Row`, `torque` (M, 3), `t` and `speed` (M,).
+    """The rows of a recording: (M, legs) as in `Row` and `torque`, `t` and `speed` (M,).
 
     `t` is the time of a row's last sample; `starts` are the first rows of stretches.
     """
@@ -274,10 +275,11 @@ def recorded_rows(robot: Robot, recording: Recording, numbers: RowNumbers) -> Ro
         if row is not None:
             times.append(t)
             rows.append(row)
-            torques.append(front.torque[:ARMS].copy())
+            torques.append(front.torque[: robot.legs].copy())
     r, c, qd, direction, rev = (
-        np.array([row[k] for row in rows]).reshape(-1, ARMS) for k in range(5)
+        np.array([row[k] for row in rows]).reshape(-1, robot.legs) for k in range(5)
     )
-    speed, torque = np.array([row.speed for row in rows]), np.array(torques).reshape(-1, ARMS)
+    speed = np.array([row.speed for row in rows])
+    torque = np.array(torques).reshape(-1, robot.legs)
     kept = tuple(start for start in starts if start < len(rows))
     return RowSeries(numbers, np.array(times), r, c, qd, direction, rev, speed, torque, kept)

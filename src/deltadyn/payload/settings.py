@@ -26,7 +26,7 @@ from deltadyn.payload.events import (
     threshold,
 )
 from deltadyn.payload.front_end import GAP, NARROW, STAGES, Grid, direction_gain
-from deltadyn.payload.noise import REST, REVERSAL, NoiseModel
+from deltadyn.payload.noise import NoiseModel
 from deltadyn.robot import Robot
 
 FASTEST = 100.0  # rad/s of an arm: beyond it an angle has jumped
@@ -61,13 +61,13 @@ class Pace(NamedTuple):
     """How samples must come: their rate in Hz, and which angles have jumped."""
 
     rate: float
-    reach: float  # rad: an arm's angle that moved further since the last sample has jumped
+    reach: float  # rad or m: a limb's axis that moved further since the last sample has jumped
     patience: int  # samples in a row that jumped: the angles are true, begin anew
 
     @classmethod
-    def of(cls, rate: float) -> Pace:
+    def of(cls, robot: Robot, rate: float) -> Pace:
         """The usual limits at this rate."""
-        return cls(rate, FASTEST * GAP / rate, PATIENCE)
+        return cls(rate, FASTEST * robot.radian[0] * GAP / rate, PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def numbers_of(
     for name, unit in (("rest_speed", "m/s"), ("longest", "s")):
         if not getattr(chosen, name) > 0:
             raise InputError(name, getattr(chosen, name), f"above 0 {unit}")
-    grid, pace = noise.grid, Pace.of(noise.grid.rate)
+    grid, pace = noise.grid, Pace.of(robot, noise.grid.rate)
     return EstimatorNumbers(
         dof=robot.dof,
         events=bool(chosen.events),
@@ -172,8 +172,8 @@ def numbers_of(
         a2=tuple(a[1] for a in noise.coefficients),
         variance=noise.variances,
         friction=noise.friction_variances,
-        over_reversal=1 / REVERSAL**2,
-        rest=REST,
+        over_reversal=1 / noise.reversal**2,
+        rest=noise.rest,
         tare=noise.tare,
         relative=noise.gain,
         zero=noise.zero,

@@ -24,7 +24,7 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
-from deltadyn.payload.bank import ARMS, MASS, NEVER, PICK, VARIANCE, Bank, BankNumbers
+from deltadyn.payload.bank import MASS, NEVER, PICK, VARIANCE, Bank, BankNumbers
 from deltadyn.payload.rows import RowNumbers, RowSeries, recorded_rows
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -69,7 +69,7 @@ REV_LIMIT = 0.5
 
 @dataclass(frozen=True)
 class LoadTare:
-    """What the bank knows of an empty robot; tuples have one entry per arm, those of theta nine."""
+    """What the bank knows of an empty robot; tuples have an entry per arm, those of theta three."""
 
     rows: RowNumbers
     phi: tuple[float, ...]
@@ -108,7 +108,7 @@ class LoadTare:
                 break
             numbers = RowNumbers.of(robot, rate, numbers.delay + late)
             series = _rows(robot, recording, numbers)
-        arms = [_arm(series, i) for i in range(ARMS)]
+        arms = [_arm(series, i) for i in range(robot.legs)]
         scales = _scales(robot, np.sqrt(np.mean(series.torque**2, axis=0)))
         strength, theta, spread = _likeliest(series, arms, scales)
         rms = np.sqrt(np.mean(series.torque**2, axis=0))
@@ -137,16 +137,17 @@ class LoadTare:
     def assumed(cls, robot: Robot, rate: float, torque: FloatArray, delay: float = 0.0) -> LoadTare:
         """Without an empty run: wide, and said so; `torque` (dof,) is a usual one in N m."""
         numbers = RowNumbers.of(robot, rate, delay)
-        usual = np.asarray(torque)[:ARMS]
+        legs = robot.legs
+        usual = np.asarray(torque)[:legs]
         scales = _scales(robot, usual)
-        coulomb = np.maximum(robot.friction.coulomb[:ARMS], LEAST_COULOMB * usual)
+        coulomb = np.maximum(robot.friction.coulomb[:legs], LEAST_COULOMB * usual)
         level = np.square(ASSUMED_LEVEL * usual)
         return cls(
             rows=numbers,
-            phi=(MOST_PHI,) * ARMS,
+            phi=(MOST_PHI,) * legs,
             variance=tuple(((1 - MOST_PHI**2) * level).tolist()),
             reversal=tuple(np.square(COULOMB_CHANGE * coulomb).tolist()),
-            theta=(0.0,) * 9,
+            theta=(0.0,) * (3 * legs),
             deviation=tuple((UNKNOWN * scales.change).ravel().tolist()),
             walk=tuple((np.square(scales.walk) * numbers.interval).ravel().tolist()),
             strength=1.0,
@@ -240,16 +241,17 @@ class _Arm(NamedTuple):
 
 
 class _Scales(NamedTuple):
-    """Deviations (3, 3) of theta: what it walks by in sqrt(s), what it may have changed by."""
+    """Deviations (legs, 3) of theta: what it walks by in sqrt(s), what it may have changed by."""
 
     walk: FloatArray
     change: FloatArray
 
 
 def _scales(robot: Robot, torque: FloatArray) -> _Scales:
-    viscous = np.maximum(robot.friction.viscous[:ARMS], LEAST_VISCOUS * torque)
-    coulomb = np.maximum(robot.friction.coulomb[:ARMS], LEAST_COULOMB * torque)
-    one = np.ones(ARMS)
+    legs = robot.legs
+    viscous = np.maximum(robot.friction.viscous[:legs], LEAST_VISCOUS * torque)
+    coulomb = np.maximum(robot.friction.coulomb[:legs], LEAST_COULOMB * torque)
+    one = 1 / np.asarray(robot.radian[:legs])  # on rails the force at the end of such an arm
     walk = np.stack([VISCOUS_WALK * viscous, COULOMB_WALK * coulomb, OFFSET_WALK * one], axis=1)
     change = np.stack(
         [VISCOUS_CHANGE * viscous, COULOMB_CHANGE * coulomb, OFFSET_CHANGE * one], axis=1
@@ -262,7 +264,7 @@ def _rows(robot: Robot, recording: Recording, numbers: RowNumbers) -> RowSeries:
     series = recorded_rows(robot, recording, numbers)
     if recording.payload:
         series.r[:] -= float(recording.payload) * series.c
-    for i in range(ARMS):
+    for i in range(robot.legs):
         count = int((series.rev[:, i] <= REV_LIMIT).sum())
         if count < FEWEST:
             allowed = f"at least {FEWEST}, about {FEWEST * numbers.interval:.2g} s of motion"
@@ -303,12 +305,13 @@ def _arm(series: RowSeries, arm: int) -> _Arm:
 def _likeliest(
     series: RowSeries, arms: list[_Arm], scales: _Scales
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The strength of the walk, theta (3, 3) at the end of the run, and its variances.
+    """The strength of the walk, theta (legs, 3) at the end of the run, and its variances.
 
     One Kalman filter per strength and arm, side by side.
     """
-    z = np.stack([_columns(series, i) for i in range(ARMS)], axis=1)  # (M, 3, 3)
-    flags = [_linked(series, i) for i in range(ARMS)]
+    legs = series.r.shape[1]
+    z = np.stack([_columns(series, i) for i in range(legs)], axis=1)  # (M, legs, 3)
+    flags = [_linked(series, i) for i in range(legs)]
     used, linked = (np.stack([flag[k] for flag in flags], axis=1) for k in (0, 1))
     phi = np.array([arm.phi for arm in arms])
     noise = np.array([arm.a for arm in arms]) + np.array([arm.b for arm in arms]) * series.rev**2
@@ -323,7 +326,7 @@ def _likeliest(
     P = np.broadcast_to(
         np.einsum("ij,jk->ijk", np.square(scales.change), np.eye(3)), Q.shape
     ).copy()
-    theta = np.broadcast_to(np.stack([arm.theta for arm in arms]), (count, ARMS, 3)).copy()
+    theta = np.broadcast_to(np.stack([arm.theta for arm in arms]), (count, legs, 3)).copy()
     likelihood = np.zeros(count)
     for k in range(len(series)):
         P += Q
@@ -351,7 +354,7 @@ def _left_delay(series: RowSeries) -> float:
     """
     rate = np.gradient(series.torque, series.numbers.interval, axis=0)
     top = bottom = explained = 0.0
-    for i in range(ARMS):
+    for i in range(series.r.shape[1]):
         _, linked = _linked(series, i)
         inside = linked.copy()
         inside[:-1] &= linked[1:]

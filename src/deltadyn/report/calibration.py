@@ -37,7 +37,7 @@ def calibration_page(result: Calibration, path: str | os.PathLike[str]) -> Path:
 
 def _first(result: Calibration) -> First:
     sizes = result.field.as_dict()
-    care = bool(result.findings or result.misfits or not result.visible.complete)
+    care = bool(result.findings or result.misfits or not result.complete)
     kind = "care" if care else "good"
     head = "Calibrated, with notes" if care else "Calibrated"
     numbers = [

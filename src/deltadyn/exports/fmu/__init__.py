@@ -27,6 +27,7 @@ from deltadyn.exports.common import (
     filled,
     identifier,
     kernel_sources,
+    limb_kind,
     number,
     provenance,
     refuse_eccentricity,
@@ -290,7 +291,7 @@ def _function(robot: Robot, name: str) -> str:
 
 def _elbow(robot: Robot) -> str:
     """Where the elbow of a limb is, and the places of a limb's numbers."""
-    width, strut, *parts = ELBOWS[actuation(robot)]
+    width, strut, *parts = ELBOWS[limb_kind(robot)]
     lines = [f"    E[{k}] = {part};" for k, part in enumerate(parts)]
     reach = ["    const real reach = limb[0] + limb[1] * cosine;"]
     used = [] if "sine" in " ".join(map(str, parts)).replace("cosine", "") else ["    (void)sine;"]
@@ -300,7 +301,7 @@ def _elbow(robot: Robot) -> str:
             "",
             "static inline void elbow_of(const real *limb, real cosine, real sine, real *E)",
             "{",
-            *(reach if actuation(robot) == "rotary" else []),
+            *(reach if limb_kind(robot) == "rotary" else []),
             *used,
             *lines,
             "}",
@@ -321,8 +322,8 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "head": comment(robot, what).rstrip(),
         "kind": "#define INVERSE_MODEL\n" if model == "inverse" else "",
         "dof": dof,
-        "limbs": "" if actuation(robot) == "rotary" else f"_{actuation(robot)}",
-        "pasted": "" if actuation(robot) == "rotary" else f"##_{actuation(robot)}",
+        "limbs": "" if limb_kind(robot) == "rotary" else f"_{actuation(robot)}",
+        "pasted": "" if limb_kind(robot) == "rotary" else f"##_{actuation(robot)}",
         "passive": "" if standard(robot) else "#define NO_PASSIVE\n",
         "joint": "(cosine)" if robot.linear else "atan2(sine, cosine)",
         "elbow": _elbow(robot),

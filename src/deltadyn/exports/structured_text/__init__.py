@@ -19,6 +19,7 @@ from deltadyn.exports.common import (
     fingerprint,
     kind_of,
     payload_estimator,
+    platform_kind,
     provenance,
     refuse_eccentricity,
     speech,
@@ -40,6 +41,7 @@ from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
 from deltadyn.exports.structured_text.self_test import payload_test_block
 from deltadyn.force import Tare
+from deltadyn.kinematics.actuation import HALVES
 from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.robot import Robot
@@ -73,6 +75,8 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
+    if robot.legs != 3:
+        return _without_estimators(robot, own, chosen)
     estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
     force = force_export(robot, chosen.tare)
     bare = [*kinematic_blocks(robot), *torque_blocks(robot), *_weighing(robot, estimator)]
@@ -82,8 +86,51 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     bare.append(payload_test_block(robot, test, estimator.grid.rate, most))
     bare += force_blocks(robot, force)
     blocks = [named(block, own) for block in bare]
+    return _texts(robot, own, blocks, _readme(robot, own, estimator, blocks, force))
+
+
+def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, str]:
+    """Kinematics and torques alone: payload and force are exported for three limbs."""
+    for name, value in (("estimator", chosen.estimator), ("tare", chosen.tare)):
+        if value is not None:
+            allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
+            raise InputError(f"{name} of an export", type(value).__name__, allowed)
+    bare = [*kinematic_blocks(robot), *torque_blocks(robot)]
+    blocks = [named(block, own) for block in bare]
+    names = [name.capitalize() for name in robot.coordinates]
+    offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
+    followed = FOLLOWED if platform_kind(robot) in HALVES else ""
+    words = {
+        "robot": robot.name,
+        "own": own,
+        "kind": f"A {kind_of(robot)}. {'; '.join(axis_lines(robot))}.",
+        "provenance": "\n".join(f"    {line}" for line in provenance(robot, "Function blocks")),
+        "Feedforward": f"FB_{own}_Feedforward",
+        "point": ", ".join(f"{name} := {name}" for name in names),
+        "rest": _rest_of_call(robot),
+        "payload": f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
+        "assembly": RAIL_ASSEMBLY if robot.linear else ARM_ASSEMBLY,
+        "followed": followed,
+        "blocks": "\n".join(_row(block) for block in blocks),
+        "tables": "\n\n".join(_variables(block) for block in blocks),
+    }
+    return _texts(robot, own, blocks, filled("structured_text", "README-model.md", words))
+
+
+FOLLOWED = """\
+The pose of the joints has no closed form: `ForwardKinematics` follows it from that of the call
+before by Newton's method, in the same assembly. Call it in every cycle; set `Reset` for one call
+after the joints have moved elsewhere in between. After a failure it begins anew at the middle of
+the reach. `FeedforwardJoints` has one of its own inside. The operations below are those of the
+longest way; in a cycle in which the joints moved little it takes 2 to 4 steps of `PoseStep`.
+
+"""
+
+
+def _texts(robot: Robot, own: str, blocks: Sequence[FunctionBlock], readme: str) -> dict[str, str]:
+    """README and blocks in the files of all tools."""
     texts = {
-        "README-structured-text.md": _readme(robot, own, estimator, blocks, force),
+        "README-structured-text.md": readme,
         f"{own}.st": plain(robot, blocks),
         f"{own}.plcopen.xml": plcopen(robot, own, blocks),
         f"br/{own}.fun": br_declarations(robot, blocks),
@@ -195,7 +242,7 @@ def _force_section(robot: Robot, own: str, force: ForceExport, words: Mapping[st
 
 
 def _rest_of_call(robot: Robot) -> str:
-    names = ("X", "Y", "Z", "Psi")[: robot.dof]
+    names = [name.capitalize() for name in robot.coordinates]
     rates = [f"{kind}{name} := {kind}{name}" for kind in ("V", "A") for name in names]
     return ", ".join(rates)
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from string import Template
 
+import numpy as np
+
+from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import ENTRIES
-from deltadyn.exports.common import empty_parameters, fingerprint, identifier, speech
+from deltadyn.exports.common import (
+    empty_parameters,
+    fingerprint,
+    identifier,
+    platform_kind,
+    speech,
+    template,
+)
 from deltadyn.exports.structured_text.code import (
     BAD_INPUT,
     SINGULAR,
@@ -17,13 +28,18 @@ from deltadyn.exports.structured_text.code import (
     bound,
     literal,
     specialised,
+    step_text,
 )
-from deltadyn.kinematics.actuation import kernel, limb_kernel
+from deltadyn.kinematics.actuation import HALVES, kernel, limb_kernel
+from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.kinematics.limbs import limbs, pairs_of, rods_of
 from deltadyn.robot import Robot
 
 #: Largest inputs that are taken, beyond which a sum of products could overflow.
 FARTHEST, FASTEST, HEAVIEST = 100.0, 1.0e6, 1.0e4
 ELEMENTARY = re.compile(r"\b(?:LREAL|DINT|BOOL)$")
+STRIDE = 0.15  # rad of an arm, on rails as much of `robot.radian`, between steps towards a pose
 SHORT = 11  # characters of a robot's name: block names then have 32 at most
 STATUS = (
     f"0: done; {BAD_INPUT}: bad input; {UNREACHABLE}: out of reach; {SINGULAR}: singular; "
@@ -81,12 +97,18 @@ def robot_numbers(robot: Robot) -> dict[str, float]:
 
 def kinematic_blocks(robot: Robot) -> list[FunctionBlock]:
     """Inverse and forward kinematics."""
+    if platform_kind(robot) in HALVES:
+        step = _pose_step(robot)
+        return [_inverse(robot), step, _followed(robot, step)]
     return [_inverse(robot), _forward(robot)]
 
 
 def torque_blocks(robot: Robot) -> list[FunctionBlock]:
     """Feedforward torque of platform and of joint motions."""
-    return [_feedforward(robot), _feedforward_joints(robot)]
+    if platform_kind(robot) in HALVES:
+        posed = _feedforward_joints(robot, "TorqueAtPose", posed=True)
+        return [_feedforward(robot), posed, _behind_pose(robot, posed)]
+    return [_feedforward(robot), _feedforward_joints(robot, "FeedforwardJoints")]
 
 
 def _inverse(robot: Robot) -> FunctionBlock:
@@ -101,28 +123,29 @@ def _inverse(robot: Robot) -> FunctionBlock:
 
 def _angles(robot: Robot, point: tuple[Variable, ...]) -> list[Step]:
     """angle_i: the robot's own angles of a platform position."""
-    steps = [*bound(limb_kernel(robot, "inverse_kinematics"), "k_", _names("p", point[:3]))]
-    for i in range(1, 4):
+    held = point[: robot.legs]
+    steps = [*bound(limb_kernel(robot, "inverse_kinematics"), "k_", _names("p", held))]
+    for i in range(1, robot.legs + 1):
         pair = (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")
         steps.append(
             Step(f"angle_{i}", "copy", pair[1:])  # the place of a carriage
             if robot.linear
             else Step(f"angle_{i}", "atan2", pair)
         )
-    if robot.dof == 4:
+    if robot.spindle is not None:
         steps.append(Step("angle_4", "copy", ("Psi",)))
     return steps
 
 
 def _forward(robot: Robot) -> FunctionBlock:
-    words = speech(robot)
+    words, limbs = speech(robot), range(1, robot.legs + 1)
     angles = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
     steps = [*_guards(angles, FASTEST), *_from_controller(robot, "Q", "q", angle=True)]
     steps += bound(
-        limb_kernel(robot, "forward_kinematics"), "k_", {f"q_{i}": f"q_{i}" for i in range(1, 4)}
+        limb_kernel(robot, "forward_kinematics"), "k_", {f"q_{i}": f"q_{i}" for i in limbs}
     )
-    steps += [Step(f"given_{i}", "copy", (f"k_out_p_{i}",)) for i in range(1, 4)]
-    steps += [Step("given_4", "copy", ("q_4",))] if robot.dof == 4 else []
+    steps += [Step(f"given_{i}", "copy", (f"k_out_p_{i}",)) for i in limbs]
+    steps += [Step("given_4", "copy", ("q_4",))] if robot.spindle is not None else []
     outputs = _platform(robot, "", "position", "m", "rad")
     purpose = f"Platform position of {words['angles']}"
     return _block(robot, "ForwardKinematics", purpose, angles, outputs, steps, "given")
@@ -147,7 +170,146 @@ def _feedforward(robot: Robot) -> FunctionBlock:
     return _torque(robot, "Feedforward", "platform", inputs, steps, "angle")
 
 
-def _feedforward_joints(robot: Robot) -> FunctionBlock:
+def _pose_step(robot: Robot) -> FunctionBlock:
+    """One step of Newton's method towards the pose of the robot's own joints."""
+    pose = _platform(robot, "", "position", "m", "rad")
+    words = speech(robot)
+    joints = _joints(robot, "Q", f"{words['angle']} in the robot's own sign", "q")
+    steps = [*_position_guards(pose), *_guards(joints, FASTEST)]
+    steps += bound(
+        limb_kernel(robot, "pose_step"), "k_", {**_names("p", pose), **_names("q", joints)}
+    )
+    outputs = (
+        *_platform(robot, "Next", "next position", "m", "rad"),
+        *(Variable(f"Left{i}", "LREAL", f"gap of limb {i} before, in m^2") for i in range(1, 5)),
+        Variable("Side", "LREAL", "0 at a singular pose, its sign is that of the assembly, in m^4"),
+    )
+    for place, name in enumerate(("p_1", "p_2", "p_3", "p_4")):
+        steps.append(Step(f"given_{place + 1}", "copy", (f"k_out_{name}",)))
+    steps += [Step(f"given_{4 + i}", "copy", (f"k_out_left_{i}",)) for i in range(1, 5)]
+    steps.append(Step("given_9", "copy", ("k_out_determinant_1",)))
+    purpose = "A step towards the pose of the joints; ForwardKinematics calls it"
+    return _block(robot, "PoseStep", purpose, (*pose, *joints), outputs, steps, "given")
+
+
+def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
+    """The pose of joints, followed from that of the call before by Newton's method."""
+    words, home = speech(robot), home_pose(robot)
+    first = np.asarray(inverse_kinematics(robot, home))
+    rods = rods_of(np, limbs(robot), *state_pairs(robot, first), tuple(home))
+    own = []
+    for k, (sign, offset) in enumerate(
+        zip(robot.controller.sign, robot.controller.offset, strict=True)
+    ):
+        value = f"Q{k + 1} - {literal(offset)}" if offset else f"Q{k + 1}"
+        own.append(f"Own[{k}] := {f'-({value})' if sign < 0 else value};")
+    names = ("X", "Y", "Z", "Psi")
+    lists = {
+        "door": [step_text(Step("", "within", (f"Q{k + 1}", literal(FASTEST)))) for k in range(4)],
+        "own": own,
+        "home": [f"Pose[{k}] := {literal(float(x))};" for k, x in enumerate(home)]
+        + [f"From[{k}] := {literal(float(x))};" for k, x in enumerate(first)],
+        "wrap": [] if robot.linear else WRAP.splitlines(),
+        "next": [f"Next[{k}] := Step.Next{name};" for k, name in enumerate(names)],
+        "gaps": [f"Gap[{k}] := Step.Left{k + 1};" for k in range(4)],
+        "out": [f"{name} := Pose[{k}];" for k, name in enumerate(names)],
+    }
+    text = template("structured_text", "followed_pose.st")
+    for name, lines in lists.items():
+        text = _listed(text, name, lines)
+    size = max(robot.geometry.strut_length)
+    values = {
+        "stride": literal(STRIDE * robot.radian[0]),
+        "far": literal(8 * STRIDE * robot.radian[0]),
+        "closed": literal(1e-9 * size * size),
+        "same": literal(1e-14),
+        "assembly": literal(float(np.sign(rods.inverse.determinant))),
+        "unreachable": UNREACHABLE,
+    }
+    inner = [
+        Variable("Step", step.name, "towards the pose"),
+        Variable("Pose", "ARRAY[0..3] OF LREAL", "of the call before, then of this one"),
+        Variable("From", "ARRAY[0..3] OF LREAL", "own joints of the call before"),
+        Variable("Own", "ARRAY[0..3] OF LREAL", "own joints"),
+        Variable("Way", "ARRAY[0..3] OF LREAL", "from joints to joints"),
+        Variable("Now", "ARRAY[0..3] OF LREAL", "joints on the way"),
+        Variable("Next", "ARRAY[0..3] OF LREAL", "pose behind a step"),
+        Variable("Gap", "ARRAY[0..3] OF LREAL", "what is left of the loops, in m^2"),
+        Variable("Known", "BOOL", "the call before found its pose"),
+        Variable("Done", "BOOL", "temporary"),
+    ]
+    inner += [Variable(name, "LREAL", "temporary") for name in ("Most", "Share", "At", "Moved")]
+    inner += [Variable(name, "DINT", "temporary") for name in ("Legs", "Rounds", "i", "k", "r")]
+    return FunctionBlock(
+        "ForwardKinematics",
+        f"Platform position of {words['angles']}, followed from the call before",
+        (
+            *_joints(robot, "Q", f"{words['angle']} of the controller", "q"),
+            Variable("Reset", "BOOL", "TRUE: begin at the middle of the reach"),
+        ),
+        (
+            *_platform(robot, "", "position", "m", "rad"),
+            Variable("Status", "DINT", STATUS),
+        ),
+        tuple(inner),
+        tuple(Template(text).substitute(values).rstrip().splitlines()),
+        74 * (step.operations + 40),
+    )
+
+
+def _listed(text: str, name: str, lines: Iterable[str]) -> str:
+    """Lines in the place of a line $name, at its indentation."""
+
+    def put(match: re.Match[str]) -> str:
+        return "".join(f"{match[1]}{line}\n" for line in lines)
+
+    return re.sub(rf"^( *)\${name}\n", put, text, flags=re.M)
+
+
+#: The shorter way of an arm around.
+WRAP = """\
+IF Way[i] > 3.141592653589793 THEN Way[i] := Way[i] - 6.283185307179586; END_IF;
+IF Way[i] < -3.141592653589793 THEN Way[i] := Way[i] + 6.283185307179586; END_IF;"""
+
+
+def state_pairs(robot: Robot, q: FloatArray) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The pairs of the limbs at joints q (legs,)."""
+    c, s = pairs_of(np, limbs(robot), tuple(q))
+    return tuple(c), tuple(s)
+
+
+def _behind_pose(robot: Robot, posed: FunctionBlock) -> FunctionBlock:
+    """The torque of a joint motion whose pose is followed from call to call."""
+    motion = [v for v in posed.inputs if v.name not in ("X", "Y", "Z", "Psi")]
+    angles = ", ".join(f"Q{k} := Q{k}" for k in range(1, 5))
+    given = ", ".join(f"{v.name} := {v.name}" for v in motion)
+    lines = (
+        f"Pose({angles}, Reset := Reset);",
+        "Status := Pose.Status;",
+        "IF Status <> 0 THEN RETURN; END_IF;",
+        f"Torque(X := Pose.X, Y := Pose.Y, Z := Pose.Z, Psi := Pose.Psi, {given});",
+        "Status := Torque.Status;",
+        "IF Status <> 0 THEN RETURN; END_IF;",
+        *(f"Tau{k} := Torque.Tau{k};" for k in range(1, 5)),
+    )
+    reset = Variable("Reset", "BOOL", "TRUE: follow the pose from the middle of the reach")
+    inner = (
+        Variable("Pose", "ForwardKinematics", "of the joints"),
+        Variable("Torque", posed.name, "at the pose"),
+    )
+    return FunctionBlock(
+        "FeedforwardJoints",
+        posed.purpose,
+        (*motion, reset),
+        posed.outputs,
+        inner,
+        lines,
+        posed.operations,
+    )
+
+
+def _feedforward_joints(robot: Robot, name_of: str, posed: bool = False) -> FunctionBlock:
+    """The torque of a joint motion; `posed` takes the pose too, which halves need."""
     groups = (("Q", speech(robot)["angle"]), ("QD", "rate"), ("QDD", "acceleration"))
     motion = [
         _joints(robot, name, f"{what} of the controller", name.lower()) for name, what in groups
@@ -159,9 +321,13 @@ def _feedforward_joints(robot: Robot) -> FunctionBlock:
         steps += _from_controller(robot, name, own, angle=name == "Q")
     axes = range(1, robot.dof + 1)
     names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
+    pose = _platform(robot, "", "position", "m", "rad") if posed else ()
+    if posed:
+        steps = [*_position_guards(pose), *steps]
+        names |= _names("p", pose)
     steps += bound(kernel(robot, "joint_torque"), "m_", {**names, **payload_names(load)})
-    inputs = (*(v for group in motion for v in group), *load)
-    return _torque(robot, "FeedforwardJoints", "joint", inputs, steps, "q")
+    inputs = (*pose, *(v for group in motion for v in group), *load)
+    return _torque(robot, name_of, "joint", inputs, steps, "q")
 
 
 def _torque(
@@ -273,11 +439,13 @@ def _block(
 
 
 def _platform(robot: Robot, prefix: str, what: str, unit: str, turn: str) -> tuple[Variable, ...]:
-    names = ("X", "Y", "Z", "Psi")[: robot.dof]
-    units = (unit, unit, unit, turn)
     return tuple(
-        Variable(f"{prefix}{n}", "LREAL", f"{what} of the platform in {u}")
-        for n, u in zip(names, units, strict=False)
+        Variable(
+            f"{prefix}{name.capitalize()}",
+            "LREAL",
+            f"{what} of the platform in {turn if name == 'psi' else unit}",
+        )
+        for name in robot.coordinates
     )
 
 
@@ -293,7 +461,7 @@ def load_variables(robot: Robot) -> tuple[Variable, ...]:
     """Inputs for a payload."""
     mass = Variable("PayloadMass", "LREAL", "payload in kg, 0 without one")
     inertia = Variable("PayloadInertia", "LREAL", "of the payload about its own axis in kg m^2")
-    return (mass, inertia) if robot.dof == 4 else (mass,)
+    return (mass, inertia) if robot.turns else (mass,)
 
 
 def payload_names(load: tuple[Variable, ...]) -> dict[str, str]:
@@ -306,7 +474,8 @@ def _names(own: str, variables: Iterable[Variable]) -> dict[str, str]:
 
 
 def _position_guards(point: tuple[Variable, ...]) -> list[Step]:
-    return [*_guards(point[:3], FARTHEST), *_guards(point[3:], FASTEST)]
+    turning = [v for v in point if v.name.endswith("Psi")]
+    return [*_guards([v for v in point if v not in turning], FARTHEST), *_guards(turning, FASTEST)]
 
 
 def _guards(variables: Iterable[Variable], most: float) -> list[Step]:

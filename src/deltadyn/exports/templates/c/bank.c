@@ -774,7 +774,7 @@ static void column_at(const real *x, real *column)
         pull[i] = x[AT_PDD + i];
     }
     pull[2] += EMPTY[PAR_GRAVITY];
-#if @ID@_DOF == 4
+#if @spindle@
     const real hx = EMPTY[PAR_PAYLOAD_OFFSET], hy = EMPTY[PAR_PAYLOAD_OFFSET + 1];
     const real rx = x[AT_PSI] * hx - x[AT_PSI + 1] * hy, ry = x[AT_PSI + 1] * hx + x[AT_PSI] * hy;
     const real turn = x[AT_QD + 3], bend = x[AT_QDD + 3];

@@ -2,36 +2,35 @@
 
 int @id@_inverse_kinematics(const real *p, real *q)
 {
-    real arms[6];
+    real arms[2 * LEGS];
     int status = check(p, DOF);
     if (status == @ID@_OK)
         status = arms_at(p, arms);
     if (status != @ID@_OK)
         return status;
-#if @ID@_DOF == 4
+#if @spindle@
     q[3] = SIGN[3] * p[3] + OFFSET[3];
 #endif
-    for (int i = 0; i < 3; i++)
-        q[i] = SIGN[i] * joint_of(arms[i], arms[3 + i]) + OFFSET[i];
+    for (int i = 0; i < LEGS; i++)
+        q[i] = SIGN[i] * joint_of(arms[i], arms[LEGS + i]) + OFFSET[i];
     return status;
 }
 
-int @id@_forward_kinematics(const real *q, real *p)
+int @id@_forward_kinematics(const real *q, @near_own@real *p)
 {
-    real arms[6], point[3];
+    real own[DOF], arms[2 * LEGS], point[LEGS];
     int status = check(q, DOF);
     if (status != @ID@_OK)
         return status;
-    for (int i = 0; i < 3; i++)
-        pair_of(own_angle(q, i), arms + i, arms + 3 + i);
-    status = point_at(arms, point);
+    for (int i = 0; i < DOF; i++)
+        own[i] = own_angle(q, i);
+    for (int i = 0; i < LEGS; i++)
+        pair_of(own[i], arms + i, arms + LEGS + i);
+    status = point_of(own, arms, @near@point);
     if (status != @ID@_OK)
         return status;
-#if @ID@_DOF == 4
-    p[3] = own_angle(q, 3);
-#endif
-    for (int i = 0; i < 3; i++)
-        p[i] = point[i];
+    for (int i = 0; i < DOF; i++)
+        p[i] = i < LEGS ? point[i % LEGS] : own[i];
     return status;
 }
 
@@ -52,10 +51,10 @@ int @id@_joint_rates(const real *p, const real *pd, const real *pdd, real *q, re
 }
 
 int @id@_platform_rates(
-    const real *q, const real *qd, const real *qdd, real *p, real *pd, real *pdd)
+    const real *q, const real *qd, const real *qdd, @near_own@real *p, real *pd, real *pdd)
 {
     real x[MOTION];
-    int status = motion_of_joints(q, qd, qdd, x);
+    int status = motion_of_joints(q, qd, qdd, @near@x);
     if (status == @ID@_OK)
         status = check_result(x + AT_P, 3 * DOF);
     if (status != @ID@_OK)
@@ -77,27 +76,27 @@ int @id@_feedforward(
 }
 
 int @id@_feedforward_joints(
-    const real *q, const real *qd, const real *qdd, real payload, real *tau)
+    const real *q, const real *qd, const real *qdd, @near_own@real payload, real *tau)
 {
     real x[MOTION];
-    const int status = motion_of_joints(q, qd, qdd, x);
+    const int status = motion_of_joints(q, qd, qdd, @near@x);
     return status == @ID@_OK ? torque_of_motion(x, payload, tau) : status;
 }
 
 /* A pose at rest, and the numbers with the payload. */
-static int rest_at(const real *q, real payload, real *x, real *par)
+static int rest_at(const real *q, @near_own@real payload, real *x, real *par)
 {
     real zero[DOF];
     for (int i = 0; i < DOF; i++)
         zero[i] = (real)0.0;
-    const int status = motion_of_joints(q, zero, zero, x);
+    const int status = motion_of_joints(q, zero, zero, @near@x);
     return status == @ID@_OK ? numbers_with(payload, par) : status;
 }
 
-int @id@_gravity_torque(const real *q, real payload, real *tau)
+int @id@_gravity_torque(const real *q, @near_own@real payload, real *tau)
 {
     real x[MOTION], par[PAR_COUNT], own[DOF];
-    int status = rest_at(q, payload, x, par);
+    int status = rest_at(q, @near@payload, x, par);
     if (status != @ID@_OK)
         return status;
     torque(par, x, own);
@@ -110,20 +109,21 @@ int @id@_gravity_torque(const real *q, real payload, real *tau)
 /* Mass matrix of a motion's pose, own signs. */
 static void mass_of(const real *par, const real *x, real *M)
 {
-    real in[6 + DOF + 2];
-    for (int i = 0; i < 6; i++)
+    enum { AT_POSE = 2 * LEGS, AT_TURN = AT_POSE + DOF };
+    real in[AT_TURN + 4];
+    for (int i = 0; i < 2 * LEGS; i++)
         in[i] = x[i];
     for (int i = 0; i < DOF; i++)
-        in[6 + i] = x[AT_P + i];
-    in[6 + DOF] = x[AT_PSI];
-    in[7 + DOF] = x[AT_PSI + 1];
+        in[AT_POSE + i] = x[AT_P + i];
+    for (int i = 0; i < 4; i++) /* cosine and sine of psi, of the bars */
+        in[AT_TURN + i] = x[AT_PSI + i];
     deltadyn_mass@kind@_@dof@(par, in, M, 1);
 }
 
-int @id@_mass_matrix(const real *q, real payload, real *M)
+int @id@_mass_matrix(const real *q, @near_own@real payload, real *M)
 {
     real x[MOTION], par[PAR_COUNT], own[DOF * DOF];
-    int status = rest_at(q, payload, x, par);
+    int status = rest_at(q, @near@payload, x, par);
     if (status != @ID@_OK)
         return status;
     mass_of(par, x, own);
@@ -206,7 +206,7 @@ static int accelerate(
 }
 
 int @id@_forward_dynamics(
-    const real *q, const real *qd, const real *tau, real payload, real *qdd)
+    const real *q, const real *qd, const real *tau, @near_own@real payload, real *qdd)
 {
     real x[MOTION], par[PAR_COUNT], M[DOF * DOF], needed[DOF], zero[DOF];
     real dry[DOF], given[DOF], loss[DOF], direction[DOF], out[DOF];
@@ -214,7 +214,7 @@ int @id@_forward_dynamics(
         zero[i] = (real)0.0;
     int status = check_three(q, qd, tau);
     if (status == @ID@_OK)
-        status = motion_of_joints(q, qd, zero, x);
+        status = motion_of_joints(q, qd, zero, @near@x);
     if (status == @ID@_OK)
         status = numbers_with(payload, par);
     if (status != @ID@_OK)

@@ -35,7 +35,7 @@ static int rub_limb(const real *x, int i, const real *s, int joint, const real *
     return @ID@_OK;
 }
 
-#if @ID@_DOF == 4
+#if @spindle@
 static void rub_spindle(
     const real *x, int joint, const real *friction, int smooth, real *force, real *tau)
 {
@@ -83,7 +83,7 @@ static int add_passive(const real *x, int smooth, real *tau)
             s[i][k] = x[AT_P + k] - E[k];
     }
     for (int j = 0; j < RUBBED_COUNT; j++) {
-#if @ID@_DOF == 4
+#if @spindle@
         if (JOINTS[j] <= UNIVERSAL_CROSS) {
             rub_spindle(x, JOINTS[j], RUBBED[j], smooth, force, tau);
             continue;
