@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.family.robots import make, waves
 from tests.traced.cases import close, jax, jnp
