@@ -137,7 +137,7 @@ def test_out_of_reach_is_nan_or_refused(case: Case) -> None:
 
 
 def test_rows_of_every_axis_with_and_without_kernels(case: Case) -> None:
-    """What a fit reads of an axis is what the whole regressor has there, zeros of rails included."""
+    """What a fit reads of an axis is what the whole regressor has there, zeros of rails too."""
     robot, motion = case
     tau = dd.inverse_dynamics(robot, motion)
     whole = widest(robot, motion, "exact").Y
