@@ -15,7 +15,8 @@ from deltadyn.backends.layout import PLACES
 from deltadyn.backends.limbs import compiled
 from deltadyn.dynamics import packed_parameters
 from deltadyn.errors import UnreachableError
-from deltadyn.identification.information import axis_rows, widest
+from deltadyn.identification.information import axis_rows
+from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.actuation import actuation, kernel, kernel_name, legs_of, parts_of
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
