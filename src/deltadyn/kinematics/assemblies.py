@@ -143,7 +143,7 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
 
 def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
     """Steps for the longest way of all samples."""
-    radian = 1.0 if legs[0].turns else min(limb.l2 for limb in legs) / 2
+    radian = 1.0 if legs[0].turns else min(float(np.min(limb.l2)) for limb in legs) / 2
     far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
     return int(np.clip(np.ceil(far), 1, STEPS))
 
