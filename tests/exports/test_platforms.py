@@ -18,7 +18,8 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import switched_off
 from deltadyn.errors import InputError
-from deltadyn.exports import c, structured_text
+from deltadyn.exports import c, mjcf, structured_text
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
 
@@ -224,3 +225,17 @@ def test_structured_text_begins_anew_after_joints_that_close_no_loop() -> None:
     readme = structured_text.files(robot)["README-structured-text.md"]
     assert "Newton's method" in readme
     assert "Par4, Quattro" in readme
+
+
+@pytest.mark.parametrize("kind", ["planar", "par4", "heli4_rails"])
+def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    robot = make(kind)
+    error = mjcf.acceleration_error(robot, mjcf.TIMESTEP, states=20)
+    assert 1e-6 < error.largest < mjcf.allowed_error(robot)  # soft constraints are never exact
+    model = mujoco.MjModel.from_xml_string(mjcf.xml_text(robot))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos).max() < 1e-12  # all loops, gears and screws are closed at home
+    p = robot.in_space(home_pose(robot))
+    np.testing.assert_allclose(data.sensor("p").data, p, atol=1e-12)
