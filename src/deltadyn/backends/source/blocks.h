@@ -51,14 +51,20 @@ enum { BLOCK = 64 };
 
 typedef void block_function(const real *par, const real *x, real *y, int count);
 
-#define BLOCK_FUNCTION(name) \
-    CLONES static void block_##name( \
+#define BLOCK_FUNCTION(name, clones) \
+    clones static void block_##name( \
         const real *restrict par, const real *restrict x, real *restrict y, int count) \
     { \
         INDEPENDENT for (int k = 0; k < count; k++) \
             deltadyn_##name(par, x + k, y + k, BLOCK); \
     }
-#define KERNEL_BLOCK(name, ...) BLOCK_FUNCTION(name)
+/* Torques have code for every generation of processors; a kernel of something else has a dof of 0. */
+#define BLOCK_FUNCTION_0(name) BLOCK_FUNCTION(name, RARE_CLONES)
+#define BLOCK_FUNCTION_2(name) BLOCK_FUNCTION(name, CLONES)
+#define BLOCK_FUNCTION_3(name) BLOCK_FUNCTION(name, CLONES)
+#define BLOCK_FUNCTION_4(name) BLOCK_FUNCTION(name, CLONES)
+#define KERNEL_BLOCK(name, parameters, angle, angles, rate, rates, dof, ...) \
+    BLOCK_FUNCTION_##dof(name)
 DELTADYN_CHOSEN(KERNEL_BLOCK)
 
 typedef struct {
