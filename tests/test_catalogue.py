@@ -238,7 +238,8 @@ def test_figures_of_the_aerial_delta() -> None:
     """Its controller's numbers; read about the COM, the arm's inertia would be beyond its bound."""
     eth = load_robot("eth-aerial-delta")
     arm = eth.rotary_arms[0]
-    assert (arm.mass, arm.com, arm.axis_inertia) == (0.06, 0.099, pytest.approx(801.8e-6))
+    assert (arm.mass, arm.com) == (0.06, 0.099)
+    assert arm.axis_inertia == pytest.approx(801.8e-6)
     assert arm.mass * arm.com * (0.156 - arm.com) < 801.8e-6
     assert eth.geometry.shrunk_radius == pytest.approx((0.047,) * 3)
     assert eth.sources["strut.mass"].assumed

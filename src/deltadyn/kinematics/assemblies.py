@@ -163,7 +163,7 @@ def _led_on_jax(xp: Any, step: Stepper, first: Vector, way: Vector, x: Vector, l
 
 def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
     """Steps for the longest way of all samples."""
-    radian = 1.0 if legs[0].turns else min(limb.l2 for limb in legs) / 2
+    radian = 1.0 if legs[0].turns else min(float(np.min(limb.l2)) for limb in legs) / 2
     far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
     return int(np.clip(np.ceil(far), 1, STEPS))
 
