@@ -188,9 +188,7 @@ def _other_platforms(printer: Robot) -> tuple[Robot, ...]:
     screw = HelicalPlatform((0.4, 0.3), 0.04)
     opposite = (0.0, np.pi, np.pi / 2, -np.pi / 2)  # each half is held by two opposite limbs
     helical = tuple(
-        robot.replace(
-            name=name, platform=screw, geometry=replace(robot.geometry, azimuth=opposite)
-        )
+        robot.replace(name=name, platform=screw, geometry=replace(robot.geometry, azimuth=opposite))
         for name, robot in (("Heli4", par4), ("Heli4 on rails", par4_rails))
     )
     return spindled, flat, flat_rails, par4, par4_rails, *helical

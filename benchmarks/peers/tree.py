@@ -89,9 +89,7 @@ class Tree:
         bodies = [value for body in self.bodies for value in body.numbers()]
         empty = [0.0] * (10 * (2 * robot.legs + SPARE - len(self.bodies)))
         states = np.concatenate([state.p, state.pd, state.pdd], axis=1)
-        return np.concatenate(
-            [head, rotors, _halves(robot), limbs, bodies, empty, states.ravel()]
-        )
+        return np.concatenate([head, rotors, _halves(robot), limbs, bodies, empty, states.ravel()])
 
     def mjcf(self) -> str:
         """The tree as a MuJoCo model, without any site, geom or constraint."""
@@ -170,8 +168,9 @@ def _halves(robot: Robot) -> list[float]:
     platform = robot.platform
     if not isinstance(platform, ArticulatedPlatform | HelicalPlatform):
         return [0.0] * 9
-    geared = isinstance(platform, ArticulatedPlatform)
-    phi0, rate = (platform.phi0, 1 / platform.ratio) if geared else (0.0, 1.0)
+    phi0, rate = 0.0, 1.0
+    if isinstance(platform, ArticulatedPlatform):
+        phi0, rate = platform.phi0, 1 / platform.ratio
     S, S_s, squares = platform.moments()
     parts = ((robot.effector, robot.effector.com), (robot.payload, robot.payload.offset))
     h_x, h_y = (sum(body.mass * place[k] for body, place in parts) for k in range(2))

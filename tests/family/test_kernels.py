@@ -15,7 +15,8 @@ from deltadyn.backends.layout import PLACES
 from deltadyn.backends.limbs import compiled
 from deltadyn.dynamics import packed_parameters
 from deltadyn.errors import UnreachableError
-from deltadyn.identification.information import axis_rows, widest
+from deltadyn.identification.information import axis_rows
+from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.actuation import actuation, kernel, kernel_name, legs_of, parts_of
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -137,7 +138,7 @@ def test_out_of_reach_is_nan_or_refused(case: Case) -> None:
 
 
 def test_rows_of_every_axis_with_and_without_kernels(case: Case) -> None:
-    """What a fit reads of an axis is what the whole regressor has there, zeros of rails included."""
+    """What a fit reads of an axis is what the whole regressor has there, zeros of rails too."""
     robot, motion = case
     tau = dd.inverse_dynamics(robot, motion)
     whole = widest(robot, motion, "exact").Y

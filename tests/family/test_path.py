@@ -20,12 +20,14 @@ from deltadyn.identification.fit import Fit
 from deltadyn.identification.identifiability import identifiability
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.production import short_moves
+from deltadyn.inspection.log import check_log
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
 from deltadyn.motion.pick_place import pick_and_place
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.run import Run
+from deltadyn.validation import predicted_tracking, torque_spread
 
 PATHS = (
     *("inclined", "vertical", "rails", "level"),
@@ -100,6 +102,29 @@ def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     unit = "N" if robot.linear else "N m"
     assert f"RMS by segment, {unit} " in found.text
     assert f" {unit}\n" in path.fit.text or f" {unit}," in path.fit.text
+
+
+def test_drawn_machines_have_the_deviation_of_the_fit(path: Path) -> None:
+    """Torques of 400 machines: 3.5 % a deviation, four of them; and a tracking error to expect."""
+    fit, motion = path.fit, waves(path.robot, 0.05, share=0.4)
+    found = torque_spread(fit, motion, draws=400, backend="numpy")
+    Y = fit.parametrisation.columns(fit.nominal, motion)
+    std = np.sqrt(np.einsum("nij,jk,nik->ni", Y, fit.covariance, Y))
+    np.testing.assert_allclose(found.std, std, rtol=0.15)
+    assert np.abs(found.mean - fit.torque(motion)).max() < 0.25 * std.max()
+    expected = predicted_tracking(fit, motion, samples=20)
+    assert np.all(expected.expected < expected.alone)
+
+
+@pytest.mark.parametrize("kind", ["planar_rails", "par4"])
+def test_a_log_is_inspected(kind: str) -> None:
+    """What moves, in mm on rails, and what the log tells."""
+    robot = make(kind)
+    found = check_log(robot, made_log(robot, 2.0))
+    assert [item.slides for item in found.motion] == [robot.linear] * robot.dof
+    assert not [item for item in found.findings if item.severity == "error"]
+    assert found.told is not None, found.untold
+    assert "I_psi" in found.told.names or robot.planar
 
 
 def test_weight_along_a_level_rail_is_said_to_be_unseen() -> None:
