@@ -11,10 +11,10 @@ BACKENDS = "src/deltadyn/backends"
 # Vectors need square roots without errno. No -ffast-math: NaN marks what does not exist. No
 # contraction: every processor gives the same bits, but for tanh and exp.
 FLAGS = ("-std=gnu99", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-# Kernels that many samples go through take all of the compiler's time; the others are as fast
-# with loops alone turned into vectors, and with code for two generations of processors.
+# Kernels of the other kinds were measured as fast without -O3's further passes. Those that give no
+# torque have code for two generations of processors and not for three.
 QUICK = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-DDELTADYN_FEW_CLONES=1")
-LONGEST_FIRST = ("_family", "_kernels", "_simulation", "_float")
+LONGEST_FIRST = ("_simulation", "_platforms", "_actuations", "_kernels", "_float")
 
 
 class BuildTogether(build_ext):
@@ -26,7 +26,7 @@ class BuildTogether(build_ext):
         def compile_together(sources, **options):
             def compile_one(source):
                 name = os.path.splitext(os.path.basename(source))[0]
-                own = QUICK if name in ("_family", "_float") else ("-O3",)
+                own = ("-O3",) if name in ("_kernels", "_simulation") else QUICK
                 extra = [*options["extra_postargs"], *own]
                 return compile_all([source], **{**options, "extra_postargs": extra})
 

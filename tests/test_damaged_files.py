@@ -13,6 +13,7 @@ import pytest
 import scipy.io
 from tests.mutations import CASES, mutations, survivors
 
+import deltadyn as dd
 from deltadyn.commands.project import read_project
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError
 from deltadyn.identification.information import Information, load_information
@@ -188,3 +189,26 @@ def test_a_payload_with_an_underscore(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("\n".join(["# payload_kg: 1_0", head, *rows]))
     with pytest.raises(RecordingFileError, match="payload_kg"):
         read_recording(tmp_path / "log.csv")
+
+
+MOTION = b"t_s,q1_rad,q2_rad,q3_rad\n" + b"".join(
+    f"{k / 100},{0.1 + k / 1000},0.2,0.3\n".encode() for k in range(20)
+)
+
+
+def test_motion_tables(tmp_path: Path) -> None:
+    path, robot = tmp_path / "motion.csv", dd.load_robot("example-delta")
+
+    def read(data: bytes) -> object:
+        path.write_bytes(data)
+        return dd.motion.read_motion(path, robot)
+
+    read(MOTION)
+    _, wrong = survivors([MOTION], read, DeltadynError, 6)
+    assert not wrong, wrong[:3]
+    for head in (b"t_s,q1_rad,q1_rad,q2_rad,q3_rad", b"t_s,q1_rad,q1_deg,q2_rad,q3_rad"):
+        with pytest.raises(FileError, match="there is another"):
+            read(head + b"\n0,0.1,0.1,0.2,0.3\n")
+    for cell in (b"inf", b"1e999", b"nan", b"1_0"):
+        with pytest.raises(FileError, match="line 3"):
+            read(b"t_s,q1_rad,q2_rad,q3_rad\n0,0.1,0.2,0.3\n0.01,0.1," + cell + b",0.3\n")

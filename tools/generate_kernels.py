@@ -45,29 +45,35 @@ CODES = {getattr(casadi, name): name for name in dir(casadi) if name.startswith(
 
 def generated_files() -> dict[str, str]:
     """Name and text of every generated file."""
-    groups = {  # those of three limbs without a spindle first, as `_kernels.c` has them
-        "kinematics": kinematics_models(),
-        "torque_3": torque_models(3),
-        "torque_4": torque_models(4),
-        "columns_3": column_models(3),
-        "columns_4": column_models(4),
-        "terms_3": term_models(3),
-        "terms_4": term_models(4),
-        "passive": [*passive_models(3), *passive_models(4)],
-        "inclined": [*_kind_models("inclined"), *passive_models(3, "inclined")],
-        "vertical": _kind_models("vertical"),
-        "rail": _kind_models("rail"),
+    parts: dict[str, dict[str, list[Model]]] = {
+        "": {
+            "kinematics": kinematics_models(),
+            "torque_3": torque_models(3),
+            "torque_4": torque_models(4),
+            "columns_3": column_models(3),
+            "columns_4": column_models(4),
+            "terms_3": term_models(3),
+            "terms_4": term_models(4),
+            "passive": [*passive_models(3), *passive_models(4)],
+        },
+        "ACTUATION_": {
+            "inclined": [*_kind_models("inclined"), *passive_models(3, "inclined")],
+            "vertical": _kind_models("vertical"),
+            "rail": _kind_models("rail"),
+            **{f"{kind}_4": _spindle_models(kind) for kind in SPINDLES},
+        },
+        "PLATFORM_": {kind: _kind_models(kind) for kind in OTHERS},
     }
-    delta = [model for group in groups.values() for model in group]
-    others = {f"{kind}_4": _spindle_models(kind) for kind in SPINDLES}
-    others |= {kind: _kind_models(kind) for kind in OTHERS}
-    family = [model for group in others.values() for model in group]
-    groups |= others | {"friction": [friction_model(dof) for dof in (2, 3, 4)]}
+    groups = {name: group for part in parts.values() for name, group in part.items()}
+    kernels = {
+        part: [model for group in own.values() for model in group] for part, own in parts.items()
+    }
+    groups["friction"] = [friction_model(dof) for dof in (2, 3, 4)]
     files = {f"{name}.h": _functions(group) for name, group in groups.items()}
     files |= plant_files(c_function, _header(False))
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:16]
-    files["table.h"] = _c_table(delta, family, digest)
-    files["table.py"] = _python_table(delta, family, digest)
+    files["table.h"] = _c_table(kernels, digest)
+    files["table.py"] = _python_table(kernels, digest)
     return files
 
 
@@ -193,9 +199,9 @@ def _functions(kernels: list[Model]) -> str:
     return _header(False) + "\n" + "\n\n".join(c_function(model) for model in kernels) + "\n"
 
 
-def _c_table(delta: list[Model], family: list[Model], digest: str) -> str:
-    """Places of the robot's numbers, and one X-macro row per kernel."""
-    kernels = [*delta, *family]
+def _c_table(parts: dict[str, list[Model]], digest: str) -> str:
+    """Places of the robot's numbers, and one X-macro row per kernel, a macro for every source."""
+    kernels = [model for own in parts.values() for model in own]
     numbers = [f"    PAR_{name.upper()} = {PLACES[name].start}," for name, _ in ENTRIES]
     return "\n".join(
         [
@@ -208,24 +214,27 @@ def _c_table(delta: list[Model], family: list[Model], digest: str) -> str:
             f"    PAR_COUNT = {COUNT},",
             f"    MAX_ARRAYS = {max(len(k.inputs) + len(k.outputs) for k in kernels)},",
             f"    MAX_INPUTS = {max(_room(k)[0] for k in kernels)},",
-            f"    MAX_OUTPUTS = {max(_room(k)[1] for k in kernels)}",
+            f"    MAX_OUTPUTS = {max(_room(k)[1] for k in kernels)},",
+            f"    ACTUATION_END = {_deltas(parts)}",
             "};",
             "",
             "/* name, parameters, first and count of angles and of rates, dof of the torque,",
             " * whole rows, bars, widths of inputs and outputs */",
-            *_macro("DELTADYN_KERNELS", delta),
-            "",
-            "/* other platforms, and spindles beside other arms */",
-            *_macro("DELTADYN_FAMILY_KERNELS", family),
-            "",
+            *(
+                line
+                for part, own in parts.items()
+                for line in (*_macro(f"DELTADYN_{part}KERNELS", own), "")
+            ),
             "/* those that give the torques of a motion in one pass */",
-            *_macro("DELTADYN_TORQUE_KERNELS", [k for k in delta if k.dof and k.whole]),
-            "",
-            "/* the same of the family */",
-            *_macro("DELTADYN_FAMILY_TORQUE_KERNELS", [k for k in family if k.dof and k.whole]),
+            *_macro("DELTADYN_TORQUE_KERNELS", [k for k in kernels if k.dof and k.whole]),
             "",
         ]
     )
+
+
+def _deltas(parts: dict[str, list[Model]]) -> int:
+    """How many kernels there are of robots with three limbs: they are the first."""
+    return len(parts[""]) + len(parts["ACTUATION_"])
 
 
 def _macro(name: str, kernels: list[Model]) -> list[str]:
@@ -250,8 +259,8 @@ def _room(model: Model) -> tuple[int, int]:
     return inputs, max(outputs, 5 * model.dof)  # friction works behind a torque
 
 
-def _python_table(delta: list[Model], family: list[Model], digest: str) -> str:
-    rows = [f'    "{model.name}",' for model in (*delta, *family)]
+def _python_table(parts: dict[str, list[Model]], digest: str) -> str:
+    rows = [f'    "{model.name}",' for own in parts.values() for model in own]
     return "\n".join(
         [
             _header(True),
@@ -263,7 +272,7 @@ def _python_table(delta: list[Model], family: list[Model], digest: str) -> str:
             *rows,
             ")",
             "",
-            f"FAMILY = {len(delta)}  # the first of _family.c",
+            f"PLATFORMS = {_deltas(parts)}  # the first of other platforms",
             "",
             "# For each axis the inertial columns, per arm and with sine terms, that kernels give,",
             "# by the axes of a Delta or by the platform: the others are zero in any motion.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.calibration import machines
+from tests.family.robots import make
 
 import deltadyn as dd
 from deltadyn.calibration import (
@@ -19,6 +20,7 @@ from deltadyn.calibration import (
 )
 from deltadyn.errors import InputError
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import RailGeometry
 
 SIGMA = 2e-5  # m, of a tracker
 
@@ -279,6 +281,17 @@ def test_a_linear_robot_with_leaning_rails() -> None:
     result = dd.calibrate(robot, Positions(machine.q, machine.p, SIGMA))
     assert float(np.sqrt((machine.off(result) ** 2).mean())) < 3e-5
     assert result.robot.controller == robot.controller
+
+
+def test_level_rails_may_fall_outward() -> None:
+    """A rail that is level on paper leans a little to one side or the other."""
+    robot = make("level")
+    machine = Tracked(robot, 15, 40)
+    result = dd.calibrate(robot, Positions(machine.q, machine.p, SIGMA))
+    assert float(np.sqrt((machine.off(result) ** 2).mean())) < 3e-5
+    geometry = result.robot.geometry
+    assert isinstance(geometry, RailGeometry)
+    assert max(geometry.rail_pitch) > np.pi / 2
 
 
 def test_what_it_says(found: dd.calibration.Calibration) -> None:

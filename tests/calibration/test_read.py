@@ -229,3 +229,54 @@ def test_the_command_says_what_it_needs(files: Files) -> None:
     code, text = run(robot, "--plan", 12, "--json")
     assert code == 0
     assert len(json.loads(text)["poses"]) == 12
+
+
+# Bags.
+
+
+def test_a_ros_bag(delta: Robot, files: Files) -> None:
+    """PoseStamped with JointState: moving poses are left out and said, those of a stop averaged."""
+    rosbag2 = pytest.importorskip("rosbags.rosbag2")
+    types = pytest.importorskip("rosbags.typesys")
+    store = types.get_typestore(types.Stores.ROS2_HUMBLE)
+    made = store.types
+    path = files.folder / "bag"
+    writer = rosbag2.Writer(path, version=9)
+    writer.open()
+    joints = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+    poses = writer.add_connection("/tag", "geometry_msgs/msg/PoseStamped", typestore=store)
+    shown = np.radians(files.joints)
+
+    def header(t: float) -> object:
+        stamp = made["builtin_interfaces/msg/Time"](int(t), round((t % 1) * 1e9))
+        return made["std_msgs/msg/Header"](stamp, "cell")
+
+    def send(connection: object, message: object, kind: str, t: float) -> None:
+        writer.write(connection, int(t * 1e9), store.serialize_cdr(message, kind))
+
+    for k in np.arange(0.0, 59.0, 0.05):
+        at, share = int(k // 2), min((k % 2) / 0.5, 1.0)  # moves for 0.5 s, stands for 1.5 s
+        before = shown[max(at - 1, 0)]
+        q = before + share * (shown[at] - before)
+        order = np.roll(np.arange(3), int(20 * k))  # joints may come in any order
+        message = made["sensor_msgs/msg/JointState"](
+            header(k + 1), [f"j{i + 1}" for i in order], q[order], np.array([]), np.array([])
+        )
+        send(joints, message, "sensor_msgs/msg/JointState", k + 1)
+    for k in range(29):
+        for late in (0.2, 1.0, 1.2):
+            p = files.p[k]
+            point = made["geometry_msgs/msg/Point"](*p)
+            turn = made["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+            message = made["geometry_msgs/msg/PoseStamped"](
+                header(2 * k + late + 1), made["geometry_msgs/msg/Pose"](point, turn)
+            )
+            send(poses, message, "geometry_msgs/msg/PoseStamped", 2 * k + late + 1)
+    writer.close()
+    (found,) = read_measurements(path, delta, FileOptions(sigma=2e-5))
+    assert isinstance(found, Positions)
+    np.testing.assert_allclose(found.q, files.q[:29], atol=1e-9)
+    np.testing.assert_allclose(found.p, files.p[:29], atol=1e-12)
+    result = dd.calibrate(delta, found)
+    assert "28 of 87 poses of the bag were taken while moving" in str(result)
+    assert result.rms < 1e-5

@@ -19,7 +19,7 @@ from tests.kernels.robots import wide_robot
 import deltadyn.backends
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.generated.table import FAMILY, KERNELS
+from deltadyn.backends.generated.table import KERNELS, PLATFORMS
 from deltadyn.dynamics import packed_parameters
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
@@ -31,6 +31,9 @@ FOLDER = Path(deltadyn.backends.__file__).parent
 RELATIVE = 1e-5
 
 PROGRAM = """
+#define DELTADYN_DELTA
+#define DELTADYN_ACTUATIONS
+#define DELTADYN_CHOSEN(X) DELTADYN_KERNELS(X) DELTADYN_ACTUATION_KERNELS(X)
 #include "tables.h"
 
 ptrdiff_t run_floats(
@@ -118,7 +121,7 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
 
 
 @needs_kernels
-@pytest.mark.parametrize("name", KERNELS[:FAMILY])
+@pytest.mark.parametrize("name", KERNELS[:PLATFORMS])
 def test_floats_give_what_doubles_give(name: str, library: ctypes.CDLL) -> None:
     dof = 4 if "_4" in name else 3
     robot = make_robot(dof, False, friction=full_friction(dof, passive=(), smoothing=0.5))

@@ -56,7 +56,7 @@ def test_platform_positions_in_millimetres(tmp_path: Path) -> None:
         ("q1_rad,q2_rad,q3_rad\n0,0,0\n", "t_s among them"),
         ("t_s,q1_rad,q2_rad\n0,0,0\n", "q3 among them"),
         ("t_s,a\n0,0\n", "positions x, y, z with their units"),
-        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,x,0\n", r"line 2: row is .*; allowed: numbers"),
+        ("t_s,q1_rad,q2_rad,q3_rad\n0,0,x,0\n", r"line 2: row is .*; allowed: finite numbers"),
         ("t_s,q1_rad,q2_rad,q3_rad\n0,0,0\n", r"line 2: cells is 3; allowed: 4, as the header has"),
     ],
 )

@@ -32,6 +32,7 @@ def check_measurements(
     for item in sets:
         found += _joint_units(geometric, item)
         if isinstance(item, Positions):
+            found += [Finding("file", text) for text in item.notes]
             found += _positions(geometric, item, scales)
         if isinstance(item, Heights):
             found += _heights(geometric, item, scales)

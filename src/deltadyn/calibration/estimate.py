@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtr
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.calibration.measurements import Commanded, Measured, Rows
@@ -73,6 +74,7 @@ class Solution:
     sets: tuple[slice, ...]
     steps: int
     aside: BoolArray  # (m,), rows of points that were set aside
+    huber: float | None
 
     @property
     def count(self) -> int:
@@ -112,7 +114,8 @@ class Solution:
         """Reduced chi of each set: 1 where model and given deviations are right."""
         squares = (self.weights * self.residual) ** 2  # an outlier counts as one at Huber's edge
         sums = np.array([float(squares[rows].sum()) for rows in self.sets])
-        return np.sqrt(sums / np.maximum(self.freedom, 1e-9))
+        usual = [_usual_square(item.per_point, self.huber) for item in self.measured]
+        return np.sqrt(sums / np.maximum(self.freedom, 1e-9) / usual)
 
     @cached_property
     def spread(self) -> FloatArray:
@@ -198,6 +201,14 @@ class Solution:
         item = self.measured[index]
         length = np.linalg.norm(metres(item, self.points_of(index)), axis=1)
         return float(np.sqrt((length**2).mean()))
+
+
+def _usual_square(m: int, huber: float | None) -> float:
+    """E min(n^2, k^2) of n^2 = chi-squared_m / m: what Huber's weights leave of a normal point."""
+    if huber is None:
+        return 1.0
+    square = huber * huber
+    return float(chdtr(m + 2, m * square) + square * (1 - chdtr(m, m * square)))
 
 
 def metres(item: Measured, rows: FloatArray) -> FloatArray:
@@ -341,7 +352,7 @@ def _descended(
             break
     return Solution(
         geometric, tuple(measured), model, subset @ y, tuple(own), held, scales, subset,
-        rows.residual, rows.slopes, weights, rows.sets, steps, aside,
+        rows.residual, rows.slopes, weights, rows.sets, steps, aside, huber,
     )  # fmt: skip
 
 

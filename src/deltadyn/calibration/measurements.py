@@ -237,6 +237,7 @@ class Positions:
     times: Any = None  # s, when each was measured
     sigma_given: bool = True
     kind: str = "positions"
+    notes: tuple[str, ...] = ()  # what a reader has to say of them
 
     def __post_init__(self) -> None:
         q, p = _joints(self.q), _table(self.p, "p", 3)

@@ -41,6 +41,9 @@ from deltadyn.calibration.measurements import (
 )
 from deltadyn.errors import FileError, InputError
 from deltadyn.kinematics import inverse_kinematics
+from deltadyn.recording import ReadOptions
+from deltadyn.recording.readers import Head
+from deltadyn.recording.readers.ros import JOINT_STATE, POSE_STAMPED, is_ros, stamped
 from deltadyn.robot import Robot
 from deltadyn.units import unit_of
 
@@ -55,6 +58,8 @@ OTHER_NAMES = {
 LENGTHS = ("x", "y", "z", "x_cmd", "y_cmd", "z_cmd", "sx", "sy", "sz", "s", "distance", "bar")
 TURNS = ("qx", "qy", "qz", "qw", "rx", "ry", "rz")
 WORDS = ("pose", "plate", "pair")
+REST = 0.2  # s around a bag's pose in which the joints must stand
+STILL = 1e-4  # rad, or of the robot's own size on rails
 _JOINT = re.compile(r"(q\d|psi)")
 
 
@@ -111,6 +116,8 @@ def read_measurements(
 ) -> list[Measured]:
     """The measurements of a file; which instrument it was follows from its columns."""
     given = options or FileOptions()
+    if is_bag(path):
+        return [read_bag(path, robot, given)]
     table = read_table(path, robot, given)
     q, table = _joints(robot, table, given)
     found: list[Measured] = []
@@ -132,6 +139,100 @@ def read_measurements(
     else:
         raise _missing(table, "x, y and z, or z alone, or distance with pair, or bar")
     return found
+
+
+def is_bag(path: str | os.PathLike[str]) -> bool:
+    """Whether a file or a folder is a ROS bag."""
+    place = Path(path)
+    if not place.exists():
+        return False
+    start = b""
+    if place.is_file():
+        with place.open("rb") as file:
+            start = file.read(16)
+    return is_ros(Head(str(place), start, ReadOptions()))
+
+
+def read_bag(
+    path: str | os.PathLike[str], robot: Robot, options: FileOptions | None = None
+) -> Positions:
+    """Camera poses of a ROS bag: PoseStamped (m, quaternion x y z w) with JointState by stamp.
+
+    Poses count where the joints stand still around their stamp; those of one stop are averaged.
+    Joints are taken by the number that their names end in, else in their order.
+    """
+    given = options or FileOptions()
+    times, q = _bag_joints(str(path), robot, given)
+    seen = [
+        (t, *(getattr(message.pose.position, k) for k in "xyz"),
+         *(getattr(message.pose.orientation, k) for k in "xyzw"))
+        for t, message in stamped(str(path), POSE_STAMPED)
+    ]  # fmt: skip
+    table = np.array(seen, dtype=float).reshape(-1, 8)
+
+    def at(when: FloatArray) -> FloatArray:
+        return np.column_stack([np.interp(when, times, column) for column in q.T])
+
+    radian = np.array(robot.radian)
+    here = at(table[:, 0])
+    moved = np.max(
+        [np.abs(at(table[:, 0] + side) - here) / radian for side in (-REST, REST)], axis=(0, 2)
+    )
+    still = moved < STILL
+    if not still.any():
+        least = float(moved.min()) if moved.size else np.nan
+        raise InputError(
+            "poses of the bag", f"{len(table)}, all while the joints moved (by {least:.2g} rad at "
+            f"least within {REST:g} s)", "poses at which the robot stands still",
+        )  # fmt: skip
+    rows, joints = table[still], here[still]
+    stop = np.concatenate(
+        [[0], np.cumsum(np.abs(np.diff(joints, axis=0) / radian).max(axis=1) > 10 * STILL)]
+    )
+    columns = dict(zip(("qx", "qy", "qz", "qw"), rows[:, 4:].T, strict=True))
+    turns = _turns(Table(str(path), columns, {}))
+    assert turns is not None
+    groups = [np.flatnonzero(stop == k) for k in np.unique(stop)]
+    mean = np.stack([_mean_turn(turns[own]) for own in groups])
+    point = np.stack([rows[own, 1:4].mean(axis=0) for own in groups])
+    if given.camera_moves:
+        mean = np.swapaxes(mean, 1, 2)
+        point = -np.einsum("nij,nj->ni", mean, point)
+    left = int((~still).sum())
+    notes = (f"{left} of {len(table)} poses of the bag were taken while moving and left out",)
+    return Positions(
+        np.stack([joints[own].mean(axis=0) for own in groups]), point,
+        2e-4 if given.sigma is None else given.sigma, given.frame, given.tool, mean,
+        sigma_given=given.sigma is not None, kind="camera poses", notes=notes if left else (),
+    )  # fmt: skip
+
+
+def _bag_joints(path: str, robot: Robot, given: FileOptions) -> tuple[FloatArray, FloatArray]:
+    """Times (N,) and joints (N, dof) of a bag, in the robot file's convention."""
+    times, rows = [], []
+    axes: list[str] = []  # names of the joints, in the order of the axes
+    for t, message in stamped(path, JOINT_STATE):
+        place = {name: k for k, name in enumerate(message.name)}  # any order, message by message
+        if not axes:
+            axes = list(message.name)
+            ends = [re.search(r"(\d+)$", name) for name in axes]
+            if None not in ends:
+                axes.sort(key=lambda name: int(name[len(name.rstrip("0123456789")) :]))
+            if len(axes) < robot.dof:
+                raise InputError("joints of the bag", axes, f"{robot.dof}, one per axis")
+        if all(name in place for name in axes[: robot.dof]):
+            times.append(t)
+            rows.append([message.position[place[name]] for name in axes[: robot.dof]])
+    q = np.array(rows, dtype=float).reshape(-1, robot.dof)
+    ours = q if given.convention == "deltadyn" else np.asarray(robot.from_controller(q))
+    return np.array(times), ours
+
+
+def _mean_turn(turns: FloatArray) -> FloatArray:
+    """The rotation nearest to the mean of some."""
+    u, _, vt = np.linalg.svd(turns.mean(axis=0))
+    out: FloatArray = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+    return out
 
 
 def read_command_log(

@@ -83,6 +83,9 @@ if TYPE_CHECKING:
 @click.option(
     "--tolerance-mm", type=float, default=1.0, show_default=True, help="Of lengths and places."
 )
+@click.option(
+    "--tolerance-strut-mm", type=float, default=None, help="Of struts, where they are made better."
+)
 @click.option("--tolerance-deg", type=float, default=0.3, show_default=True, help="Of axes.")
 @click.option(
     "--convention",
@@ -178,7 +181,12 @@ def _calibrated(
 def _tolerances(given: dict[str, Any]) -> Any:
     from deltadyn.calibration import Tolerances
 
-    return Tolerances(given["tolerance_mm"] / 1e3, math.radians(given["tolerance_deg"]))
+    strut = given["tolerance_strut_mm"]
+    return Tolerances(
+        given["tolerance_mm"] / 1e3,
+        math.radians(given["tolerance_deg"]),
+        strut=None if strut is None else strut / 1e3,
+    )
 
 
 def _show(result: Calibration, out: str | None, as_json: bool, log: bool) -> None:

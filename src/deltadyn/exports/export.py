@@ -55,7 +55,11 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
         "articulated": ("arms", "rails"),
         "helical": ("arms", "rails"),
     },
-    "sheets": {"translation": ("arms", "rails"), "spindle": ("arms",), "planar": ("arms",)},
+    "sheets": {
+        "translation": ALL_LIMBS,
+        "spindle": ("arms", "inclined arms"),
+        "planar": ("arms",),
+    },
 }
 
 Files = Mapping[str, str | bytes]

@@ -238,7 +238,11 @@ def _order(
             continue
         letters, dots, axis, unit, suffix = match.groups()
         if len(dots) == order and suffix == _ORDER_SUFFIX[order]:
-            found[f"{letters}{axis}"] = table[:, k] * _UNITS[unit]
+            stem = f"{letters}{axis}"
+            if stem in found:
+                allowed = f"one column of {stem}{dots and f' ({dots})'}: there is another"
+                raise FileError("column", name, allowed, path=str(path))
+            found[stem] = table[:, k] * _UNITS[unit]
     if not found:
         return None
     missing = [stem for stem in stems if stem not in found]
@@ -250,26 +254,39 @@ def _order(
 
 def _table(path: Path) -> tuple[list[str], FloatArray]:
     """Header and numbers of a CSV file."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
-        names = [name.strip() for name in next(rows, [])]
-        if not names:
-            raise FileError("file", str(path), "a CSV file with a header", path=str(path))
-        values: list[list[float]] = []
-        for row in rows:
-            try:
-                numbers = [float(cell) for cell in row]
-            except ValueError:
-                raise FileError("row", row, "numbers", path=str(path), line=rows.line_num) from None
-            if len(numbers) != len(names):
-                raise FileError(
-                    "cells",
-                    len(numbers),
-                    f"{len(names)}, as the header has",
-                    path=str(path),
-                    line=rows.line_num,
-                )
-            values.append(numbers)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            return _rows(csv.reader(file), path)
+    except UnicodeDecodeError as error:
+        raise FileError("file", str(path), f"UTF-8 text ({error})", path=str(path)) from None
+    except csv.Error as error:
+        raise FileError("file", str(path), f"a CSV file ({error})", path=str(path)) from None
+
+
+def _rows(rows: Any, path: Path) -> tuple[list[str], FloatArray]:
+    names = [name.strip() for name in next(rows, [])]
+    if not names:
+        raise FileError("file", str(path), "a CSV file with a header", path=str(path))
+    values: list[list[float]] = []
+    for row in rows:
+        try:
+            numbers = [_finite(cell) for cell in row]
+        except ValueError:
+            raise FileError(
+                "row", row, "finite numbers", path=str(path), line=rows.line_num
+            ) from None
+        if len(numbers) != len(names):
+            allowed = f"{len(names)}, as the header has"
+            raise FileError("cells", len(numbers), allowed, path=str(path), line=rows.line_num)
+        values.append(numbers)
     if not values:
         raise FileError("rows", 0, "at least one row of numbers", path=str(path))
     return names, np.array(values)
+
+
+def _finite(cell: str) -> float:
+    """The number of a cell; "inf", "nan" and Python's 1_0 are none."""
+    value = float(cell)
+    if "_" in cell or not math.isfinite(value):
+        raise ValueError(cell)
+    return value

@@ -43,7 +43,8 @@ enum {
     PAR_COUNT = 177,
     MAX_ARRAYS = 11,
     MAX_INPUTS = 40,
-    MAX_OUTPUTS = 52
+    MAX_OUTPUTS = 52,
+    ACTUATION_END = 97
 };
 
 /* name, parameters, first and count of angles and of rates, dof of the torque,
@@ -80,7 +81,9 @@ enum {
     X(passive_rates_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (1, 12)) \
     X(passive_torque_3, 177, 9, 0, 0, 0, 0, 0, 0, (4, 3, 3, 3, 12), (1, 3)) \
     X(passive_rates_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (1, 15)) \
-    X(passive_torque_4, 177, 9, 1, 0, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4)) \
+    X(passive_torque_4, 177, 9, 1, 0, 0, 0, 0, 0, (4, 3, 3, 4, 15), (1, 4))
+
+#define DELTADYN_ACTUATION_KERNELS(X) \
     X(platform_row_inclined_3, 57, 0, 0, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
     X(joint_row_inclined_3, 57, 0, 3, 0, 0, 0, 0, 0, (3, 3, 3, 3), (1, 24)) \
     X(inverse_kinematics_inclined, 57, 0, 0, 0, 0, 0, 0, 0, (1, 3), (2, 3, 3)) \
@@ -127,10 +130,7 @@ enum {
     X(terms_rail_3, 177, 12, 0, 0, 0, 0, 0, 0, (5, 3, 3, 3, 3, 3), (3, 9, 9, 3)) \
     X(joint_terms_rail_3, 177, 3, 0, 0, 0, 0, 1, 0, (2, 3, 3), (3, 9, 9, 3)) \
     X(forward_rail_3, 177, 3, 0, 3, 3, 0, 1, 0, (4, 3, 3, 3, 3), (1, 3)) \
-    X(payload_rail_3, 177, 3, 0, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3))
-
-/* other platforms, and spindles beside other arms */
-#define DELTADYN_FAMILY_KERNELS(X) \
+    X(payload_rail_3, 177, 3, 0, 0, 0, 0, 1, 0, (3, 3, 3, 3), (2, 3, 3)) \
     X(platform_row_inclined_4, 57, 0, 0, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
     X(joint_row_inclined_4, 57, 0, 4, 0, 0, 0, 0, 0, (3, 4, 4, 4), (1, 30)) \
     X(state_torque_inclined_4, 177, 17, 1, 0, 0, 4, 0, 0, (8, 3, 3, 4, 4, 4, 4, 4, 4), (1, 4)) \
@@ -148,7 +148,9 @@ enum {
     X(rows_rail_4, 177, 17, 1, 0, 0, 0, 0, 0, (7, 3, 3, 4, 4, 4, 4, 4), (4, 13, 13, 13, 4)) \
     X(mass_rail_4, 177, 9, 1, 0, 0, 0, 0, 0, (3, 3, 3, 4), (1, 16)) \
     X(terms_rail_4, 177, 13, 1, 0, 0, 0, 0, 0, (5, 3, 3, 4, 4, 4), (3, 16, 16, 4)) \
-    X(forward_rail_4, 177, 3, 1, 4, 4, 0, 1, 0, (4, 4, 4, 4, 4), (1, 4)) \
+    X(forward_rail_4, 177, 3, 1, 4, 4, 0, 1, 0, (4, 4, 4, 4, 4), (1, 4))
+
+#define DELTADYN_PLATFORM_KERNELS(X) \
     X(platform_row_planar_2, 57, 0, 0, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
     X(joint_row_planar_2, 57, 0, 2, 0, 0, 0, 0, 0, (3, 2, 2, 2), (1, 16)) \
     X(inverse_kinematics_planar, 57, 0, 0, 0, 0, 0, 0, 0, (1, 2), (2, 2, 2)) \
@@ -240,10 +242,7 @@ enum {
     X(platform_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
     X(joint_torque_vertical_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
     X(platform_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
-    X(joint_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3))
-
-/* the same of the family */
-#define DELTADYN_FAMILY_TORQUE_KERNELS(X) \
+    X(joint_torque_rail_3, 177, 3, 0, 0, 0, 3, 1, 0, (3, 3, 3, 3), (1, 3)) \
     X(platform_torque_inclined_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
     X(joint_torque_inclined_4, 177, 0, 4, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \
     X(platform_torque_rail_4, 177, 3, 1, 0, 0, 4, 1, 0, (3, 4, 4, 4), (1, 4)) \

@@ -186,7 +186,7 @@ KERNELS = (
     "forward_rail_helical_4",
 )
 
-FAMILY = 79  # the first of _family.c
+PLATFORMS = 97  # the first of other platforms
 
 # For each axis the inertial columns, per arm and with sine terms, that kernels give,
 # by the axes of a Delta or by the platform: the others are zero in any motion.

@@ -1,7 +1,9 @@
 /* The torque kernels once more, in floats: twice as many samples in a vector instruction. */
 #define DELTADYN_FLOAT 1
-#define DELTADYN_FAMILY 2 /* the others beside it */
-#define DELTADYN_CHOSEN(X) DELTADYN_TORQUE_KERNELS(X) DELTADYN_FAMILY_TORQUE_KERNELS(X)
+#define DELTADYN_DELTA
+#define DELTADYN_ACTUATIONS
+#define DELTADYN_PLATFORMS
+#define DELTADYN_CHOSEN DELTADYN_TORQUE_KERNELS
 #include "tables.h"
 
 ptrdiff_t deltadyn_run_float(

@@ -137,11 +137,13 @@ static const kernel *kernel_of(PyObject *const *arguments, Py_ssize_t given, int
     *friction = given > 2 ? PyObject_IsTrue(arguments[1]) : -1;
     if (PyErr_Occurred())
         return NULL;
-    const kernel *k = NULL; /* those of the family are counted behind ours */
+    const kernel *k; /* those of other sources are counted behind ours */
     if (number >= 0 && number < KERNEL_COUNT)
         k = &KERNELS[number];
+    else if (number < ACTUATION_END)
+        k = deltadyn_actuation_kernel(number - KERNEL_COUNT);
     else
-        k = deltadyn_family_kernel(number - KERNEL_COUNT);
+        k = deltadyn_platform_kernel(number - ACTUATION_END);
     if (!k) {
         PyErr_SetString(PyExc_ValueError, one_output
             ? "fill(number, friction, par, places, *inputs, output)"

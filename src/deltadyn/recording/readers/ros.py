@@ -15,9 +15,9 @@ from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+POSE_STAMPED = "geometry_msgs/msg/PoseStamped"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
-_ALLOWED = f"a ROS bag or MCAP file with one topic of {JOINT_STATE}, or topic=..."
 _MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
@@ -45,20 +45,31 @@ def open_ros(head: Head) -> Table:
     return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: messages.notes)
 
 
-class _Messages:
-    """The joint states of one topic."""
+def stamped(path: str, kind: str, topic: str | None = None) -> Iterator[tuple[float, Any]]:
+    """Time in s and message of every message of one kind, e.g. `POSE_STAMPED`.
 
-    def __init__(self, path: str, topic: str | None) -> None:
+    Times are those of the headers, or of the arrival in the bag where a header has none.
+    """
+    for arrived, message in _Messages(path, topic, kind).each():
+        stamp = message.header.stamp
+        yield (stamp.sec + stamp.nanosec / 1e9 or arrived / 1e9), message
+
+
+class _Messages:
+    """The messages of one kind on one topic: joint states, if nothing else is said."""
+
+    def __init__(self, path: str, topic: str | None, kind: str = JOINT_STATE) -> None:
         highlevel: Any = extra_module("rosbags.highlevel", _WHAT, "ros")
         stores: Any = extra_module("rosbags.typesys", _WHAT, "ros")
-        self.path = path
+        self.path, self.kind = path, kind
+        self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
         self._highlevel, self._stores = highlevel, stores
         self.topic = self._topic(topic)
 
     def contents(self) -> tuple[list[str], list[str]]:
         """The joints of the first message, and the fields that it fills."""
-        for _, message in self._each():
+        for _, message in self.each():
             names = list(message.name)
             return names, [word for word in FIELDS if len(getattr(message, word)) == len(names)]
         raise self._failure(f"has no messages on the topic {self.topic!r}")
@@ -72,7 +83,7 @@ class _Messages:
         chosen = list(used)
         block, filled = np.full((rows, width), np.nan), 0
         origin: int | None = None
-        for stamp, message in self._each():
+        for stamp, message in self.each():
             time = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
             if time == 0:
                 time = stamp
@@ -89,33 +100,33 @@ class _Messages:
 
     def _topic(self, wanted: str | None) -> str:
         with self._reader() as reader:
-            topics = sorted({c.topic for c in reader.connections if c.msgtype == JOINT_STATE})
+            topics = sorted({c.topic for c in reader.connections if c.msgtype == self.kind})
             others = sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections})
         if wanted is not None:
             if wanted not in topics:
                 raise InputError(
                     "topic",
                     wanted,
-                    f"one of {', '.join(map(repr, topics)) or 'none'}: {JOINT_STATE}",
+                    f"one of {', '.join(map(repr, topics)) or 'none'}: {self.kind}",
                 )
             return wanted
         if len(topics) == 1:
             return str(topics[0])
         if topics:
-            problem = f"has several topics of {JOINT_STATE}: {', '.join(topics)}"
+            problem = f"has several topics of {self.kind}: {', '.join(topics)}"
         else:
-            problem = f"has no topic of {JOINT_STATE}; found: {', '.join(others) or 'nothing'}"
+            problem = f"has no topic of {self.kind}; found: {', '.join(others) or 'nothing'}"
         raise self._failure(problem)
 
-    def _each(self) -> Iterator[tuple[int, Any]]:
+    def each(self) -> Iterator[tuple[int, Any]]:
         """Time of arrival in ns and message, in the order of the bag."""
         with self._reader() as reader:
             chosen = [
-                c for c in reader.connections if c.topic == self.topic and c.msgtype == JOINT_STATE
+                c for c in reader.connections if c.topic == self.topic and c.msgtype == self.kind
             ]
             messages = reader.messages(connections=chosen)
             while True:
-                with damaged(self.path, _ALLOWED):
+                with damaged(self.path, self.allowed):
                     found = next(messages, None)
                     if found is None:
                         return
@@ -125,7 +136,7 @@ class _Messages:
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
-        with damaged(self.path, _ALLOWED):
+        with damaged(self.path, self.allowed):
             store = self._stores.get_typestore(self._stores.Stores.ROS2_HUMBLE)
             reader = self._highlevel.AnyReader([Path(self.path)], default_typestore=store)
             reader.open()
@@ -135,7 +146,7 @@ class _Messages:
             reader.close()
 
     def _failure(self, problem: str) -> RecordingFileError:
-        return RecordingFileError.of_file(self.path, problem, _ALLOWED)
+        return RecordingFileError.of_file(self.path, problem, self.allowed)
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:
