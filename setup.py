@@ -11,8 +11,8 @@ BACKENDS = "src/deltadyn/backends"
 # Vectors need square roots without errno. No -ffast-math: NaN marks what does not exist. No
 # contraction: every processor gives the same bits, but for tanh and exp.
 FLAGS = ("-std=gnu99", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-# Kernels that many samples go through take all of the compiler's time; the others are as fast
-# with loops alone turned into vectors, and with code for two generations of processors.
+# Kernels of the other kinds were measured as fast without -O3's further passes. Those that give no
+# torque have code for two generations of processors and not for three.
 QUICK = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-DDELTADYN_FEW_CLONES=1")
 LONGEST_FIRST = ("_simulation", "_platforms", "_actuations", "_kernels", "_float")
 

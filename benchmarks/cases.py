@@ -14,15 +14,27 @@ from deltadyn.dynamics import packed_parameters
 from deltadyn.kinematics import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Carriage, Platform, RailGeometry, Strut
+from deltadyn.robot.bodies import (
+    Arm,
+    ArticulatedPlatform,
+    Carriage,
+    Effector,
+    Geometry,
+    HelicalPlatform,
+    PlanarPlatform,
+    Platform,
+    RailGeometry,
+    Strut,
+)
 from deltadyn.robot.file import load_robot
-from deltadyn.robot.settings import Drives
+from deltadyn.robot.settings import Drives, Friction, Limits, Workspace
 
 if TYPE_CHECKING:
     from tests.reference.engines import EngineRobot
 
 ROBOTS = {3: "sipro-d3-1200", 4: "example-delta-4"}
 SPEED, ACCELERATION = 3.0, 40.0  # m/s and m/s^2: half-widths of the platform's rates
+TURN = np.pi / 2  # rad of the tool to both sides where the limbs turn it
 TURN_SPEED, TURN_ACCELERATION = 10.0, 200.0  # rad/s and rad/s^2, of psi
 SEED = 7  # of the robots that are drawn
 SAMPLES = 20_000  # for the peers and for one core: below the number from which threads are used
@@ -41,12 +53,16 @@ class Case:
     def of(cls, robot: Robot, samples: int, seed: int = 0) -> Case:
         """Random motions: places all over the cylinder, rates as in fast pick and place."""
         rng = np.random.default_rng(seed)
-        room = working_cylinder(robot)
+        room = robot.limits.workspace if robot.legs != 3 else None
+        room = room or working_cylinder(robot)
         radius = room.radius * np.sqrt(rng.uniform(0, 1, samples))
         angle = rng.uniform(-np.pi, np.pi, samples)
         height = rng.uniform(room.z_min, room.z_max, samples)
         place = [radius * np.cos(angle), radius * np.sin(angle), height]
-        turn = rng.uniform(-np.pi, np.pi, (samples, robot.dof - 3))
+        if robot.planar:
+            place = [rng.uniform(-room.radius, room.radius, samples), height]
+        widest = np.pi if robot.legs == 3 else TURN
+        turn = rng.uniform(-widest, widest, (samples, robot.dof - len(place)))
         p = np.column_stack([*place, turn])
         width = np.array([1.0, 1.0, 1.0, 0.0][: robot.dof])
         psi = 1.0 - width
@@ -97,7 +113,7 @@ def drawn(dof: int, samples: int, seed: int = SEED) -> Drawn:
 
 
 def family() -> dict[str, Robot]:
-    """Robots with inclined arms and with rails, of sizes that are sold; masses are assumed."""
+    """Robots of every other kind, of sizes that are sold; masses are assumed."""
     rod = Strut.uniform(0.03, 0.25)
     printer = Robot(
         name="vertical rails",
@@ -116,8 +132,66 @@ def family() -> dict[str, Robot]:
             printer,
             printer.replace(name="rails in any direction", geometry=leaning),
             base.replace(name="inclined arms", geometry=turned),
+            *_other_platforms(printer),
         )
     }
+
+
+def _other_platforms(printer: Robot) -> tuple[Robot, ...]:
+    """A spindle on rails, and planar, articulated and helical platforms on arms and on rails."""
+    four = load_robot(ROBOTS[4])
+    rotors = (*printer.drives.rotor_inertia[:3], four.drives.output_inertia[3])
+    drives = Drives(rotor_inertia=rotors, rotor_side="output_side")
+    spindled = printer.replace(
+        name="vertical rails with a spindle",
+        geometry=RailGeometry(0.3, 0.06, 0.5),
+        spindle=four.spindle,
+        effector=four.effector,
+        drives=drives,
+        controller=four.controller,
+        sensors=four.sensors,
+        friction=Friction(),
+    )
+    flat = Robot(
+        name="planar arms",
+        geometry=Geometry(0.12, 0.05, 0.35, 0.7, azimuth=(0.0, np.pi)),
+        arms=Arm(1.0, 0.15, 0.01, elbow_mass=0.15),  # type: ignore[arg-type]
+        struts=Strut.uniform(0.08, 0.7),  # type: ignore[arg-type]
+        platform=PlanarPlatform(0.8),
+        drives=Drives(rotor_inertia=0.04, rotor_side="output_side"),
+        limits=Limits(workspace=Workspace(0.3, -0.85, -0.6)),
+    )
+    flat_rails = flat.replace(
+        name="planar rails",
+        geometry=RailGeometry(0.35, 0.05, 0.5, azimuth=(0.0, np.pi), rail_pitch=0.35),
+        arms=Carriage(0.7),
+        limits=Limits(workspace=Workspace(0.12, -0.3, -0.1)),
+    )
+    corners = tuple(np.radians((-45.0, 45.0, 135.0, 225.0)).tolist())
+    par4 = Robot(
+        name="Par4",
+        geometry=Geometry(0.275, 0.05, 0.375, 0.825, azimuth=corners),
+        arms=Arm(1.2, 0.16, 0.015, elbow_mass=0.1),  # type: ignore[arg-type]
+        struts=Strut.uniform(0.08, 0.825),  # type: ignore[arg-type]
+        platform=ArticulatedPlatform((0.35, 0.3), 0.12, bar_mass=0.1, bar_inertia=2e-4, ratio=2.0),
+        effector=Effector(0.3, (0.01, 0.0, -0.03), 4e-4),
+        drives=Drives(rotor_inertia=0.04, rotor_side="output_side"),
+        limits=Limits(workspace=Workspace(0.3, -0.95, -0.75)),
+    )
+    par4_rails = par4.replace(
+        name="Par4 on rails",
+        geometry=RailGeometry(0.4, 0.05, 0.6, azimuth=corners),
+        arms=Carriage(0.7),
+        struts=Strut.uniform(0.06, 0.6),
+        limits=Limits(workspace=Workspace(0.12, -0.3, -0.1)),
+    )
+    screw = HelicalPlatform((0.4, 0.3), 0.04)
+    opposite = (0.0, np.pi, np.pi / 2, -np.pi / 2)  # each half is held by two opposite limbs
+    helical = tuple(
+        robot.replace(name=name, platform=screw, geometry=replace(robot.geometry, azimuth=opposite))
+        for name, robot in (("Heli4", par4), ("Heli4 on rails", par4_rails))
+    )
+    return spindled, flat, flat_rails, par4, par4_rails, *helical
 
 
 def standard_case(dof: int, samples: int = SAMPLES) -> Case:

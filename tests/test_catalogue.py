@@ -14,7 +14,7 @@ import yaml
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import cylinder_inside, inverse_kinematics
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import RailGeometry, Strut
+from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, RailGeometry, Strut
 from deltadyn.robot.catalogue import catalogue_table
 from deltadyn.robot.file import load_robot, robot_names
 
@@ -29,6 +29,7 @@ CITED = (
     "delta_robot_tesis",
     "delta_robot_dynamics_simulation",
     "delta_control",
+    "arm_kinematics_trajectory",
     "klipper",
 )
 ARMS = tuple(name for name in NAMES if not load_robot(name).linear)
@@ -59,6 +60,11 @@ def test_the_robots_that_users_expect_are_there() -> None:
         "kossel-2016",
         "flsun-q5-2020",
         "eth-aerial-delta",
+        "klipper-deltesian",
+        "codian-d2-like",
+        "robnux-quattro",
+        "quattro-s650-like",
+        "veloce-like",
     }
     assert set(NAMES) == wanted
     assert list(NAMES) == sorted(NAMES)
@@ -82,7 +88,7 @@ def test_every_value_has_a_source(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_bodies_are_consistent(name: str) -> None:
     robot = load_robot(name)
-    for i in range(3):
+    for i in range(robot.legs):
         length, strut = robot.geometry.strut_length[i], robot.struts[i]
         assert_consistent(strut.body(length).pseudo_inertia())
         thin = Strut(strut.mass, strut.com_fraction, strut.inertia, strut.rods)
@@ -126,16 +132,27 @@ def test_the_limbs_reach_the_rim_by_the_plain_formula(name: str) -> None:
     robot = load_robot(name)
     workspace = robot.limits.workspace
     assert workspace is not None
+    n = robot.legs
     low, high = np.asarray(robot.limits.angle_min), np.asarray(robot.limits.angle_max)
-    for phi in np.radians(np.arange(0, 360, 15)):
+    for phi in np.radians([0, 180] if robot.planar else np.arange(0, 360, 15)):
         for z in (workspace.z_min, workspace.z_max):
             x, y = workspace.radius * math.cos(phi), workspace.radius * math.sin(phi)
             reached = carriage_place if robot.linear else arm_angle
-            angles = [reached(robot, i, x, y, z) for i in range(3)]
-            assert (low[:3] <= angles).all()
-            assert (angles <= high[:3]).all()
-            p = [x, y, z, 0.0][: robot.dof]
-            assert inverse_kinematics(robot, p)[:3] == pytest.approx(angles, abs=1e-9)
+            angles = [reached(robot, i, *half(robot, i, x, y), z) for i in range(n)]
+            assert (low[:n] <= angles).all()
+            assert (angles <= high[:n]).all()
+            pose = {"x": x, "y": y, "z": z, "psi": 0.0}
+            p = [pose[name] for name in robot.coordinates]
+            assert inverse_kinematics(robot, p)[:n] == pytest.approx(angles, abs=1e-9)
+
+
+def half(robot: Robot, i: int, x: float, y: float) -> tuple[float, float]:
+    """Where the half that limb i holds is at psi = 0; bars put it beside the platform point."""
+    platform = robot.platform
+    if not isinstance(platform, ArticulatedPlatform):
+        return x, y
+    along = platform.tool_fraction * platform.bar_length - (0.0 if i < 2 else platform.bar_length)
+    return x + along * math.cos(platform.phi0), y + along * math.sin(platform.phi0)
 
 
 def carriage_place(robot: Robot, i: int, x: float, y: float, z: float) -> float:
@@ -154,7 +171,7 @@ def arm_angle(robot: Robot, i: int, x: float, y: float, z: float) -> float:
     geometry = robot.rotary
     azimuth, l1 = geometry.azimuth[i], geometry.arm_length[i]
     radial = x * math.cos(azimuth) + y * math.sin(azimuth) - geometry.shrunk_radius[i]
-    across = y * math.cos(azimuth) - x * math.sin(azimuth)
+    across = y * math.cos(azimuth) - x * math.sin(azimuth) - geometry.shoulder_tangential[i]
     seen = math.sqrt(geometry.strut_length[i] ** 2 - across**2)  # the strut in the arm's plane
     reach = math.hypot(radial, z)
     at_shoulder = math.acos((l1**2 + reach**2 - seen**2) / (2 * l1 * reach))
@@ -221,10 +238,59 @@ def test_figures_of_the_aerial_delta() -> None:
     """Its controller's numbers; read about the COM, the arm's inertia would be beyond its bound."""
     eth = load_robot("eth-aerial-delta")
     arm = eth.rotary_arms[0]
-    assert (arm.mass, arm.com, arm.axis_inertia) == (0.06, 0.099, pytest.approx(801.8e-6))
+    assert (arm.mass, arm.com) == (0.06, 0.099)
+    assert arm.axis_inertia == pytest.approx(801.8e-6)
     assert arm.mass * arm.com * (0.156 - arm.com) < 801.8e-6
     assert eth.geometry.shrunk_radius == pytest.approx((0.047,) * 3)
     assert eth.sources["strut.mass"].assumed
+
+
+def test_figures_of_the_deltesian() -> None:
+    """Klipper's numbers, and its two circles: the place of the head from two carriages."""
+    deltesian = load_robot("klipper-deltesian")
+    assert (deltesian.dof, deltesian.platform.kind) == (2, "planar")
+    assert deltesian.geometry.shrunk_radius == pytest.approx((0.160, 0.160))
+    above = math.sqrt(0.217**2 - 0.160**2)
+    assert inverse_kinematics(deltesian, [0, -above]) == pytest.approx([0, 0], abs=1e-12)
+    assert deltesian.controller.offset[0] == pytest.approx(0.268 + above, abs=1e-4)
+    x, z = 0.03, -0.3
+    right, left = inverse_kinematics(deltesian, [x, z])
+    assert math.hypot(0.160 - x, right - z) == pytest.approx(0.217)
+    assert math.hypot(-0.160 - x, left - z) == pytest.approx(0.217)
+
+
+def test_figures_of_the_robnux_quattro() -> None:
+    """Their own equations hold: lower ends P -+ m/2 n(yaw) - v_i are 0.51 m from the elbows."""
+    robnux = load_robot("robnux-quattro")
+    for x, y, z, psi in (
+        (0.0, 0.0, -0.5, 0.0),
+        (0.05, -0.08, -0.55, 0.5),
+        (-0.1, 0.02, -0.5, -0.6),
+    ):
+        q = inverse_kinematics(robnux, [x, y, z, psi])
+        P = np.array([x + 0.045, y + 0.045, z])  # their platform point
+        yaw = psi + math.radians(135)
+        n = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+        for i, v in enumerate((0.09, 0.0, 0.0, 0.09)):
+            at = -math.pi / 2 + i * math.pi / 2
+            out = 0.15 + 0.2 * math.cos(q[i])
+            elbow = [out * math.cos(at), out * math.sin(at), -0.2 * math.sin(q[i])]
+            end = P + (-1 if i < 2 else 1) * 0.127 / 2 * n - np.array([v, v, 0.0])
+            assert math.dist(end, elbow) == pytest.approx(0.51, abs=1e-12)
+    platform = robnux.platform
+    assert isinstance(platform, ArticulatedPlatform)
+    assert platform.half_mass == pytest.approx((3 * 0.0173,) * 2)
+    assert platform.bar_inertia == pytest.approx(2 * 0.0173 / 12 * (0.127**2 + 0.01**2))
+    assert robnux.rotary_arms[0].inertia == pytest.approx(0.0466 / 12 * (0.2**2 + 0.05**2))
+    assert (robnux.turns, robnux.sources["platform.kind"].assumed) == (True, False)
+
+
+def test_what_is_from_memory_is_marked() -> None:
+    for name in ("codian-d2-like", "quattro-s650-like", "veloce-like"):
+        robot = load_robot(name)
+        assert all(source.assumed for source in robot.sources.values())
+    assert load_robot("quattro-s650-like").platform.kind == "articulated"
+    assert load_robot("veloce-like").platform == HelicalPlatform((0.25, 0.2), 0.04, 1.0)
 
 
 def test_figures_of_kaist() -> None:

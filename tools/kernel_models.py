@@ -161,13 +161,13 @@ def _state_rows(kind: str, dof: int) -> list[Model]:
         return [*c, *s, *qd, *qdd, *p, *pd, *pdd, *nothing]
 
     def of_joints(par: Symbols, groups: Groups) -> list[Any]:
-        motion, trig = joint_inputs(kind, groups)
-        state = joint_motion(kind, par, *motion, *trig)
+        (p, q, qd, qdd), trig = joint_inputs(kind, groups)
+        state = joint_motion(kind, par, p, q, qd, qdd, *trig)
         return [*(x for group in state for x in group), *nothing]
 
     platform, joints = groups_of(dof, "p", "pd", "pdd"), joint_groups(kind, dof, "q", "qd", "qdd")
-    bars = {"bars": bars_of(kind)}
-    found = [Model(kernel_name("platform_row", kind, dof), platform, row, of_platform, **bars)]
+    name, bars = kernel_name("platform_row", kind, dof), bars_of(kind)
+    found = [Model(name, platform, row, of_platform, bars=bars)]
     if has_halves(kind):
         return found  # its pose is not found in one kernel
     angles = joint_angles(kind, dof)
@@ -332,9 +332,8 @@ def _platform_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
 
 
 def _joint_torque(kind: str, par: Symbols, groups: Groups) -> list[Any]:
-    motion, trig = joint_inputs(kind, groups)
-    state = joint_motion(kind, par, *motion, *trig)
-    _, q, qd, qdd = motion
+    (p, q, qd, qdd), trig = joint_inputs(kind, groups)
+    state = joint_motion(kind, par, p, q, qd, qdd, *trig)
     xp, numbers = namespace(kind, *trig), parameters_of(par, len(q), kind)
     return [*inverse_dynamics(xp, numbers, *state), *qd, *qdd]
 

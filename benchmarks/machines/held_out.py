@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 import deltadyn as dd
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification import Fit
-from deltadyn.identification.terms.corrections import ARMS, waves
+from deltadyn.identification.terms.corrections import waves
 
 COMPARED = 30.0  # Hz
 STATES = 100.0  # Hz, of the angles before they are differentiated
@@ -101,7 +101,7 @@ def predicted(
     d = np.asarray(robot.drives.damping or np.zeros_like(k))
     step = float(np.median(np.diff(log.t)))
     wind = (load - d / k * np.gradient(load, step, axis=0)) / k
-    wind[:, ARMS:] = 0.0  # a spindle's drive is rigid
+    wind[:, robot.legs :] = 0.0  # a spindle's drive is rigid
     arms = differentiated(robot, log.t, motion.q - wind)
     moved = dd.inverse_dynamics(robot, arms, model, friction=False) - rotors * arms.qdd
     out: FloatArray = tau - bodies + moved

@@ -7,7 +7,9 @@
 static mjModel *model;
 static mjData *data;
 
-static int coordinates(int dof) { return dof == 4 ? 15 : 9; }
+static int coordinates(int dof) {
+  return LEGS * LIMB_JOINTS + (HAS_SPINDLE(dof) ? SPINDLE_JOINTS : 0);
+}
 
 static void put(const turn *t, int k, double sign, double *q, double *v, double *a) {
   q[k] = sign * atan2(t->s, t->c), v[k] = sign * t->rate, a[k] = sign * t->acc;
@@ -18,17 +20,18 @@ static void place(const closed_state *x, int dof, double *given) {
   const int n = coordinates(dof);
   double *q = given ? given : data->qpos, *v = given ? given + n : data->qvel;
   double *a = given ? given + 2 * n : data->qacc;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < LEGS; i++) {
+    const int k = LIMB_JOINTS * i;
 #if LIMBS == RAILS
     const turn *t = &x->limb[i].theta;
-    q[3 * i] = t->c, v[3 * i] = t->rate, a[3 * i] = t->acc;
+    q[k] = t->c, v[k] = t->rate, a[k] = t->acc;
 #else
-    put(&x->limb[i].theta, 3 * i, 1, q, v, a);
+    put(&x->limb[i].theta, k, 1, q, v, a);
 #endif
-    put(&x->limb[i].elbow, 3 * i + 1, 1, q, v, a);
-    put(&x->limb[i].sway, 3 * i + 2, 1, q, v, a);
+    put(&x->limb[i].elbow, k + 1, 1, q, v, a);
+    if (LIMB_JOINTS == 3) put(&x->limb[i].sway, k + 2, 1, q, v, a);
   }
-  if (dof == 4) {
+  if (HAS_SPINDLE(dof)) {
     const spindle_state *s = &x->spindle;
     q[9] = s->angle, v[9] = s->psi.rate, a[9] = s->psi.acc;
     put(&s->fork, 10, 1, q, v, a);
@@ -51,7 +54,8 @@ static void tree_forces(const robot_numbers *robot, int dof, const double *given
   mj_comVel(model, data);
   mj_rne(model, data, 1, force);
   /* mj_rne leaves the rotors to its caller */
-  for (int i = 0; i < dof; i++) force[3 * i] += robot->rotor[i] * data->qacc[3 * i];
+  for (int i = 0; i < dof; i++)
+    force[LIMB_JOINTS * i] += robot->rotor[i] * data->qacc[LIMB_JOINTS * i];
 }
 
 #include "race.h"

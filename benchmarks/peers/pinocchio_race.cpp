@@ -22,11 +22,15 @@ static pin::Model model;
 static pin::Data *data;
 static Eigen::VectorXd position, rate, acceleration;
 
-#if LIMBS == RAILS
-static int coordinates(int dof) { return dof == 4 ? 16 : 9; }
-#else
-static int coordinates(int dof) { return dof == 4 ? 19 : 12; }  // a drive has two
-#endif
+static int joints(int dof) {
+  return LEGS * LIMB_JOINTS + (HAS_SPINDLE(dof) ? SPINDLE_JOINTS : 0);
+}
+
+// an arm has two, in a plane its strut too; so has the drive of psi
+static int coordinates(int dof) {
+  const int doubled = (LIMBS == RAILS ? 0 : 1) + (PLATFORM == PLANE ? 1 : 0);
+  return joints(dof) + doubled * LEGS + (HAS_SPINDLE(dof) ? 1 : 0);
+}
 
 static void put_drive(const turn &t, double *&q, double *&v, double *&a) {
   *q++ = t.c, *q++ = t.s, *v++ = t.rate, *a++ = t.acc;
@@ -39,7 +43,7 @@ static void put(double angle, const turn &t, double sign, double *&q, double *&v
 static double angle(const turn &t) { return atan2(t.s, t.c); }
 
 static void place(const closed_state *x, int dof, double *given) {
-  const int width = coordinates(dof), n = dof == 4 ? 15 : 9;
+  const int width = coordinates(dof), n = joints(dof);
   double *q = given ? given : position.data(), *v = given ? given + width : rate.data();
   double *a = given ? given + width + n : acceleration.data();
   for (const limb_state &limb : x->limb) {
@@ -48,10 +52,14 @@ static void place(const closed_state *x, int dof, double *given) {
 #else
     put_drive(limb.theta, q, v, a);
 #endif
+#if PLATFORM == PLANE
+    put_drive(limb.elbow, q, v, a);
+#else
     put(angle(limb.elbow), limb.elbow, 1, q, v, a);
     put(angle(limb.sway), limb.sway, 1, q, v, a);
+#endif
   }
-  if (dof == 4) {
+  if (HAS_SPINDLE(dof)) {
     const spindle_state &s = x->spindle;
     const double fork = angle(s.fork), cross = angle(s.cross);
     put_drive(s.psi, q, v, a);
@@ -64,7 +72,7 @@ static void place(const closed_state *x, int dof, double *given) {
 }
 
 static void tree_forces(const robot_numbers *, int dof, const double *given, double *force) {
-  const int width = coordinates(dof), n = dof == 4 ? 15 : 9;
+  const int width = coordinates(dof), n = joints(dof);
   if (given) {
     position = Eigen::Map<const Eigen::VectorXd>(given, width);
     rate = Eigen::Map<const Eigen::VectorXd>(given + width, n);
@@ -95,7 +103,7 @@ static void hang(pin::JointIndex joint, const body_numbers &b) {
 
 static void build(const robot_numbers &r) {
   model.gravity.linear() = Vector3d(0, 0, -r.gravity);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < LEGS; i++) {
     const limb_shape &g = r.limb[i];
     Matrix3d turned;
 #if LIMBS == STANDARD
@@ -111,10 +119,14 @@ static void build(const robot_numbers &r) {
     const auto arm = add(0, pin::JointModelRUBY(), pin::SE3(turned, shoulder));
 #endif
     hang(arm, r.body[2 * i]);
+#if PLATFORM == PLANE
+    hang(add(arm, pin::JointModelRUBY(), shift(g.l1, 0)), r.body[2 * i + 1]);
+#else
     const pin::JointModelUniversal swing_and_sway(Vector3d(0, 1, 0), Vector3d(0, 0, 1));
     hang(add(arm, swing_and_sway, shift(g.l1, 0)), r.body[2 * i + 1]);
+#endif
   }
-  if (r.dof == 4) {
+  if (HAS_SPINDLE(r.dof)) {
     Matrix3d downward;  // axes b, v x b, v of the hanging rod; its own inverse
     downward << 0, -1, 0, -1, 0, 0, 0, 0, -1;
     const pin::SE3 to_rod(downward, Vector3d::Zero());
@@ -126,7 +138,7 @@ static void build(const robot_numbers &r) {
     hang(joint, r.body[7]);
     hang(add(joint, universal, to_rod), r.body[8]);
   }
-  for (int i = 0; i < r.dof; i++) model.armature[3 * i] = r.rotor[i];
+  for (int i = 0; i < r.dof; i++) model.armature[LIMB_JOINTS * i] = r.rotor[i];
 }
 
 int main(int count, char **words) {

@@ -25,6 +25,7 @@ from benchmarks.machine import processor, timed
 from benchmarks.peers.tree import Tree
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError
+from deltadyn.kinematics.actuation import parts_of
 
 HERE = Path(__file__).resolve().parent
 SHARED = ("closure.h", "race.h")
@@ -34,8 +35,14 @@ CACHE = "XDG_CACHE_HOME"
 OWN_PASSES = 20  # of ours in a round; the peer has its many blocks
 SAME = 1e-9  # of the largest torque: below it the peer has done the same work
 
-#: What moves the limbs: of each a program of its own.
+#: What moves the limbs and what they carry: of each pair a program of its own.
 LIMBS = {"rotary": (), "inclined": ("-DLIMBS=INCLINED",), "rail": ("-DLIMBS=RAILS",)}
+PLATFORMS = {
+    "": (),
+    "planar": ("-DPLATFORM=PLANE",),
+    "articulated": ("-DPLATFORM=ARTICULATED",),
+    "helical": ("-DPLATFORM=HELICAL",),
+}
 
 Tell = Callable[[str], None]
 Way = Literal["whole", "open"]
@@ -101,7 +108,7 @@ def mujoco_recipe(kind: str = "rotary") -> Recipe:
     if not libraries:
         raise PeerMissingError("MuJoCo", "its wheel holds no libmujoco")
     found = (f"-I{folder / 'include'}", str(libraries[0]), f"-Wl,-rpath,{folder}", "-lm")
-    return Recipe("MuJoCo", "C", "gcc", "mujoco_race.c", ("-std=c99", *LIMBS[kind], *found))
+    return Recipe("MuJoCo", "C", "gcc", "mujoco_race.c", ("-std=c99", *_macros(kind), *found))
 
 
 def pinocchio_recipe(kind: str = "rotary") -> Recipe:
@@ -122,8 +129,13 @@ def pinocchio_recipe(kind: str = "rotary") -> Recipe:
     if _first([headers, *_system_headers("")], "boost/variant.hpp") is None:
         raise PeerMissingError("Pinocchio", "there are no headers of Boost (boost/variant.hpp)")
     found = ("-isystem", str(headers), "-isystem", str(eigen))
-    words = ("-std=c++17", "-w", *LIMBS[kind], *found)
+    words = ("-std=c++17", "-w", *_macros(kind), *found)
     return Recipe("Pinocchio", "C++", "g++", "pinocchio_race.cpp", words)
+
+
+def _macros(kind: str) -> tuple[str, ...]:
+    arm, platform = parts_of(kind)
+    return *LIMBS[arm], *PLATFORMS[platform]
 
 
 RECIPES: dict[str, Callable[..., Recipe]] = {

@@ -104,7 +104,7 @@ static int read_race(race *r, const char *name) {
   if (fread(&r->robot, sizeof r->robot, 1, file) != 1) return fail("too short:", name);
   r->dof = (int)r->robot.dof;
   r->count = (size_t)r->robot.count;
-  r->joints = 3 * LIMB_JOINTS + (r->dof == 4 ? SPINDLE_JOINTS : 0);
+  r->joints = LEGS * LIMB_JOINTS + (HAS_SPINDLE(r->dof) ? SPINDLE_JOINTS : 0);
   r->states = doubles(3 * r->dof * r->count);
   r->tau = doubles(r->dof * r->count);
   if (fread(r->states, 3 * sizeof(double) * r->dof, r->count, file) != r->count)

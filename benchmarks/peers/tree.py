@@ -3,7 +3,8 @@
 Arm or carriage and strut of each limb, and with a spindle its two rods and the effector. A body's
 frame is at its joint: an arm's x runs along it and y along its motor axis, a strut's x runs from
 elbow to platform, z of a rod runs down the rod, the effector stands upright at the lower joint. The
-platform is a point mass, so it is a number and no body.
+platform is a point mass, so it is a number and no body; so are two halves with what turns between
+them, whose force is a closed form.
 """
 
 from __future__ import annotations
@@ -19,9 +20,15 @@ from deltadyn.errors import InputError
 from deltadyn.kinematics import State
 from deltadyn.kinematics.actuation import actuation
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import LimbFrame, Spindle, TenParameters
+from deltadyn.robot.bodies import (
+    ArticulatedPlatform,
+    HelicalPlatform,
+    LimbFrame,
+    Spindle,
+    TenParameters,
+)
 
-BODIES = 9  # places for bodies in closure.h; a 3-DOF robot leaves the last three empty
+SPARE = 3  # places for the spindle's bodies in closure.h; robots without one leave them empty
 SMALLEST_INERTIA = 1e-14  # kg m^2: MuJoCo's compiler wants some; mujoco_race.c takes it away again
 
 
@@ -56,7 +63,7 @@ class Tree:
                 "carriage.counterweight", robot.name, "0 kg: the tree has no such body"
             )
         bodies: list[TreeBody] = []
-        for i in range(3):
+        for i in range(robot.legs):
             bodies += [_arm(robot, i), _strut(robot, i)]
         mass = robot.platform.mass
         if robot.spindle is None:
@@ -69,24 +76,24 @@ class Tree:
 
     @property
     def kind(self) -> str:
-        """What moves the limbs, by the names of `programs.LIMBS`."""
-        return "rail" if self.robot.linear else actuation(self.robot)
+        """What moves the limbs and what they carry, one of `backends.layout.KINDS`."""
+        return actuation(self.robot).replace("vertical", "rail")
 
     def numbers(self, state: State) -> FloatArray:
         """What closure.h reads: the robot, then p, pd, pdd of every sample."""
         robot, spindle = self.robot, self.robot.spindle
         joints = (0.0, 0.0) if spindle is None else (spindle.upper_joint_z, spindle.lower_joint_z)
         head = [robot.dof, len(state), robot.gravity, self.platform_mass, *joints]
-        rotors = [*robot.drives.output_inertia, 0.0][:4]
-        limbs = [value for i in range(3) for value in _limb_shape(robot, i)]
+        rotors = [*robot.drives.output_inertia, 0.0, 0.0][:4]
+        limbs = [value for i in range(robot.legs) for value in _limb_shape(robot, i)]
         bodies = [value for body in self.bodies for value in body.numbers()]
-        empty = [0.0] * (10 * (BODIES - len(self.bodies)))
+        empty = [0.0] * (10 * (2 * robot.legs + SPARE - len(self.bodies)))
         states = np.concatenate([state.p, state.pd, state.pdd], axis=1)
-        return np.concatenate([head, rotors, limbs, bodies, empty, states.ravel()])
+        return np.concatenate([head, rotors, _halves(robot), limbs, bodies, empty, states.ravel()])
 
     def mjcf(self) -> str:
         """The tree as a MuJoCo model, without any site, geom or constraint."""
-        limbs = "".join(self._limb(i) for i in range(3))
+        limbs = "".join(self._limb(i) for i in range(self.robot.legs))
         spindle = "" if self.robot.spindle is None else self._spindle(self.robot.spindle)
         return f"""<mujoco>
   <compiler angle="radian" autolimits="false"/>
@@ -101,16 +108,17 @@ class Tree:
         place, turned = self._shoulder(i)
         l1 = 0.0 if self.robot.linear else self.robot.rotary.arm_length[i]
         drive = 'type="slide" axis="0 0 1"' if self.robot.linear else 'axis="0 1 0"'
+        sway = "" if self.robot.planar else '<joint axis="0 0 1"/>'
         return f"""<body pos="{_text(place)}" quat="{_text(turned)}">
       <joint {drive}/>{_inertial(self.bodies[2 * i])}
       <body pos="{l1!r} 0 0">
-        <joint axis="0 1 0"/><joint axis="0 0 1"/>{_inertial(self.bodies[2 * i + 1])}
+        <joint axis="0 1 0"/>{sway}{_inertial(self.bodies[2 * i + 1])}
       </body>
     </body>"""
 
     def _shoulder(self, i: int) -> tuple[Iterable[float], Iterable[float]]:
         """Place and quaternion of a limb's axes."""
-        if self.kind == "rotary":
+        if not self.robot.linear and self.robot.rotary.standard:
             ca, sa, shoulder, *_ = _limb_shape(self.robot, i)
             half = self.robot.geometry.azimuth[i] / 2
             return (shoulder * ca, shoulder * sa, 0.0), (math.cos(half), 0.0, 0.0, math.sin(half))
@@ -153,6 +161,21 @@ def _limb_shape(robot: Robot, i: int) -> tuple[float, ...]:
         robot.rotary.arm_length[i],
         g.strut_length[i],
     )
+
+
+def _halves(robot: Robot) -> list[float]:
+    """phi0, 1/k, both sigma, S, S_s, h_x, h_y, I_psi of the platform and what it carries."""
+    platform = robot.platform
+    if not isinstance(platform, ArticulatedPlatform | HelicalPlatform):
+        return [0.0] * 9
+    phi0, rate = 0.0, 1.0
+    if isinstance(platform, ArticulatedPlatform):
+        phi0, rate = platform.phi0, 1 / platform.ratio
+    S, S_s, squares = platform.moments()
+    parts = ((robot.effector, robot.effector.com), (robot.payload, robot.payload.offset))
+    h_x, h_y = (sum(body.mass * place[k] for body, place in parts) for k in range(2))
+    own = (body.inertia_zz + body.mass * (at[0] ** 2 + at[1] ** 2) for body, at in parts)
+    return [phi0, rate, *platform.sigma, S, S_s, h_x, h_y, sum(own) + rate**2 * squares]
 
 
 def _axes(frame: LimbFrame) -> FloatArray:

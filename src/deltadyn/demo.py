@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import MODELS, inverse_dynamics
+from deltadyn.dynamics import inverse_dynamics
+from deltadyn.dynamics.models import models_for
 from deltadyn.excitation import Excitation, design_excitation
 from deltadyn.exports import Export, export
 from deltadyn.exports.common import identifier
@@ -72,7 +73,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Tracking:
-    """RMS tracking error of the arms on the held-out motion, in mrad, by controller."""
+    """RMS tracking error of the limbs on the held-out motion, in mrad (mm on rails)."""
 
     without: float  # PD alone
     file: float  # feedforward of the robot file
@@ -128,7 +129,7 @@ def run_demo(
     p = random_states(robot, POINTS, seed=seed).p
     back = forward_kinematics(robot, inverse_kinematics(robot, p))
     motion = pick_and_place(robot)
-    torques = {name: inverse_dynamics(robot, motion, name) for name in MODELS}
+    torques = {name: inverse_dynamics(robot, motion, name) for name in models_for(robot)}
     picture = torque_page(robot, motion, torques, place / "picture.html")
     loads = motion_loads(robot, motion)
     return Demo(
@@ -227,7 +228,7 @@ class _Bench:
 
     def tracking(self, fit: Fit, motion: Motion) -> Tracking:
         laws = (PD(self.robot), PDFeedforward(self.robot), PDFeedforward(fit.robot))
-        errors = [self.run(motion, 4, law).tracking_error[:, :3] for law in laws]
+        errors = [self.run(motion, 4, law).tracking_error[:, : self.robot.legs] for law in laws]
         return Tracking(*(1e3 * float(np.sqrt(np.mean(error**2))) for error in errors))
 
 

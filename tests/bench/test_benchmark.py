@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 from benchmarks import machine
-from benchmarks.cases import Case, standard_case
+from benchmarks.cases import Case, family, standard_case
 from benchmarks.peers import benchmark
 from benchmarks.peers.benchmark import KernelsDifferError, run_benchmark
 from benchmarks.peers.programs import PeerMissingError, Tell
@@ -45,9 +45,10 @@ def test_a_whole_run() -> None:
     groups = list(dict.fromkeys(row.group for row in found.rows))
     assert groups[0] == "3-DOF inverse dynamics, sipro-d3-1200"
     assert groups[1] == "4-DOF inverse dynamics, example-delta-4"
-    names = ("vertical rails", "rails in any direction", "inclined arms")
-    assert groups[2:5] == [f"3-DOF inverse dynamics, {name}" for name in names]
-    assert groups[5:] == ["simulation", "start of a process"]
+    others = [f"{robot.dof}-DOF inverse dynamics, {name}" for name, robot in family().items()]
+    assert groups[2:-2] == others
+    assert len(others) == 10
+    assert groups[-2:] == ["simulation", "start of a process"]
     rows = {row.what: row for row in found.rows if row.group == groups[0]}
     assert rows["deltadyn, from p, pd, pdd"].ratio == 1.0
     assert rows["MuJoCo in C, whole"].seconds == 1.73e-6  # the reference figure

@@ -41,7 +41,7 @@ def program(name: str, kind: str = "rotary") -> Program:
 
 
 @pytest.mark.parametrize("robot", family().values(), ids=list(family()))
-def test_mujoco_gives_our_torques_of_inclined_arms_and_rails(robot: Robot) -> None:
+def test_mujoco_gives_our_torques_of_the_family(robot: Robot) -> None:
     """Pinocchio compiles for a minute: `deltadyn bench` compares its torques too."""
     case = Case.of(robot, FEW)
     with Race(program("MuJoCo", Tree.of(robot).kind), case) as race:

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.cases import Case, standard_case
 from benchmarks.peers.engines import ENGINES, Closure, python_peer
 from benchmarks.peers.programs import SAME, DifferentTorqueError
-from benchmarks.peers.tree import BODIES, Tree
+from benchmarks.peers.tree import Tree
 from tests.dynamics.factory import make_robot
 from tests.reference.convert import to_robot
 from tests.reference.engines import (
@@ -22,7 +22,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import State
 
 NAMES = sorted(ENGINES)
-HEADER = 6 + 4 + 3 * 6 + 10 * BODIES  # doubles before the states, as in closure.h
+HEADER = 6 + 4 + 9 + 3 * 6 + 10 * 9  # doubles before the states, as in closure.h
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,5 +1,6 @@
 """The nearest robot that a controller can hold."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.calibration.nearest import nearest_robot
-from deltadyn.errors import InputError
+from deltadyn.errors import DeltadynError, InputError
+from deltadyn.exports import sheets
 from deltadyn.robot import Robot
 
 ROTARY = ("offset",), ("radius", "arm", "strut")
@@ -86,3 +88,26 @@ def test_a_printer_holds_tangential_places_as_angles() -> None:
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(InputError, match="pitch"):
         nearest_robot(dd.load_robot("sipro-d3-1200"), ("pitch",))
+
+
+def test_sheets_of_a_calibrated_robot_say_what_is_left() -> None:
+    """B&R has heights per arm; the others have one of each length."""
+    robot = off_by("sipro-d3-1200", 5, arm_length=1e-3, shoulder_height=1e-3)
+    written = sheets.files(robot)
+    assert "nearest" not in written["br-3-axis-delta-a.txt"]
+    for name in ("linuxcnc-rotarydeltakins.hal", "twincat-3d-delta-type-1.txt"):
+        off = re.search(r"nearest here: off by (\S+) mm rms, (\S+) mm worst", written[name])
+        assert off is not None
+        assert 0.05 < float(off[1]) < float(off[2]) < 3.0
+    turned = off_by("sipro-d3-1200", 6, axis_yaw=3e-3)
+    assert "nearest here" in sheets.files(turned)["br-3-axis-delta-a.txt"]
+    far = off_by("sipro-d3-1200", 7, axis_yaw=0.3, shoulder_height=0.05)
+    with pytest.raises(DeltadynError, match="the nearest robot that it holds"):
+        sheets.files(far)
+
+
+def test_heights_of_rails_are_offsets_of_their_axes() -> None:
+    robot = off_by("kossel-2016", 8, rail_height=1e-3)
+    found = nearest_robot(robot, ("height",), ("radius", "strut"), levelled=True)
+    assert found.exact
+    assert found.robot.geometry.rail_height == (0.0, 0.0, 0.0)  # type: ignore[union-attr]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.family.robots import OTHER_PLATFORMS, make
 
 import deltadyn as dd
 from deltadyn.cli import main
@@ -162,6 +163,50 @@ def test_the_catalogue_gives_no_false_alarm(name: str) -> None:
     found = dd.check(name)
     assert {item.severity for item in found.findings} <= {"info"}
     assert found.ok
+
+
+@pytest.mark.parametrize("kind", OTHER_PLATFORMS)
+def test_numbers_of_other_kinds(kind: str) -> None:
+    """They agree with the models, in the units of the axes; nothing is odd about these robots."""
+    robot = make(kind)
+    found = dd.check(robot)
+    assert {item.severity for item in found.findings} <= {"info"}
+    record = found.robot.as_dict()
+    numbers, cylinder = record["numbers"], robot.limits.workspace
+    assert cylinder is not None
+    assert (record["dof"], record["ok"]) == (robot.dof, True)
+    assert numbers["reach_m"][0] >= cylinder.radius
+    still = np.zeros((1, robot.dof))
+    still[0, robot.coordinates.index("z")] = (cylinder.z_min + cylinder.z_max) / 2
+    rest = np.zeros_like(still)
+    smooth = robot.with_friction(viscous=0.0, coulomb=0.0)
+    at_rest = dd.State.from_platform(robot, still, rest, rest)
+    hold = dd.inverse_dynamics(smooth, at_rest)[0]
+    unit = "N" if robot.linear else "Nm"
+    assert numbers[f"holding_torque_{unit}"] == pytest.approx(hold.tolist(), abs=1e-9)
+    step = dd.State.from_joints(robot, at_rest.q, rest, np.eye(robot.dof)[:1])
+    one = dd.inverse_dynamics(smooth, step)[0] - hold
+    assert numbers["inertia_kg" if robot.linear else "inertia_kgm2"][0] == pytest.approx(one[0])
+    cycle = dd.motion.adept_cycle(robot, cycles_per_minute=60)
+    loads = dd.motion_loads(robot, cycle)
+    rms = loads.drives.torque_rms.tolist()
+    assert numbers[f"adept_torque_rms_{unit}"] == pytest.approx(rms, rel=0.01)
+    assert "half width" in found.text if robot.planar else "largest cylinder" in found.text
+
+
+@pytest.mark.parametrize(
+    ("name", "hold"),
+    [
+        # all that moves hangs on two vertical rails: 0.3 + 2 * 0.12 + 4 * 0.015 kg
+        ("klipper-deltesian", 9.81 * 0.6 / 2),
+        # on three: 0.25 + 3 * 0.09 + 6 * 0.014 kg
+        ("flsun-q5-2020", 9.81 * 0.604 / 3),
+    ],
+)
+def test_vertical_rails_hold_the_weight(name: str, hold: float) -> None:
+    number = dd.check(name).robot.number("holding_torque_N")
+    assert number is not None
+    assert number.values == pytest.approx([hold] * len(number.values), rel=1e-12)
 
 
 def test_the_command(tmp_path: Path) -> None:

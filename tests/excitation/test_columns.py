@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.catalogue import THREE_LIMBS
 from tests.excitation.cases import ABB, D3, with_all_friction
 
 import deltadyn as dd
@@ -30,7 +29,7 @@ def columns_of(robot: Robot, x: FloatArray, tied: bool) -> FloatArray:
 
 
 @pytest.mark.parametrize("smoothing", [None, 0.3])
-@pytest.mark.parametrize("name", THREE_LIMBS)
+@pytest.mark.parametrize("name", dd.robot_names())
 def test_columns_are_those_of_the_regressor(name: str, smoothing: float | None) -> None:
     robot = with_all_friction(dd.load_robot(name), smoothing)
     state = exciting_states(robot, 20)

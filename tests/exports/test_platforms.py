@@ -18,9 +18,10 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import switched_off
 from deltadyn.errors import InputError
-from deltadyn.exports import c, structured_text
+from deltadyn.exports import c, mjcf, pinocchio_model, structured_text
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.robot import Robot
-from deltadyn.robot.settings import Controller
+from deltadyn.robot.settings import Controller, Friction
 
 KINDS = ("planar", "planar_rails", "par4", "par4_rails", "heli4", "heli4_rails")
 PAYLOAD = 0.7  # kg
@@ -224,3 +225,32 @@ def test_structured_text_begins_anew_after_joints_that_close_no_loop() -> None:
     readme = structured_text.files(robot)["README-structured-text.md"]
     assert "Newton's method" in readme
     assert "Par4, Quattro" in readme
+
+
+@pytest.mark.parametrize("kind", ["planar", "par4", "heli4_rails"])
+def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    robot = make(kind)
+    error = mjcf.acceleration_error(robot, mjcf.TIMESTEP, states=20)
+    assert 1e-6 < error.largest < mjcf.allowed_error(robot)  # soft constraints are never exact
+    model = mujoco.MjModel.from_xml_string(mjcf.xml_text(robot))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos).max() < 1e-12  # all loops, gears and screws are closed at home
+    p = robot.in_space(home_pose(robot))
+    np.testing.assert_allclose(data.sensor("p").data, p, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pinocchio_has_the_torque_of_the_model(kind: str) -> None:
+    pin = pytest.importorskip("pinocchio")
+    robot = make(kind, friction=Friction()).with_payload(0.7, (0.02, -0.01, -0.05), 1e-3)
+    motion = waves(robot, 1.0, rate=20.0)
+    delta = pinocchio_model(robot)
+    assert delta.model.nv - 3 * len(delta.constraint_models) == robot.dof
+    data, tau = delta.model.createData(), dd.inverse_dynamics(robot, motion)
+    for q, qd, qdd, wanted in zip(motion.q, motion.qd, motion.qdd, tau, strict=True):
+        a = delta.acceleration(q, qd, qdd)
+        whole = pin.rnea(delta.model, data, delta.configuration(q), delta.velocity(q, qd), a)
+        found = delta.projection(q).T @ whole
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(tau).max())

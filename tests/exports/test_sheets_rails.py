@@ -132,11 +132,15 @@ def test_a_printers_drive_and_what_is_not_known() -> None:
 
 
 def test_towers_at_other_distances_are_for_marlin_alone() -> None:
+    """The others get the nearest robot that they hold, and say how far off it is."""
     robot = printer(base_radius=(0.3, 0.301, 0.3))
     written = files(robot)
-    assert KLIPPER not in written
-    assert REPRAP not in written
+    for name in (KLIPPER, REPRAP):
+        off = re.search(r"nearest here: off by (\S+) mm rms, (\S+) mm worst", written[name])
+        assert off is not None
+        assert 0.01 < float(off[1]) < float(off[2]) < 0.5
     assert "Klipper has one delta_radius" in written[README]
+    assert "nearest" not in written[MARLIN]
     towers, rods, _ = of_marlin(written[MARLIN])
     np.testing.assert_allclose(np.hypot(*towers.T), [240.0, 241.0, 240.0], atol=1e-6)
     np.testing.assert_allclose(rods, 500.0)

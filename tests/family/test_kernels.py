@@ -15,6 +15,8 @@ from deltadyn.backends.layout import PLACES
 from deltadyn.backends.limbs import compiled
 from deltadyn.dynamics import packed_parameters
 from deltadyn.errors import UnreachableError
+from deltadyn.identification.information import axis_rows
+from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.actuation import actuation, kernel, kernel_name, legs_of, parts_of
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
@@ -133,3 +135,22 @@ def test_out_of_reach_is_nan_or_refused(case: Case) -> None:
     if backends.available():
         tau = backends.inverse_dynamics_platform(par, far, 0 * far, 0 * far)
         np.testing.assert_array_equal(np.isnan(tau).all(axis=1), lost)
+
+
+def test_rows_of_every_axis_with_and_without_kernels(case: Case) -> None:
+    """What a fit reads of an axis is what the whole regressor has there, zeros of rails too."""
+    robot, motion = case
+    tau = dd.inverse_dynamics(robot, motion)
+    whole = widest(robot, motion, "exact").Y
+
+    def compare() -> None:
+        found = axis_rows(robot, motion, tau, "exact")
+        assert found is not None
+        Y = np.zeros_like(whole)
+        for axis, (rows, places) in enumerate(zip(found.rows, found.places, strict=True)):
+            Y[:, axis, places[:-1]] = rows[:-1].T
+        np.testing.assert_allclose(Y, whole, rtol=0, atol=SAME * np.abs(whole).max())
+
+    compare()
+    with backends.switched_off():
+        compare()

@@ -11,20 +11,28 @@ from tests.family.robots import KINDS, OTHER_PLATFORMS, make, waves
 
 import deltadyn as dd
 from deltadyn.dynamics.base import base_parameters
+from deltadyn.dynamics.coupling import coupling_map, coupling_summary
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import FileError, InputError
+from deltadyn.identification.advice import MotionLevels, advise
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identifiability import identifiability
 from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.production import short_moves
+from deltadyn.inspection.log import check_log
 from deltadyn.motion.limits import check_motion
 from deltadyn.motion.motion import read_motion
 from deltadyn.motion.pick_place import pick_and_place
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.run import Run
+from deltadyn.validation import predicted_tracking, torque_spread
 
-PATHS = ("inclined", "vertical", "rails", "level")
+PATHS = (
+    *("inclined", "vertical", "rails", "level"),
+    *("planar", "planar_rails", "par4", "par4_rails", "heli4"),
+)
 SCALE = 1.04  # of a carriage or an arm beside its file
 
 
@@ -42,11 +50,11 @@ def path(request: pytest.FixtureRequest) -> Path:
     robot = make(request.param)
     run = dd.simulate(
         robot,
-        waves(robot, 4.0, share=0.8),
+        waves(robot, 4.0 if robot.legs < 4 else 3.0, share=0.8),
         plant="mujoco",
         rate=1000.0,
         current_noise=0.003,
-        arm_scale=(SCALE, 1.0, 1.0),
+        arm_scale=(SCALE, *(1.0,) * (robot.legs - 1)),
     )
     return Path(robot, run, dd.identify(robot, run.recording, tied=False, terms="file"))
 
@@ -86,13 +94,37 @@ def test_the_fitted_robot_predicts_another_motion(path: Path) -> None:
 def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     """A second run of the same machine, with the words of its units."""
     robot = path.robot
-    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": (SCALE, 1.0, 1.0), "seed": 4}
-    run = dd.simulate(robot, waves(robot, 1.0, share=0.5), plant="mujoco", **settings)
+    scale = (SCALE, *(1.0,) * (robot.legs - 1))
+    settings: dict[str, Any] = {"rate": 1000.0, "arm_scale": scale, "seed": 4}
+    run = dd.simulate(robot, waves(robot, 0.7, share=0.5), plant="mujoco", **settings)
     found = dd.validate(path.fit, run.recording)
     assert np.all(found.r_squared > 0.999)
     unit = "N" if robot.linear else "N m"
     assert f"RMS by segment, {unit} " in found.text
     assert f" {unit}\n" in path.fit.text or f" {unit}," in path.fit.text
+
+
+def test_drawn_machines_have_the_deviation_of_the_fit(path: Path) -> None:
+    """Torques of 400 machines: 3.5 % a deviation, four of them; and a tracking error to expect."""
+    fit, motion = path.fit, waves(path.robot, 0.05, share=0.4)
+    found = torque_spread(fit, motion, draws=400, backend="numpy")
+    Y = fit.parametrisation.columns(fit.nominal, motion)
+    std = np.sqrt(np.einsum("nij,jk,nik->ni", Y, fit.covariance, Y))
+    np.testing.assert_allclose(found.std, std, rtol=0.15)
+    assert np.abs(found.mean - fit.torque(motion)).max() < 0.25 * std.max()
+    expected = predicted_tracking(fit, motion, samples=20)
+    assert np.all(expected.expected < expected.alone)
+
+
+@pytest.mark.parametrize("kind", ["planar_rails", "par4"])
+def test_a_log_is_inspected(kind: str) -> None:
+    """What moves, in mm on rails, and what the log tells."""
+    robot = make(kind)
+    found = check_log(robot, made_log(robot, 2.0))
+    assert [item.slides for item in found.motion] == [robot.linear] * robot.dof
+    assert not [item for item in found.findings if item.severity == "error"]
+    assert found.told is not None, found.untold
+    assert "I_psi" in found.told.names or robot.planar
 
 
 def test_weight_along_a_level_rail_is_said_to_be_unseen() -> None:
@@ -194,7 +226,7 @@ def made_log(robot: Robot, seconds: float, seed: int = 0, share: float = 0.8) ->
 @pytest.mark.parametrize(
     ("kind", "method", "tied"),
     [
-        *((kind, "convex", False) for kind in OTHER_PLATFORMS),
+        *((kind, "convex", False) for kind in ("beam", "heli4_rails")),
         *((kind, "base", True) for kind in ("beam", "par4")),
     ],
 )
@@ -228,3 +260,56 @@ def test_offsets_of_rails_are_told_in_mm() -> None:
     assert as_it_is.as_logged
     assert as_it_is.residual_before is not None
     assert as_it_is.residual_before < 0.02  # friction near rest is left out
+
+
+@pytest.mark.parametrize("method", ["rls", "svd", "gray-box"])
+@pytest.mark.parametrize("kind", ["planar", "par4"])
+def test_methods_of_papers_refuse_other_robots(kind: str, method: str) -> None:
+    """Their models have three arms; those of bodies and of the exact model go on."""
+    robot = make(kind)
+    with pytest.raises(InputError, match="of a paper on three arms"):
+        dd.identify(robot, made_log(robot, 0.5), method)
+
+
+def test_a_fleet_of_planar_robots() -> None:
+    """Three logs of one robot: nothing stands out, and the units are those of rails."""
+    robot = make("planar_rails")
+    logs = {name: [made_log(robot, 1.5, seed)] for seed, name in enumerate("abc")}
+    found = dd.fleet.fleet(robot, logs, terms="file")
+    assert not found.outliers
+    units = {item.name: item.unit for item in found.spreads}
+    assert (units["A"], units["Fv2"]) == ("kg", "N s/m")
+
+
+def test_advice_counts_as_the_axes_do() -> None:
+    """On rails in mm and m/s^2; what the limbs of a Par4 turn asks for a turn of the tool."""
+    still = MotionLevels(np.full(2, 1.0), np.full(2, 0.5), (False,) * 2, np.full(2, 0.001))
+    (text,) = advise(["G1", "M_P"], still.of(make("planar_rails")))
+    assert text.startswith("the carriages stay within 1 mm (RMS) of one pose: G1, M_P")
+    (text,) = advise(["A2"], still.of(make("planar_rails")))
+    assert "the carriages accelerate by 0.5 m/s^2 (RMS) only" in text
+    four = MotionLevels(np.full(4, 1.0), np.full(4, 20.0), (False,) * 4, np.full(4, 0.3))
+    (text,) = advise(["S", "I_psi"], four.of(make("par4")))
+    assert "turn the tool faster" in text
+    (text,) = advise(["Fv4"], four.of(make("par4")))
+    assert text.startswith("axis 4 moves at 1 rad/s")
+
+
+def test_coupling_of_other_platforms() -> None:
+    """Pairs of two and of four axes, inertias of carriages in kg."""
+    plane = coupling_summary(make("planar_rails"), samples=3)
+    assert plane.pairs == ((1, 2),)
+    assert "felt inertia 2, kg " in str(plane)
+    assert coupling_summary(make("par4"), samples=3).coupling.shape == (3, 6)
+    with pytest.raises(InputError, match="moves in space"):
+        coupling_map(make("planar"))
+
+
+@pytest.mark.parametrize("kind", ["planar", "par4_rails"])
+def test_short_moves_of_other_platforms(kind: str) -> None:
+    """Moves for what production logs lack: within the limits, in the plane or with the tool."""
+    moves = list(short_moves(make(kind), 0.6, 250.0))
+    words = " ".join(move.words for move in moves)
+    assert ("turn the tool" in words) == (kind == "par4_rails")
+    assert ("along y" in words) == (kind == "par4_rails")
+    assert len(moves) >= 10

@@ -16,8 +16,8 @@ from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import strut_angles, strut_rates
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform
 from deltadyn.robot.settings import Friction, PassiveFriction
-from deltadyn.simulation import simulate
-from deltadyn.simulation.controllers.feedforward import PD
+from deltadyn.simulation import rollout, simulate
+from deltadyn.simulation.controllers.feedforward import PD, PDFeedforward
 from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.plant.machine import axis_inertia, build_machine, home_angles
 from deltadyn.simulation.presets import PRESETS
@@ -137,6 +137,20 @@ def test_controllers_that_ask_the_model(kind: str, law: type[Any]) -> None:
     assert np.all(error < (0.2 if law is PDGravity else 2e-5)), error
 
 
+@pytest.mark.parametrize("kind", ["planar", "heli4_rails"])
+def test_many_robots_at_once(kind: str) -> None:
+    """A rollout is the ideal plant of each robot, followed from tick to tick."""
+    robot = make(kind)
+    motion, loaded = waves(robot, 0.004), robot.with_payload(0.5)
+    runs = [simulate(item, motion, PDFeedforward(robot), rate=1000.0, hold="step")
+            for item in (robot, loaded)]  # fmt: skip
+    found = rollout([robot, loaded], motion=motion, dt=1e-3)
+    ends = [run.truth.q[-1] for run in runs]
+    assert np.abs(ends[1] - ends[0]).max() > 1e-6
+    assert np.abs(found.q - ends).max() < 1e-12
+    assert found.closed.all()
+
+
 def test_a_wall_in_a_plane_stops_the_platform() -> None:
     """A push across the plane is held by the rods; along it, it is that of a spring."""
     robot = make("planar", friction=Friction())
@@ -187,6 +201,18 @@ def test_a_push_is_the_same_on_both_plants(kind: str, force: tuple[float, ...]) 
     assert two.energy.drift < 1e-4
 
 
+@pytest.mark.parametrize("kind", ["planar", "par4"])
+def test_friction_of_passive_joints_is_the_same_on_both_plants(kind: str) -> None:
+    joints = ("elbow_swing", "platform_sway")
+    passive = tuple(PassiveFriction(joint, 0.01, 0.05) for joint in joints)
+    robot = make(kind, friction=Friction(passive=passive, smoothing=0.02))
+    one, two = (simulate(robot, waves(robot, 0.02), plant=plant) for plant in ("ideal", "mujoco"))
+    for run in (one, two):
+        assert run.energy.drift < 1e-5
+    apart = np.abs(one.truth.passive_friction - two.truth.passive_friction).max()
+    assert apart < 1e-3 * np.abs(one.truth.passive_friction).max()
+
+
 @pytest.mark.parametrize("legs", [2, 4])
 def test_presets_scale_every_limb(legs: int) -> None:
     """One number is for all limbs; a fourth limb beside three numbers is as the robot has it."""
@@ -203,5 +229,6 @@ def test_friction_of_passive_joints_is_refused_on_rails(joint: str) -> None:
     """Arms have it, carriages do not."""
     passive = Friction(passive=(PassiveFriction(joint, 0.01, 0.02),), smoothing=0.02)
     assert make("inclined", friction=passive).friction.passive
+    assert make("par4", friction=passive).friction.passive
     with pytest.raises(RobotError, match="rails"):
         make("vertical", friction=passive)

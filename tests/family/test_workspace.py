@@ -14,6 +14,7 @@ from tests.reference.family.convert import to_robot
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics.coupling import coupling_map, coupling_summary
 from deltadyn.errors import InputError
 from deltadyn.kinematics import (
     WorkspaceRules,
@@ -206,3 +207,16 @@ def test_psi_of_a_spindle_and_of_a_robot_that_does_not_turn() -> None:
         psi_range(make("planar"))
     with pytest.raises(InputError, match="psi"):
         WorkspaceRules(psi=math.nan)
+
+
+@others
+def test_inertia_coupling_over_the_workspace(kind: str) -> None:
+    robot = make(kind)
+    found = coupling_summary(robot, samples=4)
+    assert found.left_out == 0
+    assert 0 <= found.coupling.min() <= found.coupling.max() < 0.98  # far from singular poses
+    assert (found.free <= found.felt * (1 + 1e-9)).all()  # a neighbour that yields takes some off
+    assert ("kg m^2" in str(found)) is not robot.linear
+    if robot.planar:
+        with pytest.raises(InputError, match="coupling_summary"):
+            coupling_map(robot)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.dynamics.factory import full_friction, make_robot, make_states
+from tests.family.robots import KINDS as FAMILY
+from tests.family.robots import OTHER_PLATFORMS, make, waves
 from tests.identification.motions import unequal
 
 import deltadyn as dd
@@ -17,6 +19,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import columns
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification.information import AxisRows, axis_rows, gather
+from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.data import prepare
@@ -119,3 +122,20 @@ def height_of(robot: dd.Robot) -> tuple[float, float]:
     """Heights (m) between which the platform works."""
     cylinder = working_cylinder(robot)
     return cylinder.z_min, cylinder.z_max
+
+
+@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_kernels), False])
+@pytest.mark.parametrize("kind", [*FAMILY, *OTHER_PLATFORMS])
+def test_rows_of_every_kind(kind: str, compiled: bool) -> None:
+    """Columns that are zero on rails (G_s, G of level ones) keep their place."""
+    robot = make(kind)
+    motion = waves(robot, 0.1)
+    tau = np.zeros_like(motion.q)
+    with nullcontext() if compiled else kernels.switched_off():
+        found = axis_rows(robot, motion, tau, "exact")
+        Y = widest(robot, motion, "exact").Y
+    assert found is not None
+    for axis, (rows, places) in enumerate(zip(*found, strict=True)):
+        full = np.zeros((len(Y), Y.shape[2]))
+        full[:, places[:-1]] = rows[:-1].T
+        np.testing.assert_allclose(full, Y[:, axis], atol=1e-12 * np.abs(Y).max())

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.catalogue import THREE_LIMBS
 from tests.dynamics.factory import KIND_NAMES, KINDS, full_friction, make_robot, make_states
 from tests.kernels.comparison import RELATIVE, both, close, needs_kernels
 from tests.kernels.robots import wide_robot
@@ -54,7 +53,7 @@ def close_states(ours: dd.State, expected: dd.State) -> None:
     close(ours.q, expected.q)
 
 
-@pytest.mark.parametrize("name", THREE_LIMBS)
+@pytest.mark.parametrize("name", dd.robot_names())
 def test_catalogue_robots(name: str) -> None:
     robot = dd.load_robot(name)
     state = random_states(robot, 300, seed=1)
@@ -104,7 +103,7 @@ def test_columns_of_the_regressor(dof: int, equal: bool, tied: bool, com_offset:
         )
 
 
-@pytest.mark.parametrize("name", THREE_LIMBS)
+@pytest.mark.parametrize("name", dd.robot_names())
 def test_regressor_of_catalogue_robots(name: str) -> None:
     robot = dd.load_robot(name)
     state = random_states(robot, 100, seed=2)

@@ -80,13 +80,15 @@ def test_every_robot_makes_the_cycles_it_is_sold_for(robot_name: str) -> None:
 @every_robot
 def test_adept_cycle_has_the_size_of_its_name(robot_name: str) -> None:
     m = made("adept_cycle", robot_name)
-    width, height = np.ptp(m.p[:, 0]), np.ptp(m.p[:, 2])
-    cylinder = load_robot(robot_name).limits.workspace
+    robot = load_robot(robot_name)
+    p = robot.in_space(m.p)
+    width, height = np.ptp(p[:, 0]), np.ptp(p[:, 2])
+    cylinder = robot.limits.workspace
     assert cylinder is not None
     room = min(1.0, 0.9 * 2 * cylinder.radius / 0.305)  # a small robot makes a smaller one
     assert width == pytest.approx(0.305 * room, rel=1e-5)
     assert height == pytest.approx(0.025 * room, rel=1e-5)
-    assert np.ptp(m.p[:, 1]) == 0.0
+    assert np.ptp(p[:, 1]) == 0.0
     np.testing.assert_allclose(m.p[-1], m.p[0], rtol=0, atol=1e-12)
     turned = int(np.argmax(m.p[:, 0]))
     assert m.t[turned] == pytest.approx(m.duration / 2, abs=2e-3)

@@ -27,7 +27,7 @@ from deltadyn.recording import (
 )
 from deltadyn.recording.checks import refuse_spoiled
 from deltadyn.recording.conventions import find
-from deltadyn.recording.conventions.candidates import Reading, as_logged, pairings
+from deltadyn.recording.conventions.candidates import AS_LOGGED, Reading, pairings
 from deltadyn.recording.conventions.fit import nonnegative
 from deltadyn.recording.conventions.result import TorqueUnit, deciding_move
 from deltadyn.recording.conventions.samples import samples_of
@@ -361,7 +361,7 @@ def test_torque_that_is_noise_is_explained_by_no_convention() -> None:
     ],
 )
 def test_the_move_that_decides(change: dict[str, Any], words: str) -> None:
-    assert words in deciding_move(as_logged(3), replace(as_logged(3), **change))
+    assert words in deciding_move(AS_LOGGED, replace(AS_LOGGED, **change))
 
 
 # Parts.

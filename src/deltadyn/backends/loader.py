@@ -346,8 +346,8 @@ def _torque(
     shape = arrays[0].shape
     out = np.empty(shape, dtype=kind)
     name = _known(names, shape[-1])
-    given = _posed(par, arrays) if "q" in motion else arrays
-    run(name, par, given, [out], friction=friction)
+    inputs = _posed(par, arrays) if "q" in motion else arrays
+    run(name, par, inputs, [out], friction=friction)
     return out
 
 

@@ -21,8 +21,10 @@ from deltadyn.calibration.parameters import FIELDS, Geometric, Tolerances
 from deltadyn.errors import InputError
 from deltadyn.kinematics import forward_kinematics, inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import RailGeometry
 
 POINTS = 200  # of the workspace
+UPRIGHT = math.radians(3.0)  # rails that lean by less are meant to be vertical
 EXACT = 1e-6  # m: what is nearer than this is held
 
 
@@ -65,13 +67,18 @@ class Nearest:
 
 
 def nearest_robot(
-    robot: Robot, each: tuple[str, ...], common: tuple[str, ...] = (), *, azimuths: bool = False
+    robot: Robot,
+    each: tuple[str, ...],
+    common: tuple[str, ...] = (),
+    *,
+    azimuths: bool = False,
+    levelled: bool = False,
 ) -> Nearest:
     """The robot nearest to this one among those with these numbers, and the error left.
 
     `each` and `common` name kinds of `Geometric.kinds`: "radius", "arm", "strut", "offset" and so
     on; all others are 0, or alike on all limbs. With `azimuths` a tangential place per limb is held
-    as a turn of its azimuth.
+    as a turn of its azimuth, with `levelled` a vertical rail's height as an offset of its axis.
     """
     held = Held(_plain(robot, (*each, *common)), False, each, common)
     unknown = [kind for kind in (*each, *common) if kind not in held.kinds]
@@ -86,6 +93,8 @@ def nearest_robot(
     found = held.mended(fit_model(held, [measured], scales, huber=None).x)
     if azimuths:
         found = _turned(found)
+    if levelled:
+        found = _levelled(found)
     p = forward_kinematics(found, np.asarray(found.from_controller(shown)))[:, :3]
     off = np.linalg.norm(p - points, axis=1)
     return Nearest(found, float(np.sqrt((off**2).mean())), float(off.max()))
@@ -98,7 +107,9 @@ def _plain(robot: Robot, kinds: tuple[str, ...]) -> Robot:
     for kind, field in FIELDS[robot.linear].items():
         values = getattr(geometry, field)
         if kind in ("radius", "arm", "strut", "pitch"):
-            changes[field] = (float(np.mean(values)),) * robot.legs
+            mean = float(np.mean(values))
+            upright = kind == "pitch" and abs(mean) < UPRIGHT
+            changes[field] = (0.0 if upright else mean,) * robot.legs
         elif kind not in kinds or kind != "height":
             changes[field] = (0.0,) * robot.legs
     return robot.replace(geometry=replace(geometry, **changes))
@@ -115,3 +126,26 @@ def _turned(robot: Robot) -> Robot:
     azimuth = tuple(a + turn for a, turn in zip(geometry.azimuth, turns, strict=True))
     changes: dict[str, Any] = {field: (0.0,) * robot.legs, "azimuth": azimuth}
     return robot.replace(geometry=replace(geometry, **changes))
+
+
+def _levelled(robot: Robot) -> Robot:
+    """Heights of vertical rails as offsets of their axes: q counts from the base plane then.
+
+    With q' = q + height the controller's sign q + offset is sign q' + (offset - sign height).
+    """
+    geometry, controller = robot.geometry, robot.controller
+    if not isinstance(geometry, RailGeometry) or any(geometry.rail_pitch + geometry.rail_roll):
+        raise InputError("robot", robot.name, "one on vertical rails, whose heights are offsets")
+    offset = np.array(controller.offset)
+    height = np.array(geometry.rail_height)
+    offset[: robot.legs] -= np.array(controller.sign)[: robot.legs] * height
+    limits = robot.limits
+    moved: dict[str, Any] = {
+        name: None if values is None else tuple(np.add(values, np.resize(height, len(values))))
+        for name, values in (("angle_min", limits.angle_min), ("angle_max", limits.angle_max))
+    }
+    return robot.replace(
+        geometry=replace(geometry, rail_height=0.0),
+        controller=replace(controller, offset=tuple(offset.tolist())),
+        limits=replace(limits, **moved),
+    )

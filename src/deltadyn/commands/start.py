@@ -133,7 +133,7 @@ def _summary(learned: Learned) -> list[tuple[str, str]]:
         (
             "tracking error on held-out motion",
             f"PD {tracking.without:.2f}, feedforward of the file {tracking.file:.2f}, "
-            f"identified {tracking.identified:.2f} mrad RMS",
+            f"identified {tracking.identified:.2f} {'mm' if own.robot.linear else 'mrad'} RMS",
         )
     )
     exported = learned.exported
@@ -165,7 +165,7 @@ def _record(result: Demo) -> dict[str, Any]:
             "fit": learned.fit.as_dict(),
             "truth": {"known": learned.truth[0], "missed": list(learned.truth[1])},
             "payloads_kg": [asdict(item) for item in learned.weighed],
-            "tracking_error_mrad": asdict(learned.tracking),
+            f"tracking_error_{'mm' if result.robot.linear else 'mrad'}": asdict(learned.tracking),
             "export": learned.exported.files.as_dict(),
             "files": {name: str(path) for name, path in learned.files.items()},
         }

@@ -358,15 +358,15 @@ def has_axis_rows(robot: Robot, source: str) -> bool:
 def axis_columns(robot: Robot, state: State, out: list[FloatArray]) -> None:
     """Fill `out`, one array (m, N) per axis, with the columns that move that axis.
 
-    These are the inertial ones, per arm and with sine terms, without those that are zero in any
-    motion, then the drives' friction terms and waves of ripple.
+    These are the inertial ones of `kernels.inertial_places`, per arm and with sine terms, then the
+    drives' friction terms and waves of ripple.
     """
-    terms = drive_terms(robot.friction)
+    terms, places = drive_terms(robot.friction), kernels.inertial_places(robot)
     for part, columns in _pieces(exact_parameters(robot), state, tied=False, sine=True):
         slide = sliding(np, robot.friction, np.ascontiguousarray(state.qd[part].T), axis=0)
         drives = [term.column(np, slide) for term in terms]
         for axis, rows in enumerate(out):
-            own = [column[axis] for column in columns if not is_zero(column[axis])]
+            own = [columns[k][axis] for k in places[axis]]
             own += [drive if np.ndim(drive) == 0 else drive[axis] for drive in drives]
             for row, value in zip(rows[: len(own)], own, strict=True):
                 row[part] = value

@@ -20,7 +20,7 @@ from deltadyn.arrays import FloatArray, Unreachable, restore
 from deltadyn.dynamics.models import model_by_name
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.workspace import in_workspace, working_cylinder
+from deltadyn.kinematics.workspace import in_workspace, psi_range, working_cylinder
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Workspace
 
@@ -31,7 +31,10 @@ CYLINDER_SAMPLES = 13  # heights and radii; 3 times as many azimuths, one psi ea
 
 @dataclass(frozen=True, eq=False)
 class InertiaCoupling:
-    """Coupling of the axes in `pairs`, counted from 1, (N, P), and inertias (N, dof) in kg m^2."""
+    """Coupling of the axes in `pairs`, counted from 1, (N, P), and inertias (N, dof) in kg m^2.
+
+    In kg of a carriage on rails.
+    """
 
     pairs: Pairs
     coupling: FloatArray
@@ -49,16 +52,16 @@ class CouplingSummary:
     cylinder: Workspace
     pairs: Pairs
     coupling: FloatArray  # (3, P)
-    felt: FloatArray  # (3, dof), kg m^2
-    free: FloatArray  # (3, dof), kg m^2
+    felt: FloatArray  # (3, dof), kg m^2; kg of a carriage
+    free: FloatArray  # (3, dof)
     points: int
     left_out: int
+    units: tuple[str, ...]  # of the inertias, one per axis
 
     def __str__(self) -> str:
         names = [f"coupling {i}-{j}" for i, j in self.pairs]
-        axes = range(self.felt.shape[1])
-        names += [f"felt inertia {i + 1}, kg m^2" for i in axes]
-        names += [f"free inertia {i + 1}, kg m^2" for i in axes]
+        for kind in ("felt", "free"):
+            names += [f"{kind} inertia {i + 1}, {unit}" for i, unit in enumerate(self.units)]
         values = np.concatenate([self.coupling, self.felt, self.free], axis=1).T
         c = self.cylinder
         lines = [
@@ -124,6 +127,9 @@ def coupling_map(
     """
     if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 2:
         raise InputError("resolution", resolution, "a whole number of at least 2")
+    if robot.planar:
+        allowed = "one that moves in space: `coupling_summary` is there for a planar robot"
+        raise InputError("robot", robot.name, allowed)
     cylinder = working_cylinder(robot)
     height = (cylinder.z_min + cylinder.z_max) / 2 if z is None else float(z)
     half = cylinder.radius if extent is None else float(extent)
@@ -163,7 +169,8 @@ def coupling_summary(
     """Least, median and largest coupling and inertias over a cylinder, every volume alike.
 
     By default the robot's limits.workspace, or the largest cylinder of its workspace. psi runs
-    once around over the samples. Points that cannot be reached are left out.
+    once around over the samples, or where limbs carry it through what they reach all over the
+    robot's own cylinder. Points that cannot be reached are left out.
     """
     cylinder = cylinder or working_cylinder(robot)
     p = _cylinder_points(robot, cylinder, samples)
@@ -176,7 +183,8 @@ def coupling_summary(
     levels = (np.quantile(values[kept], [0.0, 0.5, 1.0], axis=0) for values in arrays)
     coupling, felt, free = levels
     left_out = len(p) - count
-    return CouplingSummary(cylinder, found.pairs, coupling, felt, free, count, left_out)
+    units = robot.axis_units("inertia")
+    return CouplingSummary(cylinder, found.pairs, coupling, felt, free, count, left_out, units)
 
 
 def _cylinder_points(robot: Robot, cylinder: Workspace, samples: int) -> FloatArray:
@@ -184,8 +192,13 @@ def _cylinder_points(robot: Robot, cylinder: Workspace, samples: int) -> FloatAr
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
         raise InputError("samples", samples, "a whole number of at least 2")
     around = np.arange(3 * samples) * (2 * np.pi / (3 * samples))
+    share = np.linspace(0.0, 1.0, samples)
+    if robot.planar:  # both sides, every area alike
+        wide = np.linspace(-cylinder.radius, cylinder.radius, 2 * samples - 1)
+        x, z = np.meshgrid(wide, np.linspace(cylinder.z_min, cylinder.z_max, samples))
+        return np.stack([x.ravel(), z.ravel()], axis=-1)
     radius, phi, z = np.meshgrid(
-        cylinder.radius * np.sqrt(np.linspace(0.0, 1.0, samples)),
+        cylinder.radius * np.sqrt(share),
         around,
         np.linspace(cylinder.z_min, cylinder.z_max, samples),
         indexing="ij",
@@ -194,7 +207,10 @@ def _cylinder_points(robot: Robot, cylinder: Workspace, samples: int) -> FloatAr
     if robot.dof == 3:
         return p
     golden = (np.arange(len(p)) * ((np.sqrt(5) - 1) / 2)) % 1.0  # even along any stretch of samples
-    return np.concatenate([p, 2 * np.pi * golden[:, None]], axis=1)
+    low, high = 0.0, 2 * np.pi
+    if robot.spindle is None:
+        low, high = np.clip(psi_range(robot), -2 * np.pi, 2 * np.pi)
+    return np.concatenate([p, low + (high - low) * golden[:, None]], axis=1)
 
 
 def _pairs(dof: int) -> Pairs:

@@ -17,7 +17,7 @@ from deltadyn.dynamics.lumped import joint_rod_terms
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.rigid import rigid_columns, rigid_terms
 from deltadyn.dynamics.terms import Terms, exact_terms, platform_map, pushed
-from deltadyn.errors import UnknownNameError
+from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import GrayBox
@@ -38,6 +38,15 @@ def model_by_name(name: str) -> Model:
         return MODELS[name]
     except (KeyError, TypeError):
         raise UnknownNameError("model", name, MODELS) from None
+
+
+def models_for(robot: Robot) -> dict[str, Model]:
+    """The models that apply to a robot: those of one paper know three standard arms alone."""
+    try:
+        robot.needs_standard_arms()
+    except InputError:
+        return {name: MODELS[name] for name in OF_EVERY_KIND}
+    return MODELS
 
 
 def model_of(robot: Robot) -> str:
@@ -89,6 +98,7 @@ def _projected_rod_terms(robot: Robot, state: State) -> Terms:
     return Terms(legs.M + rods.M, legs.C + rods.C, legs.g + rods.g)
 
 
+OF_EVERY_KIND = ("exact", "rigid")
 MODELS: dict[str, Model] = {
     "exact": Model(
         _exact_torque,

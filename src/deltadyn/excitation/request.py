@@ -26,6 +26,7 @@ from deltadyn.excitation.criteria import (
 )
 from deltadyn.excitation.problem import Problem, Rules, Setting, smoothed, strut_forces
 from deltadyn.excitation.search import random_motion
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.workspace import WorkspaceRules, psi_range, workspace
 from deltadyn.motion.arguments import (
     check_between,
@@ -312,11 +313,13 @@ def _turned(robot: Robot, margin: float) -> tuple[float, float]:
     """Lowest and highest psi (rad), at most a turn to both sides where nothing bounds it."""
     turn = 2 * np.pi
     if robot.spindle is None:
-        low, high = psi_range(robot, rules=WorkspaceRules(singularity=margin))
-        if not low < high:
-            allowed = f"within {margin:g} rad of no singular pose at psi = 0, all over the cylinder"
-            raise InputError(f"workspace of robot {robot.name!r}", "too wide", allowed)
-        return max(float(low), -turn), min(float(high), turn)
+        rules = WorkspaceRules(singularity=margin)
+        ranges = [psi_range(robot, rules=rules), psi_range(robot, home_pose(robot), rules)]
+        for low, high in ranges:  # that of the middle where the cylinder's rim has none
+            if low < high:
+                return max(float(low), -turn), min(float(high), turn)
+        allowed = f"one that is {margin:g} rad from singular poses in its middle at psi = 0"
+        raise InputError("robot", robot.name, allowed)
     ends = robot.limits.angle_min, robot.limits.angle_max
     a = -turn if ends[0] is None else ends[0][3]
     b = turn if ends[1] is None else ends[1][3]

@@ -22,6 +22,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
 from deltadyn.backends import components
+from deltadyn.backends.layout import KINDS
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.columns import exact_regressor, pose_of
@@ -442,11 +443,11 @@ def _columns(setting: Setting, pose: Any) -> Any:
 
 
 def _torque(xp: Any, setting: Setting, pose: Any) -> Any:
-    """Torque (dof, S, N) in N m; through the columns where friction sits in passive joints, and on
-    platforms that are no point.
+    """Torque (dof, S, N) in N m; through the columns where friction sits in passive joints, and of
+    robots whose numbers are not packed.
     """
     robot = setting.robot
-    if robot.friction.passive or robot.legs != 3:
+    if robot.friction.passive or actuation(robot) not in KINDS:
         return xp.tensordot(setting.values, _columns(setting, pose), axes=1)
     par = packed_parameters(robot)
     names = ("cos_q", "sin_q", *components.Pose._fields[2:])

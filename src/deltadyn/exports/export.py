@@ -31,6 +31,7 @@ MANIFEST = "deltadyn-export.json"
 
 #: Kinds of robots that a target holds: platform, and what moves the limbs.
 ALL_LIMBS = ("arms", "inclined arms", "rails")
+PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
 HELD: dict[str, dict[str, tuple[str, ...]]] = {
     "c": {
         "translation": ALL_LIMBS,
@@ -46,11 +47,14 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
         "articulated": ("arms", "rails"),
         "helical": ("arms", "rails"),
     },
-    "mjcf": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
     "fmu": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
-    "sheets": {"translation": ("arms", "rails"), "spindle": ("arms",), "planar": ("arms",)},
+    "sheets": {
+        "translation": ALL_LIMBS,
+        "spindle": ("arms", "inclined arms"),
+        "planar": ("arms",),
+    },
 }
-PLATFORMS = ("translation", "spindle", "planar", "articulated", "helical")
 
 Files = Mapping[str, str | bytes]
 

@@ -1,9 +1,10 @@
 """A Pinocchio model of the robot: the open tree, its loop constraints, and closed states.
 
 The tree has the joints of the exported MuJoCo model, by the same names: each arm with its strut,
-the platform on three slides, and with a spindle the effector and the telescope under the platform.
+the platform on its slides, and with a spindle the effector and the telescope under the platform.
 Every strut's tip is held at its joint on the platform, the telescope's top at its pivot, each by a
-constraint on three coordinates.
+constraint on three coordinates. On a platform of halves gears and screws are joints that mimic
+others.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Carriage, Spindle, TenParameters
-from deltadyn.simulation.plant.mjcf import DRIVEN
+from deltadyn.robot.bodies import (
+    ArticulatedPlatform,
+    Carriage,
+    HelicalPlatform,
+    Spindle,
+    TenParameters,
+)
+from deltadyn.simulation.plant.mjcf import coordinate_joints, driven_joints
 
 DOWNWARD = np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])  # a hanging rod's axes
-LOOPS = (("tip_1", "socket_1"), ("tip_2", "socket_2"), ("tip_3", "socket_3"))
 
 
 class MissingPinocchioError(DeltadynError, ImportError):
@@ -43,7 +49,7 @@ class PinocchioDelta:
     """The open tree, its constraints, and closed full coordinates from the driven ones.
 
     `constraint_models` goes into pinocchio.constraintDynamics; `actuated` are the places of
-    theta_1..3[, psi] in a vector of the tree, which has nq = nv. Friction is not part of it;
+    the driven joints in a vector of the tree, which has nq = nv. Friction is not part of it;
     rotors are `model.armature`.
     """
 
@@ -100,8 +106,7 @@ class PinocchioDelta:
         return np.concatenate(rows), np.concatenate(drift)
 
     def _column(self, values: dict[str, tuple[float, float]], which: int) -> FloatArray:
-        names = list(self.model.names)[1:]  # a counterweight has no joint here
-        return np.array([values[name][which] for name in names])
+        return np.array([values[name][which] for name in _own_names(self.model)])
 
     def _checked(self, name: str, value: npt.ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=float)
@@ -113,10 +118,9 @@ class PinocchioDelta:
 def pinocchio_model(robot: Robot) -> PinocchioDelta:
     """The robot as a Pinocchio model; needs the package `pin`.
 
-    Three limbs with arms about any axis or on any rails, with or without a spindle; on rails
-    coordinates and efforts of the drives are in m and N.
+    On rails coordinates and efforts of the drives are in m and N. Gears and screws of a platform of
+    halves are joints that mimic others: they have no coordinate of their own.
     """
-    robot.needs_three_limbs("a Pinocchio model")
     try:
         pin = import_module("pinocchio")
     except ImportError as error:
@@ -126,16 +130,28 @@ def pinocchio_model(robot: Robot) -> PinocchioDelta:
     platform = tree.platform()
     if robot.spindle is not None:
         tree.spindle(platform, robot.spindle)
+    if isinstance(robot.platform, ArticulatedPlatform):
+        tree.articulated(platform, robot.platform)
+    elif isinstance(robot.platform, HelicalPlatform):
+        tree.helical(platform, robot.platform)
+    tree.couple()
     tree.settings()
     model = tree.model
     actuated = tuple(
-        int(model.joints[model.getJointId(name)].idx_v) for name in DRIVEN[: robot.dof]
+        int(model.joints[model.getJointId(name)].idx_v) for name in driven_joints(robot)
     )
     return PinocchioDelta(robot, model, tree.constraints(), actuated)
 
 
 def _loops(robot: Robot) -> tuple[tuple[str, str], ...]:
-    return LOOPS if robot.spindle is None else (*LOOPS, ("top", "pivot"))
+    tips = tuple((f"tip_{i + 1}", f"socket_{i + 1}") for i in range(robot.legs))
+    return tips if robot.spindle is None else (*tips, ("top", "pivot"))
+
+
+def _own_names(model: Any) -> list[str]:
+    """Joints with a coordinate of their own, in the order of the coordinates."""
+    pairs = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+    return [name for name, joint in pairs if joint.nq == 1]
 
 
 class _Tree:
@@ -146,6 +162,7 @@ class _Tree:
         self.model = pin.Model()
         self.model.name = robot.name
         self.model.gravity.linear = np.array([0.0, 0.0, -robot.gravity])
+        self.coupled: list[tuple[str, str, float, float]] = []  # joint = scale other + offset
 
     def limbs(self) -> None:
         """Arm or carriage, and strut, of every limb."""
@@ -188,15 +205,74 @@ class _Tree:
     def platform(self) -> int:
         """The platform on its slides."""
         pin, robot, joint = self.pin, self.robot, 0
-        slides = (pin.JointModelPX(), pin.JointModelPY(), pin.JointModelPZ())
-        for name, slide in zip("xyz", slides, strict=True):
-            joint = self._joint(joint, slide, self._at(), name)
+        slides = {"x": pin.JointModelPX(), "y": pin.JointModelPY(), "z": pin.JointModelPZ()}
+        for name in coordinate_joints(robot):
+            joint = self._joint(joint, slides[name], self._at(), name)
+        self._frame(joint, "platform", (0.0, 0.0, 0.0))
+        if robot.legs == 4:  # its halves follow
+            return joint
         carried = 0.0 if robot.spindle else robot.effector.mass + robot.payload.mass
         self._body(joint, robot.platform.mass + carried, np.zeros(3), np.zeros((3, 3)))
-        for i in range(3):
+        for i in range(robot.legs):
             self._frame(joint, f"socket_{i + 1}", (*self._socket(i), 0.0))
-        self._frame(joint, "platform", (0.0, 0.0, 0.0))
         return joint
+
+    def articulated(self, platform: int, own: ArticulatedPlatform) -> None:
+        """Bars at the tool's axis, halves at their ends that do not turn, and the geared tool."""
+        pin, (first, second) = self.pin, own.sigma
+        bars = self._joint(platform, pin.JointModelRZ(), self._at(), "bars")
+        middle = np.array([first - own.bar_com * own.bar_length, 0.0, 0.0])
+        self._body(bars, own.bar_mass, middle, np.diag([0.0, 0.0, own.bar_inertia]))
+        self._body(bars, own.gear_mass, np.array([*own.gear_place, 0.0]), np.zeros((3, 3)))
+        for k, sigma in enumerate((first, second)):
+            place = self._at((sigma, 0.0, 0.0))
+            half = self._joint(bars, pin.JointModelRZ(), place, f"half_{k + 1}")
+            self.coupled.append((f"half_{k + 1}", "bars", -1.0, 0.0))
+            self._half(half, k, own.half_mass[k])
+        if own.ratio == 1:  # the tool turns with the bars
+            c, s = math.cos(own.phi0), -math.sin(own.phi0)
+            turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+            self._tool(bars, pin.SE3(turn, np.zeros(3)))
+            return
+        tool = self._joint(bars, pin.JointModelRZ(), self._at(), "tool")
+        self.coupled.append(("tool", "bars", own.ratio - 1.0, -own.ratio * own.phi0))
+        self._tool(tool, pin.SE3.Identity())
+
+    def helical(self, platform: int, own: HelicalPlatform) -> None:
+        """The tool, and the halves that a screw lifts as it turns."""
+        pin = self.pin
+        psi = self._joint(platform, pin.JointModelRZ(), self._at(), "psi")
+        self._tool(psi, pin.SE3.Identity())
+        for k, sigma in enumerate(own.sigma):
+            half = platform
+            if sigma:
+                half = self._joint(platform, pin.JointModelPZ(), self._at(), f"rise_{k + 1}")
+                self.coupled.append((f"rise_{k + 1}", "psi", sigma, 0.0))
+            self._half(half, k, own.half_mass[k])
+
+    def _half(self, joint: int, k: int, mass: float) -> None:
+        """A half with the sockets of its two struts."""
+        self._body(joint, mass, np.zeros(3), np.zeros((3, 3)))
+        for i in (2 * k, 2 * k + 1):
+            self._frame(joint, f"socket_{i + 1}", (*self._socket(i), 0.0))
+
+    def _tool(self, joint: int, placement: Any) -> None:
+        """Effector and payload on a joint about the tool's axis."""
+        robot = self.robot
+        for part, com in (
+            (robot.effector, robot.effector.com),
+            (robot.payload, robot.payload.offset),
+        ):
+            if part.mass > 0 or part.inertia_zz > 0:
+                disc = part.inertia_zz * np.diag([0.5, 0.5, 1.0])
+                body = self.pin.Inertia(part.mass, np.array(com), disc)
+                self.model.appendBodyToJoint(joint, body, placement)
+
+    def couple(self) -> None:
+        """Make joints that gears or a screw move mimic those that they follow."""
+        for name, other, scale, offset in self.coupled:
+            ids = [self.model.getJointId(joint) for joint in (other, name)]
+            self.model = self.pin.transformJointIntoMimic(self.model, *ids, scale, offset)
 
     def spindle(self, platform: int, spindle: Spindle) -> None:
         """Effector, lower rod and upper rod; see `mjcf/tree.py` on why they may hang here."""
@@ -222,7 +298,8 @@ class _Tree:
     def settings(self) -> None:
         """Rotors and limits of the drives."""
         model, robot, limits = self.model, self.robot, self.robot.limits
-        places = [int(model.joints[model.getJointId(name)].idx_v) for name in DRIVEN[: robot.dof]]
+        names = driven_joints(robot)
+        places = [int(model.joints[model.getJointId(name)].idx_v) for name in names]
         belts = [2 * arm.counterweight if isinstance(arm, Carriage) else 0.0 for arm in robot.arms]
         rotors = np.array(robot.drives.output_inertia)
         rotors[: robot.legs] += belts
@@ -236,6 +313,11 @@ class _Tree:
                 vector = np.array(getattr(model, name))
                 vector[places] = values
                 setattr(model, name, vector)
+        if isinstance(robot.platform, ArticulatedPlatform):
+            armature = np.array(model.armature)
+            place = int(model.joints[model.getJointId("bars")].idx_v)
+            armature[place] += robot.platform.gear_inertia
+            model.armature = armature
 
     def constraints(self) -> Any:
         """One constraint on three coordinates per loop, in the form of constraintDynamics."""

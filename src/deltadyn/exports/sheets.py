@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import DeltadynError, UnknownNameError
+from deltadyn.calibration.nearest import nearest_robot
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.common import (
     axis_lines,
     filled,
@@ -79,6 +80,7 @@ def one_length(robot: Robot, field: str) -> float:
 
 def symmetric_layout(robot: Robot, first: float, lift: float = 0.0) -> Layout:
     """Arm 1 at the azimuth `first` (rad), the others counter-clockwise seen from above."""
+    _refuse_displaced(robot)
     azimuth = robot.geometry.azimuth
     steps = [math.remainder(a - azimuth[0], 2 * math.pi) for a in azimuth[1:]]
     if max(abs(abs(step) - THIRD) for step in steps) > EQUAL:
@@ -88,6 +90,14 @@ def symmetric_layout(robot: Robot, first: float, lift: float = 0.0) -> Layout:
         )
     order = (0, 1, 2) if steps[0] > 0 else (0, 2, 1)
     return Layout(order, math.remainder(first - azimuth[0], 2 * math.pi), lift)
+
+
+def _refuse_displaced(robot: Robot) -> None:
+    if not robot.rotary.standard:
+        raise NotExpressibleError(
+            "the shoulders and axes stand off their places (geometry.shoulder_height, "
+            "shoulder_tangential, axis_yaw, axis_roll), and this transformation has no such numbers"
+        )
 
 
 def check_points(robot: Robot, layout: Layout) -> CheckPoints:
@@ -316,6 +326,7 @@ def _codesys_parameters(robot: Robot) -> list[Parameter]:
 
 def height_at_zero(robot: Robot) -> float:
     """How far the platform hangs below the shoulders with all arms horizontal (m)."""
+    _refuse_displaced(robot)
     g = robot.geometry
     reach = g.shrunk_radius[0] + robot.standard.arm_length[0]
     if g.strut_length[0] <= abs(reach):
@@ -407,7 +418,12 @@ def b_and_r(robot: Robot) -> Sheet:
 
 
 def _b_and_r_parameters(robot: Robot) -> list[Parameter]:
-    g = robot.geometry
+    g = robot.rotary
+    for name in ("shoulder_tangential", "axis_yaw", "axis_roll"):
+        if any(getattr(g, name)):
+            raise NotExpressibleError(
+                f"geometry.{name} is not 0, and this system has no such number"
+            )
     rows: list[Parameter] = []
     for i in range(3):
         base, arm = f"Dimensions.BasePlatform.ArmLinkPoint[{i}]", f"Dimensions.Arms.Arm[{i}]"
@@ -415,10 +431,8 @@ def _b_and_r_parameters(robot: Robot) -> list[Parameter]:
         rows += [
             Parameter(f"{base}.Angle", math.degrees(g.azimuth[i]), "deg", f"azimuth[{i}]"),
             Parameter(f"{base}.Radius", g.base_radius[i] * MM, "mm", f"base_radius[{i}]"),
-            Parameter(f"{base}.Z", 0.0, "mm", "shoulders lie in the base plane"),
-            Parameter(
-                f"{arm}.UpperArmLength", robot.standard.arm_length[i] * MM, "mm", f"arm_length[{i}]"
-            ),
+            Parameter(f"{base}.Z", g.shoulder_height[i] * MM, "mm", f"shoulder_height[{i}]"),
+            Parameter(f"{arm}.UpperArmLength", g.arm_length[i] * MM, "mm", f"arm_length[{i}]"),
             Parameter(f"{arm}.LowerArmLength", g.strut_length[i] * MM, "mm", f"strut_length[{i}]"),
             Parameter(f"{plate}.Radius", g.platform_radius[i] * MM, "mm", f"platform_radius[{i}]"),
             Parameter(f"{plate}.Z", 0.0, "mm", "joints lie in the platform point's plane"),
@@ -462,9 +476,12 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refused = dict(NOT_KNOWN) if robot.planar else {}
     for title, write in writers.items():
         try:
-            sheets[title] = write()
+            sheets[title] = write(robot)
         except NotExpressibleError as error:
-            refused[title] = str(error)
+            try:
+                sheets[title] = _nearest_sheet(robot, title, write, str(error))
+            except NotExpressibleError as reason:
+                refused[title] = str(reason)
     if not sheets:
         reasons = "; ".join(f"{title}: {reason}" for title, reason in refused.items())
         raise DeltadynError(f"no sheet can be written for {robot.name}: {reasons}")
@@ -479,27 +496,78 @@ NOT_KNOWN = {
 }
 
 
-def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[], Sheet]]:
+@dataclass(frozen=True)
+class Room:
+    """What a transformation has numbers for: `nearest_robot` takes the same."""
+
+    each: tuple[str, ...]
+    common: tuple[str, ...] = ()
+    azimuths: bool = False
+    levelled: bool = False
+
+
+_ROTARY = Room(("offset",), ("radius", "arm", "strut"))
+_TOWERS = Room(("height", "strut", "tangential"), ("radius",), azimuths=True)
+ROOMS = {
+    "LinuxCNC rotarydeltakins": _ROTARY,
+    "CODESYS SoftMotion Kin_Tripod_Rotary": _ROTARY,
+    "TwinCAT 3D-Delta Type 1": _ROTARY,
+    "B&R mapp Motion Delta A": Room(
+        ("radius", "tangential", "height", "arm", "offset", "strut"), azimuths=True
+    ),
+    "Klipper, kinematics delta": _TOWERS,
+    "Marlin, DELTA": Room(("height", "strut", "tangential", "radius"), azimuths=True),
+    "RepRapFirmware, linear delta": _TOWERS,
+    "CODESYS SoftMotion Kin_Tripod_Linear": Room(("height",), ("radius", "strut"), levelled=True),
+    "TwinCAT 3D-Tripod Type 1": Room(("height",), ("radius", "strut"), levelled=True),
+}
+FARTHEST = 5e-3  # m: a robot that a transformation misses by more is not this robot
+
+
+def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], reason: str) -> Sheet:
+    """The sheet of the nearest robot that a transformation holds, with the error that is left.
+
+    This is for calibrated robots, which are off their design by little.
+    """
+    room = ROOMS.get(title)
+    if room is None or robot.legs != 3:
+        raise NotExpressibleError(reason)
+    try:
+        found = nearest_robot(
+            robot, room.each, room.common, azimuths=room.azimuths, levelled=room.levelled
+        )
+    except InputError as error:
+        raise NotExpressibleError(reason) from error
+    if found.worst > FARTHEST:
+        raise NotExpressibleError(f"{reason}; for the nearest robot that it holds, {found}")
+    off = f"{found.rms * MM:.3f} mm rms, {found.worst * MM:.3f} mm worst"
+    name = f"{robot.name[:50]} (nearest here: off by {off})"
+    made = write(found.robot.replace(name=name))
+    summary = f"{made.summary}. Not this robot exactly: {reason}. It is the nearest one: {found}"
+    return replace(made, summary=summary)
+
+
+def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[Robot], Sheet]]:
     """The sheets that a robot of this kind may have, by title."""
     from deltadyn.exports import sheets_rails as other
 
     if robot.planar:
         return {
-            "TwinCAT 2D-Kinematics Type 2 (P_2C2)": lambda: other.twincat_planar(robot),
+            "TwinCAT 2D-Kinematics Type 2 (P_2C2)": other.twincat_planar,
         }
     if robot.linear:
         return {
-            "Klipper, kinematics delta": lambda: other.klipper(robot),
-            "Marlin, DELTA": lambda: other.marlin(robot),
-            "RepRapFirmware, linear delta": lambda: other.reprap(robot),
-            "CODESYS SoftMotion Kin_Tripod_Linear": lambda: other.codesys_linear(robot),
-            "TwinCAT 3D-Tripod Type 1": lambda: other.twincat_tripod(robot),
+            "Klipper, kinematics delta": other.klipper,
+            "Marlin, DELTA": other.marlin,
+            "RepRapFirmware, linear delta": other.reprap,
+            "CODESYS SoftMotion Kin_Tripod_Linear": other.codesys_linear,
+            "TwinCAT 3D-Tripod Type 1": other.twincat_tripod,
         }
     return {
-        "LinuxCNC rotarydeltakins": lambda: linuxcnc(robot, linear_units),
-        "CODESYS SoftMotion Kin_Tripod_Rotary": lambda: codesys(robot),
-        "TwinCAT 3D-Delta Type 1": lambda: twincat(robot),
-        "B&R mapp Motion Delta A": lambda: b_and_r(robot),
+        "LinuxCNC rotarydeltakins": lambda own: linuxcnc(own, linear_units),
+        "CODESYS SoftMotion Kin_Tripod_Rotary": codesys,
+        "TwinCAT 3D-Delta Type 1": twincat,
+        "B&R mapp Motion Delta A": b_and_r,
     }
 
 

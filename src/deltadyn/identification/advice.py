@@ -31,6 +31,10 @@ STEEP = math.radians(3.0)  # tilt of the spindle below which its parameters hide
 DRIVE = ("Fv", "Fc+", "Fc-", "Fc", "Fs", "Ft", "F0", "mu", "mu_m", "ripple")
 PSI = ("I_psi", "h_x", "h_y", "I_axial", "effector.Izz", "effector.mcx", "effector.mcy", "rotor4")
 TURNING = ("I_psi", "effector.Izz", "rotor4")  # of no influence unless psi turns
+HALVES = (
+    *("S", "S_s", "h_x", "h_y", "I_psi", "effector.Izz", "effector.mcx", "effector.mcy"),
+    *("bars.Izz", "bars.mcx", "bars.mcy"),
+)
 ROD = ("H", "kappa", "mu", "prismatic.Fv", "prismatic.Fc")
 INERTIA = ("A", "m_x", "I", "rho1", "arm.Iyy", "rotor", "arm.Izz", "arm.Ixx")
 GRAVITY = ("M_P", "m_P", "G", "G_s", "T_g", "rho2", "arm.mcx", "arm.mcz", "platform.m")
@@ -40,9 +44,10 @@ GRAVITY = ("M_P", "m_P", "G", "G_s", "T_g", "rho2", "arm.mcx", "arm.mcz", "platf
 class MotionLevels:
     """How the axes moved: RMS rate (dof,) in rad/s, RMS acceleration (dof,) in rad/s^2.
 
-    `one_way` (dof,) tells which axes never reverse, `spread` (3,) is the RMS deviation of the arms
-    from their mean pose in rad, `tilt` (rad) the spindle's largest. `residual` (dof,) is RMS of
-    what the model leaves over that of the torque. What is not known is NaN.
+    `one_way` (dof,) tells which axes never reverse, `spread` (legs,) is the RMS deviation of the
+    arms from their mean pose in rad, `tilt` (rad) the spindle's largest. `residual` (dof,) is RMS
+    of what the model leaves over that of the torque. What is not known is NaN. On rails all of it
+    counts in m, and `radian` of it stands for a rad.
     """
 
     rate: FloatArray
@@ -52,11 +57,29 @@ class MotionLevels:
     tilt: float = math.nan
     residual: FloatArray | None = None
     linear: bool = False  # carriages: in m/s, m/s^2 and m
+    radian: float = 1.0
+    turns: bool = False  # the limbs themselves turn the tool by psi
+
+    def of(self, robot: Robot) -> MotionLevels:
+        """The same with what the robot says of its axes."""
+        own = robot.turns and robot.spindle is None
+        return replace(self, linear=robot.linear, radian=robot.radian[0], turns=own)
+
+    @property
+    def legs(self) -> int:
+        """Axes that move limbs; one behind them is a spindle's."""
+        return len(self.spread)
+
+    @property
+    def spindle(self) -> bool:
+        """Whether the last axis is a spindle's."""
+        return len(self.rate) > self.legs
 
     @property
     def still(self) -> tuple[bool, ...]:
         """Which axes stand still."""
-        return tuple(bool(rate < STILL) for rate in self.rate)
+        least = [STILL * self.radian] * self.legs + [STILL]
+        return tuple(bool(rate < slow) for rate, slow in zip(self.rate, least, strict=False))
 
 
 def levels_of_information(information: Information) -> MotionLevels:
@@ -65,7 +88,7 @@ def levels_of_information(information: Information) -> MotionLevels:
     rate = np.array([_rms(information, f"Fv{a + 1}", a) for a in range(dof)])
     acceleration = np.array([_acceleration(information, a) for a in range(dof)])
     one_way = tuple(_one_way(information, a) for a in range(dof))
-    spread = np.array([_spread(information, a) for a in range(3)])
+    spread = np.array([_spread(information, a) for a in range(_legs(information))])
     return MotionLevels(rate, acceleration, one_way, spread)
 
 
@@ -78,24 +101,26 @@ def levels_of_samples(robot: Robot, parts: Iterable[Prepared]) -> MotionLevels:
         q, qd, qdd, p = part.state.q, part.state.qd, part.state.qdd, part.state.p
         count += len(q)
         sums += [q.sum(axis=0), *((x**2).sum(axis=0) for x in (q, qd, qdd))]
-        ways += [(qd > STILL).sum(axis=0), (qd < -STILL).sum(axis=0)]
+        still = STILL * np.asarray(robot.radian)
+        ways += [(qd > still).sum(axis=0), (qd < -still).sum(axis=0)]
         if robot.spindle is not None:
             along = robot.spindle.pivot_z - p[:, 2]
             tilt = max(tilt, float(np.arctan2(np.hypot(p[:, 0], p[:, 1]), along).max()))
     q, square, rate, acceleration = sums / max(count, 1)
     one_way = tuple(bool(few == 0 and many > 0) for few, many in np.sort(ways, axis=0).T)
-    spread = np.sqrt(np.maximum(square - q**2, 0.0))[:3]
+    spread = np.sqrt(np.maximum(square - q**2, 0.0))[: robot.legs]
     found = math.nan if robot.spindle is None else tilt
     levels = MotionLevels(np.sqrt(rate), np.sqrt(acceleration), one_way, spread, found)
-    return replace(levels, linear=robot.linear)
+    return levels.of(robot)
 
 
 def at_rest(names: Sequence[str], levels: MotionLevels) -> tuple[bool, ...]:
     """Which parameters need the motion of an axis that stands still: rates there are noise."""
 
     def rests(name: str) -> bool:
-        axis = 4 if name in TURNING else _axis_of(name)
-        drive = name in TURNING or (_family(name) in DRIVE and _family(name) != "F0")
+        turning = name in TURNING and levels.spindle
+        axis = 4 if turning else _axis_of(name)
+        drive = turning or (_family(name) in DRIVE and _family(name) != "F0")
         return drive and axis is not None and axis <= len(levels.rate) and levels.still[axis - 1]
 
     return tuple(rests(name) for name in names)
@@ -134,7 +159,7 @@ class _Finding(NamedTuple):
 
 def _hidden(names: list[str], levels: MotionLevels) -> list[_Finding]:
     """Arms that move well beside a large residual: another motion would leave as much."""
-    shares = [] if levels.residual is None else levels.residual[:3].tolist()
+    shares = [] if levels.residual is None else levels.residual[: levels.legs].tolist()
     if not any(share > HIDING for share in shares):
         return []
     moving = [a for a in range(len(shares)) if not (levels.still[a] or levels.one_way[a])]
@@ -150,7 +175,11 @@ def _hidden(names: list[str], levels: MotionLevels) -> list[_Finding]:
 
 
 def _psi(names: list[str], levels: MotionLevels) -> list[_Finding]:
-    if len(levels.rate) < 4:
+    if levels.turns:
+        mine = [name for name in names if name in HALVES]
+        remedy = "turn the tool faster, both ways, while the platform accelerates"
+        return [_Finding(mine, "psi turns too little beside the rest", remedy)] if mine else []
+    if not levels.spindle:
         return []
     mine = [name for name in names if name in PSI or _axis_of(name) == 4]
     if not mine:
@@ -166,7 +195,7 @@ def _psi(names: list[str], levels: MotionLevels) -> list[_Finding]:
 
 def _drives(names: list[str], levels: MotionLevels) -> list[_Finding]:
     found = []
-    for axis in range(min(3, len(levels.rate))):
+    for axis in range(levels.legs):
         number = axis + 1
         mine = [name for name in names if _axis_of(name) == number]
         friction = [name for name in mine if _family(name) in DRIVE]
@@ -199,11 +228,12 @@ def _inertias(names: list[str], levels: MotionLevels) -> list[_Finding]:
     mine = [n for n in names if _family(n) in INERTIA or n == "rho1" or n.startswith("strut")]
     if not mine:
         return []
-    known = levels.acceleration[:3][np.isfinite(levels.acceleration[:3])]
+    own = levels.acceleration[: levels.legs]
+    known = own[np.isfinite(own)]
     level = float(known.max(initial=0.0))
     pace = f"{level:.2g} {on_axis('rad/s^2', levels.linear)} (RMS)"
     who = "the carriages" if levels.linear else "the arms"
-    if level < SLOW:
+    if level < SLOW * levels.radian:
         cause = f"{who} accelerate by {pace} only"
         return [_Finding(mine, cause, "move faster", " from gravity (G, M_P)")]
     cause = f"{who} accelerate by {pace}, too much alike"
@@ -215,11 +245,13 @@ def _gravity(names: list[str], levels: MotionLevels) -> list[_Finding]:
     mine = [name for name in names if _family(name) in GRAVITY or name == "rho2"]
     if not mine:
         return []
-    if all(levels.still[:3]):
-        return [_Finding(mine, "the arms stand still", "move the platform")]
+    who = "the carriages" if levels.linear else "the arms"
+    if all(levels.still[: levels.legs]):
+        return [_Finding(mine, f"{who} stand still", "move the platform")]
     spread = float(np.nan_to_num(levels.spread, nan=math.inf).max(initial=0.0))
-    if spread < SAME_POSE:
-        cause = f"the arms stay within {spread:.2g} rad (RMS) of one pose"
+    if spread < SAME_POSE * levels.radian:
+        size = f"{1e3 * spread:.2g} mm" if levels.linear else f"{spread:.2g} rad"
+        cause = f"{who} stay within {size} (RMS) of one pose"
         return [_Finding(mine, cause, "move over more of the workspace")]
     return []
 
@@ -242,6 +274,12 @@ def _axis_of(name: str) -> int | None:
         if body[-1:] in "1234" and body[:-1] and body not in ("rho1", "rho2")
         else None
     )
+
+
+def _legs(information: Information) -> int:
+    """Limbs whose parameters the wide columns hold."""
+    limbs = {"A", "arm.m", "carriage.m"}
+    return sum(_family(name) in limbs and _axis_of(name) is not None for name in information.names)
 
 
 def _column(information: Information, name: str, axis: int) -> FloatArray | None:
@@ -284,12 +322,17 @@ def _one_way(information: Information, axis: int) -> bool:
 
 
 def _spread(information: Information, axis: int) -> float:
-    """RMS deviation of an arm from its mean pose, by the columns g cos(theta), g sin(theta)."""
+    """RMS deviation of an arm from its mean pose, by the columns g cos(theta), g sin(theta).
+
+    NaN on rails, where gravity does not change with the pose.
+    """
     for names in ((f"G{axis + 1}", f"G_s{axis + 1}"), (f"arm{axis + 1}.mcx", f"arm{axis + 1}.mcz")):
         pair = [_column(information, name, axis) for name in names]
         if pair[0] is None or pair[1] is None:
             continue
         both = np.stack([column.reshape(-1) for column in pair if column is not None])
+        if not both[1].any():
+            return math.nan
         values = np.linalg.eigvalsh(both @ both.T)
         total = float(values.sum())
         return math.sqrt(max(float(values[0]), 0.0) / total) if total > 0 else math.nan

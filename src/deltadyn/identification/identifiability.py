@@ -276,7 +276,7 @@ def identifiability(
     felt = length * scale
     left = found.residual_std / np.maximum(torque_rms(information), 1e-300)
     levels = levels or levels_of_information(information)
-    moved = replace(levels, residual=left, linear=robot.linear)
+    moved = replace(levels.of(robot), residual=left)
     silent = felt <= NO_INFLUENCE * max(float(felt.max(initial=0.0)), 1e-300)
     silent |= np.array(at_rest(par.names, moved)) & mine
     alive = np.flatnonzero(~silent)

@@ -20,8 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray, contract
-from deltadyn.backends.generated.table import ROWS
-from deltadyn.backends.kernels import compiled_drive_columns, compiled_rows, drive_columns_compiled
+from deltadyn.backends.kernels import (
+    compiled_drive_columns,
+    compiled_rows,
+    drive_columns_compiled,
+    inertial_places,
+)
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.dynamics.columns import axis_columns, has_axis_rows
 from deltadyn.dynamics.friction import axis_terms
@@ -38,7 +42,6 @@ from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 
 # [Y tau] of every axis for long logs, without the columns that are zero in any motion.
 #
@@ -61,12 +64,10 @@ class AxisRows(NamedTuple):
 
 def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisRows | None:
     """[Y tau] of every axis for the wide columns of a model; None: take the whole regressor."""
-    if robot.legs != ARMS:
-        return None
     compiled = source == "exact" and drive_columns_compiled(robot, state)
     if not compiled and not has_axis_rows(robot, source):
         return None
-    dof, inertial = robot.dof, ROWS[robot.dof]
+    dof, inertial = robot.dof, inertial_places(robot)
     most = max(len(own) for own in inertial)
     terms = friction_terms(robot)
     # one array for all axes: those with fewer inertial rows begin later
@@ -84,7 +85,7 @@ def axis_rows(robot: Robot, state: State, tau: FloatArray, source: str) -> AxisR
         for axis, own in enumerate(inertial):
             rows[axis, most - len(own) : -1] *= robot.sensors.torque_ratio[axis]
     rows[:, -1] = tau.T
-    first = inertial_columns(dof)
+    first = 1 + max(column for own in inertial for column in own)
     places = [
         np.array([*own, *(first + dof * k + axis for k in range(terms)), first + dof * terms])
         for axis, own in enumerate(inertial)
@@ -106,11 +107,6 @@ def wide_torque(robot: Robot, state: State, x: FloatArray, source: str) -> Float
 def friction_terms(robot: Robot) -> int:
     """How many columns of its own each drive of the robot's model has."""
     return axis_terms(robot)
-
-
-def inertial_columns(dof: int) -> int:
-    """Wide inertial columns: those that move any axis."""
-    return 1 + max(column for own in ROWS[dof] for column in own)
 
 
 BLOCK = 0.2  # s: longer than residuals remember, short enough for many blocks in a minute

@@ -27,6 +27,7 @@ from deltadyn.dynamics.rigid import LIMBS, effector_body
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 #: Models that can be fitted, and the regressor whose columns they restrict.
 SOURCES = {
@@ -158,7 +159,10 @@ def parametrise(
     if model == "rigid":
         return _rigid(robot, wide, tied)
     if model != "exact":
-        robot.needs_standard_arms()  # a paper's model of the Delta robot
+        if robot.legs != ARMS:
+            allowed = f"'exact' or 'rigid' for {robot.name!r}: this one is of a paper on three arms"
+            raise InputError("model", model, allowed)
+        robot.needs_standard_arms()
     if com_offset and robot.linear:
         raise InputError("com_offset", com_offset, "None or False on rails: they have no G_s")
     if com_offset is None:

@@ -74,15 +74,16 @@ def short_moves(robot: Robot, share: float, rate: float, seed: int = 0) -> Itera
     """A small family of moves as quick as `share` of the limits allow, and some slow ones."""
     cylinder = working_cylinder(robot)
     middle = np.zeros(robot.dof)
-    middle[2] = (cylinder.z_min + cylinder.z_max) / 2
-    size = np.array([cylinder.radius, cylinder.radius, (cylinder.z_max - cylinder.z_min) / 2, 1.0])
-    size = size[: robot.dof]
+    middle[robot.coordinates.index("z")] = (cylinder.z_min + cylinder.z_max) / 2
+    half_height = (cylinder.z_max - cylinder.z_min) / 2
+    sizes = {"x": cylinder.radius, "y": cylinder.radius, "z": half_height, "psi": 1.0}
+    size = np.array([sizes[name] for name in robot.coordinates])
     for words, offsets, slower in _ways(robot):
         places = [middle + offset * size for offset in offsets]
         motion = _lines(robot, middle, places, size, slower * share, rate)
         yield from _made(robot, words, motion)
     half = ROOM * size
-    if robot.dof == 4:
+    if robot.turns:
         half[3] = max((angle for angle in TURNS if _turns(robot, angle)), default=0.0)
     for wide, text in SIZES:
         for periods in PERIODS:
@@ -94,25 +95,28 @@ def short_moves(robot: Robot, share: float, rate: float, seed: int = 0) -> Itera
 
 def _ways(robot: Robot) -> Iterator[tuple[str, list[FloatArray], float]]:
     """Places to go to, in shares of the workspace and rad of psi, with the share of the pace."""
-    x, y, z = ROOM * np.eye(robot.dof)[:3]
-    turns = [angle for angle in TURNS if robot.dof == 4 and _turns(robot, angle)]
+    unit = dict(zip(robot.coordinates, ROOM * np.eye(robot.dof), strict=True))
+    x, z = unit["x"], unit["z"]
+    y = unit.get("y", 0 * x)
+    who = "spindle" if robot.spindle is not None else "tool"
+    axes = "x and z" if robot.planar else "x, y and z"
+    turns = [angle for angle in TURNS if robot.turns and _turns(robot, angle)]
     for angle in turns:
         psi = angle * np.eye(4)[3]
-        text = f"turn the spindle to {angle:.2f} and {-angle:.2f} rad in the middle"
+        text = f"turn the {who} to {angle:.2f} and {-angle:.2f} rad in the middle"
         yield text, [psi, -psi], 1.0
         yield f"{text}, slowly", [psi, -psi], SLOW
     for wide, text in SIZES:
         a, b, c = wide * x, wide * y, wide * z
         yield f"go along x, {text}", [a, -a], 1.0
-        yield f"go along y, {text}", [b, -b], 1.0
+        if not robot.planar:
+            yield f"go along y, {text}", [b, -b], 1.0
         yield f"go up and down, {text}", [c, -c], 1.0
-        yield f"go along x, y and z, {text}", [a + c, -a - c, b - c, c - b], 1.0
-        yield f"go along x, y and z slowly, {text}", [a + c, -a - c, b - c, c - b], SLOW
+        yield f"go along {axes}, {text}", [a + c, -a - c, b - c, c - b], 1.0
+        yield f"go along {axes} slowly, {text}", [a + c, -a - c, b - c, c - b], SLOW
         for angle in turns:
             psi = angle * np.eye(4)[3]
-            words = (
-                f"go along x, y and z, {text}, and turn the spindle by {angle:.2f} rad on the way"
-            )
+            words = f"go along {axes}, {text}, and turn the {who} by {angle:.2f} rad on the way"
             yield words, [a + c + psi, -a - c - psi, b - c + psi, c - b - psi], 1.0
 
 
@@ -169,7 +173,8 @@ def _sines(
     wide = FourierSeries(1.0, middle, sine, cosine)
     reach = np.abs(wide.at(t).p - middle).max(axis=0)
     factor = (half / reach)[:, None]
-    factor[:2] /= math.sqrt(2)  # the workspace is round
+    if not robot.planar:
+        factor[:2] /= math.sqrt(2)  # the workspace is round
     series = FourierSeries(1.0, middle, factor * sine, factor * cosine)
     try:
         slow = fourier_motion(robot, series, periods=periods, rate=COARSE, ramp=1.0)
@@ -182,7 +187,12 @@ def _sines(
 
 
 def _turns(robot: Robot, angle: float) -> bool:
-    """Whether the spindle may turn by this angle to both sides."""
+    """Whether the tool may turn by this angle to both sides.
+
+    Limbs that turn it themselves have no limit of psi: the motion is checked against theirs.
+    """
+    if robot.spindle is None:
+        return True
     low, high = robot.limits.angle_min, robot.limits.angle_max
     least = -math.inf if low is None else low[3]
     most = math.inf if high is None else high[3]
@@ -574,7 +584,9 @@ def _stilled(robot: Robot, parts: Iterable[Prepared]) -> Iterable[Prepared]:
             yield part
             continue
         qd, qdd = (np.where(still, 0.0, rates) for rates in (part.state.qd, part.state.qdd))
-        yield replace(part, state=State.from_joints(robot, part.state.q, qd, qdd))
+        yield replace(
+            part, state=State.from_joints(robot, part.state.q, qd, qdd, hint=part.state.p)
+        )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.units import percent
 
@@ -105,10 +106,10 @@ def _vanished(fit: Fit) -> dict[str, tuple[float, float]]:
     """Bodies with next to none of their mass in the robot file; equal limbs have one body there."""
     bodies = consistency(fit.before, hull=False).bodies
     mass = {body.name: body.mass for body in bodies}
-    mass |= {body.name.rstrip("123"): body.mass for body in bodies}
+    mass |= {body.name.rstrip(LIMBS): body.mass for body in bodies}
     found = {}
     for body in fit.consistency.bodies:
-        file = mass.get(body.name, mass.get(body.name.rstrip("123"), 0.0))
+        file = mass.get(body.name, mass.get(body.name.rstrip(LIMBS), 0.0))
         if body.mass < NO_MASS * file:
             found[body.name] = (body.mass, file)
     return found

@@ -28,7 +28,6 @@ from deltadyn.recording.read import ReadOptions, guess_columns, read_recording
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.recording.stretch import smooth_stretch
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 
 WINDOW = 0.01  # s to both sides, over which a rate is taken
 REST = 0.005  # of an axis's largest rate, and 2 mrad/s: below it an axis rests
@@ -407,7 +406,7 @@ def _motion(robot: Robot, recording: Recording) -> tuple[tuple[AxisMotion, ...],
         q = q[np.isfinite(q)]
         low, high = (float(q.min()), float(q.max())) if q.size else (0.0, 0.0)
         share = float(at_rest[:, k].sum()) / looked
-        own, slides = _range(recording, k), robot.linear and k < ARMS
+        own, slides = _range(recording, k), robot.linear and k < robot.legs
         axes.append(AxisMotion(name, low, high, float(largest[k]), share, own, slides))
     return tuple(axes), float(at_rest.all(axis=1).sum()) / looked, at_rest
 

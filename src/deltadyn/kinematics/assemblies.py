@@ -35,7 +35,6 @@ from deltadyn.tracing import held, repeat
 STEPS = 24  # from home to the joints
 STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
-SLOPES = 2  # further ones that JAX differentiates: each doubles the order that is exact
 FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
 HEIGHTS = 401  # tried on the axis for the home pose
@@ -118,21 +117,17 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     way = [b - a for a, b in zip(first, q, strict=True)]
     if legs[0].turns:
         way = [xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way]
-
     steps = _strides(legs, way) if xp is np else STEPS
 
     def onward(carry: Any) -> Any:
-        share, x = carry
-        share = share + 1 / steps
+        done, x = carry
+        share = xp.minimum(xp.floor(done / ROUNDS) + 1, steps) / steps
         now = tuple(a + b * share for a, b in zip(first, way, strict=True))
-        return share, repeat(xp, ROUNDS, lambda x: step(now, x).x, x)
+        return done + 1, step(now, x).x
 
-    _, x = repeat(xp, steps - 1, onward, (like, x))
-    x = held(xp, repeat(xp, LAST, lambda x: step(q, x).x, x))
-    if xp is not np:
-        for _ in range(SLOPES):
-            x = step(q, x).x
-    end = step(q, x)
+    _, x = repeat(xp, (steps - 1) * ROUNDS + LAST, onward, (like, x))
+    end = step(q, held(xp, x))
+    x = end.x if xp is np else step(q, end.x).x  # twice: second slopes are exact too
     sizes = [limb.l2 * limb.l2 for limb in legs]
     sound = xp.sign(end.determinant) == side
     sound = sound & (xp.abs(x[3] - turned) * xp.abs(_bars(legs)) <= FARTHEST)
@@ -143,7 +138,7 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
 
 def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
     """Steps for the longest way of all samples."""
-    radian = 1.0 if legs[0].turns else min(limb.l2 for limb in legs) / 2
+    radian = 1.0 if legs[0].turns else min(float(np.min(limb.l2)) for limb in legs) / 2
     far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
     return int(np.clip(np.ceil(far), 1, STEPS))
 

@@ -61,8 +61,8 @@ class WorkspaceRules:
     psi: float = 0.0
 
     def __post_init__(self) -> None:
-        legs = 3 if isinstance(self.elbows, str) else len(self.elbows)
-        elbow_signs(self.elbows, legs)
+        several = isinstance(self.elbows, list | tuple)
+        elbow_signs(self.elbows, len(self.elbows) if several else 3)  # whether they suit: later
         if not math.isfinite(self.psi):
             raise InputError("psi", self.psi, "a finite angle in rad")
         margin = self.singularity
@@ -504,15 +504,15 @@ def psi_range(
 
     The bars of a Par4 end before the planes of its pairs meet in a line normal to n', a Heli4 ends
     where limbs end. Left out, p is the whole working cylinder from psi = 0 on, and the range (2,)
-    is the one that all of it shares. A spindle turns as far as the limits of axis 4 let it, without
+    is the one that all of it shares, `SINGULARITY_MARGIN` from singular poses unless `rules` or the
+    cylinder itself say otherwise. A spindle turns as far as the limits of axis 4 let it, without
     end where there are none. NaN where the pose given is outside the workspace.
     """
     if not robot.turns:
         coordinates = ", ".join(robot.coordinates)
         raise InputError("psi", coordinates, "a robot with psi among robot.coordinates")
     if p is None:
-        shared = psi_range(robot, _cylinder_corners(robot), rules)
-        return np.array([shared[:, 0].max(), shared[:, 1].min()])
+        return _shared_range(robot, rules)
     poses, single = as_samples(p, robot.dof, "p", coordinates=robot.coordinates)
     rules = rules or WorkspaceRules()
     found = np.full((len(poses), 2), np.nan)
@@ -530,6 +530,20 @@ def psi_range(
         far = _leaving(robot, rules, poses[inside], rays, step, steps)
         found[inside, column] = poses[inside, 3] + way * far
     return found[0] if single else found
+
+
+@remembered
+def _shared_range(robot: Robot, rules: WorkspaceRules | None) -> FloatArray:
+    """The range (2,) of psi that the whole working cylinder has."""
+    margins = (SINGULARITY_MARGIN, 0.0)
+    several = [WorkspaceRules(singularity=margin) for margin in margins]
+    for chosen in several if rules is None else [rules]:
+        found = psi_range(robot, _cylinder_corners(robot), chosen)
+        if not np.isnan(found).any():
+            break
+    shared = np.array([found[:, 0].max(), found[:, 1].min()])
+    shared.flags.writeable = False
+    return shared
 
 
 def _psi_steps(robot: Robot) -> tuple[float, int]:

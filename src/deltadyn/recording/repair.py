@@ -84,8 +84,8 @@ def _unwrapped(recording: Recording, findings: Findings, most: int) -> Recording
         turns = np.where(np.isfinite(steps), np.round(steps / period), 0.0)
         q[1:, axis] -= period * np.cumsum(turns)
         provenance = provenance.with_repair(
-            f"{finding.channel} unwrapped by {period:.6g} rad at {int(np.count_nonzero(turns))} "
-            "rows"
+            f"{finding.channel} unwrapped by {period:.6g} {recording.unit('q', axis)} at "
+            f"{int(np.count_nonzero(turns))} rows"
         )
     return recording.replace(q=q, provenance=provenance)
 
@@ -103,7 +103,7 @@ def _without_nan(recording: Recording, findings: Findings, most: int) -> Recordi
         at = bad if axis is None else (bad, axis)
         filled[at] = np.interp(rows[bad], rows[known], column[known])
         provenance = provenance.with_repair(
-            f"{channel_name(name, axis)} interpolated at {int(bad.sum())} samples: "
+            f"{channel_name(name, axis, recording.dof)} interpolated at {int(bad.sum())} samples: "
             f"{rows_text(ranges_where(bad))}"
         )
     return recording.replace(provenance=provenance, **changes)

@@ -15,7 +15,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.calibration.result import Calibration
 from deltadyn.doors import write_page
-from deltadyn.dynamics.models import MODELS, model_of
+from deltadyn.dynamics.models import model_of, models_for
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.excitation.result import Excitation
 from deltadyn.identification.fit import Fit
@@ -101,10 +101,10 @@ class HeldOut:
         return Rung(name, source, found, relative_rms(found.rms, measured))
 
     def ladder(self, identified: Robot) -> tuple[Rung, ...]:
-        """The robot file, then the identified robot in every model."""
+        """The robot file, then the identified robot in every model that applies."""
         source = f"{model_of(self.robot)} model, before the fit"
         rungs = [self.rung("robot file", source, predictor(self.robot))]
-        for name, model in MODELS.items():
+        for name, model in models_for(identified).items():
             rungs.append(self.rung(name, model.source, predictor(identified, name)))
         return tuple(rungs)
 

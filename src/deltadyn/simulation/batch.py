@@ -15,10 +15,11 @@ import numpy as np
 from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends import components, layout
 from deltadyn.backends.components import FrictionTerms, friction_terms
-from deltadyn.backends.limbs import ROTARY, limbs_of
+from deltadyn.backends.limbs import ROTARY, limbs_of, pose
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS, PLACES
 from deltadyn.dynamics.passive import Rubbed, Rubbing, passive_torque
-from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
+from deltadyn.kinematics.limbs import pairs_of
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.ideal import FRICTION_STEP, SLOW_RATE
 from deltadyn.simulation.plant.machine import home_angles
@@ -93,7 +94,8 @@ class Ended(NamedTuple):
 
 
 class _Carry(NamedTuple):
-    """Components between two ticks: state (2 dof), angles of the tick before, sums of errors.
+    """Components between two ticks: state (2 dof), angles of the tick before, sums of errors, and
+    the pose of the tick before where it is followed.
 
     What a run does not need is empty.
     """
@@ -102,6 +104,7 @@ class _Carry(NamedTuple):
     before: Components
     squares: Components
     peaks: Components
+    near: Components = ()
 
 
 def traced_rollout(
@@ -137,24 +140,39 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
     dof, h = given.q.shape[-1], given.step / plan.substeps
     follows = isinstance(given.ticks, Course)
 
-    def slope(x: Components, tau: Components) -> Components:
+    halves = parts_of(plan.kind)[1] in HALVES
+
+    def followed(carry: _Carry) -> tuple[Components, Components]:
+        """The robots' numbers for a tick, and the pose at its begin.
+
+        A platform of halves is followed from that pose, which has the place of the home pose.
+        """
+        if not halves:
+            return numbers, ()
+        own = _at_home(numbers, carry.near)
+        q = carry.x[:dof]
+        near = pose(xp, own, q, *pairs_of(xp, limbs_of(own, plan.kind), q), plan.kind)
+        return _at_home(numbers, near), near
+
+    def slope(own: Components, x: Components, tau: Components) -> Components:
         q, qd = x[:dof], x[dof:]
-        rubbed = passive(xp, numbers, q, qd, plan.joints, plan.kind)
-        qdd = components.acceleration(
-            xp, numbers, q, qd, tau, plan.friction, wrench, rubbed, plan.kind
-        )
+        rubbed = passive(xp, own, q, qd, plan.joints, plan.kind)
+        qdd = components.acceleration(xp, own, q, qd, tau, plan.friction, wrench, rubbed, plan.kind)
         return (*qd, *qdd)
 
-    def integrated(x: Components, start: Components, end: Components) -> Components:
+    def integrated(
+        own: Components, x: Components, start: Components, end: Components
+    ) -> Components:
         def substep(carry: Any) -> Any:
             k, x = carry
 
             def at(x: Components, share: Any) -> Components:
                 part = (k + share) / plan.substeps
-                return slope(x, tuple(a + part * (b - a) for a, b in zip(start, end, strict=True)))
+                tau = tuple(a + part * (b - a) for a, b in zip(start, end, strict=True))
+                return slope(own, x, tau)
 
             def constant(x: Components, share: Any) -> Components:
-                return slope(x, start)
+                return slope(own, x, start)
 
             return k + 1, rk4(xp, constant if start is end else at, x, h)
 
@@ -162,7 +180,8 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
         return moved  # type: ignore[no-any-return]
 
     def follow(carry: _Carry, row: Any) -> Any:
-        x, before, squares, peaks = carry
+        x, before, squares, peaks, _ = carry
+        own, near = followed(carry)
         want, rate, feed = (split(part) for part in row)
         q = x[:dof]
         seen = x[dof:]
@@ -175,11 +194,12 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
         squares = tuple(a + b * b for a, b in zip(squares, error, strict=True))
         peaks = tuple(xp.maximum(a, xp.abs(b)) for a, b in zip(peaks, error, strict=True))
         before = () if plan.true_rates else q
-        return _Carry(integrated(x, tau, tau), before, squares, peaks), None
+        return _Carry(integrated(own, x, tau, tau), before, squares, peaks, near), None
 
     def push(carry: _Carry, row: Any) -> Any:
         start, end = (split(part) for part in row)
-        return carry._replace(x=integrated(carry.x, start, end)), None
+        own, near = followed(carry)
+        return carry._replace(x=integrated(own, carry.x, start, end), near=near), None
 
     tick, rows = follow if follows else push, tuple(given.ticks)
     steps, q, qd = len(rows[0]), split(given.q), split(given.qd)
@@ -187,7 +207,10 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
     before: Components = ()
     if follows and not plan.true_rates:
         before = tuple(a - given.step * b for a, b in zip(q, qd, strict=True))
-    carry = _Carry((*q, *qd), before, still, still)
+    home: Components = ()
+    if halves:
+        home = tuple(part + xp.zeros_like(q[0]) for part in numbers[layout.PLACES["home"]])
+    carry = _Carry((*q, *qd), before, still, still, home)
     course, whole = None, 0
     if plan.every:
         # blocks of `every` ticks, of each of which only the first state is kept
@@ -209,6 +232,12 @@ def advance(xp: Any, given: Given, plan: Plan) -> Ended:
     return Ended(q, qd, rms, xp.stack(carry.peaks, axis=-1), course)
 
 
+def _at_home(numbers: Components, pose: Components) -> Components:
+    """Numbers of robots with another home pose."""
+    place = layout.PLACES["home"]
+    return (*numbers[: place.start], *pose, *numbers[place.stop :])
+
+
 def passive(
     xp: Any,
     numbers: Components,
@@ -221,12 +250,15 @@ def passive(
     if not joints:
         return []
     limbs = limbs_of(numbers, kind)
-    pose = pose_of(xp, limbs, q, qd)
+    x = None
+    if parts_of(kind)[1] in HALVES:
+        x = pose(xp, numbers, q, *pairs_of(xp, limbs, q), kind)
+    at = pose_of(xp, limbs, q, qd, x)
     viscous, coulomb = (numbers[PLACES[name]] for name in ("passive_viscous", "passive_coulomb"))
     places = [JOINTS.index(name) for name in joints]
     items = tuple(Rubbed(JOINTS[i], viscous[i], coulomb[i]) for i in places)
     smoothing, pivot_z = (numbers[layout.PLACES[name].start] for name in ("smoothing", "spindle"))
-    return passive_torque(xp, Rubbing(items, smoothing), limbs, pivot_z, pose, qd)
+    return passive_torque(xp, Rubbing(items, smoothing), limbs, pivot_z, at, qd)
 
 
 # What the numbers themselves say: which terms they need, and how short the steps must be.
@@ -237,9 +269,9 @@ def terms_in(numbers: Any) -> FrictionTerms:
     return FrictionTerms() if traced(numbers) else friction_terms(np.asarray(numbers))
 
 
-def joints_in(numbers: Any, dof: int) -> tuple[str, ...]:
+def joints_in(numbers: Any, spindle: bool) -> tuple[str, ...]:
     """The passive joints with friction; all where the numbers cannot be looked at."""
-    known = JOINTS if dof == 4 else LIMB_JOINTS
+    known = JOINTS if spindle else LIMB_JOINTS
     if traced(numbers):
         return known
     table = np.asarray(numbers)
@@ -258,19 +290,19 @@ def friction_substeps(robot: Robot, numbers: FloatArray, dt: float) -> int:
     rate is the largest eigenvalue of M^-1 B over all robots.
     """
     dof, table, kind = robot.dof, np.atleast_2d(numbers), actuation(robot)
-    joints = joints_in(table, dof)
+    joints = joints_in(table, robot.spindle is not None)
     if not joints and not any(table[:, layout.PLACES[name]].any() for name in RUBBING):
         return 1
     table = np.unique(table, axis=0) if len(table) <= 10_000 else table
     par, home, still = split(table), tuple(home_angles(robot).tolist()), (0.0,) * dof
     M, brake = np.zeros((2, len(table), dof, dof))
     with np.errstate(all="ignore"):
-        pose = components.pose_of_joints(np, par, home, still, still, kind)
+        at = components.pose_of_joints(np, par, home, still, still, kind)
         forth, back = (
             components.drive_friction(np, par, (rate,) * dof, FrictionTerms())
             for rate in (SLOW_RATE, -SLOW_RATE)
         )
-        for i, row in enumerate(components.terms_of(np, par, pose, kind).M):
+        for i, row in enumerate(components.terms_of(np, par, at, kind).M):
             for j, value in enumerate(row):
                 M[:, i, j] = value
             brake[:, i, i] = (forth[i] - back[i]) / (2 * SLOW_RATE)

@@ -156,10 +156,10 @@ def rollout(
 
     `robot` is one for all or one per state; `numbers` (N, n), rows as `robot_numbers` or
     `packed_parameters` gives them, takes the place of robots in large studies. `external_force` is
-    (3,), (4,) with a spindle, or a row per robot. A step of `dt` is cut into `substeps`, by default
-    as many as friction needs. With `every` the states of every that many steps are kept. Friction
-    is that of the robots, with tanh(qd / 0.02 rad/s) for the sign where they name no smoothing;
-    gears are rigid.
+    (3,), (4,) where the tool turns, (2,) in a plane, or a row per robot. A step of `dt` is cut into
+    `substeps`, by default as many as friction needs. With `every` the states of every that many
+    steps are kept. Friction is that of the robots, with tanh(qd / 0.02 rad/s) for the sign where
+    they name no smoothing; gears are rigid.
 
     The run is on JAX where q, qd, torque, numbers or external_force is an array of JAX, with its
     float type and through `jit` and `grad`, or with backend="jax", in float64. Else it is compiled
@@ -441,7 +441,7 @@ def _batch(
         force = wrench if force.ndim == 2 else wrench[0]
     angles, speeds = (_repeated(rows[name], (count, dof)) for name in ("q", "qd"))
     packed = numbers is not None and np.shape(numbers)[-1] == COUNT  # without passive joints
-    joints = () if packed else joints_in(table, dof)
+    joints = () if packed else joints_in(table, nominal.spindle is not None)
     kinds = {actuation(item) for item in ([robot] if isinstance(robot, Robot) else robot)}
     if len(kinds) > 1:
         raise InputError("robots", sorted(kinds), "robots whose limbs are moved in one way")

@@ -21,7 +21,8 @@ HEADER = struct.Struct("<4sBBBBIIdd")  # 32 bytes, every field on its natural bo
 FLOAT32, HAS_QD, HAS_QDD, HAS_HOLDING = 1, 2, 4, 8
 FLAGS = FLOAT32 | HAS_QD | HAS_QDD | HAS_HOLDING
 MOST = 65_536  # samples of a message
-LARGEST = 1e6  # rad, rad/s, rad/s^2, N m: no robot has more, and its square is still a number
+AXES = (2, 3, 4)
+LARGEST = 1e6  # rad, m, N m, N and so on: no robot has more, and its square is still a number
 SEQUENCES = 1 << 32
 KEYS = ("t", "q", "tau", "qd", "qdd", "holding", "sample_time", "sequence")
 
@@ -149,8 +150,8 @@ def _from_packed(data: bytes) -> Batch:
         raise MalformedError("magic", magic, f"{MAGIC!r}, or JSON that begins with '{{'")
     if version != VERSION:
         raise MalformedError("version", version, f"{VERSION}")
-    if dof not in (3, 4):
-        raise MalformedError("dof", dof, "3 or 4")
+    if dof not in AXES:
+        raise MalformedError("dof", dof, "2, 3 or 4")
     if flags & ~FLAGS or reserved:
         name, value = ("flags", flags) if flags & ~FLAGS else ("reserved", reserved)
         raise MalformedError(name, value, f"0 to {FLAGS}" if name == "flags" else "0")
@@ -211,8 +212,8 @@ def _from_json(text: str) -> Batch:
 def _check(batch: Batch) -> None:
     """Refuse what no robot sends; the first wrong value is named with its row and axis."""
     count, dof = batch.q.shape if batch.q.ndim == 2 else (0, 0)
-    if dof not in (3, 4):
-        raise MalformedError("shape of q", list(batch.q.shape), "samples of 3 or 4 axes")
+    if dof not in AXES:
+        raise MalformedError("shape of q", list(batch.q.shape), "samples of 2, 3 or 4 axes")
     if not 1 <= count <= MOST:
         raise MalformedError("count", count, f"1 to {MOST}")
     given = {"q": batch.q, "qd": batch.qd, "qdd": batch.qdd, "tau": batch.tau}

@@ -539,15 +539,14 @@ def convention_rows(found: Conventions, axes: Sequence[str]) -> list[tuple[str, 
     rows: list[tuple[str, ...]] = []
     for k, axis in enumerate(axes):
         fitted = "-"
-        if k < len(found.offset_fit_deg):
-            apart = found.shown(found.offset_fit_deg[k] - found.common_offset_deg)
-            fitted = f"{apart:+.1f} ± {found.shown(found.offset_deviation_deg[k]):.1f}"
-        offset = found.offset_deg[k]  # a degree of axis 4, also above rails
+        if k < len(found.offset_fit):
+            apart = found.offset_fit[k] - found.common_offset
+            fitted = f"{apart:+.1f} ± {found.offset_deviation[k]:.1f}"
         rows.append(
             (
                 axis,
                 f"{found.sign[k]:+d}",
-                f"{found.shown(offset) if k < found.legs else offset:.4g}",
+                f"{found.offset[k]:.4g}",
                 fitted,
                 str(found.torque_order[k]),
                 f"{torque_sign[k]:+d}",
@@ -566,15 +565,14 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     kind = "good" if found.as_logged and not found.status else "warning"
     told = message_box(kind, f"{found.summary()}.")
     told += paragraph(
-        f"{'places' if found.slides else 'angles'} in {found.unit} at the {found.side} side; "
+        f"{'places' if found.linear else 'angles'} in {found.unit} at the {found.side} side; "
         f"torques in {found.torque_unit} at the {found.torque_side} side"
     )
-    unit = found.shown_unit
+    unit = found.offset_unit
     head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
     told += table(head, convention_rows(found, axes))
-    common, deviation = map(found.shown, (found.common_offset_deg, found.common_deviation_deg))
-    limbs = "carriages" if found.slides else "arms"
-    shared = f"{common:+.1f} ± {deviation:.1f} {unit}"
+    shared = f"{found.common_offset:+.1f} ± {found.common_deviation:.1f} {unit}"
+    limbs = "carriages" if found.linear else "arms"
     told += paragraph(f"Offset that all {limbs} share: {shared}. Homing tells it better.")
     for item in found.alternatives:
         text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import constraint_loads
+from deltadyn.dynamics.models import models_for
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.identification.fit import Fit
 from deltadyn.kinematics import State
@@ -20,7 +21,6 @@ from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import axis_scales
 from deltadyn.report.study import measured_motion
 from deltadyn.robot import Robot
-from deltadyn.robot.checks import ARMS
 from deltadyn.studio.force import ForceTrack, Push
 from deltadyn.studio.page import Tab, message_box, paragraph, table
 from deltadyn.studio.plots import TimePlot, track_channels
@@ -90,7 +90,7 @@ def motion_track(robot: Robot, name: str, motion: Motion, before: Robot | None =
     The half-half model is that of arms which stand as a Delta robot's do.
     """
     curves = {"exact": torque_along(robot, motion)}
-    if not robot.linear and robot.legs == ARMS and robot.rotary.standard:
+    if "half-half" in models_for(robot):
         curves["half-half"] = torque_along(robot, motion, "half-half")
     notes = []
     if before is not None and before != robot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -99,8 +100,6 @@ class Tab:
 
 # The 3-D view of one window: parts made once, then moved.
 
-#: Where the eye is from the middle of the robot, by its limbs: none of them hides the platform.
-EYE = {2: (0.34, -0.93, 0.3), 3: (0.78, -0.62, 0.3), 4: (0.42, -0.9, 0.3)}
 GHOST = 0.25  # opacity of the robot before the changes
 
 
@@ -184,11 +183,20 @@ def look_at_robot(client: viser.ClientHandle, robot: Robot) -> tuple[float, Floa
     middle, reach = _extent(robot)
     aspect = float(client.camera.aspect)
     away = reach * max(1.0, 0.75 / max(aspect, 0.3))
-    place = middle + away * np.array(EYE[robot.legs])
+    place = middle + away * _eye(robot)
     client.camera.up_direction = (0.0, 0.0, 1.0)
     client.camera.position = place
     client.camera.look_at = middle
     return aspect, place
+
+
+def _eye(robot: Robot) -> FloatArray:
+    """Where the eye is from the middle of the robot (3,); no limb stands before another."""
+    if robot.legs != 4:
+        return np.array((0.34, -0.93, 0.3) if robot.planar else (0.78, -0.62, 0.3))
+    first = math.radians(20.0) - robot.geometry.azimuth[0]
+    turn = -math.radians(20.0) - math.remainder(first - math.radians(20.0), math.pi / 2)
+    return np.array([math.cos(turn), math.sin(turn), 0.3])
 
 
 def _extent(robot: Robot) -> tuple[FloatArray, float]:

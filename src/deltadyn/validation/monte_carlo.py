@@ -280,6 +280,7 @@ def _numbers(doubt: Doubt) -> _Numbers:
     moved = doubt.directions @ doubt.root
     linear = [place for name in LINEAR for place in range(COUNT)[PLACES[name]]]
     linear += range(COUNT)[PLACES["spindle"]][1:]  # the first is a length
+    linear += range(COUNT)[PLACES["halves"]]
     used = [place for place in linear if doubt.centre[place] or moved[place].any()]
     fixed = doubt.centre.copy()
     fixed[linear] = 0.0

@@ -17,6 +17,7 @@ from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Carriage
+from deltadyn.simulation.plant.mjcf import platform_joints
 
 
 def home_angles(robot: Robot) -> FloatArray:
@@ -42,15 +43,14 @@ def joint_values(
     speed = np.zeros(robot.dof) if qd is None else np.asarray(qd, dtype=np.float64)
     state = State.from_joints(robot, np.asarray(q, dtype=np.float64)[None], speed[None])
     angles, rates = strut_angles(robot, state), strut_rates(robot, state)
-    values: dict[str, tuple[float, float]] = {}
-    for i in range(3):
+    values = platform_joints(robot, state)
+    for i in range(robot.legs):
         values[f"theta_{i + 1}"] = float(state.q[0, i]), float(state.qd[0, i])
         values[f"swing_{i + 1}"] = float(angles.elbow[0, i]), float(rates.elbow[0, i])
         values[f"sway_{i + 1}"] = float(angles.sway[0, i]), float(rates.sway[0, i])
         arm = robot.arms[i]
         if isinstance(arm, Carriage) and arm.counterweight > 0:
             values[f"counter_{i + 1}"] = -float(state.q[0, i]), -float(state.qd[0, i])
-        values["xyz"[i]] = float(state.p[0, i]), float(state.pd[0, i])
     return values if robot.spindle is None else values | _spindle(robot, state)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from deltadyn.exports.common import identifier, number, standard, template, working_height
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Spindle
-from deltadyn.simulation.plant.mjcf import DRIVEN, SOLIMP, SOLREF, mjcf
+from deltadyn.robot.bodies import ArticulatedPlatform, Spindle
+from deltadyn.simulation.plant.mjcf import SOLIMP, SOLREF, driven_joints, mjcf
 
 # The exported MuJoCo model as an XML tree, made from the simulator's own model.
 #
@@ -42,10 +42,14 @@ def model_tree(robot: Robot, timestep: float) -> Element:
     root = ET.fromstring(mjcf(robot.replace(name=identifier(robot)), timestep))
     if robot.spindle is not None:
         _rehang_spindle(root, robot, robot.spindle)
-    for i in (1, 2, 3):
-        _own_tip(root, i)
+    for i in range(robot.legs):
+        _own_tip(root, i + 1)
+    for item in root.iter("body"):
+        for joint in item.findall("joint"):
+            joint.set("axis", " ".join(f"{x:g}" for x in _numbers(joint, "axis", "0 0 1")))
     home = _home(robot)
     _write_at(root, home)
+    _couple_from(root, home)
     _limit(root, robot)
     _rub(root, robot)
     _harden_friction(root, timestep)
@@ -160,6 +164,16 @@ def _write_at(root: Element, home: Mapping[str, float]) -> None:
                 earlier.set("axis", text(_rotated(back, own)))
 
 
+def _couple_from(root: Element, home: Mapping[str, float]) -> None:
+    """Joints that are coupled count from their references: y - y0 = a + b (x - x0)."""
+    for item in child(root, "equality").findall("joint"):
+        one, two = item.get("joint1", ""), item.get("joint2", "")
+        start, slope, *rest = _numbers(item, "polycoef", "")
+        gap = start + slope * home[two] - home[one]
+        if start:
+            item.set("polycoef", text([gap if abs(gap) > 1e-12 else 0.0, slope, *rest]))
+
+
 def _numbers(item: Element, name: str, otherwise: str) -> list[float]:
     return [float(part) for part in item.get(name, otherwise).split()]
 
@@ -199,7 +213,7 @@ def _limit(root: Element, robot: Robot) -> None:
     """Ranges of the driven joints and the telescope's stroke, where the robot file knows them."""
     low, high = robot.limits.angle_min, robot.limits.angle_max
     if low is not None and high is not None:
-        for axis, name in enumerate(DRIVEN[: robot.dof]):
+        for axis, name in enumerate(driven_joints(robot)):
             _range(root, name, low[axis], high[axis])
     if robot.spindle is not None and robot.spindle.stroke is not None:
         _range(root, "slide", *robot.spindle.stroke)
@@ -214,14 +228,14 @@ def _range(root: Element, name: str, low: float, high: float) -> None:
 def _rub(root: Element, robot: Robot) -> None:
     """Viscous and Coulomb friction; a joint that is the sum of two gets a tendon."""
     friction = robot.friction
-    for axis, name in enumerate(DRIVEN[: robot.dof]):
+    for axis, name in enumerate(driven_joints(robot)):
         coulomb = friction.coulomb[axis]
         if friction.coulomb_negative is not None:
             coulomb = (coulomb + friction.coulomb_negative[axis]) / 2
         _resist(_joint(root, name), friction.viscous[axis], coulomb)
     for item in friction.passive:
         if item.joint == "platform_swing":
-            for i in (1, 2, 3):
+            for i in range(1, robot.legs + 1):
                 tendon = add(child(root, "tendon"), "fixed", name=f"platform_swing_{i}")
                 _resist(tendon, item.viscous, item.coulomb)
                 add(tendon, "joint", joint=f"theta_{i}", coef="1")
@@ -229,14 +243,16 @@ def _rub(root: Element, robot: Robot) -> None:
         else:
             joints, count = _PASSIVE[item.joint]
             for name in joints:
-                _resist(_joint(root, name), count * item.viscous, count * item.coulomb)
+                for i in range(robot.legs if "{}" in name else 1):
+                    joint = _joint(root, name.format(i + 1))
+                    _resist(joint, count * item.viscous, count * item.coulomb)
 
 
 #: Joints that carry a passive joint's friction, and how many real joints each stands for.
 _PASSIVE: dict[str, tuple[tuple[str, ...], int]] = {
-    "elbow_swing": (("swing_1", "swing_2", "swing_3"), 1),
-    "elbow_sway": (("sway_1", "sway_2", "sway_3"), 1),
-    "platform_sway": (("sway_1", "sway_2", "sway_3"), 1),
+    "elbow_swing": (("swing_{}",), 1),
+    "elbow_sway": (("sway_{}",), 1),
+    "platform_sway": (("sway_{}",), 1),
     "prismatic": (("slide",), 1),
     "universal_fork": (("fork",), 2),
     "universal_cross": (("cross",), 2),
@@ -264,7 +280,7 @@ def _harden_friction(root: Element, timestep: float) -> None:
 def _drive(root: Element, robot: Robot) -> None:
     """A torque motor per axis, limited where the robot file knows its peak."""
     actuators, peak = child(root, "actuator"), robot.limits.torque_peak
-    for axis, name in enumerate(DRIVEN[: robot.dof]):
+    for axis, name in enumerate(driven_joints(robot)):
         motor = add(actuators, "motor", name=f"torque_{name}", joint=name, gear="1")
         if peak is not None:
             motor.set("ctrllimited", "true")
@@ -273,13 +289,16 @@ def _drive(root: Element, robot: Robot) -> None:
 
 def _sense(root: Element, robot: Robot) -> None:
     """Angle, rate and torque of the drives; where the platform is and how it moves."""
-    sensors, names = child(root, "sensor"), DRIVEN[: robot.dof]
+    sensors, names = child(root, "sensor"), driven_joints(robot)
     for name in names:
         add(sensors, "jointpos", name=f"q_{name}", joint=name)
     for name in names:
         add(sensors, "jointvel", name=f"qd_{name}", joint=name)
     for name in names:
         add(sensors, "actuatorfrc", name=f"tau_{name}", actuator=f"torque_{name}")
+    platform = body(root, "platform")
+    if all(site.get("name") != "seat" for site in platform.findall("site")):
+        add(platform, "site", name="seat")
     add(sensors, "framepos", name="p", objtype="site", objname="seat")
     add(sensors, "framelinvel", name="pd", objtype="site", objname="seat")
 
@@ -303,9 +322,12 @@ def add_look(root: Element, robot: Robot) -> None:
     _surroundings(root, robot)
     if standard(robot):
         _base(root, robot)
-    for i in range(3):
+    for i in range(robot.legs):
         _limb(root, robot, i)
-    _platform(root, robot)
+    if robot.legs == 3:
+        _platform(root, robot)
+    else:
+        _other_platform(root, robot)
     if robot.spindle is not None:
         _telescope(root, robot, robot.spindle)
     _payload(root, robot)
@@ -389,7 +411,8 @@ def _limb(root: Element, robot: Robot, i: int) -> None:
     azimuth, radius = robot.geometry.azimuth[i], robot.geometry.platform_radius[i]
     at = (*_around(azimuth, radius, 0.0), 0.0)
     along = tuple(float(x) for x in np.cross(*(getattr(_frame(robot, i), k) for k in "zx")))
-    _pin(body(root, "platform"), f"ball_{i + 1}", at, (along[0], along[1], along[2]), half, rods)
+    owner = "platform" if robot.legs != 4 else f"half_{1 + i // 2}"
+    _pin(body(root, owner), f"ball_{i + 1}", at, (along[0], along[1], along[2]), half, rods)
     tendons = child(root, "tendon")
     for side in range(rods):
         rod = add(tendons, "spatial", name=f"rod_{i + 1}_{side + 1}", material="carbon",
@@ -473,6 +496,27 @@ def _platform(root: Element, robot: Robot) -> None:
             pos=(flange, 0.0, down - 1.8 * thick))  # fmt: skip
 
 
+def _other_platform(root: Element, robot: Robot) -> None:
+    """A bar between the pins in a plane; plates for the halves, and the bars between them."""
+    g, parent = robot.geometry, body(root, "platform")
+    thick = 0.015 * max(g.strut_length)
+    pairs = ((0, 1),) if robot.planar else ((0, 1), (2, 3))
+    for k, pair in enumerate(pairs):
+        owner = parent if robot.planar else body(root, f"half_{k + 1}")
+        ends = [(*_around(g.azimuth[i], g.platform_radius[i], 0.0), 0.0) for i in pair]
+        add(owner, "geom", name=f"plate_{k + 1}", type="capsule", material="white",
+            fromto=(*ends[0], *ends[1]), size=(thick,))  # fmt: skip
+    platform = robot.platform
+    if isinstance(platform, ArticulatedPlatform):
+        first, second = platform.sigma
+        add(parent, "geom", name="bars_seen", type="capsule", material="steel",
+            fromto=(first, 0.0, 0.0, second, 0.0, 0.0), size=(0.7 * thick,))  # fmt: skip
+    if robot.turns:
+        add(body(root, "effector"), "geom", name="mark", type="box", material="orange",
+            size=(2.5 * thick, 0.7 * thick, 0.7 * thick),
+            pos=(2.0 * thick, 0.0, -2.0 * thick))  # fmt: skip
+
+
 def _telescope(root: Element, robot: Robot, spindle: Spindle) -> None:
     """A tube from the upper joint down and a rod from the lower joint up."""
     distance = abs(working_height(robot) - spindle.pivot_z)
@@ -499,7 +543,7 @@ def _payload(root: Element, robot: Robot) -> None:
     half = (payload.mass / 1000) ** (1 / 3) / 2
     x, y, z = payload.offset
     z -= half + 0.03 * max(robot.geometry.strut_length)
-    owner = body(root, "platform" if spindle is None else "effector")
+    owner = body(root, "effector" if robot.turns else "platform")
     lift = 0.0 if spindle is None else spindle.lower_joint_z
     add(owner, "geom", name="payload", type="box", material="load", pos=(x, y, z - lift),
         size=(half, half, half))  # fmt: skip

@@ -8,10 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.bodies.bodies import standard_parameters
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import TenParameters
+from deltadyn.robot.checks import ARMS
 
 T = TypeVar("T")
 
@@ -75,6 +77,8 @@ def geometric_guess(
     its tube, half at each end. Payload and the rotors of the arms are the robot's; friction is 1.
     """
     _ = robot.rotary  # nothing is known of the shape of a carriage
+    if robot.legs != ARMS:
+        raise InputError("robot", robot.name, "a robot with three limbs, as the paper's")
     tubes = _by_body("radii", radii, RADII)
     if density is None or isinstance(density, Mapping):
         dense = _by_body("density", density, DENSITIES)
@@ -98,8 +102,8 @@ def _guess(
     tubes: Mapping[str, tuple[float, float]],
     dense: Mapping[str, float],
 ) -> dict[str, float]:
-    kind = body.rstrip("123")
-    limb = int(body[-1]) - 1 if body[-1] in "123" else 0
+    kind = body.rstrip(LIMBS)
+    limb = int(body[-1]) - 1 if body[-1] in LIMBS else 0
     outer, inner = tubes[kind]
     if kind == "arm":
         tube = hollow_cylinder(robot.rotary.arm_length[limb], outer, inner, dense[kind])

@@ -137,8 +137,8 @@ FATAL = (
     "homing",
     "convention",
 )
-#: Columns that a reader leaves out of the log of a 4-DOF robot when it is told of a 3-DOF one.
-FOURTH = re.compile(r"(psi|q4|tau4)(_|$)")
+#: Columns that a reader leaves out of the log of a robot with more axes than it is told of.
+OTHER_AXIS = re.compile(r"(psi|(?:q|tau)([34]))(_|$)")
 CHECKED = 400_000  # samples of a recording that are looked at
 
 
@@ -147,12 +147,13 @@ def refuse_spoiled(robot: Robot, recording: Recording) -> Findings:
 
     Gives what was found besides, such as gaps.
     """
-    left_out = [name for name in recording.provenance.ignored if FOURTH.match(name)]
-    if robot.dof == 3 and left_out:
+    known = [(name, OTHER_AXIS.match(name)) for name in recording.provenance.ignored]
+    left_out = [name for name, axis in known if axis and int(axis[2] or 4) > robot.dof]
+    if left_out:
         raise InputError(
-            "columns of a fourth axis",
+            f"columns of a {'third' if robot.dof == 2 else 'fourth'} axis",
             left_out,
-            f"none: robot {robot.name!r} has 3 axes; is it the log of another robot? "
+            f"none: robot {robot.name!r} has {robot.dof} axes; is it the log of another robot? "
             "Or pass check=False",
             where=repr(recording.name),
         )

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import forward_kinematics
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.recording.checks.findings import Finding, Subject, finding, ranges_where
-from deltadyn.recording.conventions.result import Conventions
+from deltadyn.recording.conventions.result import Conventions, from_told
 from deltadyn.recording.recording import channel_name
 from deltadyn.robot import Robot
 
@@ -21,8 +22,10 @@ TURN = 2 * math.pi
 LARGEST_ANGLE = 3.5  # rad; an arm cannot turn further than half a turn
 GOOD = 0.8  # correlation of a measured rate with the derivative
 ANGLE_SLACK = math.radians(1.0)
+LONGEST_RAIL = 20.0  # m
 APART = 20.0  # times the other arms' way: one arm alone in another unit
 POSE_ERROR = 0.005  # m
+FEW_POSES = 200  # in every order of four axes
 
 
 def check_closure(subject: Subject) -> Iterator[Finding]:
@@ -41,32 +44,40 @@ def check_closure(subject: Subject) -> Iterator[Finding]:
 
 
 def check_units(subject: Subject) -> Iterator[Finding]:
-    """Arm angles beyond half a turn, where the convention of all arms cannot tell more."""
-    legs = subject.recording.legs
-    size = np.abs(subject.recording.q[:, :legs])
-    beyond = (size > LARGEST_ANGLE).mean(axis=0) > 0.01
+    """Arm angles beyond half a turn, where the convention of all arms cannot tell more.
+
+    Of carriages: places beyond any rail.
+    """
+    recording = subject.recording
+    legs, linear = recording.legs, recording.linear
+    size = np.abs(recording.q[:, :legs])
+    beyond = (size > (LONGEST_RAIL if linear else LARGEST_ANGLE)).mean(axis=0) > 0.01
     if subject.robot and subject.stretch and beyond.any() and not beyond.all():
-        way = np.ptp(subject.stretch.q[:, :legs], axis=0)  # the convention tells of all arms
+        way = np.ptp(subject.stretch.q[:, :legs], axis=0)  # the convention tells of all arms alike
         beyond &= way > APART * np.max(way[~beyond])
     told = subject.robot and subject.stretch and subject.recording.has_torque
     if not beyond.any() or (told and beyond.all()):
         return
-    gears = () if subject.robot is None else subject.robot.drives.gear_ratio[:legs]
+    gears = () if subject.robot is None or linear else subject.robot.drives.gear_ratio[:legs]
     geared = sorted({gear for gear in gears if gear > 1})
     motor = f", or angles of the motor before the gear of {geared[-1]:g}" if geared else ""
-    text = f"Arm angles reach {float(np.nanmax(size)):.4g} rad: degrees taken as radians{motor}?"
+    most = float(np.nanmax(size))
+    text = f"Arm angles reach {most:.4g} rad: degrees taken as radians{motor}?"
+    if linear:
+        text = f"Places of carriages reach {most:.4g} m: millimetres taken as metres?"
     channel = "q"
     if not beyond.all():
         axis = int(beyond.argmax())
-        channel, text = channel_name("q", axis), f"{text} Other arms' do not."
-    yield finding("angle unit", channel, text, value=math.pi / 180)
+        others = "carriages'" if linear else "arms'"
+        channel, text = channel_name("q", axis), f"{text} Other {others} do not."
+    yield finding("angle unit", channel, text, value=1e-3 if linear else math.pi / 180)
 
 
 # The convention: signs, units, order and homing, found together.
 
 
 HINT = 2.0  # residual as logged over that with offsets, from which small offsets are told, too
-HINTED = 2.0  # deg from the median arm
+HINTED = math.radians(2.0)  # from the median arm
 SPOILT_ALONE = 0.3  # residual as logged that no right log has, whatever the convention is
 SPOILT = 1.3  # residual as logged over the best: from here on offsets alone are an error
 
@@ -84,7 +95,7 @@ def check_conventions(subject: Subject) -> Iterator[Finding]:
     if not found.decided and (found.changed or found.status):
         yield _undecided(found, before, after)
     if found.as_logged and not found.status:
-        yield from _homing_hint(found)
+        yield from _homing_hint(subject.machine, found)
 
 
 def _convention(found: Conventions, kind: str, tail: str) -> Finding:
@@ -94,7 +105,8 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
     backward = [axis for axis, gain in enumerate(axes.gain) if gain < 0]
     torques = [axis for axis, sign in enumerate(axes.torque_sign) if sign < 0]
     if kind == "angle unit":
-        text = f"The angles look like {found.angle_words}. {tail}"
+        what = "places" if found.linear else "angles"
+        text = f"The {what} look like {found.angle_words}. {tail}"
         return finding(kind, "q", text, value=float(abs(axes.gain[0])))
     if kind == "angle sign":
         both = "as the torque does" if torques == backward else "not as the torque does"
@@ -102,7 +114,8 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
         text = f"{_named('q', backward)} {verb} against our convention, {both}. {tail}"
         return finding(kind, channel_name("q", backward[0]), text)
     if kind == "swapped axes":
-        pairs = sorted((place, axis) for axis, place in enumerate(axes.torque_order[: found.legs]))
+        own = axes.torque_order[: len(found.offset_fit)]
+        pairs = sorted((place, axis) for axis, place in enumerate(own))
         told = ", ".join(f"tau{place + 1} is that of axis {axis + 1}" for place, axis in pairs)
         return finding(kind, "tau", f"The torques fit in another order ({told}). {tail}")
     if kind == "torque sign":
@@ -114,10 +127,10 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
         scale = found.torque_scale or 0.0
         text = f"The torque is {scale:.3g} times the model's: {found.torque_words}"
         return finding(kind, "tau", text, value=scale)
-    offset = np.asarray(axes.offset[: found.legs])
+    offset = np.asarray(axes.offset[: len(found.offset_fit)])
     axis = int(np.abs(offset).argmax())
     spoilt = (found.residual_before or 0.0) > SPOILT * (found.residual_after or 0.0)
-    text = f"The arms stand off their angles ({_offsets_text(found)}). {tail}"
+    text = f"{_off_words(found, 'stand')} ({_offsets_text(found)}). {tail}"
     severity = "error" if spoilt or len(found.changed) > 1 else "warning"
     value = float(offset[axis])
     return finding(kind, channel_name("q", axis), text, value=value, severity=severity)
@@ -127,14 +140,16 @@ def _named(quantity: str, axes: list[int]) -> str:
     return ", ".join(channel_name(quantity, axis) for axis in axes)
 
 
+def _off_words(found: Conventions, verb: str) -> str:
+    if found.linear:
+        return f"The carriages {verb} off their places"
+    return f"The arms {verb} off their angles"
+
+
 def _offsets_text(found: Conventions) -> str:
-    rows = zip(found.offset_fit_deg, found.offset_deviation_deg, strict=True)
-    own = ", ".join(
-        f"q{i + 1} {found.shown(value):+.3g} +- {found.shown(sd):.2g}"
-        for i, (value, sd) in enumerate(rows)
-    )
-    unit, common = found.shown_unit, found.shown(found.common_deviation_deg)
-    return f"{own} {unit} against each other, +- {common:.2g} {unit} in common"
+    rows, unit = zip(found.offset_fit, found.offset_deviation, strict=True), found.offset_unit
+    own = ", ".join(f"q{i + 1} {value:+.3g} +- {sd:.2g}" for i, (value, sd) in enumerate(rows))
+    return f"{own} {unit} against each other, +- {found.common_deviation:.2g} {unit} in common"
 
 
 def _undecided(found: Conventions, before: float, after: float) -> Finding:
@@ -149,16 +164,16 @@ def _undecided(found: Conventions, before: float, after: float) -> Finding:
     return finding("convention", None, text + others, severity=severity)
 
 
-def _homing_hint(found: Conventions) -> Iterator[Finding]:
+def _homing_hint(robot: Robot, found: Conventions) -> Iterator[Finding]:
     """Small offsets of a log that fits so well with them that they are worth a word."""
-    fitted = np.asarray(found.offset_fit_deg)
+    fitted = from_told(robot, np.asarray(found.offset_fit))
     apart = fitted - np.median(fitted)
     axis = int(np.abs(apart).argmax())
-    best = found.residual_refined
-    if best is None or abs(apart[axis]) < HINTED or (found.residual_before or 0.0) < HINT * best:
+    best, least = found.residual_refined, HINTED * robot.radian[0]
+    if best is None or abs(apart[axis]) < least or (found.residual_before or 0.0) < HINT * best:
         return
-    text = f"The arms may stand off their angles ({_offsets_text(found)})."
-    value = math.radians(float(apart[axis]))
+    text = f"{_off_words(found, 'may stand')} ({_offsets_text(found)})."
+    value = float(apart[axis])
     yield finding("homing", channel_name("q", axis), text, value=value, severity="info")
 
 
@@ -180,11 +195,14 @@ def check_rates(subject: Subject) -> Iterator[Finding]:
         return
     axis, factor = wrong[0]
     names = {180 / math.pi: "deg/s", 30 / math.pi: "rpm", 1 / TURN: "rev/s", -1.0: "opposite sign"}
+    if recording.slides[axis]:
+        names = {1e3: "mm/s", 60.0: "m/min", 6e4: "mm/min", -1.0: "opposite sign"}
     guess = _nearest(factor, names)
     timing = {1e3: "t was read 1000 times too long", 1e-3: "t was read 1000 times too short"}
     other = _nearest(factor, timing)
     kind = "time unit" if other and not guess else "rate unit"
-    text = f"The measured rate is {factor:.4g} times the derivative of the angle"
+    of = "place" if recording.slides[axis] else "angle"
+    text = f"The measured rate is {factor:.4g} times the derivative of the {of}"
     text += f": {guess or other}?" if guess or other else "."
     yield finding(kind, channel_name("qd", axis), text, value=factor)
 
@@ -195,12 +213,17 @@ def check_pose(subject: Subject) -> Iterator[Finding]:
     if recording.p is None:
         return
     stride = max(1, len(recording) // 5000)
-    q, p = recording.q[::stride], robot.in_space(recording.p[::stride])
+    q, p = recording.q[::stride], recording.p[::stride, :3]
     error = _pose_error(robot, q, p)
     if not error > POSE_ERROR:
         return
-    orders = permutations(range(robot.legs))
-    best = min((_pose_error(robot, _reordered(q, order), p), order) for order in orders)
+    few, home = slice(None), None
+    if robot.legs == 4:  # whose poses have no closed form: they are followed from home once
+        few, home = slice(None, None, max(1, len(q) // FEW_POSES)), home_pose(robot)
+    best = min(
+        (_pose_error(robot, _reordered(q[few], order), p[few], home), order)
+        for order in permutations(range(robot.legs))
+    )
     if best[0] < POSE_ERROR:
         told = ", ".join(str(axis + 1) for axis in best[1])
         text = f"The pose fits the angles in the order {told}: {1e3 * best[0]:.3g} mm off instead "
@@ -214,29 +237,31 @@ def check_pose(subject: Subject) -> Iterator[Finding]:
 
 def check_limits(subject: Subject) -> Iterator[Finding]:
     """Angles outside the robot's limits."""
-    recording, limits = subject.recording, subject.machine.limits
+    recording, robot = subject.recording, subject.machine
+    limits = robot.limits
     if limits.angle_min is None or limits.angle_max is None:
         return
     for axis in range(recording.dof):
         low, high = limits.angle_min[axis], limits.angle_max[axis]
-        q = recording.q[:, axis]
-        outside = (q < low - ANGLE_SLACK) | (q > high + ANGLE_SLACK)
+        q, slack = recording.q[:, axis], ANGLE_SLACK * robot.radian[axis]
+        outside = (q < low - slack) | (q > high + slack)
         outside &= np.isfinite(q)
         if outside.any():
-            slides = recording.slides[axis]
-            ends = (1e3 * low, 1e3 * high) if slides else (math.degrees(low), math.degrees(high))
-            allowed = f"{ends[0]:.4g} to {ends[1]:.4g} {'mm' if slides else 'deg'}"
-            told = "places" if slides else "angles"
-            text = f"{int(outside.sum())} {told} are outside {allowed}"
+            allowed, what = f"{math.degrees(low):.4g} to {math.degrees(high):.4g} deg", "angles"
+            if robot.linear and axis < robot.legs:
+                allowed, what = f"{1e3 * low:.4g} to {1e3 * high:.4g} mm", "places"
+            text = f"{int(outside.sum())} {what} are outside {allowed}"
             yield finding("limits", channel_name("q", axis), text, ranges_where(outside))
 
 
-def _pose_error(robot: Robot, q: FloatArray, p: FloatArray) -> float:
+def _pose_error(
+    robot: Robot, q: FloatArray, p: FloatArray, hint: FloatArray | None = None
+) -> float:
     """Median distance in m; infinite where the loop does not close."""
     finite = np.isfinite(q).all(axis=1) & np.isfinite(p).all(axis=1)
     if not finite.any():
         return 0.0
-    own = robot.in_space(forward_kinematics(robot, q[finite], unreachable="nan"))
+    own = forward_kinematics(robot, q[finite], unreachable="nan", hint=hint)[:, :3]
     distance = np.linalg.norm(own - p[finite], axis=1)
     return float(np.median(np.where(np.isnan(distance), np.inf, distance)))
 

@@ -36,7 +36,8 @@ def check_finite(subject: Subject) -> Iterator[Finding]:
         bad = ~np.isfinite(values)
         if bad.any():
             text = f"{int(bad.sum())} of {len(bad)} values are NaN or infinite"
-            yield finding("not finite", channel_name(name, axis), text, ranges_where(bad))
+            channel = channel_name(name, axis, subject.recording.dof)
+            yield finding("not finite", channel, text, ranges_where(bad))
 
 
 def check_time(subject: Subject) -> Iterator[Finding]:
@@ -109,6 +110,7 @@ def _length(recording: Recording) -> Iterator[Finding]:
 
 TURN = 2 * math.pi
 JUMP = 0.1  # rad in one step, beyond what the steps around it would allow
+RAIL = 0.2  # m of a carriage that stand for a rad, whatever the robot is
 FROZEN_SAMPLES = 20
 FROZEN_TIME = 0.03  # s
 UNUSUAL = 5  # times the length of a channel's usual runs of one value
@@ -126,17 +128,18 @@ def check_jumps(subject: Subject) -> Iterator[Finding]:
     steady = steady_steps(recording)
     for axis in range(recording.dof):
         q = recording.q[:, axis]
-        at = jumps(q, steady, _smallest_jump(robot, axis))
+        slides = recording.slides[axis]
+        at = jumps(q, steady, _smallest_jump(robot, axis, slides))
         if not at.size:
             continue
-        period = wrap_period(q, at, robot, axis)
+        period = wrap_period(q, at, robot, axis, slides)
         kind, how = "encoder wrap", "a turn of the encoder"
         step = period
         if step is None:
             kind, how, step = "jump", "in one sample", float(np.diff(q)[at[0]])
-        slides = recording.slides[axis]
-        told = f"{1e3 * step:.4g} mm" if slides else f"{math.degrees(step):.4g} deg"
-        text = f"The {'place' if slides else 'angle'} jumps by {told}, {how}"
+        text = f"The angle jumps by {math.degrees(step):.4g} deg, {how}"
+        if slides:
+            text = f"The place jumps by {1e3 * step:.4g} mm, {how}"
         yield finding(kind, channel_name("q", axis), text, _after(at), value=step)
 
 
@@ -149,22 +152,31 @@ def jumps(q: FloatArray, steady: BoolArray, least: float = JUMP) -> npt.NDArray[
     return np.flatnonzero((size > 5 * near + least) & steady & np.isfinite(size))
 
 
-def _smallest_jump(robot: Robot | None, axis: int) -> float:
+def _motor_turn(robot: Robot | None, axis: int, slides: bool) -> float | None:
+    """What the axis goes in a turn of its motor, in rad or m; None where nothing tells it."""
+    if robot is None or (slides and robot.drives.lead is robot.drives.pulley_radius is None):
+        return None
+    return TURN / float(robot.drives.motor_turns[axis])
+
+
+def _smallest_jump(robot: Robot | None, axis: int, slides: bool) -> float:
     """Half a turn of the motor, where that is less than usual."""
-    gear = 1.0 if robot is None else float(robot.drives.gear_ratio[axis])
-    return min(JUMP, TURN / gear / 2)
+    usual, turn = JUMP * (RAIL if slides else 1.0), _motor_turn(robot, axis, slides)
+    return usual if turn is None else min(usual, turn / 2)
 
 
 def wrap_period(
-    q: FloatArray, at: npt.NDArray[np.intp], robot: Robot | None, axis: int
+    q: FloatArray, at: npt.NDArray[np.intp], robot: Robot | None, axis: int, slides: bool = False
 ) -> float | None:
     """The period of which all jumps are multiples: a turn of the axis or of the motor."""
-    steps = np.abs(np.diff(q))
+    steps, scale = np.abs(np.diff(q)), RAIL if slides else 1.0
     usual = float(np.nanpercentile(steps, 99)) if steps.size > 100 else 0.0
-    slack = min(3 * usual, 0.3) + 0.01
-    periods = [TURN]
-    if robot is not None and robot.drives.gear_ratio[axis] != 1:
-        periods.append(TURN / robot.drives.gear_ratio[axis])
+    slack = min(3 * usual, 0.3 * scale) + 0.01 * scale
+    periods = [] if slides else [TURN]
+    turn = _motor_turn(robot, axis, slides)
+    if turn is not None and turn not in periods:
+        periods.append(turn)
+        slack = min(slack, 0.2 * turn) if slides else slack
     for period in periods:
         turns = np.round(steps[at] / period)
         off = np.abs(steps[at] - turns * period)
@@ -177,9 +189,10 @@ def check_frozen(subject: Subject) -> Iterator[Finding]:
     """Channels that keep one value while the other axes move."""
     recording = subject.recording
     least = max(FROZEN_SAMPLES, _samples(recording, FROZEN_TIME))
-    arms = recording.q[:, : recording.legs]
+    legs = recording.legs or 0
+    arms = recording.q[:, :legs] / (RAIL if recording.linear else 1.0)
     for name, array in _measured(recording):
-        for axis in range(arms.shape[1]):
+        for axis in range(legs):
             others = np.delete(arms, axis, axis=1) if name == "q" else arms
             runs = equal_runs(array[:, axis], max(least, _usual_run(array[:, axis])))
             frozen = [run for run in runs if _stuck(array[:, axis], others, run, least)]
@@ -203,12 +216,14 @@ def check_saturated(subject: Subject) -> Iterator[Finding]:
             ranges = ranges_where(at_limit)
             ranges = ranges[ranges[:, 1] - ranges[:, 0] >= FLAT_SAMPLES - 1]
             if len(ranges):
-                yield _saturated(channel, f"at the limit of {peaks[axis]:g} N m", ranges)
+                unit = recording.unit("tau", axis)
+                yield _saturated(channel, f"at the limit of {peaks[axis]:g} {unit}", ranges)
                 continue
         cut = [run for run in equal_runs(tau, FLAT_SAMPLES) if _cut(tau, run)]
         if cut:
             level = float(tau[cut[0][0]])
-            yield _saturated(channel, f"cut off at {level:.6g} N m", np.array(cut))
+            text = f"cut off at {level:.6g} {recording.unit('tau', axis)}"
+            yield _saturated(channel, text, np.array(cut))
 
 
 def check_copied(subject: Subject) -> Iterator[Finding]:

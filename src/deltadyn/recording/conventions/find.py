@@ -15,7 +15,7 @@ weakly, their differences well. One is set only where it stands out.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,12 @@ from deltadyn.recording.conventions.result import (
     Offsets,
     TorqueUnit,
     as_read,
+    as_told,
     conventions_of,
+    from_told,
 )
-from deltadyn.recording.conventions.samples import ARMS, SOME, Samples, samples_of
-from deltadyn.recording.conventions.search import BEST, Found, grid_points, refine
+from deltadyn.recording.conventions.samples import SOME, Samples, samples_of
+from deltadyn.recording.conventions.search import BEST, FOUR, Found, grid_points, refine
 from deltadyn.recording.recording import Recording
 from deltadyn.recording.stretch import Stretch, smooth_stretch
 from deltadyn.robot import Robot
@@ -61,8 +63,10 @@ HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes mov
 #: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
 #: from the others', and of the offset that all share.
 OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
-DIGITS = 1  # of an offset in degrees
+PARALLEL = 1e-6  # of 1 - cos of the angle between rails
+DIGITS = 1  # of an offset in degrees, or in mm on rails
 CORRELATED = 10.0  # rows of a residual for one that is independent
+PAIRINGS_OF_FOUR, BEST_OF_FOUR = 3, 3  # orders that are tried, and candidates that are refined
 WORTH = 0.5  # of the best pairing's score: others below are not tried
 
 NO_TORQUE = "the log has no torque"
@@ -87,7 +91,8 @@ def find_conventions(
     else:
         if q is None or tau is None:
             raise InputError("q, tau", None, "arrays (N, dof) beside the times t (N,)")
-        recording = Recording(log, q, tau, linear=robot.linear, legs=robot.legs)  # type: ignore[arg-type]
+        kind: dict[str, Any] = {"linear": robot.linear, "legs": robot.legs}
+        recording = Recording(log, q, tau, **kind)  # type: ignore[arg-type]
     if recording.dof != robot.dof:
         raise InputError(
             "axes of the recording", recording.dof, f"{robot.dof}, as robot {robot.name!r} has"
@@ -104,13 +109,11 @@ def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> C
         return conventions_of(robot, recording, status=NO_SAMPLES)
     if recording.payload:
         robot = robot.with_payload(recording.payload)
-    some = samples.thinned(SOME)
+    some, plain = samples.thinned(SOME), as_logged(robot)
     with np.errstate(all="ignore"):
-        logged = as_logged(robot.legs)
-        as_it_is = fitted(some, fit_rows(robot, some, logged, np.zeros((1, robot.legs))))
-        own = refine(robot, some, logged)
-        fits = as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD
-        if fits or robot.legs > ARMS:  # the grid of four arms is too large
+        as_it_is = fitted(some, fit_rows(robot, some, plain, np.zeros((1, robot.legs))))
+        own = refine(robot, some, plain)
+        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
             ranked = [own]
         else:
             before, stated = as_read(robot, recording)
@@ -124,6 +127,12 @@ def _search(
 ) -> list[Found]:
     """Refined candidates, best first."""
     pairs = pairings(samples)
+    if samples.arms == FOUR:
+        # halves couple the axes so strongly that regression may mislead: as logged comes first
+        plain = as_logged(robot)
+        first = Pairing(plain.torque_order, plain.torque_turn, pairs[0].score)
+        others = [item for item in pairs if item[:2] != first[:2]]
+        pairs = [first, *others[: PAIRINGS_OF_FOUR - 1]]
     ranked = [own]
     for pairing in pairs:
         if pairing.score < WORTH * pairs[0].score:
@@ -142,7 +151,8 @@ def _refined(
         point for reading in readings for point in grid_points(robot, samples, reading, pairing)
     ]
     points.sort(key=lambda point: point.cost)
-    return [refine(robot, some, point.candidate) for point in points[:BEST]]
+    best = BEST if samples.arms < FOUR else BEST_OF_FOUR
+    return [refine(robot, some, point.candidate) for point in points[:best]]
 
 
 def _distinct(ranked: list[Found]) -> list[Found]:
@@ -209,22 +219,33 @@ def _again(robot: Robot, some: Samples, best: Found) -> Found:
 
     The common part is so weak that a step of the grid may end in a valley of its own.
     """
-    other = refine(robot, some, best.candidate.shifted(_standing_out(some, best)))
+    other = refine(robot, some, best.candidate.shifted(_standing_out(robot, some, best)))
     return min(best, other, key=lambda item: item.cost)
 
 
-def _standing_out(some: Samples, best: Found) -> FloatArray:
-    """The offset (3,) of the arm that stands out from the median one, and a large common one.
+def _standing_out(robot: Robot, some: Samples, best: Found) -> FloatArray:
+    """The offset (legs,) of the arm that stands out from the median one, and a large common one.
 
     Where several stand out there is no common part to count from: those that are large are taken.
     """
-    b, moving = np.asarray(best.candidate.offset), some.moving
+    b, moving, rad = _known_offsets(robot, some, best), some.moving, robot.radian[0]
     common = float(np.median(b[moving]))
-    out = moving & (np.abs(b - common) > OUTSTANDING)
+    out = moving & (np.abs(b - common) > OUTSTANDING * rad)
     if out.sum() > 1:
-        return np.where(moving & (np.abs(b) > OUTSTANDING), b, 0.0)
-    shared = common if abs(common) > COMMON else 0.0
+        return np.where(moving & (np.abs(b) > OUTSTANDING * rad), b, 0.0)
+    shared = common if abs(common) > COMMON * rad else 0.0
     return np.where(out, b - common, 0.0) + np.where(moving, shared, 0.0)
+
+
+def _known_offsets(robot: Robot, some: Samples, best: Found) -> FloatArray:
+    """The offsets (legs,) as fitted, without what all share where nothing shows it.
+
+    Along parallel rails the robot is the same everywhere.
+    """
+    b = np.asarray(best.candidate.offset)
+    along = np.array([frame.z for frame in robot.geometry.frames])
+    unseen = robot.linear and bool(np.all(along @ along[0] > 1 - PARALLEL))
+    return b - float(np.median(b[some.moving])) if unseen else b
 
 
 def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
@@ -233,9 +254,9 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
     Those that stand out are set, and where the log does not fit without the others, these too. They
     have to help, and much where the log does not fit well with them.
     """
-    b, wanted = np.asarray(best.candidate.offset), _standing_out(some, best)
+    b, wanted = _known_offsets(robot, some, best), _standing_out(robot, some, best)
     common = float(np.median(b[some.moving]))
-    alone = best.candidate.discrete == as_logged(robot.legs).discrete
+    alone = best.candidate.discrete == as_logged(robot).discrete
     fits = alone and as_it_is.cost < FITS
     without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
     if not fits and without.cost > STANDS * best.fit.cost:
@@ -245,15 +266,19 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
     helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
     if zero.residual < helps * best.fit.residual:
         wanted = none
-    told = np.radians(np.round(np.degrees(wanted), DIGITS))
-    return Offsets(told, b, common, *_deviations(best.covariance))
+    told = from_told(robot, np.round(as_told(robot, wanted), DIGITS))
+    return Offsets(told, b, common, *_deviations(best.covariance, robot.radian[0]))
 
 
-def _deviations(covariance: FloatArray) -> tuple[FloatArray, float]:
-    """Deviations of each arm's offset from the mean of all (3,), and of that mean, in rad."""
-    legs = len(covariance)
-    mean = np.full(legs, 1 / legs)
-    apart = np.eye(legs) - mean
+def _deviations(covariance: FloatArray, rad: float) -> tuple[FloatArray, float]:
+    """Deviations of each arm's offset from the mean of all (legs,), and of that mean, in rad (m).
+
+    `rad` is what stands for a rad on the axes.
+    """
+    n = len(covariance)
+    mean = np.full(n, 1 / n)
+    apart = np.eye(n) - mean
     own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
     shared = CORRELATED * float(mean @ covariance @ mean)
-    return np.sqrt(own + OWN_DEVIATION**2), math.sqrt(shared + COMMON_DEVIATION**2)
+    usual, common = OWN_DEVIATION * rad, COMMON_DEVIATION * rad
+    return np.sqrt(own + usual**2), math.sqrt(shared + common**2)

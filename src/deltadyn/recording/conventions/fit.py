@@ -1,9 +1,9 @@
 """Fit the base parameters under a convention: the residual, and what the parameters are.
 
-Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, the torque of a
-spindle or of a platform's halves as a whole, the passive joints' friction as a whole, and viscous
-and Coulomb friction of each arm. No parameter may be negative: a wrong convention often fits with
-negative masses.
+Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, on a robot with
+a spindle the spindle's torque as a whole, of two halves what turns with psi, the passive joints'
+friction as a whole, and viscous and Coulomb friction of each arm. No parameter may be negative: a
+wrong convention often fits with negative masses.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.columns import exact_columns, labels_of
 from deltadyn.dynamics.friction import passive_friction
-from deltadyn.dynamics.parameters import HALVES_NAMES
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.state import State
 from deltadyn.recording.conventions.candidates import Candidate
 from deltadyn.recording.conventions.samples import Samples
 from deltadyn.robot import Robot
 
+HALVES = ("S", "S_s", "h_x", "h_y", "I_psi")  # what turns with psi between two halves
 SPREAD = 5.0  # of the parameters over the robot's own: what is usual
 SPREAD_COST = 0.03  # per e-fold beyond
 LEAST_RATIO = 1e-3  # of a parameter that came out as 0
@@ -46,30 +47,38 @@ class Fitted(NamedTuple):
 def inertial(
     robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, *, joints: bool = True
 ) -> FloatArray:
-    """Columns (n, legs, k) of M_P, A, G, m_x, spindle or halves, by default passive joints too.
+    """Columns (n, legs, k) of M_P, A, G, m_x, the spindle and, by default, the passive joints.
 
     They are zero where the loop does not close.
 
-    A fourth axis stands still: its sign and unit are not known yet.
+    The spindle's axis stands still: its sign and unit are not known yet.
     """
-    legs, spindle = robot.legs, robot.spindle is not None
-    if spindle:
+    legs = robot.legs
+    if robot.dof > legs:
         q, qd, qdd = (np.pad(array, ((0, 0), (0, robot.dof - legs))) for array in (q, qd, qdd))
+    # wrong candidates have no pose at all: they are followed from home once, and not looked for
+    home = None if legs < 4 else home_pose(robot)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        state = State.from_joints(robot, q, qd, qdd, unreachable="nan")
-        Y = exact_columns(robot, state, True).Y[:, :legs]
+        state = State.from_joints(robot, q, qd, qdd, unreachable="nan", hint=home)
+        Y = exact_columns(robot, state, robot.equal_limbs).Y[:, :legs]
         rubbing = passive_friction(robot, state) if joints and robot.friction.passive else None
-    labels = labels_of(robot, True, None, False)
+    labels = labels_of(robot, robot.equal_limbs, None, False)
     value = dict(zip(labels.names, labels.values.tolist(), strict=True))
-    place = {name: index for index, name in enumerate(labels.names)}
-    G = value["G"] * Y[..., place["G"]]
-    if "G_s" in place:
-        G = G + value["G_s"] * Y[..., place["G_s"]]
-    found = [value["M_P"] * Y[..., place["M_P"]], value["A"] * Y[..., place["A"]], G]
-    found.append(value["M_P"] * Y[..., place["m_x"]])
-    if robot.turns:
-        own = ("H", "kappa", "mu") if spindle else [n for n in HALVES_NAMES if n in place]
-        found.append(sum(value[name] * Y[..., place[name]] for name in own))
+    weights = {name: value["M_P"] if name.startswith("m_x") else own for name, own in value.items()}
+
+    def whole(*stems: str) -> FloatArray:
+        """The torque of these parameters; those of unequal limbs, such as A1, keep their ratios."""
+        total: FloatArray = np.zeros(Y.shape[:2])
+        for index, name in enumerate(labels.names):
+            if name in stems or name.rstrip("1234") in stems:
+                total = total + weights[name] * Y[..., index]
+        return total
+
+    found = [whole("M_P"), whole("A"), whole("G", "G_s"), whole("m_x")]
+    if robot.dof > legs:
+        found.append(whole("H", "kappa", "mu"))
+    elif robot.turns:
+        found.append(whole(*HALVES))
     if rubbing is not None:
         found.append(rubbing[:, :legs])
     columns = np.stack(found, axis=-1)
@@ -81,23 +90,23 @@ def inertial(
 def moved(
     samples: Samples, candidate: Candidate, offsets: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Angles, rates, accelerations (m * n, 3) under a candidate with offsets (m, 3)."""
+    """Angles, rates, accelerations (m * n, legs) under a candidate with offsets (m, legs)."""
     gain = np.asarray(candidate.sign) * candidate.reading.factor
     m = len(offsets)
-    q = (samples.x * gain + offsets[:, None]).reshape(-1, samples.legs)
+    q = (samples.x * gain + offsets[:, None]).reshape(-1, samples.arms)
     qd, qdd = (np.tile(array * gain, (m, 1)) for array in (samples.xd, samples.xdd))
     return q, qd, qdd
 
 
 def torques(samples: Samples, candidate: Candidate) -> FloatArray:
-    """The arms' torques (n, 3) under a candidate, in the log's unit."""
+    """The arms' torques (n, legs) under a candidate, in the log's unit."""
     turn = np.asarray(candidate.sign) * np.asarray(candidate.torque_turn)
     tau: FloatArray = samples.tau[:, list(candidate.torque_order)] * turn
     return tau
 
 
 class Rows(NamedTuple):
-    """Residuals (m, 3 n) of fits at m offsets, their parameters (m, p) and the RMS torque."""
+    """Residuals (m, legs n) of fits at m offsets, their parameters (m, p) and the RMS torque."""
 
     residuals: FloatArray
     parameters: FloatArray
@@ -105,18 +114,18 @@ class Rows(NamedTuple):
 
 
 def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: FloatArray) -> Rows:
-    """Fits of all samples at offsets (m, 3) of the arms' angles in rad."""
-    m, n, legs = len(offsets), len(samples), samples.legs
-    Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, legs, -1)
+    """Fits of all samples at offsets (m, legs) of the arms' angles in rad (m)."""
+    m, n, arms = len(offsets), len(samples), samples.arms
+    Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, arms, -1)
     k = Y.shape[-1]
-    blocks = np.zeros((m, n, legs, k + 2 * legs))
+    blocks = np.zeros((m, n, arms, k + 2 * arms))
     blocks[..., :k] = Y
     sign = np.asarray(candidate.sign)
-    for arm in range(legs):
+    for arm in range(arms):
         blocks[:, :, arm, k + arm] = samples.xd[:, arm] * sign[arm]
-        blocks[:, :, arm, k + legs + arm] = samples.friction[:, arm] * sign[arm]
+        blocks[:, :, arm, k + arms + arm] = samples.friction[:, arm] * sign[arm]
     blocks *= samples.used[:, :, None]
-    X = blocks.reshape(m, n * legs, -1)
+    X = blocks.reshape(m, n * arms, -1)
     y = (torques(samples, candidate) * samples.used).reshape(-1)
     size = math.sqrt(float(y @ y) / max(1, int(samples.used.sum())))
     lengths = np.sqrt(np.einsum("mij,mij->mj", X, X))

@@ -1,4 +1,4 @@
-"""The fourth axis: its direction, and that of its torque, once the arms are known.
+"""The fourth axis, a spindle's: its direction, and that of its torque, once the arms are known.
 
     tau_4 = I_psi psidd + I_axial(...) + h_x (...) + h_y (...) + Fv psid + Fc sign(psid) + constant
 
@@ -20,10 +20,10 @@ from deltadyn.recording.conventions.candidates import Candidate, Reading
 from deltadyn.recording.conventions.samples import REST
 from deltadyn.recording.stretch import Stretch
 from deltadyn.robot import Robot
+from deltadyn.robot.checks import ARMS
 
 PLAIN = 0.7  # of the torque that inertia and friction must explain, and of one sign
 CLEAR = 1.2  # residual of one direction over the other's
-LAST = 3  # the axis behind three arms
 MOST = 400  # samples
 OWN = ("I_psi", "I_axial", "h_x", "h_y")
 
@@ -37,21 +37,26 @@ class Fourth(NamedTuple):
 
 
 def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
-    """The factor of an axis, whose gear may be another than the arms'."""
-    gears = robot.drives.gear_ratio
-    if axis < robot.legs or reading.side == "output":
+    """The factor of an axis, whose gear may be another than the arms'.
+
+    A spindle beside rails turns: its numbers stand as they are where those of carriages are in mm.
+    """
+    turns = robot.drives.motor_turns
+    if axis < robot.legs:
         return reading.factor
-    return reading.factor * float(gears[0]) / float(gears[axis])
+    if reading.side == "output":
+        return 1.0 if robot.linear else reading.factor
+    return reading.factor * float(turns[0]) / float(turns[axis])
 
 
 def fourth_axis(robot: Robot, stretch: Stretch, arms: Candidate) -> Fourth:
-    """What the torque of axis 4 tells; as logged for a robot without it."""
+    """What the torque of a spindle's axis tells; as logged for a robot without it."""
     if robot.spindle is None:
         return Fourth()
     part = slice(None, None, max(1, len(stretch.row) // MOST))
-    tau = stretch.tau[part, LAST]
+    tau = stretch.tau[part, ARMS]
     power = float(np.sum((tau - tau.mean()) ** 2))
-    rate = float(np.sqrt(np.mean(stretch.qd[part, LAST] ** 2)))
+    rate = float(np.sqrt(np.mean(stretch.qd[part, ARMS] ** 2)))
     if not power > 0 or not rate > 0:
         return Fourth()
     fits = {sign: _fitted(robot, stretch, part, arms, sign, rate) for sign in (1, -1)}
@@ -73,19 +78,19 @@ class _Fit(NamedTuple):
 def _fitted(
     robot: Robot, stretch: Stretch, part: slice, arms: Candidate, sign: int, rate: float
 ) -> _Fit:
-    factor = axis_factor(robot, arms.reading, LAST) * sign
+    factor = axis_factor(robot, arms.reading, ARMS) * sign
     gain = np.array([s * arms.reading.factor for s in arms.sign] + [factor])
     offset = np.array([*arms.offset, 0.0])
     q, qd, qdd = (x[part] * gain for x in (stretch.q, stretch.qd, stretch.qdd))
     with np.errstate(all="ignore"):
         state = State.from_joints(robot, q + offset, qd, qdd, unreachable="nan")
-        Y = exact_columns(robot, state, True).Y[:, LAST]
+        Y = exact_columns(robot, state, True).Y[:, ARMS]
     names = labels_of(robot, True, None, False).names
-    xd = stretch.qd[part, LAST] * sign
+    xd = stretch.qd[part, ARMS] * sign
     friction = [xd, np.tanh(xd / (REST * rate))]
     moments = [Y[:, names.index(name)] for name in OWN]
     columns = np.column_stack([moments[0], *friction, *moments[1:], np.ones_like(xd)])
-    y = stretch.tau[part, LAST] * sign
+    y = stretch.tau[part, ARMS] * sign
     good = np.isfinite(columns).all(axis=1)
     columns, y = columns[good], y[good]
     lengths: FloatArray = np.linalg.norm(columns, axis=0)
@@ -94,5 +99,5 @@ def _fitted(
     rest = y - (columns / lengths) @ effects
     own = effects[:3]
     against = float(own.sum()) < -PLAIN * float(np.abs(own).sum())
-    missing = float(np.sum(stretch.tau[part, LAST][~good] ** 2))
+    missing = float(np.sum(stretch.tau[part, ARMS][~good] ** 2))
     return _Fit(float(rest @ rest) + missing, against)

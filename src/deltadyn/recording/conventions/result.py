@@ -10,12 +10,13 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.recording.columns import QUANTITIES
+from deltadyn.recording.columns import units_of
 from deltadyn.recording.conventions.candidates import (
-    AS_READ,
     Candidate,
     Reading,
     as_logged,
+    motor_turns,
+    turns_words,
 )
 from deltadyn.recording.conventions.fourth import Fourth, axis_factor
 from deltadyn.recording.recording import ColumnUse, Recording, channel_name
@@ -26,13 +27,33 @@ USUAL = 2.5  # a torque up to so many times the model's is in the model's unit
 FOREIGN = 5.0  # and beyond so many times in another
 NEAR = 1.6  # of a unit's factor, to be called by its name
 NO_FOURTH = Fourth()
-TURNED = 30.0  # degrees that an arm is turned to tell units apart
+TURNED = 30.0  # degrees that an arm is turned, or mm that a carriage is moved, to tell units apart
+
+
+def as_told(robot: Robot, offset: Any) -> FloatArray:
+    """Offsets (..., axes) in rad or m as they are told: in degrees, of carriages in mm."""
+    values = np.asarray(offset, dtype=np.float64)
+    return values * _told_factors(robot, values.shape[-1])
+
+
+def from_told(robot: Robot, told: FloatArray) -> FloatArray:
+    """Offsets (..., axes) in rad or m of those that are told in degrees or mm."""
+    return told / _told_factors(robot, told.shape[-1])
+
+
+def _told_factors(robot: Robot, axes: int) -> FloatArray:
+    slides = robot.linear & (np.arange(axes) < robot.legs)
+    return np.where(slides, 1e3, 180 / math.pi)
+
+
+#: Fields of a convention that are offsets, told with their unit.
+OFFSETS = ("offset", "offset_fit", "offset_deviation", "common_offset", "common_deviation")
 
 
 class Offsets(NamedTuple):
-    """Offsets b (3,) of the arms in rad: those to set, all as fitted, their median.
+    """Offsets b (legs,) of the arms in rad (m): those to set, all as fitted, their median.
 
-    `own` (3,) is the deviation of an arm's offset from the others', `shared` that of the median.
+    `own` (legs,) is the deviation of an arm's offset from the others', `shared` that of the median.
     """
 
     set: FloatArray
@@ -52,7 +73,8 @@ class Arms(NamedTuple):
 class TorqueUnit(NamedTuple):
     """Unit and side of the torques; `scale` is the logged torque over the model's.
 
-    `factor` turns them into N m at the output; None where no unit fits, as with currents.
+    `factor` turns them into N m (N on rails) at the output; None where no unit fits, as with
+    currents.
     """
 
     unit: str
@@ -68,13 +90,16 @@ class TorqueUnit(NamedTuple):
     @classmethod
     def of(cls, robot: Robot, scale: float) -> TorqueUnit:
         """The unit of torques that are `scale` times the model's."""
+        plain = torque_word(robot)
         if not scale > 0 or 1 / USUAL < scale < USUAL:
-            return cls("Nm", "output", 1.0, scale)
-        gear = float(robot.drives.gear_ratio[0])
+            return cls(plain, "output", 1.0, scale)
+        gear = motor_turns(robot)
         known = [("mNm", "output", 1e-3), ("Ncm", "output", 1e-2), ("kNm", "output", 1e3)]
-        if gear != 1:
+        if robot.linear:
+            known = [("mN", "output", 1e-3), ("kN", "output", 1e3)]
+        if gear is not None:
             known += [("Nm", "motor", gear), ("mNm", "motor", 1e-3 * gear)]
-            known += [("Nm", "output, taken as motor", 1 / gear)]
+            known += [(plain, "output, taken as motor", 1 / gear)]
         unit, side, factor = min(known, key=lambda item: abs(math.log(scale * item[2])))
         if abs(math.log(scale * factor)) > math.log(NEAR):
             return cls("unknown", "unknown", None, scale)
@@ -84,7 +109,8 @@ class TorqueUnit(NamedTuple):
         """From the torque of an axis as read to N m at the output; 1 where it is not foreign."""
         if not self.foreign or self.factor is None:
             return 1.0
-        ratio = float(robot.drives.gear_ratio[axis]) / float(robot.drives.gear_ratio[0])
+        turns = robot.drives.motor_turns
+        ratio = float(turns[axis]) / float(turns[0])
         if self.side == "output":
             return self.factor
         return self.factor * ratio if self.side == "motor" else self.factor / ratio
@@ -94,8 +120,13 @@ class TorqueUnit(NamedTuple):
         if self.factor is None:
             return "no unit of torque: a current whose torque constant is not known?"
         names = {"Nm": "N m", "mNm": "mN m", "Ncm": "N cm", "kNm": "kN m"}
-        gear = f" (gear ratio {robot.drives.gear_ratio[0]:g})" if self.side == "motor" else ""
-        return f"{names[self.unit]} at the {self.side} side{gear}?"
+        gear = f" ({turns_words(robot)})" if self.side == "motor" else ""
+        return f"{names.get(self.unit, self.unit)} at the {self.side} side{gear}?"
+
+
+def torque_word(robot: Robot) -> str:
+    """The unit of the arms' torques in a recording: "Nm", "N" on rails."""
+    return "N" if robot.linear else "Nm"
 
 
 class Alternative(NamedTuple):
@@ -124,10 +155,12 @@ class Axes(NamedTuple):
 class Conventions:
     """The convention of a log, as torques and angles tell it.
 
-    `sign` (1 or -1) and `offset_deg` per axis are those of a robot file's `controller:` block,
+    `sign` (1 or -1) and `offset` per axis are those of a robot file's `controller:` block,
     `torque_sign` the signs of the torques where they differ from `sign`, else None. `order` and
     `torque_order` give the log's axis, from 1, that holds the angle and the torque of each axis.
-    `unit`, `side`, `torque_unit` and `torque_side` are those of the log's own numbers.
+    `unit`, `side`, `torque_unit` and `torque_side` are those of the log's own numbers. Offsets are
+    in degrees (`offset_deg` and so on), those of carriages in mm (`offset_mm`); beside rails a
+    spindle's is in degrees.
 
     `residual_before` and `residual_after` are RMS residual over RMS torque of the base parameters'
     fit as logged and under this convention; `margin` is the next candidate's cost over this one's,
@@ -137,7 +170,7 @@ class Conventions:
 
     recording: str
     sign: tuple[int, ...]
-    offset_deg: tuple[float, ...]
+    offset: tuple[float, ...]
     torque_sign: tuple[int, ...] | None
     order: tuple[int, ...]
     torque_order: tuple[int, ...]
@@ -156,31 +189,32 @@ class Conventions:
     decided: bool
     alternatives: tuple[dict[str, Any], ...]
     changed: tuple[str, ...]  # kinds of findings: "angle sign", "angle unit", ...
-    offset_fit_deg: tuple[float, ...]  # of the arms' own angles, all as fitted
-    offset_deviation_deg: tuple[float, ...]  # of an arm against the others
-    common_offset_deg: float
-    common_deviation_deg: float
+    offset_fit: tuple[float, ...]  # of the arms' own angles, all as fitted
+    offset_deviation: tuple[float, ...]  # of an arm against the others
+    common_offset: float
+    common_deviation: float
+    linear: bool = False  # whether the arms are carriages
     unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
     angle_words: str = field(default="", repr=False)
     torque_words: str = field(default="", repr=False)
     controller: Controller = field(default_factory=Controller, repr=False)
-    slides: bool = False  # on rails a degree in these fields stands for pi/180 m
+
+    def __getattr__(self, name: str) -> Any:
+        """`offset_deg` and the like by their unit; on rails `offset_mm`."""
+        stem, _, unit = name.rpartition("_")
+        if stem not in OFFSETS or unit not in ("deg", "mm"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if unit != self.offset_unit:
+            words = "carriages stand off in mm" if self.linear else "arms stand off in degrees"
+            raise InputError(name, None, f"{stem}_{self.offset_unit}: {words}")
+        return getattr(self, stem)
 
     @property
-    def legs(self) -> int:
-        """Limbs whose axes the log has."""
-        return len(self.offset_fit_deg)
-
-    def shown(self, degrees: float) -> float:
-        """An offset of a limb in the unit to show: deg, or mm on rails."""
-        return 1e3 * math.radians(degrees) if self.slides else degrees
-
-    @property
-    def shown_unit(self) -> str:
-        """The unit of `shown`."""
-        return "mm" if self.slides else "deg"
+    def offset_unit(self) -> str:
+        """The unit in which offsets of the arms are told: "deg", "mm" on rails."""
+        return "mm" if self.linear else "deg"
 
     @property
     def as_logged(self) -> bool:
@@ -195,14 +229,14 @@ class Conventions:
     @property
     def block(self) -> str:
         """The robot file's `controller:` block to paste (YAML)."""
-        own = [f"{self.shown(value):.9g}" for value in self.offset_deg[: self.legs]]
-        others = [f"{value:.9g}" for value in self.offset_deg[self.legs :]]
+        arms = len(self.offset_fit)
         signs = ", ".join(str(value) for value in self.sign)
-        text = f"controller:\n  sign: [{signs}]\n"
-        if not self.slides:
-            return f"{text}  offset_deg: [{', '.join(own + others)}]\n"
-        spindle = f"  offset_deg: {others[0]}\n" if others else ""
-        return f"{text}  offset_mm: [{', '.join(own)}]\n{spindle}"
+        own = self.offset[:arms] if self.linear else self.offset
+        offsets = ", ".join(f"{value:.9g}" for value in own)
+        text = f"controller:\n  sign: [{signs}]\n  offset_{self.offset_unit}: [{offsets}]\n"
+        for value in self.offset[len(own) :]:  # of a spindle beside rails
+            text += f"  offset_deg: {value:.9g}\n"
+        return text
 
     @property
     def column_map(self) -> str:
@@ -216,7 +250,7 @@ class Conventions:
     def as_dict(self) -> dict[str, Any]:
         """All of it for JSON."""
         names = (
-            *("sign", "offset_deg", "torque_sign", "order", "torque_order", "unit", "side"),
+            *("sign", "offset", "torque_sign", "order", "torque_order", "unit", "side"),
             *(
                 "angle_factor",
                 "torque_unit",
@@ -226,27 +260,17 @@ class Conventions:
                 "residual_before",
             ),
             *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
-            *("offset_fit_deg", "offset_deviation_deg", "common_offset_deg"),
-            *("common_deviation_deg", "status"),
+            *("offset_fit", "offset_deviation", "common_offset"),
+            *("common_deviation", "status"),
         )
-        found = {name: getattr(self, name) for name in names}
-        told = {
+        found = {
+            f"{name}_{self.offset_unit}" if name in OFFSETS else name: getattr(self, name)
+            for name in names
+        }
+        return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in found.items()
         } | {"block": self.block}
-        return self._in_mm(told) if self.slides else told
-
-    def _in_mm(self, told: dict[str, Any]) -> dict[str, Any]:
-        """The offsets of the rails' axes in mm, under keys that say so."""
-        out: dict[str, Any] = {}
-        for name, value in told.items():
-            if not name.endswith("_deg"):
-                out[name] = value
-            elif isinstance(value, list):
-                out[f"{name[:-4]}_mm"] = [self.shown(item) for item in value[: self.legs]]
-            else:
-                out[f"{name[:-4]}_mm"] = self.shown(value)
-        return out
 
     def of_any_size(self) -> Conventions:
         """The same for torques whose size is not known, as of currents: no unit is told."""
@@ -313,19 +337,19 @@ def conventions_of(
     status: str = "",
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
-    still, logged = np.zeros(robot.legs), as_logged(robot.legs)
-    candidate, offsets = arms or Arms(logged, Offsets(still, still, 0.0, still, 0.0))
-    torque = torque or TorqueUnit("Nm", "output", 1.0, math.nan)
+    still = np.zeros(robot.legs)
+    candidate, offsets = arms or Arms(as_logged(robot), Offsets(still, still, 0.0, still, 0.0))
+    torque = torque or TorqueUnit(torque_word(robot), "output", 1.0, math.nan)
     axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
     changed = _changed(robot, candidate, offsets, torque, fourth)
     angle = _of_numbers(robot, recording, candidate.reading)
-    units = _torque_of_numbers(recording, torque)
+    units = _torque_of_numbers(robot, recording, torque)
     sign = tuple(int(value) for value in controller.sign)
     return Conventions(
         recording=recording.name,
         sign=sign,
-        offset_deg=tuple(round(math.degrees(value), 9) for value in controller.offset),
+        offset=tuple(np.round(as_told(robot, controller.offset), 9).tolist()),
         torque_sign=None if torque_sign == sign else torque_sign,
         order=tuple(axis + 1 for axis in axes.order),
         torque_order=tuple(axis + 1 for axis in axes.torque_order),
@@ -348,17 +372,17 @@ def conventions_of(
             _told(robot, recording, item, candidate, fourth) for item in alternatives
         ),
         changed=changed,
-        offset_fit_deg=tuple(math.degrees(value) for value in offsets.fitted),
-        offset_deviation_deg=tuple(math.degrees(value) for value in offsets.own),
-        common_offset_deg=math.degrees(offsets.common),
-        common_deviation_deg=math.degrees(offsets.shared),
+        offset_fit=tuple(as_told(robot, offsets.fitted).tolist()),
+        offset_deviation=tuple(as_told(robot, offsets.own).tolist()),
+        common_offset=float(as_told(robot, [offsets.common])[0]),
+        common_deviation=float(as_told(robot, [offsets.shared])[0]),
+        linear=robot.linear,
         unseen=_unseen(robot, recording, fourth),
         status=status,
         axes=axes,
         angle_words=candidate.reading.words,
         torque_words=torque.text(robot),
         controller=controller,
-        slides=robot.linear,
     )
 
 
@@ -366,11 +390,11 @@ def _changed(
     robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
 ) -> tuple[str, ...]:
     """The kinds of findings by which a candidate differs from the log as it was read."""
-    logged = as_logged(robot.legs)
+    plain = as_logged(robot)
     kinds = {
         "angle unit": candidate.reading.factor != 1,
-        "angle sign": candidate.sign != logged.sign or fourth.sign < 0,
-        "swapped axes": candidate.torque_order != logged.torque_order,
+        "angle sign": candidate.sign != plain.sign or fourth.sign < 0,
+        "swapped axes": candidate.torque_order != plain.torque_order,
         "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
         "torque unit": torque.foreign,
         "homing": bool(np.any(offsets.set)),
@@ -382,9 +406,10 @@ def _unseen(robot: Robot, recording: Recording, fourth: Fourth) -> tuple[str, ..
     """What angles and torques cannot show, with the move that does."""
     found = []
     if robot.equal_limbs and recording.p is None:
+        limb, value = ("carriage", "place") if robot.linear else ("arm", "angle")
         found.append(
-            "which arm an axis is, and the direction of numbering: lower one arm at a time and see "
-            "which angle changes"
+            f"which {limb} an axis is, and the direction of numbering: lower one {limb} at a time "
+            f"and see which {value} changes"
         )
     if robot.spindle is not None and not fourth.seen:
         found.append(
@@ -449,18 +474,19 @@ def _uses(recording: Recording, quantity: str) -> dict[int, ColumnUse]:
 
 
 def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
-    """How the log's angles were read, with the factor from its numbers to rad.
+    """How the log's angles were read, with the factor from its numbers to rad (m).
 
     And whether the file states the unit.
     """
     use = _uses(recording, "q").get(0)
-    unit = None if use is None else QUANTITIES["q"].unit(use.unit)
+    unit = None if use is None else units_of("q", 0, None).unit(use.unit)
     if use is None or unit is None:
-        return AS_READ, False
+        return as_logged(robot).reading, False
     side = use.side or "output"
-    gear = float(robot.drives.gear_ratio[0]) if side == "motor" else 1.0
-    words = {"rad": "radians", "deg": "degrees"}.get(use.unit, use.unit)
-    words += f" of the motors (gear ratio {gear:g})" if side == "motor" else ""
+    gear = float(robot.drives.motor_turns[0]) if side == "motor" else 1.0
+    names = {"rad": "radians", "deg": "degrees", "m": "metres", "mm": "millimetres"}
+    words = names.get(use.unit, use.unit)
+    words += f" of the motors ({turns_words(robot)})" if side == "motor" else ""
     return Reading(use.unit, side, unit.factor / unit.divisor / gear, words), not use.assumed
 
 
@@ -472,13 +498,14 @@ def _of_numbers(robot: Robot, recording: Recording, reading: Reading) -> tuple[s
     return reading.unit, reading.side
 
 
-def _torque_of_numbers(recording: Recording, torque: TorqueUnit) -> tuple[str, str]:
+def _torque_of_numbers(robot: Robot, recording: Recording, torque: TorqueUnit) -> tuple[str, str]:
     """Unit and side of the log's own torques."""
+    plain = (torque_word(robot), "output")
     use = _uses(recording, "tau").get(0)
     if use is None and _uses(recording, "current"):
         return "A", "motor"
-    stored = ("Nm", "output") if use is None else (use.unit, use.side or "output")
-    if torque.foreign and (stored == ("Nm", "output") or torque.factor is None):
+    stored = plain if use is None else (use.unit, use.side or "output")
+    if torque.foreign and (stored == plain or torque.factor is None):
         return torque.unit, torque.side
     return stored
 
@@ -507,6 +534,8 @@ def _columns(
     for axis, place in enumerate(axes.order):
         use = angles.get(place)
         entry: dict[str, Any] = {"quantity": "q", "axis": axis + 1, "unit": unit, "side": side}
+        if robot.linear and axis >= robot.legs and side == "output":  # a spindle beside rails
+            entry["unit"] = "rad" if use is None else use.unit
         scale = 1.0 if use is None else use.scale
         if reading.factor != 1 and (unit, side) == (before.unit, before.side):
             scale *= axis_factor(robot, reading, axis)
@@ -523,17 +552,23 @@ def _columns(
             if use is not None and use.torque_constant is not None:
                 entry["torque_constant"] = use.torque_constant
         else:
-            entry |= _torque_entry(torque, use, axes.torque_factor[axis])
+            word = torque_word(robot) if axis < robot.legs else "Nm"
+            entry |= _torque_entry(torque, use, axes.torque_factor[axis], word)
         found[use.name if use else channel_name("tau", place)] = _with_sign(entry, use, against)
     return found
 
 
-def _torque_entry(torque: TorqueUnit, use: ColumnUse | None, factor: float) -> dict[str, Any]:
-    unit, side = ("Nm", "output") if use is None else (use.unit, use.side or "output")
+def _torque_entry(
+    torque: TorqueUnit, use: ColumnUse | None, factor: float, word: str
+) -> dict[str, Any]:
+    """Unit, side and scale of a torque; `word` is the unit of its axis inside."""
+    unit, side = (word, "output") if use is None else (use.unit, use.side or "output")
     scale = 1.0 if use is None else use.scale
     if torque.foreign and torque.factor is not None:
-        if (unit, side) == ("Nm", "output") and torque.side in ("output", "motor"):
+        if (unit, side) == (word, "output") and torque.side in ("output", "motor"):
             unit, side = torque.unit, torque.side
+            if word == "Nm" and side == "output" and unit.endswith("N"):
+                unit = f"{unit}m"  # a spindle beside rails
         else:
             scale *= factor
     entry: dict[str, Any] = {"unit": unit, "side": side}
@@ -555,12 +590,15 @@ def _told(
     controller, torque_sign = _controller(robot, axes)
     unit, side = _of_numbers(robot, recording, item.candidate.reading)
     sign = tuple(int(value) for value in controller.sign)
-    text = f"angles in {unit} at the {side} side, sign {list(sign)}"
-    if item.candidate.torque_order != as_logged(robot.legs).torque_order:
+    what = "places" if robot.linear else "angles"
+    text = f"{what} in {unit} at the {side} side, sign {list(sign)}"
+    if item.candidate.torque_order != as_logged(robot).torque_order:
         text += f", torques of axes {[k + 1 for k in item.candidate.torque_order]}"
     return {
         "sign": list(sign),
-        "offset_deg": [round(math.degrees(value), 3) for value in controller.offset],
+        f"offset_{'mm' if robot.linear else 'deg'}": np.round(
+            as_told(robot, controller.offset), 3
+        ).tolist(),
         "torque_sign": list(torque_sign),
         "torque_order": [axis + 1 for axis in axes.torque_order],
         "unit": unit,
@@ -568,25 +606,33 @@ def _told(
         "residual": item.residual,
         "twin": item.twin,
         "text": text,
-        "move": deciding_move(item.candidate, chosen),
+        "move": deciding_move(item.candidate, chosen, robot.linear),
     }
 
 
-def deciding_move(one: Candidate, two: Candidate) -> str:
+def deciding_move(one: Candidate, two: Candidate, linear: bool = False) -> str:
     """The small move of the machine that tells two candidates apart, in words."""
     if one.reading.factor != two.reading.factor:
-        ways = sorted(math.radians(TURNED) / abs(c.reading.factor) for c in (one, two))
-        return (
-            f"Turn arm 1 by {TURNED:g} degrees, measured at the arm: the log then changes by "
-            f"{ways[0]:.4g} or by {ways[1]:.4g}."
-        )
+        turned = TURNED / 1e3 if linear else math.radians(TURNED)
+        ways = sorted(turned / abs(c.reading.factor) for c in (one, two))
+        move = f"Turn arm 1 by {TURNED:g} degrees, measured at the arm"
+        if linear:
+            move = f"Move carriage 1 by {TURNED:g} mm, measured at the rail"
+        return f"{move}: the log then changes by {ways[0]:.4g} or by {ways[1]:.4g}."
     arms = [i + 1 for i in range(len(one.sign)) if one.sign[i] != two.sign[i]]
+    if arms and linear:
+        return (
+            f"Raise carriage {arms[0]} by a few mm, on a level rail move it outward: in our "
+            "convention its place grows; see whether the logged one grows or falls."
+        )
     if arms:
         return (
             f"Lower arm {arms[0]} by a few degrees: in our convention its angle grows; see whether "
             "the logged one grows or falls."
         )
-    return "Push one arm by hand while the drives hold: the torque that answers is that of the arm."
+    limb, answer = ("carriage", "force") if linear else ("arm", "torque")
+    text = f"Push one {limb} by hand while the drives hold: the {answer} that answers is that of"
+    return f"{text} the {limb}."
 
 
 def _applied(recording: Recording, axes: Axes, what: str) -> Recording:

@@ -9,7 +9,6 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.recording.stretch import Stretch
 
-ARMS = 3  # of the robots whose conventions are searched for on a grid
 FEW = 36  # samples of the search over a grid
 SOME = 240  # samples of a refined candidate
 REST = 0.04  # of an axis' fast rate: below, friction may stick and its torque is not known
@@ -38,13 +37,13 @@ class Samples:
     moving: BoolArray
     soft: FloatArray
 
-    @property
-    def legs(self) -> int:
-        """Limbs that the drives move."""
-        return int(self.x.shape[1])
-
     def __len__(self) -> int:
         return len(self.x)
+
+    @property
+    def arms(self) -> int:
+        """How many arms, or carriages, there are."""
+        return int(self.x.shape[1])
 
     def thinned(self, count: int) -> Samples:
         """At most `count` of the samples, drawn by a seed."""
@@ -60,8 +59,8 @@ class Samples:
         return np.tanh(self.xd / self.soft)
 
 
-def samples_of(stretch: Stretch, legs: int) -> Samples | None:
-    """The moving samples of a stretch; None where too few are left."""
+def samples_of(stretch: Stretch, legs: int = 3) -> Samples | None:
+    """The moving samples of a stretch, of its first `legs` axes; None where too few are left."""
     x, xd, xdd, tau = (
         array[:, :legs] for array in (stretch.q, stretch.qd, stretch.qdd, stretch.tau)
     )

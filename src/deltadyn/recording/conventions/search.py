@@ -33,7 +33,10 @@ from deltadyn.robot import Robot
 
 GRID = math.radians(15.0)
 MOST_PLACES = 7  # of an arm's offset on the grid
+FEW_OF_FOUR = 12  # samples of the grid of four arms, whose poses have no closed form
+STAR = math.radians(25.0)  # steps of one offset of four arms, of which the others are 0
 BEST = 6  # candidates that are refined
+FOUR = 4  # arms, for which less is tried
 STEP = 1e-3  # rad, of the differences
 STEPS = 8  # of Gauss-Newton
 FARTHEST = math.radians(15.0)  # that an offset moves in a step
@@ -42,7 +45,7 @@ PIECE = 60_000  # samples of the grid at a time
 
 
 class Found(NamedTuple):
-    """A refined candidate, its fit, and the covariance of its offsets by noise alone (rad^2)."""
+    """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone."""
 
     candidate: Candidate
     fit: Fitted
@@ -63,14 +66,13 @@ class Point(NamedTuple):
 
 def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairing) -> list[Point]:
     """The best offsets of every direction, on a grid of 15 degrees inside the joints' limits."""
-    few = samples.thinned(FEW)
+    few = samples.thinned(FEW if samples.arms < FOUR else FEW_OF_FOUR)
     y = (few.tau[:, list(pairing.order)] * np.asarray(pairing.turn) * few.used).reshape(-1)
     common = _Common.of(_common_columns(robot, few, reading.factor), y)
     found = []
-    for sign in directions(samples.legs):
-        zero = (0.0,) * samples.legs
-        candidate = Candidate(reading, sign, pairing.order, pairing.turn, zero)
-        offsets = _offsets(robot, samples, candidate)
+    for sign in directions(samples.arms):
+        candidate = Candidate(reading, sign, pairing.order, pairing.turn)
+        offsets = (_offsets if samples.arms < FOUR else _star)(robot, samples, candidate)
         parts = [offsets[part] for part in _parts(len(offsets), len(few))]
         costs = np.concatenate([_costs(robot, few, candidate, part, common) for part in parts])
         best = int(costs.argmin())
@@ -79,7 +81,7 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
 
 
 class _Common(NamedTuple):
-    """Columns (rows, c) that no direction and no offset changes, as Q R, and the torque y (rows,).
+    """Columns (legs n, 1 + 2 legs) that no direction and no offset changes, as Q R, and torque y.
 
     They are A and friction, with rows times the direction s: s tau = s Y x + A f xdd + Fv xd + ...
     Projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
@@ -106,38 +108,52 @@ def _parts(count: int, samples: int) -> Iterable[slice]:
 
 
 def _common_columns(robot: Robot, few: Samples, factor: float) -> FloatArray:
-    """A in the robot's own value, then viscous and Coulomb friction of each arm, (legs n, c)."""
-    n, legs = len(few), few.legs
-    columns = np.zeros((n, legs, 1 + 2 * legs))
-    columns[:, :, 0] = few.xdd * (factor * exact_parameters(robot).A[0])
-    for arm in range(legs):
+    """A in the robot's own value, then viscous and Coulomb friction of each arm."""
+    n, arms = len(few), few.arms
+    columns = np.zeros((n, arms, 1 + 2 * arms))
+    columns[:, :, 0] = few.xdd * (factor * np.asarray(exact_parameters(robot).A))
+    for arm in range(arms):
         columns[:, arm, 1 + arm] = few.xd[:, arm]
-        columns[:, arm, 1 + legs + arm] = few.friction[:, arm]
+        columns[:, arm, 1 + arms + arm] = few.friction[:, arm]
     columns *= few.used[:, :, None]
-    return columns.reshape(n * legs, -1)
+    return columns.reshape(n * arms, -1)
 
 
 def _offsets(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray:
-    """Offsets (m, 3) of a grid for which the arms stay inside their limits."""
-    places = []
+    """Offsets (m, legs) of a grid for which the arms stay inside their limits."""
+    places, grid = [], GRID * robot.radian[0]
     for low, high in zip(*offset_bounds(robot, samples, candidate), strict=True):
         if high <= low:
             places.append(np.array([(low + high) / 2]))
             continue
-        step = GRID * max(1.0, (high - low) / GRID / MOST_PLACES)
+        step = grid * max(1.0, (high - low) / grid / MOST_PLACES)
         own = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
         places.append(own if own.size else np.array([(low + high) / 2]))
-    return np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, samples.legs)
+    return np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, samples.arms)
+
+
+def _star(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray:
+    """Offsets (m, 4) of which one is not 0, or all are the same: a grid of four would be large."""
+    low, high = offset_bounds(robot, samples, candidate)
+    step = STAR * robot.radian[0]
+    middle = np.clip(0.0, np.minimum(low, high), np.maximum(low, high))  # 0 where that is inside
+    found = [middle]
+    for arms in (*np.eye(FOUR), np.ones(FOUR)):
+        for k in (-2, -1, 1, 2):
+            moved = middle + k * step * arms
+            if np.all((moved >= low) & (moved <= high) | (arms == 0)):
+                found.append(moved)
+    return np.stack(found)
 
 
 def offset_bounds(
     robot: Robot, samples: Samples, candidate: Candidate
 ) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest offsets (3,) for which the arms stay inside their limits, with slack."""
-    low, high = limits_of(robot)
+    """Lowest and highest offsets (legs,) with which the arms stay in their limits, or nearly."""
+    (low, high), slack = limits_of(robot), SLACK * robot.radian[0]
     gain = np.asarray(candidate.sign) * candidate.reading.factor
     ends = np.sort(np.stack([samples.low * gain, samples.high * gain]), axis=0)
-    return low - SLACK - ends[0], high + SLACK - ends[1]
+    return low - slack - ends[0], high + slack - ends[1]
 
 
 def _costs(
@@ -147,14 +163,14 @@ def _costs(
     offsets: FloatArray,
     common: _Common,
 ) -> FloatArray:
-    """Costs (m,) of offsets (m, 3): residual, negative parameters, spread."""
+    """Costs (m,) of offsets (m, legs): residual, negative parameters, spread."""
     Q, R, y, rest, size = common
     m, n = len(offsets), len(few)
     whole = inertial(robot, *moved(few, candidate, offsets), joints=False)
-    own = np.delete(whole.reshape(m, n, few.legs, -1), 1, axis=-1)  # A is among the common columns
+    own = np.delete(whole.reshape(m, n, few.arms, -1), 1, axis=-1)  # A is among the common columns
     own *= (few.used * np.asarray(candidate.sign))[:, :, None]
-    Y = own.reshape(m, n * few.legs, -1)
-    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, c)
+    Y = own.reshape(m, n * few.arms, -1)
+    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, 7)
     H = np.swapaxes(Y, 1, 2) @ Y - inside @ np.swapaxes(inside, 1, 2)
     g = np.swapaxes(Y, 1, 2) @ rest
     length = np.sqrt(np.maximum(np.einsum("mii->mi", np.swapaxes(Y, 1, 2) @ Y), 1e-300))
@@ -200,35 +216,34 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
     low, high = np.minimum(low, middle), np.maximum(high, middle)
     b = np.asarray(candidate.offset)
     low, high = np.minimum(low, b), np.maximum(high, b)
-    damping = 1e-3
-    beside = STEP * np.eye(samples.legs)
-    tries = np.vstack([b, b + beside])
-    rows = fit_rows(robot, samples, candidate, tries)
+    damping, rad = 1e-3, robot.radian[0]
+    shifts = STEP * rad * np.eye(samples.arms)
+    rows = fit_rows(robot, samples, candidate, np.vstack([b, b + shifts]))
     for _ in range(STEPS):
         r = rows.residuals[0]
-        J = (rows.residuals[1:] - r).T / STEP
+        J = (rows.residuals[1:] - r).T / (STEP * rad)
         H = J.T @ J
         nearer = False
         for _ in range(4):
             step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), J.T @ r)
-            step *= min(1.0, FARTHEST / max(float(np.abs(step).max()), 1e-12))
+            step *= min(1.0, FARTHEST * rad / max(float(np.abs(step).max()), 1e-12))
             trial = np.clip(b + step, low, high)
-            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + beside]))
+            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + shifts]))
             if float(new.residuals[0] @ new.residuals[0]) < float(r @ r):
-                nearer = bool(np.abs(trial - b).max() > ENOUGH)
+                nearer = bool(np.abs(trial - b).max() > ENOUGH * rad)
                 b, rows, damping = trial, new, damping / 5
                 break
             damping = max(damping, 1e-4) * 10
         if not nearer:
             break
-    return Found(candidate.shifted(b), fitted(samples, rows), _covariance(samples, rows))
+    return Found(candidate.shifted(b), fitted(samples, rows), _covariance(samples, rows, rad))
 
 
-def _covariance(samples: Samples, rows: Rows) -> FloatArray:
-    """Covariance (legs, legs) of the offsets in rad^2, from the residual's differences."""
+def _covariance(samples: Samples, rows: Rows, rad: float) -> FloatArray:
+    """Covariance (legs, legs) of the offsets in rad^2 (m^2), from the residual's differences."""
     r = rows.residuals[0]
-    J = (rows.residuals[1:] - r).T / STEP
+    J = (rows.residuals[1:] - r).T / (STEP * rad)
     count = max(1, int(samples.used.sum()) - 12)
     H = J.T @ J
     ridge = 1e-9 * (np.trace(H) + 1e-300)
-    return np.asarray(np.linalg.inv(H + ridge * np.eye(len(H))) * (float(r @ r) / count))
+    return np.asarray(np.linalg.inv(H + ridge * np.eye(samples.arms)) * (float(r @ r) / count))
