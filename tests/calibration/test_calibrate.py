@@ -125,6 +125,7 @@ def test_outliers_cost_little_and_are_named(delta: Robot) -> None:
         bad[[3, 17], 0] += 5e-4
         result = dd.calibrate(delta, Positions(machine.q, bad, SIGMA), model="all")
         assert {item.pose for item in result.misfits} == {"4", "18"}
+        assert "40 positions (2 set aside)" in result.status
         sums = [float((machine.off(each) ** 2).sum()) for each in (result, clean)]
         worse.append(np.sqrt(sums[0] / sums[1]))
     assert float(np.median(worse)) < 1.3

@@ -204,9 +204,13 @@ class Solution:
         return float(np.sqrt((np.minimum(length, 3 * np.median(length)) ** 2).mean()))
 
     def rms(self, index: int) -> float:
-        """Root mean square of a set's residuals, in m (per point, all coordinates together)."""
+        """Root mean square of a set's residuals, in m (per point, all coordinates together).
+
+        Points that were set aside do not count.
+        """
         item = self.measured[index]
-        length = np.linalg.norm(metres(item, self.points_of(index)), axis=1)
+        kept = ~self.aside[self.sets[index]].reshape(-1, item.per_point)[:, 0]
+        length = np.linalg.norm(metres(item, self.points_of(index)), axis=1)[kept]
         return float(np.sqrt((length**2).mean()))
 
 
