@@ -355,6 +355,15 @@ def test_millimetres_taken_for_metres(tracked: Tracked) -> None:
         dd.calibrate(tracked.robot, Positions(tracked.q, mixed, SIGMA))
 
 
+def test_other_instruments_in_millimetres(tracked: Tracked) -> None:
+    p = machines.points(tracked.robot, tracked.errors, tracked.q)
+    with pytest.raises(InputError, match="m off the robot's own heights"):
+        dd.calibrate(tracked.robot, Heights(tracked.q, p[:, 2] * 1e3))
+    apart = np.linalg.norm(p[:20] - p[20:], axis=1)
+    with pytest.raises(InputError, match="times the robot's own"):
+        dd.calibrate(tracked.robot, Distances(tracked.q[:20], tracked.q[20:], apart * 1e3))
+
+
 def test_degrees_taken_for_radians(tracked: Tracked) -> None:
     with pytest.raises(InputError, match="in deg"):
         dd.calibrate(tracked.robot, Positions(np.degrees(tracked.q), tracked.p, SIGMA))
