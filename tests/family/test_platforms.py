@@ -17,7 +17,7 @@ from tests.reference.family.convert import THREE_LIMBS, Converted, to_robot
 
 import deltadyn as dd
 from deltadyn.dynamics import power_balance
-from deltadyn.errors import InputError, RobotError, UnreachableError
+from deltadyn.errors import DeltadynError, InputError, RobotError, UnreachableError
 from deltadyn.kinematics import jacobian_rate
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.limbs import limbs, rods_of
@@ -202,11 +202,18 @@ def test_bars_nearly_across_are_nearly_singular_at_home() -> None:
         robot.replace(platform=across)
 
 
-@pytest.mark.parametrize(("kind", "target"), [("rotary inclined", "sheets"), ("par4 k=2", "fmu")])
+@pytest.mark.parametrize(("kind", "target"), [("par4 k=2", "sheets"), ("par4 k=2", "fmu")])
 def test_exports_refuse_what_their_code_does_not_hold(
     kind: str, target: str, tmp_path: Path
 ) -> None:
     robot = to_robot(random_member(kind, 0)).robot
     with pytest.raises(InputError, match=rf"kind of robot for target '{target}' is .* with"):
         dd.export(robot, target, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_sheet_holds_arms_that_stand_far_off_their_places(tmp_path: Path) -> None:
+    robot = to_robot(random_member("rotary inclined", 0)).robot
+    with pytest.raises(DeltadynError, match="no sheet can be written"):
+        dd.export(robot, "sheets", tmp_path / "out")
     assert not list(tmp_path.iterdir())
