@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,12 @@ def geared(ratio: float = 1.0) -> Robot:
     """A Par4 with something beside its bars, which stand askew at psi = 0."""
     robot = make("par4")
     assert isinstance(robot.platform, ArticulatedPlatform)
-    changes = {"ratio": ratio, "phi0": 0.3, "gear_mass": 0.05, "gear_place": (0.01, 0.02)}
+    changes: dict[str, Any] = {
+        "ratio": ratio,
+        "phi0": 0.3,
+        "gear_mass": 0.05,
+        "gear_place": (0.01, 0.02),
+    }
     return robot.replace(platform=replace(robot.platform, **changes))
 
 
