@@ -125,6 +125,7 @@ def test_outliers_cost_little_and_are_named(delta: Robot) -> None:
         bad[[3, 17], 0] += 5e-4
         result = dd.calibrate(delta, Positions(machine.q, bad, SIGMA), model="all")
         assert {item.pose for item in result.misfits} == {"4", "18"}
+        assert "40 positions (2 set aside)" in result.status
         sums = [float((machine.off(each) ** 2).sum()) for each in (result, clean)]
         worse.append(np.sqrt(sums[0] / sums[1]))
     assert float(np.median(worse)) < 1.3
@@ -240,8 +241,36 @@ def test_a_command_log_shows_the_controllers_geometry(delta: Robot) -> None:
     rest = Commanded(t[first.stop :], q[first.stop :], path[first.stop :])
     off = np.degrees(result.log_residuals(rest))
     assert float(np.sqrt((off**2).mean())) < 0.06
-    # deviations that took each row for itself would be several times too small
     assert result.solution.correlation(result.solution.sets[0]) > 0.9
+
+
+def test_deviations_of_a_log_are_honest(delta: Robot) -> None:
+    """Residuals that follow themselves: rows taken each for itself would be far too sure."""
+    apart, plain = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        t, phase = np.arange(600) * 0.05, rng.uniform(0, 6, 3)
+        path = np.stack(
+            [
+                0.2 * np.sin(0.9 * t + phase[0]),
+                0.2 * np.sin(0.7 * t + phase[1]),
+                -0.78 + 0.06 * np.sin(0.5 * t + phase[2]),
+            ],
+            axis=1,
+        )
+        creep = np.zeros((600, 3))
+        for k in range(1, 600):
+            creep[k] = 0.97 * creep[k - 1] + rng.normal(0, 1.5e-4, 3)
+        q = dd.inverse_kinematics(delta, path) + creep
+        result = dd.calibrate(delta, Commanded(t, q, path), model="sizes")
+        solution = result.solution
+        free = np.abs(solution.subset).sum(axis=1) > 0
+        apart += list(solution.x[free] / np.sqrt(np.diag(solution.x_covariance))[free])
+        rows = solution._inverse(solution.spread)[:5, :5]
+        alone = np.sqrt(np.diag(solution.subset @ rows @ solution.subset.T))
+        plain += list(solution.x[free] / alone[free])
+    assert 0.5 < float(np.std(apart)) < 1.6
+    assert float(np.std(plain)) > 2.5
 
 
 def test_a_measured_log(shared_data: Path) -> None:
@@ -324,6 +353,15 @@ def test_millimetres_taken_for_metres(tracked: Tracked) -> None:
     mixed[5:8] *= 1e3
     with pytest.raises(InputError, match="m and mm seem mixed"):
         dd.calibrate(tracked.robot, Positions(tracked.q, mixed, SIGMA))
+
+
+def test_other_instruments_in_millimetres(tracked: Tracked) -> None:
+    p = machines.points(tracked.robot, tracked.errors, tracked.q)
+    with pytest.raises(InputError, match="m off the robot's own heights"):
+        dd.calibrate(tracked.robot, Heights(tracked.q, p[:, 2] * 1e3))
+    apart = np.linalg.norm(p[:20] - p[20:], axis=1)
+    with pytest.raises(InputError, match="times the robot's own"):
+        dd.calibrate(tracked.robot, Distances(tracked.q[:20], tracked.q[20:], apart * 1e3))
 
 
 def test_degrees_taken_for_radians(tracked: Tracked) -> None:

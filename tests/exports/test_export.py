@@ -134,7 +134,7 @@ def test_the_command_lists_which_targets_hold_which_kinds() -> None:
     assert run.exit_code == 0
     rows = [line.split() for line in run.stdout.splitlines()]
     assert rows[0] == ["platform", "limbs", "targets"]
-    assert ["articulated", "rails", "c,", "structured-text,", "mjcf"] in rows
+    assert ["articulated", "rails", "c,", "structured-text,", "mjcf,", "fmu"] in rows
     assert len(rows) == 1 + sum(
         any(limbs in own.get(platform, ()) for own in HELD.values())
         for platform in PLATFORMS

@@ -1,4 +1,4 @@
-"""Functional mock-up units of robots on rails and with inclined arms, on fmpy."""
+"""Functional mock-up units of every kind beside the standard Delta robot, on fmpy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,21 @@ pytestmark = needs_compiler
 
 
 @pytest.mark.parametrize(
-    ("kind", "fmi"), [("inclined", "2.0"), ("vertical", "3.0"), ("rails", "2.0")]
+    ("kind", "fmi"),
+    [
+        ("inclined", "2.0"),
+        ("rails", "3.0"),
+        ("vertical_spindle", "2.0"),
+        ("planar", "3.0"),
+        ("par4", "2.0"),
+        ("heli4_rails", "3.0"),
+    ],
 )
 def test_units_have_the_torque_and_the_acceleration_of_the_model(
     kind: str, fmi: str, tmp_path: Path
 ) -> None:
     robot = make(kind).with_payload(0.6)
+    n = robot.dof
     motion = waves(robot, 1.0, rate=15.0)
     tau, found = dd.inverse_dynamics(robot, motion), units(robot, tmp_path, fmi=fmi)
     close = 1e-12 * np.abs(tau).max()
@@ -34,17 +43,17 @@ def test_units_have_the_torque_and_the_acceleration_of_the_model(
             given = {name: getattr(motion, name)[k] for name in ("p", "pd", "pdd")}
             for name, values in given.items():
                 inverse.set(axes(f"{name}_ref", values))
-            np.testing.assert_allclose(inverse.row("tau", 3), tau[k], rtol=0, atol=close)
-            np.testing.assert_allclose(inverse.row("q", 3), motion.q[k], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(inverse.row("tau", n), tau[k], rtol=0, atol=close)
+            np.testing.assert_allclose(inverse.row("q", n), motion.q[k], rtol=0, atol=1e-12)
     start = axes("q_start", motion.q[3]) | axes("qd_start", motion.qd[3])
     with opened(found["plant"]) as plant:
         plant.begin(**start, **axes("tau", tau[3]))
         scale = np.abs(motion.qdd[3]).max()
-        np.testing.assert_allclose(plant.row("qdd", 3), motion.qdd[3], rtol=0, atol=1e-10 * scale)
-        np.testing.assert_allclose(plant.row("p", 3), motion.p[3], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(plant.row("qdd", n), motion.qdd[3], rtol=0, atol=1e-10 * scale)
+        np.testing.assert_allclose(plant.row("p", n), motion.p[3], rtol=0, atol=1e-12)
         plant.step(0.0, 1e-3)
         moved = motion.q[3] + 1e-3 * motion.qd[3] + 0.5e-6 * motion.qdd[3]
-        np.testing.assert_allclose(plant.row("q", 3), moved, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(plant.row("q", n), moved, rtol=0, atol=1e-6)
         assert plant.status() == 0
 
 
@@ -68,5 +77,7 @@ def test_units_of_rails_are_in_m_and_n(tmp_path: Path) -> None:
 
 def test_friction_in_passive_joints_of_inclined_arms_is_refused() -> None:
     robot = make("inclined").with_friction(passive=(PassiveFriction("elbow_swing", 0.1, 0.1),))
-    with pytest.raises(InputError, match=r"friction.passive for target 'fmu'"):
+    with pytest.raises(
+        InputError, match=r"friction.passive for target 'fmu' is .* none but on a Delta robot"
+    ):
         fmu.files(robot)

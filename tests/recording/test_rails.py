@@ -110,6 +110,28 @@ def test_axis_four_of_four_limbs(tmp_path: Path) -> None:
         read_recording(path, make("vertical_spindle"))
 
 
+@pytest.mark.parametrize(
+    ("q", "tau"),
+    [
+        ("carriage {} position [mm]", "carriage {} force [N]"),
+        ("Schlitten {} Position [mm]", "Kraft Achse {} [N]"),
+        ("tower {} pos (mm)", "force{}_N"),
+    ],
+)
+def test_words_for_carriages_and_forces(q: str, tau: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.csv", q, tau, 4)
+    read = read_recording(path, make("par4_rails"))
+    assert read.q[0] == pytest.approx([1e-4, 2e-4, 3e-4, 4e-4])
+    assert read.tau[0] == pytest.approx([10, 20, 30, 40])
+
+
+def test_a_force_beside_arms_is_no_torque(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.csv", "q{}_deg", "force{}_N")
+    read = read_recording(path, load_robot("example-delta"))
+    assert not read.has_torque
+    assert read.provenance.ignored == ("force1_N", "force2_N", "force3_N")
+
+
 def test_two_axes_without_a_robot(tmp_path: Path) -> None:
     path = log(tmp_path / "log.csv", "q{}_deg", "tau{}_Nm", 2)
     assert read_recording(path).dof == 2

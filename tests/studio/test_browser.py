@@ -538,7 +538,7 @@ def test_poses_are_planned_and_a_geometry_is_calibrated(page: Page) -> None:
     assert float(page.row("after").split()[0]) < 0.05
     page.press("Use the calibrated robot")
     page.says("the calibrated robot is shown")
-    found = page.window.session.robot.geometry.arm_length
+    found = page.window.session.robot.rotary.arm_length
     assert found[0] - found[1] == pytest.approx(0.0015, abs=4e-4)
     name, archive = page.download("Download robot, numbers and page")
     with zipfile.ZipFile(io.BytesIO(archive)) as file:

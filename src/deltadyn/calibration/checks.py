@@ -12,7 +12,14 @@ import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.calibration.estimate import MEDIANS, Solution
-from deltadyn.calibration.measurements import Frame, Heights, Measured, Positions, kabsch_of_most
+from deltadyn.calibration.measurements import (
+    Distances,
+    Frame,
+    Heights,
+    Measured,
+    Positions,
+    kabsch_of_most,
+)
 from deltadyn.calibration.parameters import Geometric
 from deltadyn.calibration.result import Finding
 from deltadyn.errors import InputError
@@ -36,6 +43,8 @@ def check_measurements(
             found += _positions(geometric, item, scales)
         if isinstance(item, Heights):
             found += _heights(geometric, item, scales)
+        if isinstance(item, Distances):
+            _refuse_distance_units(geometric, item)
         found += _copies(item)
     return found
 
@@ -215,6 +224,12 @@ def _heights(geometric: Geometric, item: Heights, scales: FloatArray) -> list[Fi
         raise InputError("heights", len(item.z), "at least 3")
     off = item.z - (geometric.points(np.zeros(geometric.count), item.q)[:, 2] + item.tool[2])
     mean, rest = float(np.nanmean(off)), float(np.nanstd(off))
+    size = max(geometric.robot.geometry.strut_length)
+    if abs(mean) > THOUSAND * size:
+        raise InputError(
+            "z", f"{mean:.4g} m off the robot's own heights",
+            "heights in m: a file's unit is its column's suffix, z_mm or z_m",
+        )  # fmt: skip
     found = []
     if abs(mean) > 10 * float(np.median(scales[scales < 0.1])) and abs(mean) > 3 * rest:
         text = (
@@ -232,9 +247,22 @@ def _heights(geometric: Geometric, item: Heights, scales: FloatArray) -> list[Fi
     return found
 
 
+def _refuse_distance_units(geometric: Geometric, item: Distances) -> None:
+    """Distances in mm that were taken for m, or the other way round."""
+    p = geometric.points(np.zeros(geometric.count), item.q)
+    half = len(item.distance)
+    apart = np.linalg.norm(p[half:] - p[:half], axis=1)
+    ratio = float(np.nanmedian(item.distance / np.maximum(apart, 1e-9)))
+    if not 1 / THOUSAND < ratio < THOUSAND:
+        raise InputError(
+            "distance", f"{ratio:.4g} times the robot's own",
+            "distances in m: a file's unit is its column's suffix, distance_mm or distance_m",
+        )  # fmt: skip
+
+
 def _copies(item: Measured) -> list[Finding]:
     """Rows that are there twice, to the last digit."""
-    value = getattr(item, "p", None)
+    value = getattr(item, "p", getattr(item, "z", None))
     if value is None or len(item.q) != len(value):
         return []
     rows = np.column_stack([item.q, value])

@@ -119,21 +119,13 @@ class Solution:
 
     @cached_property
     def spread(self) -> FloatArray:
-        """By what the given deviations are multiplied (m,): at least 1 where they were given.
-
-        The rows of a log follow each other: with the correlation rho of neighbours, n rows are
-        worth n (1 - rho) / (1 + rho).
-        """
+        """By what the given deviations are multiplied (m,): at least 1 where they were given."""
         out = np.ones(len(self.residual))
         for item, rows, chi, freedom in zip(
             self.measured, self.sets, self.chi, self.freedom, strict=True
         ):
             known = chi if freedom > 0.5 else 1.0
-            own = max(1.0, known) if item.sigma_given else known
-            if isinstance(item, Commanded):
-                rho = self.correlation(rows)
-                own *= np.sqrt((1 + rho) / (1 - rho))
-            out[rows] = own
+            out[rows] = max(1.0, known) if item.sigma_given else known
         return out
 
     def correlation(self, rows: slice) -> float:
@@ -145,8 +137,23 @@ class Solution:
 
     @cached_property
     def covariance(self) -> FloatArray:
-        """Covariance (k + own, k + own) of y and the instruments' own numbers."""
-        return self._inverse(self.spread)
+        """Covariance (k + own, k + own) of y and the instruments' own numbers.
+
+        The rows of a log follow each other, with a correlation of neighbours rho. The fit does not
+        weigh them so, and its covariance is M^-1 (A^T R A + P) M^-1 with R_ij = rho^|i - j|, the
+        coordinates each by itself.
+        """
+        inverse = self._inverse(self.spread)
+        if not any(isinstance(item, Commanded) for item in self.measured):
+            return inverse
+        weighted = self.slopes * (np.sqrt(self.weights) / self.spread)[:, None]
+        inner = np.diag(self.prior**2)
+        for item, rows in zip(self.measured, self.sets, strict=True):
+            part = weighted[rows].reshape(-1, item.per_point, weighted.shape[1])
+            rho = self.correlation(rows) if isinstance(item, Commanded) else 0.0
+            inner = inner + np.einsum("nij,nik->jk", part, correlated(part, rho))
+        out: FloatArray = inverse @ inner @ inverse
+        return out
 
     @cached_property
     def x_covariance(self) -> FloatArray:
@@ -197,10 +204,25 @@ class Solution:
         return float(np.sqrt((np.minimum(length, 3 * np.median(length)) ** 2).mean()))
 
     def rms(self, index: int) -> float:
-        """Root mean square of a set's residuals, in m (per point, all coordinates together)."""
+        """Root mean square of a set's residuals, in m (per point, all coordinates together).
+
+        Points that were set aside do not count.
+        """
         item = self.measured[index]
-        length = np.linalg.norm(metres(item, self.points_of(index)), axis=1)
+        kept = ~self.aside[self.sets[index]].reshape(-1, item.per_point)[:, 0]
+        length = np.linalg.norm(metres(item, self.points_of(index)), axis=1)[kept]
         return float(np.sqrt((length**2).mean()))
+
+
+def correlated(rows: FloatArray, rho: float) -> FloatArray:
+    """R rows with R_ij = rho^|i - j| over the first axis: sums that fade, forth and back."""
+    if rho == 0:
+        return rows
+    forth, back = rows.copy(), rows.copy()
+    for k in range(1, len(rows)):
+        forth[k] += rho * forth[k - 1]
+        back[-1 - k] += rho * back[-k]
+    return forth + back - rows
 
 
 def _usual_square(m: int, huber: float | None) -> float:

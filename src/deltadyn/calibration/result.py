@@ -322,8 +322,10 @@ class Calibration:
     def status(self) -> str:
         """One sentence: what was fitted, how well, and what is left."""
         sizes = self.field.as_dict()
+        aside = len(self.misfits)
+        without = f" ({aside} set aside)" if self.solution.aside.any() else ""
         return (
-            f"{MODELS[self.model]} fitted to {self._counted()}: residual "
+            f"{MODELS[self.model]} fitted to {self._counted()}{without}: residual "
             f"{self.rms * 1e3:.3f} mm, places left out {self.held_out * 1e3:.3f} mm; over the "
             f"workspace {sizes['before_rms_mm']:.3f} mm (worst {sizes['before_worst_mm']:.3f}) "
             f"before, {sizes['after_rms_mm']:.3f} mm (worst {sizes['after_worst_mm']:.3f}) after"

@@ -98,9 +98,9 @@ def export(
 ) -> None:
     """Write a robot's model for TARGET: c, structured-text, mjcf, fmu or sheets.
 
-    c and structured-text hold every kind of robot, but planar, articulated and helical ones with
-    inclined arms; mjcf every kind, fmu those with three limbs; sheets those that a controller has a
-    transformation for. --kinds lists them.
+    c, structured-text and fmu hold every kind of robot, but planar, articulated and helical ones
+    with inclined arms; mjcf holds all; sheets those that a controller has a transformation for.
+    --kinds lists them.
     """
     from deltadyn.exports import export as write
 

@@ -647,8 +647,33 @@ def _near(robot: Robot, own: str, kind: Precision) -> dict[str, str]:
         "closed": kind.literal(1e-4 if single else 1e-9),
         "same": kind.literal(1e-6 if single else 1e-14),
         "bars_place": str(robot.dof + robot.legs + turning),
-        "bars_behind": str(4 * robot.dof + turning),
+        "bars_behind": str(bars_behind(robot)),
     }
+
+
+def bars_behind(robot: Robot) -> int:
+    """Where the bars' cosine stands in the row of a joint motion on halves."""
+    return 4 * robot.dof + (0 if robot.linear else 2 * robot.legs)
+
+
+def followed_pose(robot: Robot) -> str:
+    """Code that finds the pose of joints on a platform of halves, with names POSE_OK and such.
+
+    It reads the geometry alone: `EMPTY`, the robot's numbers, and the generated functions.
+    """
+    whole = _platform(robot)
+    kept = whole[: whole.index("/* What the motion needs besides")]
+    kept = _without(kept, "/* Halves that the struts hold", "/* What a row of Newton's")
+    limb = template("c", f"limb_{limb_kind(robot)}.c")
+    limb = _without(limb, "/* |E'|", "/* A carriage has" if robot.linear else "/* 1 away from")
+    text = template("c", "vectors.c") + limb + "\n" + kept
+    kind = PRECISIONS["double"]
+    return _with_words(text, _words(robot, kind, "") | {"ID": "POSE"})
+
+
+def _without(text: str, first: str, behind: str) -> str:
+    """A text without what stands from one mark to another."""
+    return text[: text.index(first)] + text[text.index(behind) :]
 
 
 def _about(robot: Robot) -> str:

@@ -48,7 +48,13 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
         "helical": ("arms", "rails"),
     },
     "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
-    "fmu": {"translation": ALL_LIMBS, "spindle": ALL_LIMBS},
+    "fmu": {
+        "translation": ALL_LIMBS,
+        "spindle": ALL_LIMBS,
+        "planar": ("arms", "rails"),
+        "articulated": ("arms", "rails"),
+        "helical": ("arms", "rails"),
+    },
     "sheets": {
         "translation": ALL_LIMBS,
         "spindle": ("arms", "inclined arms"),

@@ -36,6 +36,7 @@ STEPS = 24  # from home to the joints
 STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
 FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
+SETTLED = 1e-12  # of l2^2: one step more leaves roundings alone
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
 HEIGHTS = 401  # tried on the axis for the home pose
 #: Other places to start, where the straight way from home fails: x, y in the robot's own size, and
@@ -114,18 +115,13 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     x: Any = tuple(part + like for part in start)
     first = coordinates_of(xp, legs, *arm_directions(xp, legs, x))
     side, turned = xp.sign(step(first, x).determinant), x[3]
-    way = [b - a for a, b in zip(first, q, strict=True)]
+    way = tuple(b - a for a, b in zip(first, q, strict=True))
     if legs[0].turns:
-        way = [xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way]
-    steps = _strides(legs, way) if xp is np else STEPS
-
-    def onward(carry: Any) -> Any:
-        done, x = carry
-        share = xp.minimum(xp.floor(done / ROUNDS) + 1, steps) / steps
-        now = tuple(a + b * share for a, b in zip(first, way, strict=True))
-        return done + 1, step(now, x).x
-
-    _, x = repeat(xp, (steps - 1) * ROUNDS + LAST, onward, (like, x))
+        way = tuple(xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way)
+    if xp is np:
+        x = _led(step, np.stack(first), np.stack(way), np.stack(x), legs)
+    else:
+        x = _led_on_jax(xp, step, first, way, x, like)
     end = step(q, held(xp, x))
     x = end.x if xp is np else step(q, end.x).x  # twice: second slopes are exact too
     sizes = [limb.l2 * limb.l2 for limb in legs]
@@ -134,6 +130,35 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     for part in end.left:
         sound = sound & (xp.abs(part) <= CLOSED * sum(sizes) / len(sizes))
     return tuple(xp.where(sound, part, np.nan) for part in x)
+
+
+def _led(step: Stepper, first: FloatArray, way: FloatArray, x: FloatArray, legs: Limbs) -> Vector:
+    """x (4, N) led with the joints from `first` all the `way`; the last rounds stop when closed."""
+    steps, pose = _strides(legs, way), x
+    for k in range(1, steps):
+        now = first + way * (k / steps)
+        for _ in range(ROUNDS):
+            pose = step(now, pose).x
+    now, least = first + way, SETTLED * max(limb.l2 for limb in legs) ** 2
+    for _ in range(LAST):
+        found = step(now, pose)
+        pose = found.x
+        if not np.any(np.abs(found.left) > least):
+            break
+    return pose
+
+
+def _led_on_jax(xp: Any, step: Stepper, first: Vector, way: Vector, x: Vector, like: Any) -> Vector:
+    """The same in one loop, which is compiled once."""
+
+    def onward(carry: Any) -> Any:
+        done, x = carry
+        share = xp.minimum(xp.floor(done / ROUNDS) + 1, STEPS) / STEPS
+        now = tuple(a + b * share for a, b in zip(first, way, strict=True))
+        return done + 1, step(now, x).x
+
+    led: Vector = repeat(xp, (STEPS - 1) * ROUNDS + LAST, onward, (like, x))[1]
+    return led
 
 
 def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
@@ -179,7 +204,7 @@ def compiled_step(name: str, par: FloatArray, count: int) -> Stepper:
         given = [np.asarray(values).T for values in (x, q)]
         ahead, left, determinant = (np.empty((width, count)) for width in (4, 4, 1))
         run_kernel(name, par, given, [ahead.T, left.T, determinant.T])
-        return NewtonStep(tuple(ahead), tuple(left), determinant[0])
+        return NewtonStep(ahead, left, determinant[0])  # type: ignore[arg-type]  # rows
 
     return step
 

@@ -211,6 +211,7 @@ _BOTH = {
 }
 _NO_CHANNEL = "a recording has no such channel"
 _NOTHING = "the name says nothing known"
+SAYS_FORCE = "says force of a carriage"
 #: Quantities that a unit alone tells, where the name says only which axis it is.
 _TOLD_BY_UNIT = ("q", "tau", "current", "qd", "qdd")
 _COMMANDS = {"q": "q_command", "tau": "tau_command"}
@@ -262,7 +263,8 @@ def understood(column: Column, index: int, path: str, first: int = 1) -> Underst
     reasons: list[str] = []
     for name in dict.fromkeys((column.name, column.alias or column.name)):
         for base, text, certain in _readings(name):
-            found = _meaning(base, text if certain else None, column, first)
+            told = text if certain or _is_force(text) else None
+            found = _meaning(base, told, column, first)
             if found.quantity is None:
                 reasons += found.why
                 continue
@@ -469,6 +471,11 @@ def _of_words(tokens: Sequence[str], unit: str | None, first: int) -> _Meaning:
     axis, words, problem = _axis(tokens, first)
     if problem:
         return _Meaning(None, why=[problem])
+    forces = [word for word in words if word in vocabulary.FORCES]
+    if forces and axis is not None and _is_force(unit):
+        found = _plain_quantity(["torque", *(w for w in words if w not in forces)], axis, unit)
+        said = [f"{forces[0]!r} {SAYS_FORCE}", *found.why[1:]]
+        return found if found.quantity is None else replace(found, why=said)
     if "psi" in words:
         words.remove("psi")
         if axis is not None:
@@ -483,6 +490,12 @@ def _of_words(tokens: Sequence[str], unit: str | None, first: int) -> _Meaning:
             return _Meaning(None, why=["several axes in one name"])
         return _pose([word for word in words if word != letters[0]], "xyz".index(letters[0]))
     return _plain_quantity(words, axis, unit)
+
+
+def _is_force(unit: str | None) -> bool:
+    """Whether a unit is one of a force, and no share of a rated one."""
+    found = None if unit is None else ON_RAILS["tau"].unit(unit)
+    return found is not None and found.name not in RATED
 
 
 def _pose(words: Sequence[str], axis: int) -> _Meaning:

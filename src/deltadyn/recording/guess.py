@@ -25,6 +25,7 @@ from deltadyn.recording.columns import (
     COUNTED,
     QUANTITIES,
     RATED,
+    SAYS_FORCE,
     Column,
     Understood,
     found_text,
@@ -294,6 +295,10 @@ class _Guess:
         for key, found in self.candidates.items():
             found = [(self._in_kind(use), read) for use, read in found]
             right = [item for item in found if self._fits(item[0])]
+            if not right and not self.linear and all(map(_of_carriage, found)):
+                for use, _ in found:  # a sensor's, beside axes that turn
+                    self.why[use.index].append("the axes turn")
+                continue
             if not right:
                 self.problems.append(self._wrong_kind(found[0][0]))
             rest = _preferred(right or found)
@@ -655,6 +660,11 @@ def _preferred(
         better = [item for item in rest if good(item)]
         rest = better or rest
     return rest
+
+
+def _of_carriage(item: tuple[ColumnUse, Understood]) -> bool:
+    """Whether a column is a force by its own word."""
+    return any(SAYS_FORCE in text for text in item[1].why)
 
 
 def _ambiguous(one: ColumnUse, two: ColumnUse, path: str) -> RecordingFileError:

@@ -97,12 +97,12 @@ ROLE_WORDS = {
     ),
     # before the number or the letter of an axis
     "axis": (
-        "axis axes ax joint arm drive servo j a",
-        "achse achsen gelenk antrieb",
-        "asse giunto azionamento",
-        "axe articulation entrainement",
-        "eje articulacion accionamiento",
-        "轴 关节 伺服 驱动 驱动器",
+        "axis axes ax joint arm drive servo j a carriage slider slide tower",
+        "achse achsen gelenk antrieb schlitten",
+        "asse giunto azionamento carrello",
+        "axe articulation entrainement chariot",
+        "eje articulacion accionamiento carro",
+        "轴 关节 伺服 驱动 驱动器 滑块 滑台",
     ),
     # the same, and a hint that the value is taken at the motor
     "motor": ("motor m mot", "", "motore", "moteur", "", "电机 马达"),
@@ -125,13 +125,16 @@ ROLE_WORDS = {
         "power voltage volt feedforward ff offset gain torqueoffset posdiff lagerror override "
         "force flag enable enabled brake frequency ripple",
         "fehler abweichung schlepp schleppfehler schleppabstand grenze leistung spannung ruck "
-        "vorsteuerung",
-        "errore inseguimento scostamento limite potenza tensione",
+        "vorsteuerung kraft",
+        "errore inseguimento scostamento limite potenza tensione forza",
         "erreur poursuite ecart puissance tension",
-        "seguimiento desviacion potencia",
+        "seguimiento desviacion potencia fuerza",
         "误差 偏差 跟随 限制 功率 电压 状态",
     ),
 }
+
+#: Words for a force: the torque of a carriage, where its axis and a unit of force stand beside it.
+FORCES = frozenset("force kraft forza effort fuerza 力 推力".split())
 
 #: Symbols and numbers of drives to the words they stand for, with the unit that is theirs by
 #: definition, "" where the drive's settings choose it. The key is in lower case.

@@ -59,7 +59,7 @@ def excitation_page(found: Excitation, path: str | os.PathLike[str]) -> Path:
             "Parameters",
             (
                 paragraphs(found.status),
-                table_of(found.parameters, _PREDICTED, told),
+                table_of(found.parameters, _predicted(found.robot.linear), told),
                 list_html("Left out", [found.unidentifiable] if found.unidentifiable else []),
             ),
         ),
@@ -107,18 +107,22 @@ def _first(found: Excitation) -> First:
         steps.insert(0, f"Check by hand: the robot file names no {names}.")
     path = found.robot.in_space(found.motion.p)
     figure = _paths(found.robot, path, FIRST_HEIGHT)
-    return First(kind, head, sentence, numbers, figure_html("Path", figure, _span(path)), steps)
+    return First(
+        kind, head, sentence, numbers, figure_html("Path", figure, _span(found.robot, path)), steps
+    )
 
 
-_PREDICTED: Columns = {
-    "parameter": lambda item: item.name,
-    "meaning": lambda item: meaning(item.name),
-    "robot file": lambda item: f"{item.value:.4g}",
-    "random motion": lambda item: cell(item.before),
-    "this motion": lambda item: cell(item.std),
-    "of the value": lambda item: share_text(item.relative),
-    "unit": lambda item: item.unit,
-}
+def _predicted(linear: bool) -> Columns:
+    """Columns of the table; `linear` where carriages move the robot."""
+    return {
+        "parameter": lambda item: item.name,
+        "meaning": lambda item: meaning(item.name, linear),
+        "robot file": lambda item: f"{item.value:.4g}",
+        "random motion": lambda item: cell(item.before),
+        "this motion": lambda item: cell(item.std),
+        "of the value": lambda item: share_text(item.relative),
+        "unit": lambda item: item.unit,
+    }
 
 
 _OF_AXES = "Of the axes, with the ways in and out of rest."
@@ -164,7 +168,9 @@ def excitation_section(
             path = excitation.robot.in_space(excitation.motion.p)
     if path is not None:
         numbers["path_span_m"] = np.ptp(path, axis=0)
-        blocks.append(figure_html("Path of the platform", _paths(fit.robot, path), _span(path)))
+        blocks.append(
+            figure_html("Path of the platform", _paths(fit.robot, path), _span(fit.robot, path))
+        )
     if not blocks:
         return None
     return Section("excitation", "Excitation quality", tuple(blocks), numbers)
@@ -225,11 +231,12 @@ _DEVIATIONS: Columns = {
 }
 
 
-def _span(path: FloatArray) -> str:
-    span = np.ptp(path, axis=0)
+def _span(robot: Robot, path: FloatArray) -> str:
+    axes = [0, 2] if robot.planar else [0, 1, 2]
+    span = " x ".join(f"{size:.3g}" for size in np.ptp(path[:, axes], axis=0))
     return (
-        f"The platform covers {span[0]:.3g} x {span[1]:.3g} x {span[2]:.3g} m. Dashed: the "
-        "workspace of the robot file, where it names one."
+        f"The platform covers {span} m. Dashed: the workspace of the robot file, where it names "
+        "one."
     )
 
 

@@ -56,8 +56,9 @@ def _first(found: Fleet) -> First:
         (str(len(odd)), "of them stands out" if len(odd) == 1 else "of them stand out"),
         (f"{100 * change:+.2g} %", f"is the largest difference: {shown.name} of {member}"),
     ]
+    linear = found.robot.linear
     steps = [
-        f"Inspect {item.member}: {item.parameter} is the {meaning(item.parameter)}."
+        f"Inspect {item.member}: {item.parameter} is the {meaning(item.parameter, linear)}."
         for item in found.outliers[:3]
     ]
     if few:
@@ -65,7 +66,7 @@ def _first(found: Fleet) -> First:
     elif not steps:
         steps = ["Nothing to do; keep the records, and compare again after months."]
     figure = figure_html(
-        f"{shown.name}: {meaning(shown.name)}",
+        f"{shown.name}: {meaning(shown.name, linear)}",
         _panels(found, [shown], 1, FIRST_HEIGHT),
         _CAPTION,
     )
@@ -115,7 +116,7 @@ _CAPTION = (
 def _parameters(found: Fleet) -> Section:
     blocks = (
         figure_html("Parameters, robot by robot", _all_panels(found), _CAPTION),
-        table_of(found.spreads, _SPREAD, "Parameters of the fleet"),
+        table_of(found.spreads, _spread(found.robot.linear), "Parameters of the fleet"),
     )
     return Section("parameters", "Parameters", blocks)
 
@@ -125,15 +126,17 @@ def _all_panels(found: Fleet) -> Any:
     return _panels(found, found.spreads, COLUMNS, 230 * rows + 60)
 
 
-_SPREAD: Columns = {
-    "parameter": lambda item: item.name,
-    "meaning": lambda item: meaning(item.name),
-    "mean": lambda item: f"{item.mean:.4g}",
-    "std of it": lambda item: f"{item.mean_std:.2g}",
-    "between robots": lambda item: f"{item.between:.2g}",
-    "p of equal robots": lambda item: f"{item.p_value:.2g}",
-    "unit": lambda item: item.unit,
-}
+def _spread(linear: bool) -> Columns:
+    """Columns of the table; `linear` where carriages move the robots."""
+    return {
+        "parameter": lambda item: item.name,
+        "meaning": lambda item: meaning(item.name, linear),
+        "mean": lambda item: f"{item.mean:.4g}",
+        "std of it": lambda item: f"{item.mean_std:.2g}",
+        "between robots": lambda item: f"{item.between:.2g}",
+        "p of equal robots": lambda item: f"{item.p_value:.2g}",
+        "unit": lambda item: item.unit,
+    }
 
 
 def _panels(found: Fleet, spreads: Sequence[Spread], columns: int, height: int) -> Any:

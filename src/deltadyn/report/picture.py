@@ -152,7 +152,7 @@ def bar_hinge(robot: Robot) -> FloatArray:
     """A bar's hinge from the middle of a half (3,), drawn across the bars at psi = 0 (m)."""
     own = robot.platform
     assert isinstance(own, ArticulatedPlatform)
-    away = max(0.3 * own.bar_length, 0.6 * min(robot.geometry.platform_radius))
+    away = max(0.3 * own.bar_length, 0.6 * float(min(robot.geometry.platform_radius)))
     return away * np.array([-np.sin(own.phi0), np.cos(own.phi0), 0.0])
 
 
@@ -160,7 +160,7 @@ def screw_room(robot: Robot) -> float:
     """How far a half is drawn from its joints along the screw, so that the halves pass (m)."""
     own = robot.platform
     assert isinstance(own, HelicalPlatform)
-    return max(0.4 * min(robot.geometry.platform_radius), 0.3 * abs(own.lead))
+    return max(0.4 * float(min(robot.geometry.platform_radius)), 0.3 * abs(own.lead))
 
 
 def _outward(robot: Robot) -> FloatArray:

@@ -262,7 +262,7 @@ def table_page(found: SizingTable, path: str | os.PathLike[str]) -> Path:
             ("Largest share of a limit", uses, words),
             (f"Peak {what} ({unit})", peaks, None),
             (f"RMS {what} ({unit})", rms, None),
-            ("Peak power of an arm (W)", power, None),
+            (f"Peak power of {'a carriage' if found.robot.linear else 'an arm'} (W)", power, None),
         ],
     )
     torques = (f"peak {unit}", f"RMS {unit}")

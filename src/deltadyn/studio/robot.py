@@ -191,13 +191,18 @@ def _few(entry: Entry, values: tuple[float, ...]) -> str:
     return ", ".join(shown)
 
 
+def _changed(part: Any, fields: Mapping[str, Any]) -> Any:
+    """A part of the robot, of whatever kind, with these fields."""
+    return replace(part, **fields)
+
+
 def _radius(name: str) -> Entry:
     field = f"{name}_radius"
     return Entry(
         f"{name} radius (mm)",
         1e3,
         lambda robot: tuple(getattr(robot.geometry, field)),
-        lambda robot, value: robot.replace(geometry=replace(robot.geometry, **{field: value})),
+        lambda robot, value: robot.replace(geometry=_changed(robot.geometry, {field: value})),
         LENGTHS,
     )
 
@@ -240,7 +245,7 @@ def _length(name: str, bodies: str, scaled: Scaled) -> Entry:
             raise InputError(f"{name} length", value, "above 0")
         ratio = value / getattr(robot.geometry, field)[0]
         grown = tuple(scaled(body, 1.0, ratio) for body in getattr(robot, bodies))
-        geometry = replace(robot.geometry, **{field: value})
+        geometry = _changed(robot.geometry, {field: value})
         return robot.replace(geometry=geometry, **{bodies: grown})
 
     def read(robot: Robot) -> tuple[float, ...]:
@@ -282,7 +287,7 @@ def _half(i: int) -> Entry:
     def write(robot: Robot, value: float) -> Robot:
         masses = list(robot.platform.half_mass)  # type: ignore[union-attr]
         masses[i] = value
-        return robot.replace(platform=replace(robot.platform, half_mass=tuple(masses)))  # type: ignore[call-arg]
+        return robot.replace(platform=_changed(robot.platform, {"half_mass": tuple(masses)}))
 
     def read(robot: Robot) -> tuple[float, ...]:
         return (robot.platform.half_mass[i],)  # type: ignore[union-attr]
@@ -294,8 +299,7 @@ def _of_platform(label: str, name: str, scale: float, group: str = BODIES) -> En
     """A number of the platform."""
 
     def write(robot: Robot, value: float) -> Robot:
-        changed: Any = {name: value}
-        return robot.replace(platform=replace(robot.platform, **changed))
+        return robot.replace(platform=_changed(robot.platform, {name: value}))
 
     return Entry(label, scale, lambda robot: (getattr(robot.platform, name),), write, group)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.exports.c import bars_behind, followed_pose
 from deltadyn.exports.common import (
     checked_step,
     commented,
@@ -29,6 +30,7 @@ from deltadyn.exports.common import (
     kernel_sources,
     limb_kind,
     number,
+    platform_kind,
     provenance,
     refuse_eccentricity,
     speech,
@@ -46,7 +48,8 @@ from deltadyn.exports.fmu.variables import (
     plant_variables,
     smoothing_of,
 )
-from deltadyn.kinematics.actuation import actuation, kernel_name
+from deltadyn.kinematics.actuation import HALVES, actuation, kernel_name, limb_kernel
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.robot import Robot
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
@@ -75,7 +78,7 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
     refuse_eccentricity(robot)
     if robot.friction.passive and not standard(robot):
         joints = [item.joint for item in robot.friction.passive]
-        allowed = "none on a robot with inclined arms: its unit has the friction of the drives"
+        allowed = "none but on a Delta robot with arms that stand alike"
         raise InputError("friction.passive for target 'fmu'", joints, allowed)
     chosen = Options() if options is None else options
     fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
@@ -156,7 +159,7 @@ def _readme(
         "meaning_of_q": RAIL_MEANING if robot.linear else ARM_MEANING,
         "flags": " ".join(FLAGS),
         "layer": LAYERS[fmi],
-        "moment": " and `moment_z`" if robot.dof == 4 else "",
+        "moment": " and `moment_z`" if robot.turns else "",
         "sign": ", ".join(f"{value:+g}" for value in robot.controller.sign),
         "offset": ", ".join(f"{value:g}" for value in robot.controller.offset),
         "plant": "\n".join(_table(tables["plant"])),
@@ -245,6 +248,9 @@ def source_files(
     """
     shared = ("model.h", f"{model}.h", "instance.h", "layer.h", layer)
     texts = {name: _shared(robot, name) for name in shared}
+    if platform_kind(robot) in HALVES:
+        head = comment(robot, "pose.h: the pose of joints, by Newton's method")
+        texts["pose.h"] = head + POSE_HEAD + followed_pose(robot)
     return texts | {
         "kernels.h": _kernels(robot, model),
         "robot.h": _robot(robot, model, variables),
@@ -276,6 +282,8 @@ def _kernels(robot: Robot, model: str) -> str:
     names = [_function(robot, name) for name in FUNCTIONS[model]]
     if not standard(robot):
         names = [name for name in names if not name.startswith("passive_")]
+    if platform_kind(robot) in HALVES:
+        names += [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
@@ -289,13 +297,29 @@ def _function(robot: Robot, name: str) -> str:
     return kernel_name(bare, "rotary" if bare == "friction" else actuation(robot), dof)
 
 
+#: Before what target `c` has for the pose of joints: geometry, which no variable changes.
+POSE_HEAD = """\
+#define EMPTY ROBOT
+#define TINY 1e-9
+enum { POSE_OK = GOOD, POSE_UNREACHABLE = UNREACHABLE, POSE_SINGULAR = SINGULAR };
+
+static int check(const real *x, int count)
+{
+    return all_finite(x, count) ? POSE_OK : POSE_UNREACHABLE;
+}
+
+"""
+
+
 def _elbow(robot: Robot) -> str:
-    """Where the elbow of a limb is, and the places of a limb's numbers."""
+    """Where the elbow of a limb is, and the places of a limb's numbers; pose.h has its own."""
+    if platform_kind(robot) in HALVES:
+        return ""
     width, strut, *parts = ELBOWS[limb_kind(robot)]
     lines = [f"    E[{k}] = {part};" for k, part in enumerate(parts)]
     reach = ["    const real reach = limb[0] + limb[1] * cosine;"]
     used = [] if "sine" in " ".join(map(str, parts)).replace("cosine", "") else ["    (void)sine;"]
-    return "\n".join(
+    return "\n" + "\n".join(
         [
             f"enum {{ LIMB = {width}, LIMB_STRUT = {strut} }}; /* numbers of a limb, its l2 */",
             "",
@@ -304,7 +328,7 @@ def _elbow(robot: Robot) -> str:
             *(reach if limb_kind(robot) == "rotary" else []),
             *used,
             *lines,
-            "}",
+            "}\n",
         ]
     )
 
@@ -317,14 +341,21 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
     )
     layout = (f"    PAR_{name.upper()} = {PLACES[name].start}" for name, _ in ENTRIES)
     starts = [0.0 if item.start is None else float(item.start) for item in reals]
+    if platform_kind(robot) in HALVES:  # where the pose is followed from at first
+        first = next(k for k, item in enumerate(reals) if item.symbol == "P")
+        starts[first : first + dof] = [float(x) for x in home_pose(robot)]
     what = "robot.h: the robot's numbers, and the places of the variables"
     words = {
         "head": comment(robot, what).rstrip(),
         "kind": "#define INVERSE_MODEL\n" if model == "inverse" else "",
         "dof": dof,
-        "limbs": "" if limb_kind(robot) == "rotary" else f"_{actuation(robot)}",
-        "pasted": "" if limb_kind(robot) == "rotary" else f"##_{actuation(robot)}",
-        "passive": "" if standard(robot) else "#define NO_PASSIVE\n",
+        "legs": robot.legs,
+        "spindle": int(robot.spindle is not None),
+        "halves": int(platform_kind(robot) in HALVES),
+        "limbs": "" if actuation(robot) == "rotary" else f"_{actuation(robot)}",
+        "pasted": "" if actuation(robot) == "rotary" else f"##_{actuation(robot)}",
+        "passive": ("" if standard(robot) else "#define NO_PASSIVE\n")
+        + (f"#define BARS_BEHIND {bars_behind(robot)}\n" if platform_kind(robot) in HALVES else ""),
         "joint": "(cosine)" if robot.linear else "atan2(sine, cosine)",
         "elbow": _elbow(robot),
         "places": ",\n".join(places),

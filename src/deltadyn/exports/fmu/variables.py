@@ -139,8 +139,14 @@ def _fmi_units(robot: Robot, quantity: str) -> tuple[str, ...]:
 
 def _about(robot: Robot, symbol: str) -> str:
     """What a group of coordinates is."""
-    text = MOTION[symbol][0]
+    text = MOTION[symbol][0].replace(", of x, y, z, psi", _of_coordinates(robot))
     return text.replace("angle", speech(robot)["angle"]) if symbol == "Q" else text
+
+
+def _of_coordinates(robot: Robot) -> str:
+    if robot.legs == 3:
+        return ", of x, y, z, psi"
+    return f", of {', '.join(robot.coordinates)}"
 
 
 def _start(robot: Robot, symbol: str) -> Variable:
@@ -183,7 +189,7 @@ def _scalar(
 
 def _loads(robot: Robot) -> Iterator[Variable]:
     """Inputs of both models: what pulls at the platform and what it carries."""
-    names = ("force_x", "force_y", "force_z", "moment_z")[: robot.dof]
+    names = ["moment_z" if name == "psi" else f"force_{name}" for name in robot.coordinates]
     for i, name in enumerate(names):
         unit = "N.m" if name == "moment_z" else "N"
         text = "external load on the platform, in the base's frame"
@@ -225,9 +231,11 @@ def _model(robot: Robot, *, sharp: bool) -> Iterator[Variable]:
     for symbol, unit, text in rows:
         model = Variable(symbol.upper(), f"base.{symbol}", "parameter", text)
         tunable = replace(model, variability="tunable")
-        yield from _axes(tunable, (unit,) * 3, par[PLACES[symbol]][:3])
+        yield from _axes(tunable, (unit,) * robot.legs, par[PLACES[symbol]][: robot.legs])
     if robot.spindle is not None:
         yield from _spindle(robot, par[PLACES["spindle"]])
+    if robot.legs == 4:
+        yield from _halves(robot, par[PLACES["halves"]])
     yield from _friction(robot, par, sharp=sharp)
 
 
@@ -250,6 +258,24 @@ def _spindle(robot: Robot, numbers: FloatArray) -> Iterator[Variable]:
         yield _scalar("" if i else "SPINDLE", f"base.{name}", text, unit, value)
     for i, (name, value) in enumerate((("x", x), ("y", y))):
         text = f"{name} of the payload's mass in the effector's frame"
+        yield _scalar("" if i else "PAYLOAD_OFFSET", f"payload_offset_{name}", text, "m", value)
+
+
+def _halves(robot: Robot, numbers: FloatArray) -> Iterator[Variable]:
+    """Parameters of a platform of halves, without payload."""
+    mass, (x, y, _) = robot.payload.mass, robot.payload.offset
+    own = numbers - mass * np.array([0.0, 0.0, x, y, x * x + y * y])
+    rows = (
+        ("S", "kg.m", "first moment of halves, bars and struts along the way of psi"),
+        ("S_s", "kg.m", "first moment of bars and gears across them"),
+        ("h_x", "kg.m", "first moment of the tool along its x, without payload"),
+        ("h_y", "kg.m", "first moment of the tool along its y, without payload"),
+        ("I_psi", "kg.m2", "inertia about the tool's axis, without the payload's mass"),
+    )
+    for i, ((name, unit, text), value) in enumerate(zip(rows, own, strict=True)):
+        yield _scalar("" if i else "HALVES", f"base.{name}", text, unit, value)
+    for i, (name, value) in enumerate((("x", x), ("y", y))):
+        text = f"{name} of the payload's mass in the tool's frame"
         yield _scalar("" if i else "PAYLOAD_OFFSET", f"payload_offset_{name}", text, "m", value)
 
 
@@ -320,7 +346,7 @@ def _outputs(robot: Robot, *, feeds: tuple[str, ...]) -> Iterator[Variable]:
 def _group_units(robot: Robot, symbol: str) -> tuple[str, ...]:
     """The units of a group of coordinates, or of their rates."""
     _, kind, per = MOTION[symbol]
-    platform = ("m", "m", "m", "rad")[: robot.dof]
+    platform = tuple("rad" if name == "psi" else "m" for name in robot.coordinates)
     own = platform if kind == "platform" else robot.axis_units("q")
     return tuple(f"{unit}{per}" for unit in own)
 

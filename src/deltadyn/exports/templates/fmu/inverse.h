@@ -8,26 +8,29 @@
 static int state_of_platform(
     const real *par, const real *p, const real *pd, const real *pdd, State *s)
 {
-    real x[9], y[12];
-    memcpy(x, p, 3 * sizeof(real));
-    memcpy(x + 3, pd, 3 * sizeof(real));
-    memcpy(x + 6, pdd, 3 * sizeof(real));
+    real x[3 * LEGS + 2], y[4 * LEGS];
+    memcpy(x, p, LEGS * sizeof(real));
+    memcpy(x + LEGS, pd, LEGS * sizeof(real));
+    memcpy(x + 2 * LEGS, pdd, LEGS * sizeof(real));
+#if HALVES
+    bars_at(p, x + 3 * LEGS);
+#endif
     LIMBS(platform_state)(par, x, y, 1);
-    memcpy(s->cosine, y, 3 * sizeof(real));
-    memcpy(s->sine, y + 3, 3 * sizeof(real));
-    memcpy(s->qd, y + 6, 3 * sizeof(real));
-    memcpy(s->qdd, y + 9, 3 * sizeof(real));
+    memcpy(s->cosine, y, LEGS * sizeof(real));
+    memcpy(s->sine, y + LEGS, LEGS * sizeof(real));
+    memcpy(s->qd, y + 2 * LEGS, LEGS * sizeof(real));
+    memcpy(s->qdd, y + 3 * LEGS, LEGS * sizeof(real));
     memcpy(s->p, p, sizeof(s->p));
     memcpy(s->pd, pd, sizeof(s->pd));
     memcpy(s->pdd, pdd, sizeof(s->pdd));
-    for (int i = 0; i < 3; i++)
-        s->q[i] = JOINT_OF(y[i], y[3 + i]);
-#if DOF == 4
+    for (int i = 0; i < LEGS; i++)
+        s->q[i] = JOINT_OF(y[i], y[LEGS + i]);
+#if SPINDLE
     s->q[3] = p[3];
     s->qd[3] = pd[3];
     s->qdd[3] = pdd[3];
 #endif
-    return all_finite(y, 12);
+    return all_finite(y, 4 * LEGS);
 }
 
 static int model_outputs(Model *model)
@@ -38,7 +41,7 @@ static int model_outputs(Model *model)
     int reached;
     fill_parameters(v, par);
     if (model->from_joints)
-        reached = state_of_joints(par, v + VR_Q_REF, v + VR_QD_REF, v + VR_QDD_REF, &s);
+        reached = state_of_joints(par, v + VR_Q_REF, v + VR_QD_REF, v + VR_QDD_REF, v + VR_P, &s);
     else
         reached = state_of_platform(par, v + VR_P_REF, v + VR_PD_REF, v + VR_PDD_REF, &s);
     if (!reached)

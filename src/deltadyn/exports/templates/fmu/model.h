@@ -33,7 +33,7 @@ enum { GOOD, UNREACHABLE, SINGULAR, NOT_POSITIVE, UNBOUNDED, GEARS, TOO_MANY, ST
 
 #include "kernels.h"
 
-enum { LIMB_JOINTS = 4, JOINTS = DOF == 4 ? 7 : 4 }; /* kinds of passive joints */
+enum { LIMB_JOINTS = 4, JOINTS = SPINDLE ? 7 : 4 }; /* kinds of passive joints */
 enum { PASSIVE_ROWS = 3 * LIMB_JOINTS + JOINTS - LIMB_JOINTS };
 
 typedef struct {
@@ -44,7 +44,7 @@ typedef struct {
 
 /* A whole state of motion. */
 typedef struct {
-    real cosine[3], sine[3], q[DOF], qd[DOF], qdd[DOF], p[DOF], pd[DOF], pdd[DOF];
+    real cosine[LEGS], sine[LEGS], q[DOF], qd[DOF], qdd[DOF], p[DOF], pd[DOF], pdd[DOF];
 } State;
 
 static const char *status_text(int status)
@@ -76,16 +76,22 @@ static void fill_parameters(const real *v, real *par)
     memcpy(par, ROBOT, sizeof(ROBOT));
     par[PAR_GRAVITY] = v[VR_GRAVITY];
     par[PAR_M_P] = v[VR_M_P_EMPTY] + payload;
-    memcpy(par + PAR_M_X, v + VR_M_X, 3 * sizeof(real));
-    memcpy(par + PAR_A, v + VR_A, 3 * sizeof(real));
-    memcpy(par + PAR_G, v + VR_G, 3 * sizeof(real));
-    memcpy(par + PAR_G_S, v + VR_G_S, 3 * sizeof(real));
-#if DOF == 4
+    memcpy(par + PAR_M_X, v + VR_M_X, LEGS * sizeof(real));
+    memcpy(par + PAR_A, v + VR_A, LEGS * sizeof(real));
+    memcpy(par + PAR_G, v + VR_G, LEGS * sizeof(real));
+    memcpy(par + PAR_G_S, v + VR_G_S, LEGS * sizeof(real));
+#if SPINDLE
     const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
     memcpy(par + PAR_SPINDLE + 1, v + VR_SPINDLE, 7 * sizeof(real)); /* behind pivot_z */
     par[PAR_SPINDLE + 5] += payload * x;
     par[PAR_SPINDLE + 6] += payload * y;
     par[PAR_SPINDLE + 7] += payload * (x * x + y * y);
+#elif HALVES
+    const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
+    memcpy(par + PAR_HALVES, v + VR_HALVES, 5 * sizeof(real));
+    par[PAR_HALVES + 2] += payload * x;
+    par[PAR_HALVES + 3] += payload * y;
+    par[PAR_HALVES + 4] += payload * (x * x + y * y);
 #endif
     memcpy(par + PAR_VISCOUS, v + VR_VISCOUS, DOF * sizeof(real));
     memcpy(par + PAR_COULOMB, v + VR_COULOMB, DOF * sizeof(real));
@@ -97,32 +103,68 @@ static void fill_parameters(const real *v, real *par)
     par[PAR_SMOOTHING] = v[VR_SMOOTHING];
 }
 
-/* The state of joint angles and their rates; false where the struts cannot meet. */
-static int state_of_joints(const real *par, const real *q, const real *qd, const real *qdd, State *s)
+#if HALVES
+#include "pose.h"
+
+/* cosine and sine of psi, then of the bars, behind a row. */
+static void turned(const real *p, real *x)
 {
-    real x[15], y[15];
-    for (int i = 0; i < 3; i++) {
-        x[i] = q[i];
-        x[3 + i] = qd[i];
-        x[6 + i] = qdd[i];
-        x[9 + i] = cos(q[i]);
-        x[12 + i] = sin(q[i]);
+    x[0] = cos(p[3]);
+    x[1] = sin(p[3]);
+    bars_at(p, x + 2);
+}
+#else
+/* cosine and sine of psi; a robot whose tool does not turn does not read it. */
+static void turned(const real *p, real *x)
+{
+    x[0] = cos(p[DOF - 1]);
+    x[1] = sin(p[DOF - 1]);
+    x[2] = x[3] = 0;
+}
+#endif
+
+/* The state of joint angles and their rates; false where the struts cannot meet. `near` is a pose
+ * nearby, which a platform of halves is followed from. */
+static int state_of_joints(
+    const real *par, const real *q, const real *qd, const real *qdd, const real *near, State *s)
+{
+    real x[6 * LEGS + 2], y[5 * LEGS];
+    const int ahead = HALVES ? LEGS : 0; /* the pose of halves stands before the joints */
+    for (int i = 0; i < LEGS; i++) {
+        x[ahead + i] = q[i];
+        x[ahead + LEGS + i] = qd[i];
+        x[ahead + 2 * LEGS + i] = qdd[i];
+        x[ahead + 3 * LEGS + i] = cos(q[i]);
+        x[ahead + 4 * LEGS + i] = sin(q[i]);
     }
+#if HALVES
+    if (point_of(q, NULL, near, s->p) != GOOD && point_of(q, NULL, NULL, s->p) != GOOD)
+        return 0;
+    memcpy(x, s->p, sizeof(s->p));
+    bars_at(s->p, x + BARS_BEHIND);
+#else
+    (void)near;
+#endif
     LIMBS(joint_state)(par, x, y, 1);
-    memcpy(s->cosine, y, 3 * sizeof(real));
-    memcpy(s->sine, y + 3, 3 * sizeof(real));
-    memcpy(s->p, y + 6, 3 * sizeof(real));
-    memcpy(s->pd, y + 9, 3 * sizeof(real));
-    memcpy(s->pdd, y + 12, 3 * sizeof(real));
+    memcpy(s->cosine, y, LEGS * sizeof(real));
+    memcpy(s->sine, y + LEGS, LEGS * sizeof(real));
+#if HALVES
+    memcpy(s->pd, y + 2 * LEGS, LEGS * sizeof(real));
+    memcpy(s->pdd, y + 3 * LEGS, LEGS * sizeof(real));
+#else
+    memcpy(s->p, y + 2 * LEGS, LEGS * sizeof(real));
+    memcpy(s->pd, y + 3 * LEGS, LEGS * sizeof(real));
+    memcpy(s->pdd, y + 4 * LEGS, LEGS * sizeof(real));
+#endif
     memcpy(s->q, q, sizeof(s->q));
     memcpy(s->qd, qd, sizeof(s->qd));
     memcpy(s->qdd, qdd, sizeof(s->qdd));
-#if DOF == 4
+#if SPINDLE
     s->p[3] = q[3];
     s->pd[3] = qd[3];
     s->pdd[3] = qdd[3];
 #endif
-    return all_finite(y, 15);
+    return all_finite(y, (HALVES ? 4 : 5) * LEGS);
 }
 
 static real sign(real value)
@@ -182,17 +224,17 @@ static void passive_friction(
 /* tau, qd, qdd, direction, Stribeck shape of each axis; the torque is without the drives' friction. */
 static void needed_torque(const real *par, const real *v, const State *s, Passive *passive, real *y)
 {
-    real x[6 + 6 * DOF + 2];
-    memcpy(x, s->cosine, 3 * sizeof(real));
-    memcpy(x + 3, s->sine, 3 * sizeof(real));
-    memcpy(x + 6, s->qd, sizeof(s->qd));
-    memcpy(x + 6 + DOF, s->qdd, sizeof(s->qdd));
-    memcpy(x + 6 + 2 * DOF, s->p, sizeof(s->p));
-    memcpy(x + 6 + 3 * DOF, s->pd, sizeof(s->pd));
-    memcpy(x + 6 + 4 * DOF, s->pdd, sizeof(s->pdd));
-    memcpy(x + 6 + 5 * DOF, v + VR_FORCE, DOF * sizeof(real));
-    x[6 + 6 * DOF] = cos(s->p[DOF - 1]); /* of psi; a robot with three axes does not read it */
-    x[6 + 6 * DOF + 1] = sin(s->p[DOF - 1]);
+    enum { AT = 2 * LEGS };
+    real x[AT + 6 * DOF + 4];
+    memcpy(x, s->cosine, LEGS * sizeof(real));
+    memcpy(x + LEGS, s->sine, LEGS * sizeof(real));
+    memcpy(x + AT, s->qd, sizeof(s->qd));
+    memcpy(x + AT + DOF, s->qdd, sizeof(s->qdd));
+    memcpy(x + AT + 2 * DOF, s->p, sizeof(s->p));
+    memcpy(x + AT + 3 * DOF, s->pd, sizeof(s->pd));
+    memcpy(x + AT + 4 * DOF, s->pdd, sizeof(s->pdd));
+    memcpy(x + AT + 5 * DOF, v + VR_FORCE, DOF * sizeof(real));
+    turned(s->p, x + AT + 6 * DOF);
     KERNEL(state_torque)(par, x, y, 1);
     passive_friction(par, v, s, passive, y);
     for (int i = 0; i < DOF; i++) {

@@ -44,6 +44,31 @@ static void solve_factored(const real *matrix, const real *right, real *x)
 }
 
 /* Whether the struts span space well enough for forces on the platform to be held. */
+#if HALVES
+static int struts_span(const real *par, const State *s)
+{
+    real arms[2 * LEGS], rods[LEGS][3], bars[2], size;
+    (void)par;
+    memcpy(arms, s->cosine, LEGS * sizeof(real));
+    memcpy(arms + LEGS, s->sine, LEGS * sizeof(real));
+    bars_at(s->p, bars);
+    const real volume = struts_at(arms, s->p, bars, rods, &size);
+    return fabs(volume) > SINGULAR_VOLUME / TINY * size;
+}
+#elif LEGS == 2
+static int struts_span(const real *par, const State *s)
+{
+    real rod[2][2];
+    for (int i = 0; i < 2; i++) {
+        const real *limb = par + PAR_LIMB + LIMB * i;
+        real E[3];
+        elbow_of(limb, s->cosine[i], s->sine[i], E);
+        rod[i][0] = (s->p[0] - E[0]) / limb[LIMB_STRUT];
+        rod[i][1] = (s->p[1] - E[2]) / limb[LIMB_STRUT];
+    }
+    return fabs(rod[0][0] * rod[1][1] - rod[0][1] * rod[1][0]) > SINGULAR_VOLUME;
+}
+#else
 static int struts_span(const real *par, const State *s)
 {
     real rod[3][3];
@@ -59,6 +84,7 @@ static int struts_span(const real *par, const State *s)
         + rod[0][2] * (rod[1][0] * rod[2][1] - rod[1][1] * rod[2][0]);
     return fabs(volume) > SINGULAR_VOLUME;
 }
+#endif
 
 /* qdd of given = J qdd + load + mu s |load| with load = (M - J) qdd + needed.
  *
@@ -139,12 +165,11 @@ static real friction_rate(
 /* M in `mass`, and its factor; false where it is not positive definite. */
 static int mass_matrix(const real *par, const State *s, real *mass, real *factored)
 {
-    real x[6 + DOF + 2];
-    memcpy(x, s->cosine, 3 * sizeof(real));
-    memcpy(x + 3, s->sine, 3 * sizeof(real));
-    memcpy(x + 6, s->p, sizeof(s->p));
-    x[6 + DOF] = cos(s->p[DOF - 1]); /* of psi, as above */
-    x[6 + DOF + 1] = sin(s->p[DOF - 1]);
+    real x[2 * LEGS + DOF + 4];
+    memcpy(x, s->cosine, LEGS * sizeof(real));
+    memcpy(x + LEGS, s->sine, LEGS * sizeof(real));
+    memcpy(x + 2 * LEGS, s->p, sizeof(s->p));
+    turned(s->p, x + 2 * LEGS + DOF);
     KERNEL(mass)(par, x, mass, 1);
     memcpy(factored, mass, DOF * DOF * sizeof(real));
     return factor(factored);
@@ -162,7 +187,7 @@ static int accelerate(
     Passive passive;
     if (!all_finite(q, DOF) || !all_finite(qd, DOF))
         return UNBOUNDED;
-    if (!state_of_joints(par, q, qd, still, &s))
+    if (!state_of_joints(par, q, qd, still, v + VR_P, &s))
         return UNREACHABLE;
     if (!struts_span(par, &s))
         return SINGULAR;
@@ -264,7 +289,7 @@ static int model_outputs(Model *model)
     int status = accelerate(par, model->values, model->q, model->qd, qdd, NULL);
     if (status != GOOD)
         return status;
-    if (!state_of_joints(par, model->q, model->qd, qdd, &s))
+    if (!state_of_joints(par, model->q, model->qd, qdd, model->values + VR_P, &s))
         return UNREACHABLE;
     store_state(model->values, &s);
     return GOOD;

@@ -4,6 +4,9 @@ $head
 
 ${kind}#define TOKEN "@TOKEN@"
 #define DOF $dof
+#define LEGS $legs
+#define SPINDLE $spindle
+#define HALVES $halves
 #define KERNEL(name) deltadyn_##name##${limbs}_$dof
 #define LIMBS(name) deltadyn_##name$pasted
 #define DRIVES(name) deltadyn_##name##_$dof
@@ -21,9 +24,7 @@ $layout,
     PAR_COUNT = $count
 };
 
-$elbow
-
-$robot
+$elbow$robot
 $sign
 $offset
 $start
