@@ -139,7 +139,7 @@ def _led(step: Stepper, first: FloatArray, way: FloatArray, x: FloatArray, legs:
         now = first + way * (k / steps)
         for _ in range(ROUNDS):
             pose = step(now, pose).x
-    now, least = first + way, SETTLED * max(limb.l2 for limb in legs) ** 2
+    now, least = first + way, SETTLED * max(float(np.max(limb.l2)) for limb in legs) ** 2
     for _ in range(LAST):
         found = step(now, pose)
         pose = found.x
