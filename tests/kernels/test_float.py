@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.dynamics.factory import full_friction, make_robot, make_states
+from tests.family.random_robots import make_robot as make_random
 from tests.family.robots import make as make_family
 from tests.family.robots import waves
 from tests.kernels.comparison import needs_kernels
@@ -128,8 +129,11 @@ def test_floats_give_what_doubles_give(name: str, library: ctypes.CDLL) -> None:
     state = make_states(robot, 1000)
     for word, other in (("inclined", "inclined"), ("vertical", "vertical"), ("rail", "rails")):
         if f"_{word}" in name:
-            robot = make_family(other)
+            robot = make_family("vertical_spindle" if dof == 4 else other)
             state = waves(robot, 0.999)
+    if name.endswith("_inclined_4"):
+        robot = make_random("inclined", 3, spindle=True)
+        state = make_states(robot, 1000)
     par = packed_parameters(robot)
     given = [np.array(array, np.float32, order="C") for array in motion_of(name, robot, state)]
     made = [np.empty((1000, width), np.float32) for width in widths(name)[1]]

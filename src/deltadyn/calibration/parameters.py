@@ -304,9 +304,9 @@ class Geometric:
             out[:, :, -1] = np.stack(np.broadcast_arrays(*rods.inverse.solve(moved)[:3]), axis=-1)
         points = np.stack(p[:3], axis=-1)
         if self.rods:
-            moved = self._tilted(g, rods, inverse, np.zeros(3) if tool is None else tool)
-            out[:, :, self._of_rods] = moved
-            points = points + moved @ self.of_kind(x, "rod")
+            tilted = self._tilted(g, rods, inverse, np.zeros(3) if tool is None else tool)
+            out[:, :, self._of_rods] = tilted
+            points = points + tilted @ self.of_kind(x, "rod")
         return points, out
 
     @property

@@ -8,7 +8,7 @@ way crosses no singular pose. The sign of det S tells whether it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,18 +134,20 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
 
 def _led(step: Stepper, first: FloatArray, way: FloatArray, x: FloatArray, legs: Limbs) -> Vector:
     """x (4, N) led with the joints from `first` all the `way`; the last rounds stop when closed."""
-    steps, pose = _strides(legs, way), x
+    steps = _strides(legs, way)
+    pose: Any = x
     for k in range(1, steps):
-        now = first + way * (k / steps)
+        now: Any = first + way * (k / steps)
         for _ in range(ROUNDS):
             pose = step(now, pose).x
-    now, least = first + way, SETTLED * max(float(np.max(limb.l2)) for limb in legs) ** 2
+    now, least = first + way, SETTLED * min(float(np.min(limb.l2)) for limb in legs) ** 2
     for _ in range(LAST):
         found = step(now, pose)
         pose = found.x
         if not np.any(np.abs(found.left) > least):
             break
-    return pose
+    led: Vector = pose
+    return led
 
 
 def _led_on_jax(xp: Any, step: Stepper, first: Vector, way: Vector, x: Vector, like: Any) -> Vector:
@@ -161,7 +163,7 @@ def _led_on_jax(xp: Any, step: Stepper, first: Vector, way: Vector, x: Vector, l
     return led
 
 
-def _strides(legs: Limbs, way: Sequence[FloatArray]) -> int:
+def _strides(legs: Limbs, way: FloatArray) -> int:
     """Steps for the longest way of all samples."""
     radian = 1.0 if legs[0].turns else min(float(np.min(limb.l2)) for limb in legs) / 2
     far = np.nanmax(np.abs(way), initial=0.0) / radian / STRIDE
