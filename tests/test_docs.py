@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import partial
+from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -217,8 +217,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@cache
 def given_names() -> dict[str, Any]:
-    """What the pages take as given."""
+    """What the pages take as given; each page has a copy of its own."""
     robot = dd.load_robot("sipro-d3-1200")
     motion = dd.motion.y1(robot)
     row = 100
@@ -240,7 +241,7 @@ def test_code_of_the_page_runs(page: Path, folder: Path, monkeypatch: pytest.Mon
     """Block after block in one namespace, as a reader would; searches end after a few seconds."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(dd, "design_excitation", partial(dd.design_excitation, time_limit=5.0))
-    names = given_names()
+    names = dict(given_names())
     for number, code in enumerate(BLOCK.findall(page.read_text("utf-8"))):
         program = compile(code, f"{page.name}, block {number + 1}", "exec")
         if not any(piece in code for piece in FRAGMENTS):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.dynamics.factory import rich_drives
-from tests.exports.c_build import STRICT, library_of, need, run, sources_of
+from tests.exports.c_build import HERE, STRICT, library_of, need, run, sources_of
 from tests.exports.st_cases import controller_angles, numbered
 from tests.exports.st_evaluator import instance
 from tests.family.robots import make, waves
@@ -149,6 +149,20 @@ def test_what_cannot_be_has_a_status_and_outputs_stay() -> None:
     status, out = code.call("forward_kinematics", folded, near=None)
     assert status in (1, 2)
     assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize(("kind", "precision"), [("planar", "float"), ("par4", "double")])
+def test_no_input_raises_a_floating_point_exception(kind: str, precision: str) -> None:
+    robot = robot_of(kind)
+    folder = sources_of(robot, precision)
+    source = library_of(folder)
+    own = source.stem.removesuffix("_delta")
+    defines = [f'-DHEADER="{source.stem}.h"', f"-DID={own}", f"-DN={robot.dof}"]
+    driver = str(HERE / "c_platform_fuzz.c")
+    command = [need("gcc"), *STRICT, "-O1", *defines, f"-DHALF={int(robot.legs == 4)}", "-I."]
+    run([*command, driver, source.name, "-o", "fuzz", "-lm"], folder)
+    counts = [int(word) for word in run(["./fuzz"], folder).split()]
+    assert min(counts[0], counts[1], counts[3], counts[4]) > 100  # all that should be met
 
 
 def test_the_texts_name_kind_units_and_what_is_missing() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.exports.c_build import STRICT, library_of, need, sources_of
+from tests.exports.c_build import run as run_command
 from tests.family.robots import KINDS, OTHER_PLATFORMS, make, waves
 
 import deltadyn as dd
@@ -102,6 +105,30 @@ def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     unit = "N" if robot.linear else "N m"
     assert f"RMS by segment, {unit} " in found.text
     assert f" {unit}\n" in path.fit.text or f" {unit}," in path.fit.text
+
+
+def test_the_exported_code_gives_the_torque_of_the_fit(path: Path) -> None:
+    """Export C, compile, and ask for the torque of another motion."""
+    robot = path.fit.robot
+    folder = sources_of(robot)
+    source = library_of(folder)
+    run_command(
+        [need("gcc"), *STRICT, "-O2", "-shared", "-fPIC", source.name, "-o", "own.so", "-lm"],
+        folder,
+    )
+    feedforward = ctypes.CDLL(str(folder / "own.so"))[
+        f"{source.stem.removesuffix('_delta')}_feedforward"
+    ]
+    motion = waves(robot, 0.05, 100.0, 0.5)
+    numbers = ctypes.c_double * robot.dof
+    found = []
+    for p, pd, pdd in zip(motion.p, motion.pd, motion.pdd, strict=True):
+        tau = numbers()
+        payload = ctypes.c_double(robot.payload.mass)
+        assert feedforward(numbers(*p), numbers(*pd), numbers(*pdd), payload, tau) == 0
+        found.append(list(tau))
+    wanted = inverse_dynamics(robot, motion)
+    assert np.abs(np.array(found) - wanted).max() < 1e-11 * np.abs(wanted).max()
 
 
 def test_drawn_machines_have_the_deviation_of_the_fit(path: Path) -> None:

@@ -282,6 +282,26 @@ def test_sliders_and_drags_move_the_robot_where_it_can_go(page: Page) -> None:
     np.testing.assert_allclose(page.settled(), before)
 
 
+def test_robots_of_other_kinds_are_shown_and_turned(page: Page) -> None:
+    page.choose("catalogue", "quattro-s650-like")
+    page.tab("Pose")
+    page.page.get_by_text("theta 4 (deg)").wait_for()
+    turned = page.page.get_by_role("slider").nth(3)  # x, y, z, psi
+    turned.focus()
+    for _ in range(3):
+        turned.press("ArrowRight")
+    page.until(lambda: page.row("psi") == "0.3 deg", "psi after three steps of the slider")
+    page.tab("Robot")
+    page.choose("catalogue", "klipper-deltesian")
+    page.tab("Pose")
+    page.page.get_by_text("carriage 2 (mm)").wait_for()
+    page.page.get_by_text("holding N", exact=True).wait_for()
+    assert page.page.get_by_text("y (mm)").count() == 0
+    page.tab("Volumes")
+    page.choose("colour by", "singularity margin")
+    page.page.get_by_text("m² in the plane").wait_for()
+
+
 def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     page.tab("Volumes")
     page.choose("colour by", "limits")

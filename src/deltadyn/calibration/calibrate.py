@@ -29,12 +29,15 @@ class CalibrationOptions:
     """How `calibrate` fits.
 
     `model` is "homing", "sizes", "all", or "auto": the smallest that meets left-out places.
-    `gains` frees the drives' gear ratios too. `huber` is the size in deviations beyond which a
-    point counts less; None is plain least squares. `check` looks at the data before and after.
+    `gains` frees the drives' gear ratios too, `rods` the two rods of every pair, with a prior: the
+    robot file has one strut for both, so that their difference is told and not kept. `huber` is the
+    size in deviations beyond which a point counts less; None is plain least squares. `check` looks
+    at the data before and after.
     """
 
     model: str = "auto"
     gains: bool = False
+    rods: bool = False
     tolerances: Tolerances = field(default_factory=Tolerances)
     huber: float | None = HUBER
     check: bool = True
@@ -62,7 +65,7 @@ def calibrate(
     of `CalibrationOptions`.
     """
     chosen_options = merged(CalibrationOptions, options, keywords)
-    geometric = Geometric(robot, chosen_options.gains)
+    geometric = Geometric(robot, chosen_options.gains, chosen_options.rods)
     sets = _sets(robot, measurements)
     scales = geometric.scales(chosen_options.tolerances)
     findings = check_measurements(geometric, sets, scales) if chosen_options.check else []

@@ -267,7 +267,7 @@ def system(
     """The rows of all sets at x and own."""
     parts: list[Rows] = []
     for item, numbers in zip(measured, own, strict=True):
-        p, slopes = geometric.slopes(x, item.q)
+        p, slopes = geometric.slopes(x, item.q, getattr(item, "tool", None))
         rows = item.rows(p, slopes, numbers)
         parts.append(Rows(rows.residual, rows.by_x @ subset, rows.by_own))
     ends = np.cumsum([0, *(len(part.residual) for part in parts)])

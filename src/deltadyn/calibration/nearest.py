@@ -80,7 +80,7 @@ def nearest_robot(
     on; all others are 0, or alike on all limbs. With `azimuths` a tangential place per limb is held
     as a turn of its azimuth, with `levelled` a vertical rail's height as an offset of its axis.
     """
-    held = Held(_plain(robot, (*each, *common)), False, each, common)
+    held = Held(_plain(robot, (*each, *common)), each=each, common=common)
     unknown = [kind for kind in (*each, *common) if kind not in held.kinds]
     if unknown:
         raise InputError("parameters of a transformation", unknown, ", ".join(held.kinds))

@@ -66,7 +66,8 @@ class Tolerances:
 
     `length` (m) is of places and lengths, `angle` (rad) of axes, `homing` (rad; m on rails) of the
     drives' zeros, `gain` (1) of their gear ratios. `strut` (m) is of struts that were made on one
-    jig, or measured, and are closer to each other than the rest.
+    jig, or measured, and are closer to each other than the rest, `rod` (m) of half the difference
+    of a pair's two rods.
     """
 
     length: float = 1e-3
@@ -74,9 +75,10 @@ class Tolerances:
     homing: float | None = None  # `angle`, on rails `length`
     gain: float = 1e-3
     strut: float | None = None  # `length`
+    rod: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("length", "angle", "homing", "gain", "strut"):
+        for name in ("length", "angle", "homing", "gain", "strut", "rod"):
             value = getattr(self, name)
             if value is None and name in ("homing", "strut"):
                 continue
@@ -85,8 +87,8 @@ class Tolerances:
 
     def of(self, kind: str, linear: bool) -> float:
         """The deviation of a kind of parameter."""
-        if kind == "gain":
-            return self.gain
+        if kind in ("gain", "rod"):
+            return self.gain if kind == "gain" else self.rod
         if kind == "strut" and self.strut is not None:
             return self.strut
         homing = self.length if linear else self.angle
@@ -116,12 +118,19 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Geometric:
-    """A robot's geometric parameters: x (n,) in m and rad, deviations from the robot file."""
+    """A robot's geometric parameters: x (n,) in m and rad, deviations from the robot file.
+
+    `rods` frees half the difference of the two rods of every pair, which tilts the platform.
+    """
 
     robot: Robot
     gains: bool = False
+    rods: bool = False
 
     def __post_init__(self) -> None:
+        if self.rods and (self.robot.legs != 3 or self.robot.geometry.rod_spacing is None):
+            allowed = "a robot with three limbs whose file has geometry.rod_spacing"
+            raise InputError("robot with rods of their own", self.robot.name, allowed)
         if self.robot.planar:
             allowed = "a robot with three or four limbs: calibration in a plane is not there"
             raise InputError("robot", self.robot.name, allowed)
@@ -129,7 +138,8 @@ class Geometric:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         own = RAIL_KINDS if self.robot.linear else ARM_KINDS
-        return (*own, "gain") if self.gains else own
+        own = (*own, "gain") if self.gains else own
+        return (*own, "rod") if self.rods else own
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -239,6 +249,8 @@ class Geometric:
 
     def points(self, x: FloatArray, q: FloatArray) -> FloatArray:
         """Platform points (N, 3); NaN where the loop does not close."""
+        if self.rods:
+            return self.slopes(x, q)[0]
         return np.stack(self._pose(x, q)[3][:3], axis=-1)
 
     def _pose(self, x: FloatArray, q: FloatArray) -> tuple[Limbs, Vector, Vector, Vector]:
@@ -261,10 +273,13 @@ class Geometric:
             known[key] = np.where(np.isnan(found), home_pose(self.robot), found)
         return known[key]
 
-    def slopes(self, x: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def slopes(
+        self, x: FloatArray, q: FloatArray, tool: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Platform points (N, 3) and dp/dx (N, 3, n), from the rows of the struts.
 
-        Column i of S^-1 times s_i.dE_i is what limb i's errors move the platform by.
+        Column i of S^-1 times s_i.dE_i is what limb i's errors move the platform by. Where rods
+        tilt the platform, the points are those of a `tool` (m) less the tool.
         """
         g, wide = self.at(x), len(self.kinds)
         legs, c, s, p = self._pose(x, q)
@@ -287,7 +302,47 @@ class Geometric:
             shares = (share, share, share - 1, share - 1)
             moved = [-shares[i] * dot(rods.base[i], rods.place.n) for i in range(4)]
             out[:, :, -1] = np.stack(np.broadcast_arrays(*rods.inverse.solve(moved)[:3]), axis=-1)
-        return np.stack(p[:3], axis=-1), out
+        points = np.stack(p[:3], axis=-1)
+        if self.rods:
+            tilted = self._tilted(g, rods, inverse, np.zeros(3) if tool is None else tool)
+            out[:, :, self._of_rods] = tilted
+            points = points + tilted @ self.of_kind(x, "rod")
+        return points, out
+
+    @property
+    def _of_rods(self) -> list[int]:
+        return [k for k, item in enumerate(self.parameters) if item.kind == "rod"]
+
+    def turns(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        """How the platform is turned (N, 3) in rad, where the rods of a pair differ."""
+        g = self.at(x)
+        legs, c, s, p = self._pose(x, q)
+        tilts = self._tilts(g, rods_of(np, legs, c, s, p))
+        out: FloatArray = tilts @ self.of_kind(x, "rod")
+        return out
+
+    def _tilts(self, g: Any, rods: Any) -> FloatArray:
+        """dw/d(rod) (N, 3, 3): u_i.(w x t_i) spacing / 2 = rod_i, t_i along the pair's joints."""
+        rows = []
+        for i, frame in enumerate(g.frames):
+            along = cross(frame.z, frame.x)
+            rows.append(np.stack(cross(along, np.stack(rods.base[i]) / g.strut_length[i])))
+        matrix = np.moveaxis(np.stack(rows), 2, 0)
+        out: FloatArray = np.linalg.inv(matrix) / (g.rod_spacing / 2)
+        return out
+
+    def _tilted(self, g: Any, rods: Any, inverse: list[FloatArray], tool: FloatArray) -> FloatArray:
+        """d(p + w x tool)/d(rod) (N, 3, 3): a turn w moves the pairs' joints b_j by w x b_j, and
+        the platform gives way, S dp = -s_j.(w x b_j).
+        """
+        tilts = self._tilts(g, rods)
+        out: FloatArray = np.cross(tilts, tool[None, :, None], axisa=1, axisb=1, axisc=1)
+        for j, (azimuth, radius) in enumerate(zip(g.azimuth, g.platform_radius, strict=True)):
+            joint = radius * np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
+            swung = np.cross(tilts, joint[None, :, None], axisa=1, axisb=1, axisc=1)
+            along = np.einsum("kn,nki->ni", np.stack(rods.base[j]), swung)
+            out = out - inverse[j].T[:, :, None] * along[:, None, :]
+        return out
 
     def _rows(
         self, g: Any, i: int, rod: FloatArray, elbow: FloatArray, slope: FloatArray, q: FloatArray
@@ -308,6 +363,7 @@ class Geometric:
             "roll": dot(frame.x, moment),
             "strut": g.strut_length[i],
             "gain": along * q,
+            "rod": 0.0,
         }
         if g.linear:
             found["pitch"] = ca * moment[1] - sa * moment[0]

@@ -41,6 +41,7 @@ WORDS = {
     "offset": "homing offset",
     "strut": "strut length",
     "gain": "gear gain",
+    "rod": "half the difference of a pair's rods",
     "bar": "length of its bars",
 }
 RAIL_WORDS = {

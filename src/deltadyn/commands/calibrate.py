@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     help="What is free; auto takes the smallest that meets left-out places.",
 )
 @click.option("--gains", is_flag=True, help="Free the drives' gear ratios too.")
+@click.option("--rods", is_flag=True, help="Free the two rods of every pair too, with a prior.")
 @click.option(
     "--tolerance-mm", type=float, default=1.0, show_default=True, help="Of lengths and places."
 )
@@ -174,7 +175,12 @@ def _calibrated(
     else:
         sets = [item for path in files for item in read_measurements(path, robot, reading)]
     return fit(
-        robot, sets, model=given["model"], gains=given["gains"], tolerances=_tolerances(given)
+        robot,
+        sets,
+        model=given["model"],
+        gains=given["gains"],
+        rods=given["rods"],
+        tolerances=_tolerances(given),
     )
 
 

@@ -134,7 +134,7 @@ ROLE_WORDS = {
 }
 
 #: Words for a force: the torque of a carriage, where its axis and a unit of force stand beside it.
-FORCES = frozenset("force kraft forza effort fuerza 力 推力".split())
+FORCES = frozenset(["force", "kraft", "forza", "effort", "fuerza", "力", "推力"])
 
 #: Symbols and numbers of drives to the words they stand for, with the unit that is theirs by
 #: definition, "" where the drive's settings choose it. The key is in lower case.

@@ -266,6 +266,10 @@ def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offs
     helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
     if zero.residual < helps * best.fit.residual:
         wanted = none
+    else:
+        alone_set = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
+        if alone_set.residual >= zero.residual:
+            wanted = none  # those that stand out, without the others, explain nothing
     told = from_told(robot, np.round(as_told(robot, wanted), DIGITS))
     return Offsets(told, b, common, *_deviations(best.covariance, robot.radian[0]))
 
