@@ -167,3 +167,13 @@ def test_a_hint_leads_to_poses_that_home_does_not(kind: str) -> None:
     found = State.from_joints(robot, state.q, state.qd, hint=near + np.array([1e-3, 0, 0, 0.1]))
     np.testing.assert_allclose(found.p, state.p, atol=1e-9)
     np.testing.assert_allclose(found.pd, state.pd, atol=1e-8)
+
+
+def test_a_log_leads_to_poses_that_home_does_not() -> None:
+    """A screw that turns six times and back."""
+    robot = make("heli4")
+    t = np.linspace(0.0, 1.0, 200)
+    x = home_pose(robot) + np.zeros((200, 4))
+    x[:, 3] = 38.0 * np.sin(np.pi * t)
+    q = dd.inverse_kinematics(robot, x)
+    np.testing.assert_allclose(dd.forward_kinematics(robot, q), x, atol=1e-9)
