@@ -61,6 +61,9 @@ nightly: $(STAMPS)/test
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.foreign --cases 200 --out build/nightly/foreign.json
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.force --seeds 0-4 --hours 8 --presets lab,industrial --json build/nightly/force.json --page build/nightly/force.html
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.payload --machines none,load,all --seeds 0-9 --empty 1000 --estimator bank,least-squares --json build/nightly/payload.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.family > build/nightly/family.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --robots 20 --json build/nightly/calibration.json
+	OMP_NUM_THREADS=1 DELTADYN_MUTATIONS=100000 $(BIN)/python -m pytest -q tests/test_damaged_files.py --junitxml build/nightly/damaged.xml
 	OMP_NUM_THREADS=1 DELTADYN_FAMILY_STATES=1000 $(BIN)/python -m pytest -q tests/family tests/reference/family --junitxml build/nightly/family.xml
 
 docs: $(STAMPS)/docs

@@ -41,7 +41,7 @@ def test_a_package_without_a_checkout_says_so(tmp_path: Path) -> None:
     other = tmp_path / "benchmarks"
     other.mkdir()
     (other / "__init__.py").write_text("raise SystemExit('not ours')\n", "utf-8")
-    done = run(["-m", "deltadyn", "bench", "--json"], tmp_path, site)
+    done = run(["-m", "deltadyn", "bench"], tmp_path, site)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (

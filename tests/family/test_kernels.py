@@ -17,7 +17,9 @@ from deltadyn.dynamics import packed_parameters
 from deltadyn.errors import UnreachableError
 from deltadyn.identification.information import axis_rows
 from deltadyn.identification.parametrisation import widest
+from deltadyn.kinematics import State
 from deltadyn.kinematics.actuation import actuation, kernel, kernel_name, legs_of, parts_of
+from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 
@@ -154,3 +156,24 @@ def test_rows_of_every_axis_with_and_without_kernels(case: Case) -> None:
     compare()
     with backends.switched_off():
         compare()
+
+
+@pytest.mark.parametrize("kind", ["heli4", "heli4_rails"])
+def test_a_hint_leads_to_poses_that_home_does_not(kind: str) -> None:
+    """Screws that have turned several times: the pose of the sample before is near, home is not."""
+    robot = make(kind)
+    near = home_pose(robot) + np.array([0.02, 0.01, 0.0, 25.0])
+    state = State.from_platform(robot, near, [0.1, 0.0, 0.0, 2.0])
+    found = State.from_joints(robot, state.q, state.qd, hint=near + np.array([1e-3, 0, 0, 0.1]))
+    np.testing.assert_allclose(found.p, state.p, atol=1e-9)
+    np.testing.assert_allclose(found.pd, state.pd, atol=1e-8)
+
+
+def test_a_log_leads_to_poses_that_home_does_not() -> None:
+    """A screw that turns six times and back."""
+    robot = make("heli4")
+    t = np.linspace(0.0, 1.0, 200)
+    x = home_pose(robot) + np.zeros((200, 4))
+    x[:, 3] = 38.0 * np.sin(np.pi * t)
+    q = dd.inverse_kinematics(robot, x)
+    np.testing.assert_allclose(dd.forward_kinematics(robot, q), x, atol=1e-9)

@@ -186,6 +186,26 @@ def followed_pose(robot: Robot, q: FloatArray, hint: FloatArray | None = None) -
             break
         start = home + np.array([aside * size, ahead * size, 0.0, turn * _tool_turns(robot)])
         x[lost] = _followed(robot, q[lost], start)
+    return _from_neighbours(robot, q, x)
+
+
+def _from_neighbours(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
+    """Rows that were not found from home, from the pose of the row beside them, as far as it leads.
+
+    In a log a screw may have turned many times: there only the samples before lead to a pose.
+    """
+    gained = True
+    while gained:
+        lost = np.isnan(x[:, 0])
+        after = np.flatnonzero(lost[1:] & ~lost[:-1]) + 1
+        before = np.flatnonzero(lost[:-1] & ~lost[1:])
+        rows = np.concatenate([after, before])
+        if not len(rows):
+            break
+        found = _followed(robot, q[rows], x[np.concatenate([after - 1, before + 1])])
+        good = ~np.isnan(found[:, 0])
+        x[rows[good]] = found[good]
+        gained = bool(good.any())
     return x
 
 

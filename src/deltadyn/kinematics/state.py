@@ -303,7 +303,7 @@ def _platform(
         inputs = [q[:, :n], qd[:, :n], qdd[:, :n]]
         outputs = [c, s, p[:, :n], pd[:, :n], pdd[:, :n]]
         if n == 4:  # its pose is followed first
-            p[:] = followed_pose(robot, q)
+            p[:] = followed_pose(robot, q, hint)
             inputs, outputs = [p, *inputs], [c, s, pd, pdd]
         name, par = limb_kernel(robot, "joint_state"), packed.packed_limbs(robot, side=side)
         bad = run_kernel(name, par, inputs, outputs)
