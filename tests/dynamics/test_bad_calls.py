@@ -306,7 +306,7 @@ WRONG: dict[str, Wrong] = {
         lambda: Motion.from_platform(FOUR, T, P),
         "shape of p",
         (10, 3),
-        "shape of p is [10, 3]; allowed: (4,) or (N, 4)",
+        "shape of p is [10, 3]; allowed: (4,) or (N, 4): robot.coordinates are x, y, z, psi",
     ),
     # the gate move
     "no time for a move": Wrong(
@@ -355,7 +355,7 @@ WRONG: dict[str, Wrong] = {
         lambda: gate_move(FOUR, [0.0, 0.0, -0.75, 0.0], B),
         "shape of end",
         (3,),
-        "shape of end is [3]; allowed: (4,) or (N, 4)",
+        "shape of end is [3]; allowed: (4,) or (N, 4): robot.coordinates are x, y, z, psi",
     ),
 }
 

@@ -24,9 +24,9 @@ from tests.exports.c_build import (
 
 import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
-from deltadyn.exports.c import KERNELS, Options, files, kernels, middle, state_bytes
+from deltadyn.exports.c import KERNELS, Options, files, kernels, state_bytes
 from deltadyn.exports.c import PRECISIONS as KINDS
-from deltadyn.exports.common import fingerprint, payload_numbers
+from deltadyn.exports.common import fingerprint, middle, payload_numbers
 from deltadyn.payload.least_squares import LeastSquaresEstimator
 
 

@@ -188,8 +188,6 @@ def missing(study: Study) -> list[str]:
         found.append("Comparison of methods: one method was run.")
     if study.excitation is None:
         found.append("Predicted deviations: the design of the excitation was not given.")
-    if study.calibration is None:
-        found.append("Calibration: no measured poses were given; the geometry is the file's.")
     if study.picks is None:
         found.append("Payload picks: no payload log was given.")
     if study.motion is None:
