@@ -212,3 +212,14 @@ def test_motion_tables(tmp_path: Path) -> None:
     for cell in (b"inf", b"1e999", b"nan", b"1_0"):
         with pytest.raises(FileError, match="line 3"):
             read(b"t_s,q1_rad,q2_rad,q3_rad\n0,0.1,0.2,0.3\n0.01,0.1," + cell + b",0.3\n")
+
+
+def test_a_mask_is_not_ignored() -> None:
+    """Masked values are not known: NaN in a recording, refused in a pose."""
+    t, q = np.arange(40) / 1000, np.ma.array(np.full((40, 3), 0.1), mask=False)
+    q[3, 1] = np.ma.masked
+    found = dd.Recording(t=t, q=q, tau=np.ones((40, 3)))
+    assert np.isnan(found.q[3, 1])
+    assert np.isfinite(found.q).sum() == 119
+    with pytest.raises(DeltadynError, match=r"finite|nan"):
+        dd.State.from_joints(dd.load_robot("example-delta"), q)

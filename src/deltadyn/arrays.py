@@ -130,8 +130,10 @@ def contract(subscripts: str, *arrays: FloatArray) -> FloatArray:
 
 
 def as_float(value: npt.ArrayLike, quantity: str) -> FloatArray:
-    """`value` as doubles; refuses what holds no real numbers."""
+    """`value` as doubles, NaN where it is masked; refuses what holds no real numbers."""
     try:
+        if isinstance(value, np.ma.MaskedArray):
+            value = np.where(np.ma.getmaskarray(value), np.nan, value.data)
         given = np.asarray(value)
         if given.dtype.kind not in "fiu":  # no text, no complex numbers, no truth values
             raise TypeError(given.dtype)

@@ -14,7 +14,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_name, with_ending
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify, looks_for_terms
@@ -147,6 +147,18 @@ class Outlier:
         )
 
 
+@dataclass(frozen=True)
+class Damaged:
+    """A log that cannot be read: the member that it belongs to, its path, and why."""
+
+    member: str
+    log: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.member}: a log was left out: {self.reason}"
+
+
 @dataclass(frozen=True, eq=False)
 class Fleet:
     """What `fleet` found: a fit per member, the common one, every parameter's spread, outliers."""
@@ -157,6 +169,7 @@ class Fleet:
     spreads: tuple[Spread, ...]
     outliers: tuple[Outlier, ...]
     band: float | None
+    damaged: tuple[Damaged, ...] = ()  # logs that were left out
 
     @property
     def status(self) -> str:
@@ -196,8 +209,8 @@ class Fleet:
             f"{name} {', '.join(f'{value:.2g}' for value in fit.residual)}"
             for name, fit in self.members.items()
         )
-        lines = [self.status, *map(str, self.outliers), "", self.table, ""]
-        return "\n".join([*lines, f"RMS residual: {left} N m"])
+        lines = [self.status, *map(str, (*self.outliers, *self.damaged)), "", self.table, ""]
+        return "\n".join([*lines, f"RMS residual: {left} {self.robot.axis_unit('tau')}"])
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -206,6 +219,7 @@ class Fleet:
             "status": self.status,
             "band_Hz": self.band,
             "outliers": [{**vars(item), "change": _finite(item.change)} for item in self.outliers],
+            "damaged": [vars(item) for item in self.damaged],
             "parameters": [
                 {
                     "name": item.name,
@@ -247,10 +261,11 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a first look at a member's logs gives."""
+    """What a first look at a member's logs gives; `damaged` are their numbers, with the reason."""
 
     band: float | None
     smoothing: float | None
+    damaged: dict[int, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,15 +283,17 @@ def fleet(
     band: float | Literal["auto"] | None = "auto",
     workers: int = 1,
     seed: int = 0,
+    strict: bool = False,
     **options: Any,
 ) -> Fleet:
     """Fit every robot of a fleet and all together; say which of them differ from the others.
 
     `logs` gives recordings or files by the robot's name. All are compared in one band, the
     lowest that any of them asks for. What a log does not identify stays at the robot file's value
-    and is not compared. `workers` processes read the logs through joblib, whose backends, dask
-    among them, may be chosen around the call. Further keywords are those of `identify`. A member
-    stands out by 3.5 deviations and 5 %.
+    and is not compared. A log that cannot be read is left out and named in `Fleet.damaged`, its
+    member too where it has no other; `strict` stops there instead. `workers` processes read the
+    logs through joblib, whose backends, dask among them, may be chosen around the call. Further
+    keywords are those of `identify`. A member stands out by 3.5 deviations and 5 %.
 
     Terms of the machine are found as in `identify`. Robots are compared with the same terms: what
     one of them has is fitted in all. `terms="file"` keeps to the robot file's: then the common fit
@@ -295,7 +312,8 @@ def fleet(
         )
     name = model or chosen.model
     data = [_items(items, whole_paths=workers > 1) for items in logs.values()]
-    looks = _in_parallel(_look, [(robot, items, band) for items in data], workers)
+    looks = _in_parallel(_look, [(robot, items, band, strict) for items in data], workers)
+    names, data, damaged = _sound(list(logs), data, looks)
     smooth = max((look.smoothing for look in looks if look.smoothing), default=None)
     own = robot if smooth is None else robot.with_friction(smoothing=smooth)
     bands = [look.band for look in looks if look.band is not None]
@@ -308,7 +326,7 @@ def fleet(
         several, common = _with_terms(call, data, workers)
     else:
         several, common = _from_factors(call, data, lowest, SOURCES[name], workers)
-    fits = dict(zip(logs, several, strict=True))
+    fits = dict(zip(names, several, strict=True))
     spreads = _spreads(fits)
     return Fleet(
         robot=robot,
@@ -317,7 +335,28 @@ def fleet(
         spreads=spreads,
         outliers=tuple(_outliers(list(fits), spreads)),
         band=common.band,
+        damaged=damaged,
     )
+
+
+def _sound(
+    names: list[str], data: list[list[Any]], looks: Sequence[_Look]
+) -> tuple[list[str], list[list[Any]], tuple[Damaged, ...]]:
+    """Members and logs without those that cannot be read, and these."""
+    damaged = tuple(
+        Damaged(name, str(getattr(items[k], "path", items[k])), reason)
+        for name, items, look in zip(names, data, looks, strict=True)
+        for k, reason in look.damaged.items()
+    )
+    kept = {
+        name: [item for k, item in enumerate(items) if k not in look.damaged]
+        for name, items, look in zip(names, data, looks, strict=True)
+    }
+    kept = {name: items for name, items in kept.items() if items}
+    if len(kept) < 2:
+        allowed = f"at least 2 with a log that can be read; {damaged[0]}"
+        raise InputError("robots of the fleet", len(kept), allowed)
+    return list(kept), list(kept.values()), damaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,9 +449,32 @@ def _opened(robot: Robot, items: list[Any]) -> list[Any]:
     return [item.open(robot) if isinstance(item, LogFile) else item for item in items]
 
 
-def _look(robot: Robot, data: list[Any], band: float | Literal["auto"] | None) -> _Look:
+def _look(
+    robot: Robot, data: list[Any], band: float | Literal["auto"] | None, strict: bool
+) -> _Look:
+    try:
+        return _seen(robot, data, band, {})
+    except (FileError, OSError):
+        if strict:
+            raise
+    damaged: dict[int, str] = {}
+    for k, item in enumerate(data):
+        try:
+            _seen(robot, [item], band, {})
+        except (FileError, OSError) as error:
+            damaged[k] = str(error)
+    sound = [item for k, item in enumerate(data) if k not in damaged]
+    return _seen(robot, sound, band, damaged) if sound else _Look(None, None, damaged)
+
+
+def _seen(
+    robot: Robot,
+    data: list[Any],
+    band: float | Literal["auto"] | None,
+    damaged: dict[int, str],
+) -> _Look:
     loaded = Loaded(robot, _opened(robot, data), Preparation(band))
-    return _Look(loaded.band, loaded.robot.friction.smoothing)
+    return _Look(loaded.band, loaded.robot.friction.smoothing, damaged)
 
 
 def _information(robot: Robot, data: list[Any], band: float | None, source: str) -> _Member:

@@ -213,3 +213,26 @@ def test_wrong_calls(tmp_path: Path) -> None:
     run = CliRunner().invoke(command, ["sipro-d3-1200", str(tmp_path / "logs")])
     assert "logs at " in run.stderr
     assert "is 0; allowed: at least 1" in run.stderr
+
+
+def test_a_damaged_log_costs_itself_and_is_named(tmp_path: Path) -> None:
+    """A truncated file, alone and beside a good log of the same robot."""
+    folder, page, robot = (tmp_path / name for name in ("fleet", "fleet.html", "robot.yaml"))
+    for name, (log,) in logs(1.0).items():
+        (folder / name).mkdir(parents=True)
+        log.save(folder / name / "first.parquet")
+    whole = (folder / "cell-2" / "first.parquet").read_bytes()
+    (folder / "cell-2" / "second.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "cell-4" / "first.parquet").write_bytes(whole[:1000])
+    ROBOT.save(robot)
+    call = [str(robot), str(folder), "--terms", "file", "--out", str(page), "--json"]
+    run = CliRunner().invoke(command, call)
+    assert run.exit_code == 0, run.output
+    record = json.loads(run.stdout)
+    assert set(record["members"]) == {"cell-1", "cell-2", "cell-3"}
+    assert [item["member"] for item in record["damaged"]] == ["cell-2", "cell-4"]
+    assert record["damaged"][0]["log"].endswith("second.parquet")
+    assert "Record again: cell-4" in page.read_text("utf-8")
+    strict = CliRunner().invoke(command, [*call, "--strict"])
+    assert strict.exit_code == 2
+    assert json.loads(strict.stdout)["error"]["kind"] == "RecordingFileError"

@@ -354,6 +354,7 @@ HIDDEN = (".", "_")
 @method_option
 @terms_option
 @click.option("--workers", default=1, help="Processes that read logs.")
+@click.option("--strict", is_flag=True, help="Stop at a log that cannot be read.")
 @log_options
 @page_option
 @click.option("--save", default=None, metavar="FOLDER", help="Folder for every robot's file.")
@@ -366,6 +367,7 @@ def fleet(
     method: str,
     terms: str | None,
     workers: int,
+    strict: bool,
     columns: str | None,
     read: tuple[str, ...],
     out: str | None,
@@ -381,7 +383,9 @@ def fleet(
 
     robot = robot_of(name)
     logs = _logs(Path(folder), reading_options(columns, read))
-    found = run(robot, logs, method, workers=workers, seed=seed, terms=terms_of(terms))
+    found = run(
+        robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
+    )
     files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
     show_with_page(found, out, as_json, **files)
     if found.outliers:

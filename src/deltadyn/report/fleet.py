@@ -65,6 +65,7 @@ def _first(found: Fleet) -> First:
         steps = [f"Add robots: it takes {FEWEST} to say which one is odd."]
     elif not steps:
         steps = ["Nothing to do; keep the records, and compare again after months."]
+    steps += [f"Record again: {item}." for item in found.damaged]
     figure = figure_html(
         f"{shown.name}: {meaning(shown.name, linear)}",
         _panels(found, [shown], 1, FIRST_HEIGHT),
