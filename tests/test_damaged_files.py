@@ -223,3 +223,12 @@ def test_a_mask_is_not_ignored() -> None:
     assert np.isfinite(found.q).sum() == 119
     with pytest.raises(DeltadynError, match=r"finite|nan"):
         dd.State.from_joints(dd.load_robot("example-delta"), q)
+
+
+def test_a_file_of_one_line_is_no_log(tmp_path: Path) -> None:
+    """Its cells are not looked at one by one."""
+    (tmp_path / "log.csv").write_text("1.234," * 500_000)
+    with pytest.raises(
+        RecordingFileError, match=r"has \d+ columns; .* at most 4096"
+    ):
+        read_recording(tmp_path / "log.csv")

@@ -50,6 +50,9 @@ class Head:
         return TextFile(self.path).head()
 
 
+MOST_COLUMNS = 4096
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """The columns of a file and its numbers, block by block.
@@ -70,6 +73,12 @@ class Table:
     checksum: Callable[[], str | None] | None = None
     progress: Callable[[], float] = lambda: 1.0  # share of the file that was read
     excerpt: Excerpt | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.columns) > MOST_COLUMNS:
+            problem = f"has {len(self.columns)} columns"
+            allowed = f"a log of at most {MOST_COLUMNS}: are its rows one line?"
+            raise RecordingFileError.of_file(self.path, problem, allowed)
 
 
 @dataclass(frozen=True)
