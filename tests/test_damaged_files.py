@@ -228,7 +228,5 @@ def test_a_mask_is_not_ignored() -> None:
 def test_a_file_of_one_line_is_no_log(tmp_path: Path) -> None:
     """Its cells are not looked at one by one."""
     (tmp_path / "log.csv").write_text("1.234," * 500_000)
-    with pytest.raises(
-        RecordingFileError, match=r"has \d+ columns; .* at most 4096"
-    ):
+    with pytest.raises(RecordingFileError, match=r"has \d+ columns; .* at most 4096"):
         read_recording(tmp_path / "log.csv")
