@@ -48,14 +48,22 @@ _DRIVES = {dof: f"friction_columns_{dof}" for dof in (2, 3, 4)}  # of any actuat
 
 def row_torque(robot: Robot, source: object, friction: bool) -> FloatArray | None:
     """Torques (dof,) of a state that is one row; None where another way has to be taken."""
-    if type(source) is not StateRow or robot.friction.passive or not robot.plain_drives:
+    if type(source) is not StateRow or not compiled(robot):
         return None
-    if not compiled(robot):
+    ready = _torque_call(robot)
+    if ready is None:
         return None
     tau = np.empty(source.dof)
-    par = packed.packed_parameters(robot)
-    run_row(kernel(robot, "state_torque"), par, friction, source.row, tau)
+    run_row(ready[0], ready[1], friction, source.row, tau)
     return tau
+
+
+@remembered
+def _torque_call(robot: Robot) -> tuple[str, FloatArray] | None:
+    """Kernel and numbers of the torque; None where drives or joints have more than they know."""
+    if robot.friction.passive or not robot.plain_drives:
+        return None
+    return kernel(robot, "state_torque"), packed.packed_parameters(robot)
 
 
 def compiled_torque(

@@ -24,6 +24,7 @@ from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.assemblies import followed_pose
 from deltadyn.kinematics.limbs import limbs, platform_point
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.tracing import on_jax
 
 
@@ -76,13 +77,18 @@ def _one_sample(robot: Robot, q: FloatArray) -> FloatArray | None:
     try:
         if not packed.compiled(robot) or robot.legs == 4:  # whose pose is followed
             return None
-        p, par, n = q.copy(), packed.packed_limbs(robot), robot.legs
-        name = limb_kernel(robot, "forward_kinematics")
+        p, n = q.copy(), robot.legs
+        name, par = _row_call(robot)
         if q.size != robot.dof or run_row(name, par, False, q[:n], p[:n]):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
     return p if q.size == n or math.isfinite(p[3]) else None
+
+
+@remembered
+def _row_call(robot: Robot) -> tuple[str, FloatArray]:
+    return limb_kernel(robot, "forward_kinematics"), packed.packed_limbs(robot)
 
 
 def joint_pairs(robot: Robot, q: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -26,6 +26,7 @@ from deltadyn.kinematics import limbs as closed_forms
 from deltadyn.kinematics.actuation import limb_kernel
 from deltadyn.kinematics.limbs import limbs
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.tracing import on_jax
 
 Elbows = str | Sequence[str]
@@ -75,10 +76,8 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
         legs, dof = robot.legs, robot.dof
         c, s = np.empty(legs), np.empty(legs)
         point = p[:3] if dof > legs else p
-        par = packed.packed_limbs(robot)
-        if p.size != dof or run_row(
-            limb_kernel(robot, "inverse_kinematics"), par, False, point, c, s
-        ):
+        name, par = _row_call(robot)
+        if p.size != dof or run_row(name, par, False, point, c, s):
             return None
     except (AttributeError, TypeError, ValueError, InputError):
         return None
@@ -86,6 +85,11 @@ def _one_sample(robot: Robot, p: FloatArray) -> FloatArray | None:
     if dof == legs:
         return q
     return np.append(q, p[3]) if math.isfinite(p[3]) else None
+
+
+@remembered
+def _row_call(robot: Robot) -> tuple[str, FloatArray]:
+    return limb_kernel(robot, "inverse_kinematics"), packed.packed_limbs(robot)
 
 
 def reachable(robot: Robot, p: npt.ArrayLike, *, elbows: Elbows = "out") -> BoolArray:

@@ -33,6 +33,7 @@ from deltadyn.kinematics.forward import (
 from deltadyn.kinematics.inverse import Elbows, elbow_signs, raise_if_unreachable
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs, platform_rates, rods_of
 from deltadyn.robot import Robot
+from deltadyn.robot.robot import remembered
 from deltadyn.tracing import on_jax, pytree, register_pytrees
 from deltadyn.tracing import traced as is_traced
 
@@ -227,18 +228,39 @@ def _one_sample(cls: Any, name: str, robot: Robot, x: Any, xd: Any, xdd: Any) ->
     try:
         if not packed.compiled(robot):
             return None
-        dof, legs = robot.dof, robot.legs
-        row = np.empty((1, 2 * legs + 6 * dof))
-        nothing, par = NOTHING[dof], packed.packed_limbs(robot)
+        ready = _row_calls(robot)[name]
+        row = np.empty(ready.shape)
+        nothing = ready.nothing
         xd, xdd = nothing if xd is None else xd, nothing if xdd is None else xdd
-        if run_row(kernel(robot, name), par, False, x, xd, xdd, row):
+        if run_row(ready.kernel, ready.par, False, x, xd, xdd, row):
             return None
     except (AttributeError, KeyError, TypeError, ValueError, InputError):
         return None  # KeyError: no such kernel, as for joints under a platform of halves
     state = object.__new__(State)
     own = state.__dict__
-    own["_source"], own["single"], own["linear"] = StateRow(row, dof, legs), True, robot.linear
+    own["_source"] = StateRow(row, ready.dof, ready.legs)
+    own["single"], own["linear"] = True, ready.linear
     return state
+
+
+class _RowCall(NamedTuple):
+    """What a call for one sample needs of a robot, gathered once."""
+
+    kernel: str
+    par: FloatArray
+    shape: tuple[int, int]
+    nothing: FloatArray
+    dof: int
+    legs: int
+    linear: bool
+
+
+@remembered
+def _row_calls(robot: Robot) -> dict[str, _RowCall]:
+    """By the name of the kernel."""
+    dof, legs = robot.dof, robot.legs
+    own = packed.packed_limbs(robot), (1, 2 * legs + 6 * dof), NOTHING[dof], dof, legs, robot.linear
+    return {name: _RowCall(kernel(robot, name), *own) for name in ("platform_row", "joint_row")}
 
 
 class _Joints(NamedTuple):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
+from inspect import signature
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -57,6 +58,19 @@ def remembered(
 
     Unlike a cache by value it needs no hash of all the robot's numbers at every call.
     """
+
+    if len(signature(function).parameters) == 1:  # most: without a look at further arguments
+
+        @wraps(function)
+        def recall_alone(robot: Robot, /) -> Found:
+            memory: dict[Any, Any] = robot.__dict__["_memory"]
+            try:
+                found: Found = memory[function]
+            except KeyError:
+                found = memory[function] = function(robot)  # type: ignore[call-arg]
+            return found
+
+        return recall_alone  # type: ignore[return-value]
 
     @wraps(function)
     def recall(robot: Robot, /, *rest: Rest.args, **named: Rest.kwargs) -> Found:
@@ -143,12 +157,12 @@ class Robot:
         values[names.index("sources")] = dict(self.sources)
         return (Robot, tuple(values))
 
-    @property
+    @cached_property
     def dof(self) -> int:
         """Degrees of freedom: 3, 4 where the tool turns, 2 in a plane."""
         return 4 if self.spindle is not None else self.legs
 
-    @property
+    @cached_property
     def legs(self) -> int:
         """Limbs between base and platform: 3, 2 in a plane, 4 under a platform of two halves."""
         return self.geometry.legs
@@ -176,7 +190,7 @@ class Robot:
             return x[..., :3]
         return np.stack([x[..., 0], np.zeros_like(x[..., 0]), x[..., 1]], axis=-1)
 
-    @property
+    @cached_property
     def linear(self) -> bool:
         """Whether carriages on rails move the limbs: their axes count in m and N."""
         return self.geometry.linear
