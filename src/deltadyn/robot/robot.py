@@ -229,12 +229,6 @@ class Robot:
         """Refuse rails, and arms that stand otherwise than a Delta robot's."""
         _ = self.standard
 
-    def needs_three_limbs(self, what: str) -> None:
-        """Refuse a robot with two or four limbs for what knows three of them alone."""
-        if self.legs != ARMS:
-            allowed = f"a robot with three limbs: {what} for {self.legs} is not there yet"
-            raise InputError("robot", self.name, allowed)
-
     @property
     def rotary_arms(self) -> tuple[Arm, ...]:
         """The arms; refuses a robot on rails."""
