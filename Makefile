@@ -12,7 +12,7 @@ KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench nightly docs docs-pictures chromium clang mosquitto clean distclean
+.PHONY: help demo test lint bench nightly docs docs-pictures chromium clang mosquitto postgresql clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
@@ -29,7 +29,7 @@ demo: $(STAMPS)/core
 	$(BIN)/deltadyn demo --out demo
 
 # A file's tests run in one worker, which makes what they share once.
-test: $(STAMPS)/test chromium clang mosquitto
+test: $(STAMPS)/test chromium clang mosquitto postgresql
 	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
@@ -114,6 +114,7 @@ $(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 chromium: | $(STAMPS)/venv
 clang: | chromium
 mosquitto: | clang
+postgresql: | mosquitto
 
 # The browser tests use the system's Chromium. Without one they are skipped, and say so.
 chromium:
@@ -149,6 +150,18 @@ mosquitto:
 			|| echo "mosquitto could not be installed: tests over MQTT will be skipped."; \
 	else \
 		echo "There is no mosquitto, and installing it needs root and apt-get: tests over MQTT will be skipped."; \
+	fi
+
+# The tests of the history start a PostgreSQL server. Without one they are skipped, and say so.
+postgresql:
+	@if { command -v pg_ctl || ls /usr/lib/postgresql/*/bin/pg_ctl; } >/dev/null 2>&1; then \
+		:; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing PostgreSQL for the tests of the history"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql; } >/dev/null \
+			|| echo "PostgreSQL could not be installed: its tests will be skipped."; \
+	else \
+		echo "There is no PostgreSQL, and installing it needs root and apt-get: its tests will be skipped."; \
 	fi
 
 clean:

@@ -41,6 +41,7 @@ MAX_UPLOAD = 2  # MB
 NOTICES = 200  # pixels from the top that notices may cover
 X_ARROW = (255, 32, 96)
 LIT_ARROW = (200, 90, 250)  # of a contact, in the light of the scene
+ASIDE = (10.0, SIZE["height"] - 10.0)  # a place of the view where nothing is drawn
 SETTLED = 10  # frames of the browser in which nothing changes
 #: Ends when the browser has drawn so many frames: longer on a busy machine.
 DRAWN = """frames => new Promise(done => {
@@ -213,6 +214,7 @@ def steady_spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
 
 def over_the_arrow(page: Page) -> np.ndarray:
     """A point of the arrow along x, which changes its colour under the pointer."""
+    page.page.mouse.move(*ASIDE)  # after a drag the pointer may rest on the arrow and light it
     red = steady_spots(page, X_ARROW)
     outer = red[red[:, 0] > red[:, 0].max() - 8]  # beyond the platform
     middle = np.linalg.norm(outer - np.median(outer, axis=0), axis=1)
