@@ -40,6 +40,7 @@ LAYERS = (
     "payload",
     "force",
     "exports",
+    "history",
     "fleet",
     "reproduce",
     "report",

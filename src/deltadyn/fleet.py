@@ -16,6 +16,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_name, with_ending
+from deltadyn.history.entry import deviations
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.identify import identify, looks_for_terms
 from deltadyn.identification.information import Information
@@ -24,7 +25,6 @@ from deltadyn.identification.methods.registry import method_by_name
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.identification.problem import Method
-from deltadyn.identification.terms.intervals import NORMAL
 from deltadyn.identification.terms.library import NEAR
 from deltadyn.options import merged, parted
 from deltadyn.recording.prepare.stream import Streamed
@@ -502,7 +502,7 @@ def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
         units |= dict(zip(fit.names[:own], fit.units[:own], strict=True))
     units = {name: unit for name, unit in units.items() if not name.startswith("ripple")}
     tables = [
-        dict(zip(fit.names, zip(fit.values, _deviations(fit), strict=True), strict=True))
+        dict(zip(fit.names, zip(fit.values, deviations(fit), strict=True), strict=True))
         for fit in fits.values()
     ]
     found = []
@@ -511,15 +511,6 @@ def _spreads(fits: dict[str, Fit]) -> tuple[Spread, ...]:
         values, std = (np.array(column) for column in zip(*pairs, strict=True))
         found.append(Spread.of(name, unit, values, std))
     return tuple(found)
-
-
-def _deviations(fit: Fit) -> FloatArray:
-    """Standard deviations (k,), of the intervals where these cover several models."""
-    if fit.terms is None:
-        return fit.std
-    low, high = fit.interval().T
-    out: FloatArray = (high - low) / (2 * NORMAL)
-    return out
 
 
 def _outliers(members: list[str], spreads: tuple[Spread, ...]) -> list[Outlier]:
