@@ -13,6 +13,7 @@ from deltadyn.commands.common import WRONG_CALL
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import fleet, identify, report, validate
 from deltadyn.commands.force import force
+from deltadyn.commands.history import history
 from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
@@ -62,6 +63,7 @@ COMMANDS = {
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Robots of one type side by side.",
+    history: "Each robot over the years: add, list, refit, export.",
     export: "Write the model for a controller or simulator.",
     studio: "The robot in the browser: move, edit, play, identify.",
     reproduce: "Reproduce and check the five papers.",

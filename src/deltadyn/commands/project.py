@@ -21,7 +21,10 @@ FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
 LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
-NOT_RECORDED = ("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce")
+NOT_RECORDED = (
+    *("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce"),
+    "history",  # what it keeps is the record
+)
 
 
 def read_project(folder: Path | None = None) -> dict[str, Any] | None:
@@ -63,31 +66,58 @@ def project_robot() -> str:
     return robot
 
 
+def project_history() -> str | None:
+    """Where the project of this folder keeps its history; None where it does not say."""
+    place = (read_project() or {}).get("project", {}).get("history")
+    if place is not None and not (isinstance(place, str) and place):
+        raise FileError("project.history", place, "a path or a URL", path=FILE)
+    return place
+
+
 def defaults(group: click.Group) -> dict[str, Any]:
     """Defaults of all commands by the project file; unknown tables and options are refused."""
     found = read_project()
     if found is None:
         return {}
-    project, reading = found.get("project", {}), found.get("reading", {})
-    chosen: dict[str, Any] = {}
-    for name, command in group.commands.items():
-        names = _names(command)
-        table = {}
-        for key, value in found.get(name, {}).items():
-            if key not in names:
-                known = ", ".join(sorted(names))
-                raise FileError(f"option [{name}] {key}", value, known, path=FILE)
-            table[names[key]] = value
-        if "columns" in names and "columns" in project:
-            table.setdefault("columns", project["columns"])
-        if "read" in names and reading:
-            table.setdefault("read", [f"{key}={_toml(value)}" for key, value in reading.items()])
-        if table:
-            chosen[name] = table
     for name in found:
         if name not in ("project", "reading", "runs", *group.commands):
             raise FileError("table", name, "project, reading, runs or a command", path=FILE)
+    return _of_commands(group, found, found)
+
+
+def _of_commands(
+    group: click.Group, tables: dict[str, Any], found: dict[str, Any], path: str = ""
+) -> dict[str, Any]:
+    """Defaults of the commands of a group by their tables; a group's are tables in its own."""
+    chosen: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        title, given = f"{path}{name}", tables.get(name, {})
+        if not isinstance(given, dict):
+            raise FileError(title, given, f"a table, as [{title}]", path=FILE)
+        inner = command.commands if isinstance(command, click.Group) else {}
+        names = _names(command)
+        for key, value in given.items():
+            if key not in names and key not in inner:
+                known = ", ".join(sorted([*names, *inner]))
+                raise FileError(f"option [{title}] {key}", value, known, path=FILE)
+        table = {names[key]: value for key, value in given.items() if key in names}
+        table |= _of_logs(names, found, table)
+        if isinstance(command, click.Group):
+            table |= _of_commands(command, given, found, f"{title}.")
+        if table:
+            chosen[name] = table
     return chosen
+
+
+def _of_logs(names: dict[str, str], found: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """How a project's logs are read, for a command that reads some and does not say it itself."""
+    project, reading = found.get("project", {}), found.get("reading", {})
+    more: dict[str, Any] = {}
+    if "columns" in names and "columns" in project:
+        more["columns"] = project["columns"]
+    if "read" in names and reading:
+        more["read"] = [f"{key}={_toml(value)}" for key, value in reading.items()]
+    return {key: value for key, value in more.items() if key not in table}
 
 
 def _names(command: click.Command) -> dict[str, str]:
