@@ -2,5 +2,20 @@
 
 from deltadyn.history.drift import Change, Drift, DriftOptions, Move, OddNight, Track, drift
 from deltadyn.history.entry import Entry
+from deltadyn.history.queries import Added, Forgotten, Member
+from deltadyn.history.store import History
 
-__all__ = ["Change", "Drift", "DriftOptions", "Entry", "Move", "OddNight", "Track", "drift"]
+__all__ = [
+    "Added",
+    "Change",
+    "Drift",
+    "DriftOptions",
+    "Entry",
+    "Forgotten",
+    "History",
+    "Member",
+    "Move",
+    "OddNight",
+    "Track",
+    "drift",
+]
