@@ -9,6 +9,7 @@ import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    bands,
     carried_option,
     complete_robot,
     echo_json,
@@ -49,16 +50,6 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
     "auto": "auto",
     None: None,
 }
-
-
-def _bands(value: str) -> Any:
-    """ "auto", "none" or a number of Hz."""
-    if value in ("auto", "none"):
-        return None if value == "none" else value
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError("--band", value, "auto, none or a frequency in Hz") from None
 
 
 @click.command(
@@ -129,7 +120,7 @@ def identify(
         FitOptions(
             model=model,
             tied=LIMBS[limbs],
-            band=_bands(band),
+            band=bands(band),
             unidentifiable="hold" if hold else "raise",
             stribeck=stribeck,
             terms=terms_of(terms),
@@ -194,14 +185,14 @@ def validate(
         warnings += refuse_spoiled(robot, record).sentences
     found: Any
     if against is None:
-        found = run(robot, records, band=_bands(band), dynamics=model)
+        found = run(robot, records, band=bands(band), dynamics=model)
     else:
         other = robot_of(against)
         pairs = ((name, robot), (against, other))
         names = [item.name if given == "." else given for given, item in pairs]
         both = {names[0]: robot, names[1]: other}
         laws = None if model is None else dict.fromkeys(both, model)
-        found = compare(both, records, band=_bands(band), dynamics=laws)
+        found = compare(both, records, band=bands(band), dynamics=laws)
     show_with_page(found, out, as_json, warnings=warnings)
 
 
