@@ -41,6 +41,10 @@ def main() -> None:
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / "table.md").write_text("\n".join([*lines, "", *failures]), "utf-8")
         records = [asdict(item) for item in results]
+        inputs = sum(item.cases for item in results)
+        figure = f"{inputs} inputs, {len(results)} parsers, {len(failures)} failures"
+        told = {"figure": figure, "reached": not failures}
+        (given.out / "figure.json").write_text(json.dumps(told), "utf-8")
         (given.out / "results.json").write_text(json.dumps(records, indent=1), "utf-8")
     sys.exit(bool(failures))
 

@@ -22,6 +22,7 @@ from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
 from deltadyn.recording.readers.bounded import BoundedPath
+from deltadyn.recording.readers.text import date_time
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 POSE_STAMPED = "geometry_msgs/msg/PoseStamped"
@@ -31,6 +32,7 @@ _SQLITE = b"SQLite format 3\0"
 _MAGIC = (b"\x89MCAP0", _SQLITE, b"#ROSBAG V")
 #: Tables and indices of a database that hold rows and nothing to compute.
 _PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
+CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
 
 
 def is_ros(head: Head) -> bool:
@@ -54,7 +56,14 @@ def open_ros(head: Head) -> Table:
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         return messages.blocks(names, fields, rows, used)
 
-    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: messages.notes)
+    return Table(
+        head.path,
+        "ros",
+        tuple(columns),
+        blocks,
+        notes=lambda: messages.notes,
+        start=lambda: messages.start,
+    )
 
 
 def stamped(path: str, kind: str, topic: str | None = None) -> Iterator[tuple[float, Any]]:
@@ -89,8 +98,10 @@ class _Messages:
         self.notes: tuple[str, ...] = ()
         with damaged(path, self.allowed):
             place = Path(path)
-            for file in place.glob("*.db3") if place.is_dir() else [place]:
-                _check_database(file)
+            for file in place.iterdir() if place.is_dir() else [place]:
+                if file.is_file():
+                    _check_database(file)
+        self.start: str | None = None
         self.topic = self._topic(topic)
 
     def contents(self) -> tuple[list[str], list[str]]:
@@ -114,7 +125,9 @@ class _Messages:
             if time == 0:
                 time = stamp
                 self.notes = ("messages without a stamp are timed by their arrival in the bag",)
-            origin = time if origin is None else origin
+            if origin is None:
+                # a simulator's clock begins near 0
+                origin, self.start = time, date_time(time, True) if time > CLOCK else None
             block[filled, 0] = (time - origin) / 1e9
             _fill(block[filled], message, place, fields)
             filled += 1
