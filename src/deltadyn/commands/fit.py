@@ -36,6 +36,7 @@ from deltadyn.commands.common import (
     written,
 )
 from deltadyn.errors import InputError
+from deltadyn.files import file_set, with_ending
 
 if TYPE_CHECKING:
     from deltadyn.calibration import Calibration
@@ -142,8 +143,9 @@ def identify(
     )
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
-    robot_file, record = fit.save(out)
-    page = write_report(judged, f"{out}.html", numbers=False)
+    with file_set():
+        robot_file, record = fit.save(out)
+        page = write_report(judged, with_ending(out, ".html"), numbers=False)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:
@@ -386,8 +388,12 @@ def fleet(
     found = run(
         robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
     )
-    files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
-    show_with_page(found, out, as_json, **files)
+    with file_set():
+        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
+        page = {} if out is None else {"page": str(found.page(out))}
+    show(found, as_json, **page, **files)
+    if out is not None and not as_json:
+        click.echo(f"\n{written(out)}")
     if found.outliers:
         sys.exit(ANSWER_NO)
 
