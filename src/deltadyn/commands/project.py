@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from deltadyn.errors import FileError, InputError
-from deltadyn.files import file_digest, write_whole
+from deltadyn.files import file_digest, folder_writer
 
 FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
@@ -160,19 +160,19 @@ def _names(command: click.Command) -> dict[str, str]:
 def record_run(context: click.Context) -> None:
     """Write the choices of a run into the project file, where the folder has one."""
     name = _called(context)
-    found = read_project() if Path(FILE).exists() else None
-    if found is None or not name or name.split()[0] in NOT_RECORDED:
+    if not name or name.split()[0] in NOT_RECORDED or not Path(FILE).exists():
         return
     from importlib.metadata import version
 
-    runs = found.get("runs", {})
-    runs[name] = {
+    run = {
         "arguments": list(_arguments(context)),
         "deltadyn": version("deltadyn"),
         "inputs": {path: file_digest(path) for path in _inputs(context)},
     }
-    head = Path(FILE).read_text("utf-8").partition(MARK)[0].rstrip()
-    write_whole(FILE, "\n".join([head, "", MARK, *_tables(runs), ""]))
+    with folder_writer("") as write:  # nobody else records a run in between
+        runs = {**(read_project() or {}).get("runs", {}), name: run}
+        head = Path(FILE).read_text("utf-8-sig").partition(MARK)[0].rstrip()
+        write({FILE: "\n".join([head, "", MARK, *_tables(runs), ""])})
 
 
 def changed_inputs(run: dict[str, Any]) -> list[str]:
