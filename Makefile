@@ -63,6 +63,7 @@ nightly: $(STAMPS)/test
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.payload --machines none,load,all --seeds 0-9 --empty 1000 --estimator bank,least-squares --json build/nightly/payload.json
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.family > build/nightly/family.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --robots 20 --json build/nightly/calibration.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak --samples 1e8 --json build/nightly/soak.json
 	OMP_NUM_THREADS=1 DELTADYN_MUTATIONS=100000 $(BIN)/python -m pytest -q tests/test_damaged_files.py --junitxml build/nightly/damaged.xml
 	OMP_NUM_THREADS=1 DELTADYN_FAMILY_STATES=1000 $(BIN)/python -m pytest -q tests/family tests/reference/family --junitxml build/nightly/family.xml
 
