@@ -24,6 +24,20 @@ LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
 NOT_RECORDED = ("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce")
 
 
+class DefaultGroup(click.Group):
+    """A group whose command `default` may be called without its name."""
+
+    def __init__(self, *args: Any, default: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name in front where there is none."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
 def read_project(folder: Path | None = None) -> dict[str, Any] | None:
     """What the project file of a folder says; None where there is none."""
     import tomllib
@@ -68,25 +82,42 @@ def defaults(group: click.Group) -> dict[str, Any]:
     found = read_project()
     if found is None:
         return {}
-    project, reading = found.get("project", {}), found.get("reading", {})
     chosen: dict[str, Any] = {}
     for name, command in group.commands.items():
-        names = _names(command)
-        table = {}
-        for key, value in found.get(name, {}).items():
-            if key not in names:
-                known = ", ".join(sorted(names))
-                raise FileError(f"option [{name}] {key}", value, known, path=FILE)
-            table[names[key]] = value
-        if "columns" in names and "columns" in project:
-            table.setdefault("columns", project["columns"])
-        if "read" in names and reading:
-            table.setdefault("read", [f"{key}={_toml(value)}" for key, value in reading.items()])
+        table = _defaults_of(command, name, found.get(name, {}), found)
         if table:
             chosen[name] = table
     for name in found:
         if name not in ("project", "reading", "runs", *group.commands):
             raise FileError("table", name, "project, reading, runs or a command", path=FILE)
+    return chosen
+
+
+def _defaults_of(
+    command: click.Command, title: str, given: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any]:
+    """Defaults of one command, or by name of those of a group, from the table [`title`]."""
+    if isinstance(command, click.Group):
+        usual = command.default if isinstance(command, DefaultGroup) else None
+        nested = {}
+        for name, own in command.commands.items():
+            table = dict(given.get(name, {}))
+            if name == usual:  # [fleet] without more is that of the command without a name
+                table |= {key: value for key, value in given.items() if key not in command.commands}
+            nested[name] = _defaults_of(own, f"{title}.{name}", table, found)
+        return {name: table for name, table in nested.items() if table}
+    names = _names(command)
+    chosen = {}
+    for key, value in given.items():
+        if key not in names:
+            known = ", ".join(sorted(names))
+            raise FileError(f"option [{title}] {key}", value, known, path=FILE)
+        chosen[names[key]] = value
+    project, reading = found.get("project", {}), found.get("reading", {})
+    if "columns" in names and "columns" in project:
+        chosen.setdefault("columns", project["columns"])
+    if "read" in names and reading:
+        chosen.setdefault("read", [f"{key}={_toml(value)}" for key, value in reading.items()])
     return chosen
 
 
@@ -104,9 +135,9 @@ def _names(command: click.Command) -> dict[str, str]:
 
 def record_run(context: click.Context) -> None:
     """Write the choices of a run into the project file, where the folder has one."""
-    name = context.command.name
+    name = _called(context)
     found = read_project() if Path(FILE).exists() else None
-    if found is None or name is None or name in NOT_RECORDED or _inside(context, NOT_RECORDED):
+    if found is None or not name or name.split()[0] in NOT_RECORDED:
         return
     from importlib.metadata import version
 
@@ -131,9 +162,15 @@ def changed_inputs(run: dict[str, Any]) -> list[str]:
     return told
 
 
-def _inside(context: click.Context, names: tuple[str, ...]) -> bool:
-    parent = context.parent
-    return parent is not None and (parent.command.name in names or _inside(parent, names))
+def _called(context: click.Context) -> str:
+    """The name of a command behind `deltadyn`, with that of its group: "fleet identify"."""
+    name, parent = context.command.name or "", context.parent
+    if parent is None or parent.parent is None:  # of the program itself, or a test's call
+        return name
+    group = parent.command
+    if isinstance(group, DefaultGroup) and name == group.default:
+        return group.name or ""
+    return f"{group.name} {name}"
 
 
 def _arguments(context: click.Context) -> Iterator[str]:

@@ -13,11 +13,13 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
+from deltadyn.recording.readers.text import date_time
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 POSE_STAMPED = "geometry_msgs/msg/PoseStamped"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
+CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
 _MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
@@ -42,7 +44,14 @@ def open_ros(head: Head) -> Table:
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         return messages.blocks(names, fields, rows, used)
 
-    return Table(head.path, "ros", tuple(columns), blocks, notes=lambda: messages.notes)
+    return Table(
+        head.path,
+        "ros",
+        tuple(columns),
+        blocks,
+        notes=lambda: messages.notes,
+        start=lambda: messages.start,
+    )
 
 
 def stamped(path: str, kind: str, topic: str | None = None) -> Iterator[tuple[float, Any]]:
@@ -64,6 +73,7 @@ class _Messages:
         self.path, self.kind = path, kind
         self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
+        self.start: str | None = None
         self._highlevel, self._stores = highlevel, stores
         self.topic = self._topic(topic)
 
@@ -88,7 +98,9 @@ class _Messages:
             if time == 0:
                 time = stamp
                 self.notes = ("messages without a stamp are timed by their arrival in the bag",)
-            origin = time if origin is None else origin
+            if origin is None:
+                # a simulator's clock begins near 0
+                origin, self.start = time, date_time(time, True) if time > CLOCK else None
             block[filled, 0] = (time - origin) / 1e9
             _fill(block[filled], message, place, fields)
             filled += 1
