@@ -36,6 +36,7 @@ from deltadyn.commands.common import (
     written,
 )
 from deltadyn.errors import InputError
+from deltadyn.files import file_set, with_ending
 
 if TYPE_CHECKING:
     from deltadyn.calibration import Calibration
@@ -132,8 +133,9 @@ def identify(
     )
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
-    robot_file, record = fit.save(out)
-    page = write_report(judged, f"{out}.html", numbers=False)
+    with file_set():
+        robot_file, record = fit.save(out)
+        page = write_report(judged, with_ending(out, ".html"), numbers=False)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:

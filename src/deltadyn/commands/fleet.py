@@ -25,12 +25,13 @@ from deltadyn.commands.common import (
     robot_of,
     seed_option,
     show,
-    show_with_page,
     terms_of,
     terms_option,
+    written,
 )
 from deltadyn.commands.project import DefaultGroup
 from deltadyn.errors import InputError
+from deltadyn.files import file_set
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions
@@ -101,8 +102,12 @@ def compare(
     found = run(
         robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
     )
-    files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
-    show_with_page(found, out, as_json, **files)
+    with file_set():
+        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
+        page = {} if out is None else {"page": str(found.page(out))}
+    show(found, as_json, **page, **files)
+    if out is not None and not as_json:
+        click.echo(f"\n{written(out)}")
     if found.outliers:
         sys.exit(ANSWER_NO)
 
