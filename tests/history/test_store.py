@@ -16,6 +16,7 @@ from deltadyn.errors import FileError, InputError
 from deltadyn.history import Entry, History
 from deltadyn.identification import FitOptions
 from deltadyn.identification.fit import Fit
+from deltadyn.robot.bodies import Geometry
 from deltadyn.validation.result import Validation
 
 FIELDS = [
@@ -146,7 +147,8 @@ def test_a_period_is_refitted_without_its_logs(place: str) -> None:
 
 def test_factors_that_do_not_belong_together_are_refused(place: str) -> None:
     terms = fit_with_terms()
-    longer = ROBOT.replace(geometry=replace(ROBOT.geometry, arm_length=0.4))
+    assert isinstance(ROBOT.geometry, Geometry)
+    longer = ROBOT.replace(geometry=replace(ROBOT.geometry, arm_length=(0.4, 0.4, 0.4)))
     with History(place) as history:
         history.add(fit(0), "D3-0117", time=START)
         history.add(terms, "D3-0117", time=START + timedelta(days=1))
