@@ -358,7 +358,8 @@ def _dated(text: str, stamp: int) -> str | None:
     return date_time(stamp, text.endswith("Z"))
 
 
-# Lines of plain numbers to an array at more than a million rows a second.
+# Lines of plain numbers to an array at more than a million rows a second, where the compiled parser
+# (`backends.loader.parse_lines`) is not in use.
 #
 # The numbers are read by scipy's Matrix Market reader, which is compiled, exact and uses all cores;
 # but it stops at the first character that does not belong to a number. So every character is looked
@@ -456,6 +457,8 @@ def _chosen_cells(text: bytes, separator: bytes, count: int, used: list[int]) ->
     starts = np.empty_like(ends)
     starts.flat[0] = 0
     starts.flat[1:] = ends.flat[:-1] + 1
+    if np.isin(raw[starts[:, 0]], np.frombuffer(b"#%/", np.uint8)).any():  # a comment, perhaps
+        return None
     step = np.zeros(raw.size + 1, np.int8)
     step[starts[:, used].ravel()] += 1
     step[ends[:, used].ravel() + 1] -= 1  # the mark after a cell goes with it
