@@ -141,7 +141,7 @@ def test_damaged_files_say_so(tmp_path: Path) -> None:
     whole = (tmp_path / "whole.db").read_bytes()
     rng = np.random.default_rng(0)
     refused = 0
-    for case in range(40):
+    for case in range(24):
         damaged = bytearray(whole)
         if case < 8:
             damaged = damaged[: int(rng.integers(100, len(whole)))]
@@ -153,7 +153,7 @@ def test_damaged_files_say_so(tmp_path: Path) -> None:
         told = looked_at(bad)
         refused += told is not None
         assert told is None or told.startswith(str(bad))
-    assert refused > 20
+    assert refused > 12
 
 
 def looked_at(path: Path) -> str | None:

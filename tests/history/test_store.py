@@ -149,9 +149,7 @@ def test_a_period_is_refitted_without_its_logs(place: str) -> None:
         for number in range(3):
             history.add(fit(number), "D3-0117", time=START + timedelta(days=number))
         # another entry of the same log: its samples count once
-        history.add_log(
-            ROBOT, log(0), "D3-0117", time=START, method="base", terms="file", model="exact"
-        )
+        history.add(replace(fit(0), method="robust"), "D3-0117", time=START)
         assert len(history.entries()) == 4
         merged = history.merged("D3-0117")
         assert merged.recordings == ("night 0", "night 1", "night 2")
