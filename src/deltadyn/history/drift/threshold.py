@@ -24,7 +24,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from deltadyn.arrays import FloatArray
 
-A0, A1 = -2.35, 0.70
+A0, A1 = -2.26, 0.72
 FREEDOM = 0.5
 
 

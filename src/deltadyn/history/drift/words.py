@@ -33,6 +33,7 @@ CAUSES = {
 #: Alarms of planted faults with this cause: how many were right, and of how many (docs/drift.md).
 HITS: dict[str, tuple[int, int]] = {}
 SURE = 0.9
+LARGE = 5.0  # percent of Coulomb friction that no strut does
 
 _SHORT = {
     "Fc": "Coulomb friction of axis {}",
@@ -144,7 +145,9 @@ def _is_torque(p: _Pattern) -> bool:
 
 
 def _is_strut(p: _Pattern) -> bool:
-    """m_x of an arm moves, and M_P not against it."""
+    """m_x of an arm moves, M_P not against it, and friction does not: a soft belt looks like it."""
+    if any(p.sizes[name] > LARGE for name in p.sizes if split(name)[0] == "Fc"):
+        return False
     return any(
         p.moved("m_x", axis) and p.moved("m_x", axis) != -p.moved("M_P", "")
         for axis in (p.axes or {""})
