@@ -89,8 +89,8 @@ def test_a_broker_gets_the_alarm(worn: Drift, tmp_path: Path) -> None:
                 )
                 async with asyncio.timeout(PATIENCE):
                     said = await sent
-                    async for got in client.messages:
-                        return said, json.loads(bytes(got.payload))
+                    got = await anext(aiter(client.messages))
+                    return said, json.loads(bytes(got.payload))
 
         said, got = asyncio.run(heard())
     assert said == ""
