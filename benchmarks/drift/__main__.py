@@ -89,7 +89,7 @@ def record_of(scores: Scores) -> dict[str, Any]:
         "figure": f"{found} of {planted} faults found, {len(scores.false)} false alarms in "
         f"{scores.quiet_years:.0f} robot-years ({allowed:.1f} stated)",
         # a Poisson count: 2 deviations above what is stated
-        "reached": found == planted and len(scores.false) <= allowed + 2 * np.sqrt(allowed),
+        "reached": bool(found == planted and len(scores.false) <= allowed + 2 * np.sqrt(allowed)),
         "faults": faults,
         "robot_years": scores.quiet_years,
         "false_alarms": scores.false,
