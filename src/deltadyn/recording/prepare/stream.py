@@ -41,7 +41,7 @@ from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 
 HEAD = 400_000  # samples that are kept: some minutes
-AHEAD = 128 * 2**20  # bytes that are read while the samples before them are worked on
+AHEAD = 192 * 2**20  # bytes that are read while the samples before them are worked on
 NEEDED = ("q", "tau", "qd", "qdd", "temperature")  # channels that a fit reads, beside t
 
 FilePath = str | PathLike[str]
