@@ -277,6 +277,7 @@ class _Reading:
             columns=self.columns.uses,
             ignored=self.columns.ignored,
             notes=(*self.table.notes(), *self.conversion.notes(), *self.notes),
+            start=self.table.start(),
         )
         return Recording(
             **channels,

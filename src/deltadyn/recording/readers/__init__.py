@@ -61,6 +61,7 @@ class Table:
     With `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
     missing at the end of a column is NaN. `notes` and `checksum` (SHA-256 of the file; None: not
     taken yet) are complete when all blocks were taken. `excerpt` reads some rows in the middle.
+    `start` is that of `Provenance`, known from the first block on.
     """
 
     path: str
@@ -73,6 +74,7 @@ class Table:
     checksum: Callable[[], str | None] | None = None
     progress: Callable[[], float] = lambda: 1.0  # share of the file that was read
     excerpt: Excerpt | None = None
+    start: Callable[[], str | None] = lambda: None
 
     def __post_init__(self) -> None:
         if len(self.columns) > MOST_COLUMNS:

@@ -90,9 +90,11 @@ def text_table(
     """A table whose numbers are the lines of a text from `first_line` on."""
     file = TextFile(dialect.path)
     found = [*notes]
+    started: list[CarefulParser] = []
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         parser = CarefulParser(dialect, used)
+        started[:] = [parser]
         yield from regrouped(_parsed(file, parser, first_line), rows)
         found[:] = [*notes, *_skip_notes(parser)]
 
@@ -112,6 +114,7 @@ def text_table(
         lambda: file.digest,
         lambda: file.share,
         excerpt,
+        lambda: started[0].start if started else None,
     )
 
 
