@@ -216,6 +216,13 @@ CAMPAIGNS = (
         calibration,
     ),
     Campaign(
+        "soak",
+        "100 million samples through payload and force: memory flat, every sample accounted for",
+        "benchmarks.soak --samples 1e8 --json {out}/soak.json",
+        360,
+        stated("soak.json"),
+    ),
+    Campaign(
         "damaged",
         "100,000 damaged inputs for each parser: our own errors alone",
         "tests.parsers --cases 100000 --out {out}/parsers",
@@ -229,6 +236,34 @@ CAMPAIGNS = (
         120,
         junit("family.xml"),
         {"DELTADYN_FAMILY_STATES": "1000"},
+    ),
+    Campaign(
+        "states",
+        "10 million random states: C and kernels within 1e-12 of NumPy",
+        "benchmarks.states --states 10000000 --json {out}/states.json",
+        180,
+        stated("states.json"),
+    ),
+    Campaign(
+        "sanitizers",
+        "no finding in exported C and kernels, whatever they are given",
+        "tools.sanitize --calls 1000000 --compilers gcc,clang --json {out}/sanitizers.json",
+        120,
+        stated("sanitizers.json"),
+    ),
+    Campaign(
+        "mutants",
+        "85 % of 500 planted faults are noticed by the tests",
+        "tools.mutants --sample 500 --seed 0 --workers 2 --json {out}/mutants.json",
+        600,
+        stated("mutants.json"),
+    ),
+    Campaign(
+        "coverage",
+        "tests take 92 % of the branches",
+        "tools.coverage --workers 2 --json {out}/coverage.json",
+        180,
+        stated("coverage.json"),
     ),
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from deltadyn.doors import write_page
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_set, settle
 from deltadyn.identification.fit import Fit
 from deltadyn.report.html import (
     First,
@@ -223,6 +224,7 @@ def _record(item: object, number: int) -> tuple[Mapping[str, Any], str]:
     if not isinstance(item, str | os.PathLike):
         raise InputError(f"fit {number}", type(item).__name__, "a Fit, a record or a JSON file")
     path, allowed = str(item), "a JSON file as a fit or a report writes it"
+    settle(Path(item).parent)
     try:
         found = json.loads(Path(item).read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:  # also text that is not UTF-8
@@ -357,11 +359,12 @@ def _digest(text: str) -> str:
 def write_comparison(found: FitComparison, path: str | os.PathLike[str]) -> Path:
     """Write the page, and its numbers as JSON beside it."""
     page = page_path(path)
-    beside = write_numbers(page, found.as_dict())
     title = f"{len(found.records)} fits side by side"
-    subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
     sections = [_parameters(found), _residuals(found), _provenance(found)]
-    return write_sections(page, title, subtitle, [_first(found).html], sections)
+    with file_set():
+        beside = write_numbers(page, found.as_dict())
+        subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
+        return write_sections(page, title, subtitle, [_first(found).html], sections)
 
 
 def _first(found: FitComparison) -> First:
