@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import tempfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
-from tests.mutations import CASES, mutations, survivors
 
 import deltadyn as dd
 from deltadyn.commands.project import read_project
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError
-from deltadyn.identification.information import Information, load_information
 from deltadyn.recording.column_maps import read_column_map
 from deltadyn.recording.columns import Column
 from deltadyn.recording.read import read_recording
 
-COLUMNS = b"""\
-columns:
-  Enc A: q1_deg
-  2: {quantity: q, axis: 2, unit: deg, sign: -1}
-  "3": {quantity: tau, axis: 1, unit: Nm, scale: 1e-3, offset: 0.5}
-  note: null
-"""
 TOML = b"""\
 [project]
 robot = "example-delta"
@@ -42,34 +29,6 @@ def column_map(path: Path, data: bytes) -> object:
     path.write_bytes(data)
     names = [Column(name) for name in ("Enc A", "b", "c", "note")]
     return read_column_map(path, names, "log.csv")
-
-
-def archive() -> bytes:
-    """A small saved information."""
-    made = Information(
-        "exact",
-        "a robot",
-        ("M_P", "A_1"),
-        np.ones((3, 3, 3, 3)),
-        np.full((3, 3), 100),
-        np.zeros((3, 3), dtype=np.int64),
-        np.full(3, 0.2),
-        np.zeros(3),
-        np.zeros(3, dtype=np.int64),
-        np.array([1.0, 0.0]),
-        ("log",),
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        made.save(Path(folder) / "information.npz")
-        return (Path(folder) / "information.npz").read_bytes()
-
-
-def test_column_maps(tmp_path: Path) -> None:
-    path = tmp_path / "columns.yaml"
-    column_map(path, COLUMNS)
-    read, wrong = survivors([COLUMNS], lambda data: column_map(path, data), DeltadynError, 1)
-    assert not wrong, wrong[:3]
-    assert read > 0
 
 
 def test_aliases_in_a_column_map_are_refused(tmp_path: Path) -> None:
@@ -97,9 +56,7 @@ def test_project_files(tmp_path: Path) -> None:
         path.write_bytes(data)
         return read_project(tmp_path)
 
-    found, wrong = survivors([TOML], read, FileError, 2)
-    assert not wrong, wrong[:3]
-    assert found > 0
+    read(TOML)
     odd = [TOML.decode().encode("utf-16"), b"a = " + b"[" * 5000, b"a = " + b"9" * 5000]
     for data in odd:
         with pytest.raises(FileError, match="project file"):
@@ -108,37 +65,6 @@ def test_project_files(tmp_path: Path) -> None:
     path.mkdir()
     with pytest.raises(FileError, match="can be read"):
         read_project(tmp_path)
-
-
-def test_saved_information(tmp_path: Path) -> None:
-    path = tmp_path / "information.npz"
-    good = archive()
-
-    def read(data: bytes) -> object:
-        path.write_bytes(data)
-        return load_information(path)
-
-    assert read(good).robot == "a robot"  # type: ignore[attr-defined]
-    _, wrong = survivors([good], read, FileError, 3)
-    assert not wrong, wrong[:3]
-
-
-def test_members_of_saved_information(tmp_path: Path) -> None:
-    """Arrays whose bytes are damaged inside a sound archive."""
-    path, good = tmp_path / "information.npz", archive()
-    with zipfile.ZipFile(io.BytesIO(good)) as file:
-        members = {name: file.read(name) for name in file.namelist()}
-    for name, content in members.items():
-        for data in mutations([content], 4, 60):
-            with zipfile.ZipFile(path, "w") as file:
-                for other, own in members.items():
-                    file.writestr(other, data if other == name else own)
-            try:
-                found = load_information(path)
-            except FileError:
-                continue
-            assert np.isfinite(found.factors).all()
-            assert found.factors.shape[-1] == len(found.names) + 1
 
 
 def test_matlab_files_of_version_5(tmp_path: Path) -> None:
@@ -155,9 +81,6 @@ def test_matlab_files_of_version_5(tmp_path: Path) -> None:
         return read_recording(path)
 
     assert len(read(good).t) == 50  # type: ignore[attr-defined]
-    for data in mutations([good], 5, CASES // 200):  # a process each
-        with contextlib.suppress(DeltadynError):
-            read(data)
     told = bytearray(good)
     told[144] = 5  # the kind of a matrix: ends SciPy's reader, and with it the process
     with pytest.raises(RecordingFileError, match="cannot be read: its reader broke off"):
@@ -167,7 +90,7 @@ def test_matlab_files_of_version_5(tmp_path: Path) -> None:
 def test_a_small_file_with_a_vast_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.mat"
     scipy.io.savemat(path, {"t_s": np.zeros(40_000_000)}, do_compression=True)
-    monkeypatch.setattr("deltadyn.recording.readers.matlab.LEAST_MEMORY", 500 * 2**20)
+    monkeypatch.setattr("deltadyn.recording.readers.apart.LEAST_MEMORY", 500 * 2**20)
     with pytest.raises(RecordingFileError, match=r"needs more than 0\.5 GiB"):
         read_recording(path)
 
@@ -204,8 +127,6 @@ def test_motion_tables(tmp_path: Path) -> None:
         return dd.motion.read_motion(path, robot)
 
     read(MOTION)
-    _, wrong = survivors([MOTION], read, DeltadynError, 6)
-    assert not wrong, wrong[:3]
     for head in (b"t_s,q1_rad,q1_rad,q2_rad,q3_rad", b"t_s,q1_rad,q1_deg,q2_rad,q3_rad"):
         with pytest.raises(FileError, match="there is another"):
             read(head + b"\n0,0.1,0.1,0.2,0.3\n")

@@ -216,12 +216,18 @@ CAMPAIGNS = (
         calibration,
     ),
     Campaign(
+        "soak",
+        "100 million samples through payload and force: memory flat, every sample accounted for",
+        "benchmarks.soak --samples 1e8 --json {out}/soak.json",
+        360,
+        stated("soak.json"),
+    ),
+    Campaign(
         "damaged",
-        "100,000 damaged inputs each: our own errors alone",
-        "pytest -q tests/test_damaged_files.py --junitxml {out}/damaged.xml",
-        240,
-        junit("damaged.xml"),
-        {"DELTADYN_MUTATIONS": "100000"},
+        "100,000 damaged inputs for each parser: our own errors alone",
+        "tests.parsers --cases 100000 --out {out}/parsers",
+        480,
+        stated("parsers/figure.json"),
     ),
     Campaign(
         "family",

@@ -14,6 +14,7 @@ from deltadyn.commands.export import export
 from deltadyn.commands.fit import identify, report, validate
 from deltadyn.commands.fleet import fleet
 from deltadyn.commands.force import force
+from deltadyn.commands.history import history
 from deltadyn.commands.motion import excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
@@ -63,6 +64,7 @@ COMMANDS = {
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Many robots, many days: compared, identified, watched.",
+    history: "Each robot over the years: add, list, refit, export.",
     export: "Write the model for a controller or simulator.",
     studio: "The robot in the browser: move, edit, play, identify.",
     reproduce: "Reproduce and check the five papers.",

@@ -334,6 +334,16 @@ held_out_option = click.option(
 )
 
 
+def bands(value: str) -> Any:
+    """ "auto", "none" or a number of Hz."""
+    if value in ("auto", "none"):
+        return None if value == "none" else value
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError("--band", value, "auto, none or a frequency in Hz") from None
+
+
 def terms_of(value: str | None) -> str | tuple[str, ...] | None:
     """`terms` of `identify` for the option `--terms`."""
     if value is None or value in ("auto", "file"):

@@ -260,13 +260,18 @@ class History:
         factors_only: bool = False,
         robot: str | None = None,
         serial: str | None = None,
+        rehearse: bool = False,
     ) -> Forgotten:
         """Remove entries recorded before an age ("2y", "18mo", "90d") or a time; or factors alone.
 
         An entry without factors keeps its parameters; its period can no longer be refitted.
+        `rehearse` counts and removes nothing.
         """
         old = before(older_than) if isinstance(older_than, str) else moment(older_than)
         where, values = condition(robot, serial, None, old, None, None)
+        if rehearse:
+            with self._database.reading():
+                return Forgotten(*copies.count(self._database, where, values, factors_only))
         with self._database.writing():
             found = Forgotten(*copies.remove(self._database, where, values, factors_only))
         self._database.shrink()

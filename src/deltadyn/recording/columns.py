@@ -184,6 +184,7 @@ _EITHER = {
 }
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """One spelling of a unit: no spaces, * for every multiplication sign, ^2 for ²."""
     text = re.sub(r"[·⋅∙×•]", "*", text.strip()).replace("²", "^2")

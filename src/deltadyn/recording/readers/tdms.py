@@ -11,6 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column, quietly_recognised
 from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
+from deltadyn.recording.readers.bounded import BoundedFile
 from deltadyn.recording.readers.text import date_time
 
 _UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
@@ -79,7 +80,14 @@ def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:
     for log in logs:
         log.propagate, log.handlers = False, [listener]
     try:
-        file = nptdms.TdmsFile.read(path)
+        with BoundedFile(path) as opened:
+            for group in nptdms.TdmsFile.read_metadata(opened).groups():
+                for channel in group.channels():
+                    if len(channel) > opened.bytes:
+                        count = f"{len(channel)} values of channel {channel.name!r}"
+                        raise ValueError(f"it says {count}, and has {opened.bytes} bytes")
+            opened.seek(0)
+            file = nptdms.TdmsFile.read(opened)
     finally:
         for log, (propagate, handlers) in zip(logs, before, strict=True):
             log.propagate, log.handlers = propagate, handlers
