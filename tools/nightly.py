@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ class Campaign:
         return [sys.executable, "-m", *(word.format(out=out) for word in self.command.split())]
 
     def outputs(self, out: Path) -> list[Path]:
-        """The files of results that the command names."""
+        """The files and folders of results that the command names."""
         words = self.command.split()
         return [Path(word.format(out=out)) for word in words if word.startswith("{out}/")]
 
@@ -216,6 +217,13 @@ CAMPAIGNS = (
         calibration,
     ),
     Campaign(
+        "drift",
+        "every planted fault found, at most one false alarm in 20 years of a robot",
+        "benchmarks.drift --robots 200 --days 365 --seed 0 --json {out}/drift.json",
+        120,
+        stated("drift.json"),
+    ),
+    Campaign(
         "soak",
         "100 million samples through payload and force: memory flat, every sample accounted for",
         "benchmarks.soak --samples 1e8 --json {out}/soak.json",
@@ -273,7 +281,10 @@ def run(campaign: Campaign, out: Path) -> Result:
     start, date = time.monotonic(), datetime.now(UTC).date().isoformat()
     log = out / f"{campaign.name}.log"
     for path in campaign.outputs(out):  # an old result must not pass for a new one
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     environment = os.environ | THREADS | dict(campaign.environment)
     with log.open("wb") as file:
         process = subprocess.Popen(

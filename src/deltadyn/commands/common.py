@@ -22,6 +22,7 @@ from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNa
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.recording.prepare.stream import Streamed
     from deltadyn.robot import Robot
 
 
@@ -401,6 +402,26 @@ def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:
         except tomllib.TOMLDecodeError:
             options[key] = value
     return ReadOptions(**options)
+
+
+LONG = 256_000_000  # bytes of a log that is read in pieces
+
+
+def logs_to_fit(
+    robot: Robot, paths: Sequence[str], payload: float | None, options: ReadOptions
+) -> list[Recording | Streamed]:
+    """The same; of files above `LONG` bytes, logs that are read in pieces as the fit goes on."""
+    from dataclasses import replace
+
+    from deltadyn.recording.prepare.stream import Streamed
+
+    given = options if payload is None else replace(options, payload=payload)
+    return [
+        Streamed(robot, path, given)
+        if Path(path).is_file() and Path(path).stat().st_size > LONG
+        else read_logs(robot, [path], payload, options)[0]
+        for path in paths
+    ]
 
 
 def read_logs(

@@ -18,6 +18,7 @@ from deltadyn.commands.common import (
     json_option,
     log_options,
     logs_argument,
+    logs_to_fit,
     method_option,
     model_option,
     no_check_option,
@@ -116,7 +117,7 @@ def identify(
     first = read_logs(without_rod(robot), logs[:bare], payload, options) if bare else []
     fit = run(
         robot,
-        first + read_logs(robot, logs[bare:], payload, options),
+        [*first, *logs_to_fit(robot, logs[bare:], payload, options)],
         method,
         FitOptions(
             model=model,

@@ -49,9 +49,7 @@ class SqliteDatabase(Database):
             problem = "cannot be made: its folder does not exist"
             raise FileError.of_file(path, problem, "a path in a folder that exists")
         with self.named():
-            self.connection = sqlite3.connect(
-                file.absolute(), timeout=WAIT, isolation_level=None, check_same_thread=False
-            )
+            self.connection = sqlite3.connect(file.absolute(), timeout=WAIT, isolation_level=None)
         self.connection.row_factory = sqlite3.Row
         try:
             self._begin(file)
@@ -78,6 +76,8 @@ class SqliteDatabase(Database):
             try:
                 self.connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
+                if "readonly" in str(error):  # a backup on a disk of its own is only looked at
+                    return
                 if "locked" not in str(error) or time.monotonic() > end:
                     with self.named():
                         raise

@@ -65,12 +65,11 @@ def edge(given: datetime | date | str | None, zone: str | None, what: str) -> da
     """An end of a period: an instant, or a date, which begins at midnight in the zone (or UTC)."""
     if given is None or isinstance(given, datetime):
         return None if given is None else moment(given, zone or "UTC", what=what)
-    if isinstance(given, str):
-        try:
-            given = date.fromisoformat(given)
-        except ValueError:
-            return moment(given, zone or "UTC", what=what)
-    return moment(datetime.combine(given, time()), zone or "UTC", what=what)
+    try:
+        day = date.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        return moment(str(given), zone or "UTC", what=what)
+    return moment(datetime.combine(day, time()), zone or "UTC", what=what)
 
 
 def before(age: str, now: datetime | None = None) -> datetime:

@@ -230,7 +230,8 @@ class _Reading:
             else:
                 channels["t"] = self.conversion.value(time, raw)
             self._take_payload(channels, start)
-            yield channels
+            # a row of the raw block would keep all of it in memory
+            yield {name: x if x.base is None else x.copy() for name, x in channels.items()}
             start += count
 
     def pieces(self, rows: int) -> Iterator[Recording]:
