@@ -144,8 +144,8 @@ def identify(
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
     with file_set():
-        robot_file, record = fit.save(out)
         page = write_report(judged, with_ending(out, ".html"), numbers=False)
+        robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:
@@ -389,8 +389,8 @@ def fleet(
         robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
     )
     with file_set():
-        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
         page = {} if out is None else {"page": str(found.page(out))}
+        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
     show(found, as_json, **page, **files)
     if out is not None and not as_json:
         click.echo(f"\n{written(out)}")
