@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+NIGHTLY_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +20,7 @@ help:
 	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
-	@echo "make nightly        run the long campaigns, results in build/nightly"
+	@echo "make nightly        run the long campaigns and print a table, results in build/nightly"
 	@echo "make docs           build the documentation, in docs/_build/html"
 	@echo "make docs-pictures  draw the pictures of the documentation"
 	@echo "make clean          remove outputs and caches"
@@ -53,18 +54,10 @@ bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.live
 	$(BIN)/python -m benchmarks.simulation
 
-# Hours on two cores: random machines and foreign logs in numbers that rates can be read from.
-nightly: $(STAMPS)/test
-	mkdir -p build/nightly
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --workers 2 --json build/nightly/machines.jsonl --table build/nightly/machines.md
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.machines --seeds 0-19 --dof 4 --workers 2 --json build/nightly/machines-4.jsonl --table build/nightly/machines-4.md
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.foreign --cases 200 --out build/nightly/foreign.json
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.force --seeds 0-4 --hours 8 --presets lab,industrial --json build/nightly/force.json --page build/nightly/force.html
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.payload --machines none,load,all --seeds 0-9 --empty 1000 --estimator bank,least-squares --json build/nightly/payload.json
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.family > build/nightly/family.md
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --robots 20 --json build/nightly/calibration.json
-	OMP_NUM_THREADS=1 DELTADYN_MUTATIONS=100000 $(BIN)/python -m pytest -q tests/test_damaged_files.py --junitxml build/nightly/damaged.xml
-	OMP_NUM_THREADS=1 DELTADYN_FAMILY_STATES=1000 $(BIN)/python -m pytest -q tests/family tests/reference/family --junitxml build/nightly/family.xml
+# Hours on two cores, in numbers that rates can be read from; NIGHTLY_ARGS=... is passed on. A new
+# campaign is a row in CAMPAIGNS of tools/nightly.py.
+nightly: $(STAMPS)/nightly clang
+	$(BIN)/python -m tools.nightly $(NIGHTLY_ARGS)
 
 docs: $(STAMPS)/docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
@@ -102,6 +95,11 @@ $(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 $(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
 	$(PIP_INSTALL) --editable '.[bench]'
+	@touch $(STAMPS)/core $(STAMPS)/test $@
+
+$(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/venv
+	@echo "Installing deltadyn and the tools of its campaigns into $(VENV)"
+	$(PIP_INSTALL) --editable '.[nightly]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
 
 $(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv

@@ -211,6 +211,14 @@ def test_nobody_there_is_status_1(files: Files) -> None:
     assert result.exit_code == 1
     assert "connection (1): lost: " in result.stderr
     assert result.stdout.startswith("0 samples in 0 messages; events: none\n")
+    result = run(files.robot, "--live", url, "--reconnect", "0.1", "--json")
+    assert result.exit_code == 2
+    *_, summary, error = [json.loads(line) for line in result.stdout.splitlines()]
+    assert (summary["type"], summary["received"]) == ("summary", 0)
+    assert "no connection for 0.1 s" in json.dumps(error)
+    assert "given up" in json.dumps(error)
+    said = refused(files.robot, "--live", url, "--reconnect", "-1")
+    assert "--reconnect is -1; allowed: at least 0 s" in said
 
 
 async def lines_until(process: asyncio.subprocess.Process, wanted: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.identification.motions import recording_of
 
 import deltadyn as dd
-from deltadyn.commands.fit import fleet as command
+from deltadyn.commands.fleet import fleet as command
 from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
 from deltadyn.recording import Recording

@@ -78,6 +78,8 @@ def test_the_broker_restarts(tmp_path: Path, batches: list[Batch]) -> None:
             counts = follower.live.counts
             assert counts.reconnects == 1
             assert (counts.gaps, counts.missing, counts.malformed) == (1, 4, 0)
+            assert counts.samples + counts.lost == len(case(4).recording)
+            assert counts.received == counts.accounted
             assert follower.events() == expected(first + last)
             said = follower.notices("connection")
             assert said[-1].startswith("connected again mqtt://127.0.0.1")

@@ -95,6 +95,8 @@ def test_batches_garbage_and_a_restart(batches: list[Batch]) -> None:
             counts = follower.live.counts
             assert counts.reconnects == 1
             assert (counts.gaps, counts.missing, counts.malformed) == (1, 4, 2)
+            assert counts.samples + counts.lost == len(case(4).recording)
+            assert counts.received == counts.accounted
             plain = LiveEstimator(D3)
             expected = [update for batch in first + last for update in plain.feed(batch)]
             assert follower.events() == events_of(expected)

@@ -179,6 +179,38 @@ def plant_module() -> Any | None:
     return module if hasattr(module, "plant_follow") else None
 
 
+# The compiled parser of numbers and the smoother, where the extension is in use.
+
+
+def parse_lines(
+    text: bytes, separator: str, decimal: str, columns: int, used: Sequence[int]
+) -> tuple[bool, FloatArray | None]:
+    """Whether the parser is there, and the used columns (len(used), n) of lines of plain numbers.
+
+    None where a line has other cells than `columns` numbers; cells that are not used may be
+    anything. `text` ends with a line feed; an empty separator means blanks.
+    """
+    parse = getattr(_loaded.module, "parse_lines", None)
+    if parse is None or len(separator) > 1 or not (separator + decimal).isascii():
+        return False, None
+    chosen = np.asarray(used, dtype=np.int32)
+    block = np.empty((len(chosen), text.count(b"\n")))
+    mark = ord(separator) if separator else 0
+    return True, block if parse(text, mark, ord(decimal), columns, chosen, block) else None
+
+
+def smooth(y: FloatArray, numbers: FloatArray, start: FloatArray, output: FloatArray) -> bool:
+    """Put x, xd, xdd of one even channel y (N,) into `output` (3, N); False: take NumPy's path.
+
+    `recording.rates.constant_jerk` has the numbers of the filter, and `start` (2, n, 2).
+    """
+    run = getattr(_loaded.module, "smooth", None)
+    if run is None:
+        return False
+    run(y, numbers, start, output)
+    return True
+
+
 # Calls of a kernel without a state: for controllers, and for long batches of one quantity.
 #
 # `par` comes from `dynamics.packed_parameters`. Every array is (dof,) or (N, dof); partners of a

@@ -22,6 +22,7 @@ from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNa
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.recording.prepare.stream import Streamed
     from deltadyn.robot import Robot
 
 
@@ -344,6 +345,16 @@ held_out_option = click.option(
 )
 
 
+def bands(value: str) -> Any:
+    """ "auto", "none" or a number of Hz."""
+    if value in ("auto", "none"):
+        return None if value == "none" else value
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError("--band", value, "auto, none or a frequency in Hz") from None
+
+
 def terms_of(value: str | None) -> str | tuple[str, ...] | None:
     """`terms` of `identify` for the option `--terms`."""
     if value is None or value in ("auto", "file"):
@@ -401,6 +412,26 @@ def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:
         except tomllib.TOMLDecodeError:
             options[key] = value
     return ReadOptions(**options)
+
+
+LONG = 256_000_000  # bytes of a log that is read in pieces
+
+
+def logs_to_fit(
+    robot: Robot, paths: Sequence[str], payload: float | None, options: ReadOptions
+) -> list[Recording | Streamed]:
+    """The same; of files above `LONG` bytes, logs that are read in pieces as the fit goes on."""
+    from dataclasses import replace
+
+    from deltadyn.recording.prepare.stream import Streamed
+
+    given = options if payload is None else replace(options, payload=payload)
+    return [
+        Streamed(robot, path, given)
+        if Path(path).is_file() and Path(path).stat().st_size > LONG
+        else read_logs(robot, [path], payload, options)[0]
+        for path in paths
+    ]
 
 
 def read_logs(

@@ -1,15 +1,15 @@
-"""From logs to a model: `deltadyn identify`, `validate`, `report` and `fleet`."""
+"""From logs to a model: `deltadyn identify`, `validate` and `report`."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    bands,
     carried_option,
     complete_robot,
     echo_json,
@@ -18,6 +18,7 @@ from deltadyn.commands.common import (
     json_option,
     log_options,
     logs_argument,
+    logs_to_fit,
     method_option,
     model_option,
     no_check_option,
@@ -41,7 +42,7 @@ from deltadyn.files import file_set, with_ending
 if TYPE_CHECKING:
     from deltadyn.calibration import Calibration
     from deltadyn.identification.verdict import Verdict
-    from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.recording import Recording
     from deltadyn.robot import Robot
 
 #: What --limbs means for `tied`.
@@ -51,16 +52,6 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
     "auto": "auto",
     None: None,
 }
-
-
-def _bands(value: str) -> Any:
-    """ "auto", "none" or a number of Hz."""
-    if value in ("auto", "none"):
-        return None if value == "none" else value
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError("--band", value, "auto, none or a frequency in Hz") from None
 
 
 @click.command(
@@ -126,12 +117,12 @@ def identify(
     first = read_logs(without_rod(robot), logs[:bare], payload, options) if bare else []
     fit = run(
         robot,
-        first + read_logs(robot, logs[bare:], payload, options),
+        [*first, *logs_to_fit(robot, logs[bare:], payload, options)],
         method,
         FitOptions(
             model=model,
             tied=LIMBS[limbs],
-            band=_bands(band),
+            band=bands(band),
             unidentifiable="hold" if hold else "raise",
             stribeck=stribeck,
             terms=terms_of(terms),
@@ -197,14 +188,14 @@ def validate(
         warnings += refuse_spoiled(robot, record).sentences
     found: Any
     if against is None:
-        found = run(robot, records, band=_bands(band), dynamics=model)
+        found = run(robot, records, band=bands(band), dynamics=model)
     else:
         other = robot_of(against)
         pairs = ((name, robot), (against, other))
         names = [item.name if given == "." else given for given, item in pairs]
         both = {names[0]: robot, names[1]: other}
         laws = None if model is None else dict.fromkeys(both, model)
-        found = compare(both, records, band=_bands(band), dynamics=laws)
+        found = compare(both, records, band=bands(band), dynamics=laws)
     show_with_page(found, out, as_json, warnings=warnings)
 
 
@@ -342,78 +333,3 @@ def _refuse_json(names: tuple[str, ...]) -> None:
     records = [name for name in names if name.endswith(".json")]
     if records:
         raise InputError("log", records[0], "a log; pass --compare to compare records")
-
-
-# Robots of one type side by side.
-
-
-HIDDEN = (".", "_")
-
-
-@click.command(epilog="Example: deltadyn fleet sipro-d3-1200 logs/ --out fleet.html")
-@robot_argument
-@click.argument("folder")
-@method_option
-@terms_option
-@click.option("--workers", default=1, help="Processes that read logs.")
-@click.option("--strict", is_flag=True, help="Stop at a log that cannot be read.")
-@log_options
-@page_option
-@click.option("--save", default=None, metavar="FOLDER", help="Folder for every robot's file.")
-@seed_option()
-@json_option
-@guarded
-def fleet(
-    name: str,
-    folder: str,
-    method: str,
-    terms: str | None,
-    workers: int,
-    strict: bool,
-    columns: str | None,
-    read: tuple[str, ...],
-    out: str | None,
-    save: str | None,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Fit robots of one type from the logs in FOLDER; exit status 1 where one stands out.
-
-    FOLDER holds a folder of logs, or one log, for every robot; its name is that of the robot.
-    """
-    from deltadyn.fleet import fleet as run
-
-    robot = robot_of(name)
-    logs = _logs(Path(folder), reading_options(columns, read))
-    found = run(
-        robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
-    )
-    with file_set():
-        page = {} if out is None else {"page": str(found.page(out))}
-        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
-    show(found, as_json, **page, **files)
-    if out is not None and not as_json:
-        click.echo(f"\n{written(out)}")
-    if found.outliers:
-        sys.exit(ANSWER_NO)
-
-
-def _logs(folder: Path, options: ReadOptions) -> dict[str, Any]:
-    """The logs of every robot, by its name."""
-    from deltadyn.fleet import LogFile
-
-    if not folder.is_dir():
-        raise InputError("folder", str(folder), "a folder with a log or a folder for every robot")
-    found: dict[str, Any] = {}
-    for item in sorted(folder.iterdir()):
-        if item.name.startswith(HIDDEN):
-            continue
-        files = sorted(item.iterdir()) if item.is_dir() else [item]
-        logs = [file for file in files if file.is_file() and not file.name.startswith(HIDDEN)]
-        member = item.name if item.is_dir() else item.stem
-        if member in found:
-            raise InputError("name of a robot", member, "one folder or one log of that name")
-        if not logs:
-            raise InputError("logs", 0, "at least 1", where=str(item))
-        found[member] = [LogFile(str(file), options) for file in logs]
-    return found

@@ -85,6 +85,7 @@ def force(
     publish: bool,
     every: float | None,
     seconds: float | None,
+    reconnect: float | None,
     reset_node: str | None,
     as_json: bool,
 ) -> None:
@@ -92,7 +93,8 @@ def force(
 
     It is no safety function. Exit status 1 where a log holds a contact, or where no sample came
     over a stream. An alarm of a stream stays until a message on TOPIC/force/reset (MQTT), or true
-    on --reset-node (OPC UA), resets it. Ctrl-C ends a stream with a summary.
+    on --reset-node (OPC UA), resets it. Ctrl-C ends a stream with a summary;
+    --reconnect limits how long it waits for one that is away (status 2).
     """
     from deltadyn.force import ForceOptions, Tare, find_contacts
 
@@ -102,13 +104,15 @@ def force(
     refuse_mixed(
         logs,
         live,
-        of_streams={**of_streams, "--reset-node": reset_node},
+        of_streams={**of_streams, "--reset-node": reset_node, "--reconnect": reconnect},
         of_logs={"--out": out},
     )
     stream = None
     if live is not None:
         results = "force" if publish else None
-        stream = stream_of(live, node, results, resets="force/reset", reset_node=reset_node)
+        stream = stream_of(
+            live, node, results, resets="force/reset", reset_node=reset_node, limit=reconnect
+        )
     robot = robot_of(name)
     note_frictionless(robot)
     options = reading_options(columns, read)

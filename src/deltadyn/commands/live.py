@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.common import ANSWER_NO
+from deltadyn.commands.common import ANSWER_NO, WRONG_CALL, error_record
 from deltadyn.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deltadyn.streams.live import LiveModel
     from deltadyn.streams.transports import MqttStream, OpcuaStream
 
+SILENCE = 2.0  # s without a message on a connection after which that is said
 MANY = 3  # notices of a kind that are all shown; then the 10th, the 100th and so on
 
 
@@ -35,6 +36,13 @@ def live_options(results: str) -> Callable[[Callable[..., Any]], Callable[..., A
         ),
         click.option("--every", type=float, default=None, help="Seconds between readings (live)."),
         click.option("--seconds", type=float, default=None, help="Stop after so long (live)."),
+        click.option(
+            "--reconnect",
+            type=float,
+            default=None,
+            metavar="SECONDS",
+            help="Give up after so long without a connection; default: never (live).",
+        ),
     )
 
     def added(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,12 +64,14 @@ def refuse_mixed(
     if bool(logs) == (live is not None):
         raise InputError("call", "both" if logs else "neither", "logs, or a stream with --live")
     for option, value in (of_streams if live is None else of_logs).items():
-        if value:
+        if value is not None and value is not False:
             kind = "without" if live is None else "with"
             raise InputError(option, value, f"left out {kind} --live")
-    seconds = of_streams["--seconds"]
+    seconds, limit = of_streams["--seconds"], of_streams["--reconnect"]
     if seconds is not None and not seconds > 0:
         raise InputError("--seconds", seconds, "above 0")
+    if limit is not None and not limit >= 0:
+        raise InputError("--reconnect", limit, "at least 0 s")
 
 
 def stream_of(
@@ -71,11 +81,12 @@ def stream_of(
     *,
     resets: str | None = None,
     reset_node: str | None = None,
+    limit: float | None = None,
 ) -> MqttStream | OpcuaStream:
     """The stream of an address.
 
     `results` and `resets` are the topics for updates and for resets, below that of the batches;
-    `reset_node` is the node for resets.
+    `reset_node` is the node for resets, `limit` (s) how long it may be without a connection.
     """
     if url.startswith(("mqtt://", "mqtts://")):
         from deltadyn.streams.transports import MqttStream
@@ -85,7 +96,7 @@ def stream_of(
         if reset_node is not None:
             allowed = f"left out with MQTT, where TOPIC/{resets} resets"
             raise InputError("--reset-node", reset_node, allowed)
-        return MqttStream(url, results=results, resets=resets)
+        return MqttStream(url, results=results, resets=resets, limit=limit)
     if url.startswith("opc.tcp://"):
         from deltadyn.streams.transports import OpcuaStream
 
@@ -93,7 +104,7 @@ def stream_of(
             raise InputError("--publish", True, "left out with OPC UA")
         if node is None:
             raise InputError("--node", None, "the node with the batches, as ns=2;s=Robot.Batches")
-        return OpcuaStream(url, node, reset=reset_node)
+        return OpcuaStream(url, node, reset=reset_node, limit=limit)
     allowed = "mqtt://host[:port]/topic, mqtts://... or opc.tcp://host:port[/path]"
     raise InputError("--live", url.rpartition("@")[2], allowed)
 
@@ -103,14 +114,15 @@ def follow(
 ) -> None:
     """Show updates until the time is over or a signal comes, then the summary.
 
-    A stream that has a topic for results gets them, too.
+    A stream that has a topic for results gets them, too. One that gave up to reconnect raises its
+    error after the summary.
     """
     import asyncio
     import logging
     import signal
     from contextlib import aclosing, suppress
 
-    from deltadyn.streams.live import stop
+    from deltadyn.streams.live import GaveUpError, stop, watched
     from deltadyn.streams.transports import MqttStream
 
     logging.getLogger("asyncua").setLevel(logging.CRITICAL)  # lost connections are notices here
@@ -118,7 +130,7 @@ def follow(
     publishing = stream if isinstance(stream, MqttStream) and stream.results else None
 
     async def watch() -> None:
-        async with aclosing(stream.items()) as items:  # type: ignore[type-var]
+        async with aclosing(watched(stream.items(), SILENCE)) as items:
             async for item in items:
                 for update in model.take(item):
                     _show(update, as_json)
@@ -135,7 +147,11 @@ def follow(
         for task in tasks:
             await stop(task)
 
-    asyncio.run(run())
+    gave_up: GaveUpError | None = None
+    try:
+        asyncio.run(run())
+    except GaveUpError as error:
+        gave_up = error
     counts, unpublished = model.counts, getattr(stream, "unpublished", 0)
     if as_json:
         click.echo(json.dumps({**counts.as_dict(), "unpublished": unpublished}))
@@ -143,6 +159,11 @@ def follow(
         click.echo(f"{counts}, results not published {unpublished}")
     else:
         click.echo(str(counts))
+    if gave_up is not None and as_json:  # one line each, also of the error
+        click.echo(json.dumps(error_record(gave_up, "")))
+        sys.exit(WRONG_CALL)
+    if gave_up is not None:
+        raise gave_up
     if not counts.samples:
         sys.exit(ANSWER_NO)
 

@@ -79,17 +79,24 @@ def payload(
     publish: bool,
     every: float | None,
     seconds: float | None,
+    reconnect: float | None,
     as_json: bool,
 ) -> None:
     """Masses of picks with their deviation, from logs or from a stream.
 
     Exit status 1 where logs hold no pick, or where no sample came over a stream. Ctrl-C ends a
-    stream with a summary.
+    stream with a summary; --reconnect limits how long it waits for one that is away (status 2).
     """
     refuse_mixed(
         logs,
         live,
-        of_streams={"--node": node, "--publish": publish, "--every": every, "--seconds": seconds},
+        of_streams={
+            "--node": node,
+            "--publish": publish,
+            "--every": every,
+            "--seconds": seconds,
+            "--reconnect": reconnect,
+        },
         of_logs={"--out": out, "--holding": holding},  # batches have their own signal
     )
     robot = robot_of(name)
@@ -111,7 +118,7 @@ def payload(
 
     from deltadyn.payload.live import LiveEstimator
 
-    stream = stream_of(live, node, "payload" if publish else None)
+    stream = stream_of(live, node, "payload" if publish else None, limit=reconnect)
     watched = LiveEstimator(
         robot, noise=noise, every=every, convention=convention or "controller", **own
     )

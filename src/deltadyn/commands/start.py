@@ -257,22 +257,23 @@ def init(folder: str, name: str, as_json: bool) -> None:
 
 
 @click.command(epilog="Example: deltadyn repeat identify")
-@click.argument("command")
+@click.argument("command", nargs=-1, required=True, metavar="COMMAND")
 @json_option
 @guarded
-def repeat(command: str, as_json: bool) -> None:
+def repeat(command: tuple[str, ...], as_json: bool) -> None:
     """Run the last COMMAND of this project again, with every choice as it was."""
     from importlib.metadata import version
 
+    name = " ".join(command)  # of a group: "fleet identify"
     found = read_project()
     if found is None:
         raise InputError("folder", str(Path.cwd()), f"one with {FILE}, as `deltadyn init` makes it")
     runs = found.get("runs", {})
-    if command not in runs:
+    if name not in runs:
         if not runs:
-            raise InputError("command", command, f"one that was run before; {FILE} records none")
-        raise UnknownNameError("command", command, runs)
-    run = runs[command]
+            raise InputError("command", name, f"one that was run before; {FILE} records none")
+        raise UnknownNameError("command", name, runs)
+    run = runs[name]
     for told in changed_inputs(run):
         click.echo(f"note: {told} since that run; the result may differ", err=True)
     if run.get("deltadyn") != version("deltadyn"):
@@ -280,9 +281,9 @@ def repeat(command: str, as_json: bool) -> None:
         click.echo(f"note: {told}", err=True)
     root = click.get_current_context().find_root()
     assert isinstance(root.command, click.Group)
-    arguments = [*(["--json"] if as_json else []), *run["arguments"]]
-    chosen = root.command.commands[command]
-    with chosen.make_context(command, arguments, parent=root) as context:
+    arguments = [*command[1:], *(["--json"] if as_json else []), *run["arguments"]]
+    chosen = root.command.commands[command[0]]
+    with chosen.make_context(command[0], arguments, parent=root) as context:
         chosen.invoke(context)
 
 

@@ -129,6 +129,16 @@ class SlowStates:
         self.covariance = self.axes.spread[:, :, None] ** 2 * np.eye(STATES)
         self._rows = 0
 
+    def wait(self, seconds: float) -> None:
+        """Time without samples: what is not known grows to the spread, as it does row by row.
+
+        dP/dt = W (1 - P / P_0) on the diagonal, so P_0 - P decays by exp(-W t / P_0).
+        """
+        own = np.einsum("ijj->ij", self.covariance)
+        most = self.axes.spread**2
+        kept = np.exp(-seconds * self.axes.walk**2 / most)
+        own[...] = most - (most - own) * kept
+
     def judge(self, rows: ForceRows, unsure: float = 0.0) -> Judged:
         """Rows by the states as they are; `unsure` (kg) is the deviation of a known payload."""
         Z, axes = rows.known, self.axes

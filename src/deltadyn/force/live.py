@@ -159,8 +159,9 @@ class LiveForce(LiveModel[ForceEvent | ForceReading]):
         self._count_event(event)
         return [ForceEvent(t, event, contact)]
 
-    def _restart(self, reason: str) -> None:
+    def _restart(self, reason: str) -> list[ForceEvent | ForceReading]:
         self.observer.reset()
+        return []
 
     def _reset(self) -> list[ForceEvent | ForceReading]:
         before, self.contact = self.contact, None

@@ -24,6 +24,7 @@ from deltadyn.payload.front_end import Sample
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import ARMS
+from deltadyn.streams.order import ON_TIME
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,8 @@ class ForceObserver:
         self._empty = own
         late = self.options.delay * self.options.rate
         self._late, self._early = max(0, math.ceil(late - 1.5)), max(0, math.ceil(-1.5 - late))
-        self._intake = Intake(own, Pace.of(own, self.options.rate))
+        # a force by interpolated angles would be none that acted: every gap begins anew
+        self._intake = Intake(own, Pace.of(own, self.options.rate), longest=ON_TIME)
         self._watch = Watch(tare)
         self._states = SlowStates(tare.axes, self.options)
         self._gain, self._settle = self.options.gain, settle(self.options)
@@ -116,6 +118,13 @@ class ForceObserver:
         """Whether the filter has settled."""
         return self._rows > self._settle
 
+    def _pause(self) -> None:
+        """Begin anew after a pause: what friction did meanwhile is not known."""
+        pause = self._intake.t - self._intake.before
+        if math.isfinite(pause):
+            self._states.wait(pause)
+        self._restart()
+
     def _restart(self) -> None:
         dof = self.robot.dof
         self._q: deque[FloatArray] = deque(maxlen=WINDOW + self._late)
@@ -134,7 +143,7 @@ class ForceObserver:
         """
         rows = self._intake.rows(q, None, None, tau, t)
         if rows is None:
-            self._restart()
+            self._pause()
             rows = self._intake.first(q, None, None, tau)
         for row in rows:
             self._take(np.asarray(row.q), np.asarray(row.tau))
@@ -157,7 +166,7 @@ class ForceObserver:
             if rows is None:
                 found += self._flushed(waiting, times)
                 waiting, times = [], []
-                self._restart()
+                self._pause()
                 rows = self._intake.first(own_q, None, None, own_tau)
             waiting += rows
             times += [self._intake.t] * len(rows)

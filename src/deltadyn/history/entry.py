@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
+from deltadyn.history.times import local
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.terms.intervals import NORMAL
 
@@ -60,6 +63,59 @@ class Entry:
             found = np.asarray(getattr(self, name)).shape
             if found != shape:
                 raise InputError(f"shape of {name}", found, f"{shape}, as names has")
+        if self.temperature is not None and not math.isfinite(self.temperature):
+            raise InputError("temperature", self.temperature, "degrees Celsius, or None")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; None where a number is not finite."""
+        texts = ("robot", "serial", "kind", "zone", "method", "model", "grade", "verdict")
+        rows = zip(self.names, self.values, self.std, self.units, strict=True)
+        return {
+            "number": self.number,
+            "time": self.time.isoformat(),
+            **{name: getattr(self, name) for name in (*texts, "log", "code", "note")},
+            "temperature_degC": self.temperature,
+            "parameters": [
+                {"name": n, "value": _finite(v), "std": _finite(s), "unit": u}
+                for n, v, s, u in rows
+            ],
+            "covariance": [[_finite(v) for v in row] for row in self.covariance],
+            "residual_rms": [_finite(v) for v in self.residual],
+            "torque_rms": [_finite(v) for v in self.torque_level],
+        }
+
+    @property
+    def line(self) -> str:
+        """The entry in one line of a list."""
+        number = "-" if self.number is None else str(self.number)
+        warm = "" if self.temperature is None else f"{self.temperature:.1f} degC"
+        when = local(self.time, self.zone)
+        words = f"{self.kind:<11}{self.method:<12}{self.grade}"
+        return f"{number:>6}  {when}  {self.serial:<14} {warm:<10} {words}".rstrip()
+
+    def __str__(self) -> str:
+        level = zip(self.residual, self.torque_level, strict=True)
+        lines = [
+            f"entry {self.number}: {self.kind} of {self.serial} ({self.robot})",
+            f"recorded {local(self.time, self.zone)} ({self.zone}), {self.time:%Y-%m-%d %H:%M} UTC",
+            *([] if self.temperature is None else [f"at {self.temperature:.1f} degC"]),
+            f"method {self.method or '-'}, model {self.model or '-'}, {self.code}",
+            f"log {self.log or '-'}",
+            *([f"verdict: {self.verdict}"] if self.verdict else []),
+            *([f"note: {self.note}"] if self.note else []),
+            "residual RMS: " + ", ".join(f"{e:.3g} of {size:.3g}" for e, size in level),
+        ]
+        if self.names:
+            lines.append(f"{'parameter':<14}{'value':>13}{'std':>11}  unit")
+        for name, value, std, unit in zip(
+            self.names, self.values, self.std, self.units, strict=True
+        ):
+            lines.append(f"{name:<14}{value:>13.5g}{std:>11.2g}  {unit}")
+        return "\n".join(lines)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def deviations(fit: Fit) -> FloatArray:

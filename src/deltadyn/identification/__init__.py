@@ -12,7 +12,12 @@ from deltadyn.identification.identifiability import (
     identifiability,
 )
 from deltadyn.identification.identify import identify
-from deltadyn.identification.information import Information, gather, load_information
+from deltadyn.identification.information import (
+    Information,
+    gather,
+    information_of,
+    load_information,
+)
 from deltadyn.identification.methods.base import Base, Robust
 from deltadyn.identification.methods.convex import Convex
 from deltadyn.identification.methods.gray_box import GrayBoxFit, Grid
@@ -81,6 +86,7 @@ __all__ = [
     "gather",
     "identifiability",
     "identify",
+    "information_of",
     "load_information",
     "log_report",
     "parametrise",

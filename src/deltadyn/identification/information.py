@@ -8,13 +8,14 @@ it, and blocks of time tell how residuals hang together.
 
 from __future__ import annotations
 
+import io
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -227,16 +228,22 @@ class Information:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a NumPy archive; `load_information` gives back equal factors."""
         with replacing(path) as file:  # a path without suffix keeps its name
-            np.savez_compressed(
-                file,
-                text=np.array([self.source, self.robot]),
-                names=np.array(self.names),
-                recordings=np.array(self.recordings),
-                log_names=np.array(self.log_names, dtype=np.str_),
-                log_units=np.array(self.log_units, dtype=np.str_),
-                terms=np.array(self.terms),
-                **{name: getattr(self, name) for name in _ARRAYS},
-            )
+            file.write(self.archive())
+
+    def archive(self) -> bytes:
+        """The bytes of that archive; `information_of` gives back equal factors."""
+        file = io.BytesIO()
+        np.savez_compressed(
+            file,
+            text=np.array([self.source, self.robot]),
+            names=np.array(self.names),
+            recordings=np.array(self.recordings),
+            log_names=np.array(self.log_names, dtype=np.str_),
+            log_units=np.array(self.log_units, dtype=np.str_),
+            terms=np.array(self.terms),
+            **{name: getattr(self, name) for name in _ARRAYS},
+        )
+        return file.getvalue()
 
 
 _ARRAYS = ("factors", "rows", "left_out", "seconds", "extra", "recording", "payload")
@@ -246,7 +253,21 @@ _TEXTS = ("names", "recordings", "log_names", "log_units")
 def load_information(path: str | os.PathLike[str]) -> Information:
     """Read what `Information.save` wrote."""
     try:
-        with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with Path(path).open("rb") as opened:
+            return _read(opened, str(path))
+    except OSError as error:
+        allowed = f"a file that can be read ({error.strerror or error})"
+        raise FileError("information file", str(path), allowed, path=str(path)) from error
+
+
+def information_of(archive: bytes, name: str = "archive") -> Information:
+    """The information of an archive; `name` stands for it in messages."""
+    return _read(io.BytesIO(archive), name)
+
+
+def _read(opened: IO[bytes], path: str) -> Information:
+    try:
+        with np.load(opened, allow_pickle=False) as file:
             if sum(item.file_size for item in file.zip.infolist()) > MOST_BYTES:
                 raise ValueError(f"more than {MOST_BYTES} bytes when unpacked")
             fields = {name: file[name] for name in file.files}
@@ -271,12 +292,9 @@ def load_information(path: str | os.PathLike[str]) -> Information:
             terms=terms,
             **fields,
         )
-    except OSError as error:
-        allowed = f"a file that can be read ({error.strerror or error})"
-        raise FileError("information file", str(path), allowed, path=str(path)) from error
     except Exception as error:  # of zip, of its packing, of NumPy's headers, or of the content
         allowed = f"a file that Information.save wrote ({error})"
-        raise FileError("information file", str(path), allowed, path=str(path)) from error
+        raise FileError("information file", path, allowed, path=path) from error
 
 
 MOST_BYTES = 2**30  # of a saved information when unpacked; `MEMORY` numbers take 32 MB
@@ -351,7 +369,7 @@ def gather(
             number = np.full(len(part.rows), index, dtype=np.int64)
             new = Information(source, robot.name, names, *part, number, payload, (), more, units)
             for _ in range(halvings):
-                new = _paired(new)
+                new = pair_blocks(new)
             found.append(new)
             if sum(item.blocks for item in found) > 2 * most:
                 found = _halved(found, most)
@@ -364,7 +382,7 @@ def gather(
 def joined(information: Information, most: int) -> Information:
     """At most `most` blocks: neighbours of one recording are put together in pairs."""
     while information.blocks > most:
-        fewer = _paired(information)
+        fewer = pair_blocks(information)
         if fewer.blocks == information.blocks:
             break
         information = fewer
@@ -374,13 +392,13 @@ def joined(information: Information, most: int) -> Information:
 def _halved(items: list[Information], most: int) -> list[Information]:
     """About half as many blocks in all: within each item, or else in all of them together."""
     for index in range(len(items)):
-        items[index] = _paired(items[index])
+        items[index] = pair_blocks(items[index])
     if sum(item.blocks for item in items) > 1.5 * most:
         return [joined(_concatenated(items), most)]
     return items
 
 
-def _paired(information: Information) -> Information:
+def pair_blocks(information: Information) -> Information:
     """Half as many blocks: those of one recording are put together two by two."""
     # Factors merge without loss: with [R1; R2] = Q R and Q'Q = 1, |R1 v|^2 + |R2 v|^2 = |R v|^2 for
     # every v = (x, -1). Only the time resolution of the blocks gets coarser, never an estimate. The

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from deltadyn.errors import InputError
 from deltadyn.payload import bank as core
 from deltadyn.payload.bank import Bank, BankNumbers, Filed, Row
@@ -19,6 +21,7 @@ from deltadyn.payload.tare import LoadTare
 NAMES = {core.PICK: PICK, core.RELEASE: RELEASE, core.LOST_GRIP: LOST_GRIP}
 ASSUMED = "running; without an empty run deviations are assumed"
 AT_ONCE = 2  # rows beyond the least gap: a pick within them follows at once
+MASKED = 2.0  # rev of a row that holds interpolated samples: above every limit, no arm counts
 NOT_KNOWN = 0.98  # of the deviation before a load is seen: nothing is known of it yet
 
 
@@ -57,13 +60,17 @@ class BankEstimator(PayloadEstimator):
         self.row_numbers = tare.rows
         self.bank_numbers = bank_numbers(tare, self.options)
         self.front = RowFront(self.robot, tare.rows)
+        self._reach = self.front.length + len(self.front.narrow) * tare.rows.step
         self.bank = Bank(self.bank_numbers)
+        self.enough = self.bank_numbers.lag
 
     def _restart(self, reason: str) -> None:
         self.front.reset()
         self.bank.reset(loaded=not self.events)
         self.loaded = not self.events
         self.status = reason
+        self._measured = 0
+        self._masked = 0  # samples from now whose rows hold interpolated ones
         self._announced = None
         self._start = self._detected = math.nan
         self._end = math.nan  # of the last pick
@@ -93,8 +100,14 @@ class BankEstimator(PayloadEstimator):
         """Decades of the odds of a pick that is not announced yet."""
         return self.bank.odds / math.log(10)
 
+    def _bridge(self, missing: int) -> None:
+        self._masked = missing + self._reach
+
     def _take(self, row: Sample) -> None:
         found = self.front.push(row.q, row.tau)
+        masked, self._masked = self._masked > 0, max(0, self._masked - 1)
+        if found is not None and masked:
+            found = found._replace(rev=np.full_like(found.rev, MASKED))
         if found is not None:
             self._step(found)
 
@@ -103,6 +116,7 @@ class BankEstimator(PayloadEstimator):
         bank.step(row, holding=self._announced, changes=self.events)
         if not bank.skip:
             self.status = "running" if self.tare.known else ASSUMED
+            self._measured += bool(bank.dead == 0)
         if bank.filed is not None and bank.filed.seen and self._unsettled:
             self._settle(bank.filed)
         if bank.event == core.PICK:

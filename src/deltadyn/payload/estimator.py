@@ -42,6 +42,7 @@ class PayloadEstimator:
 
     name: str  # of the estimator
     widens = True  # the deviation of a pick whose end was not seen
+    enough: int  # residuals in motion after a begin from which an empty robot is known to be empty
     loaded: bool
     status: str
 
@@ -107,6 +108,7 @@ class PayloadEstimator:
         self.event: str | None = None
         self.intake.reset()
         self._announced: bool | None = None
+        self._measured = 0  # residuals that counted since the begin
         self._restart(reason)
 
     @property
@@ -123,6 +125,14 @@ class PayloadEstimator:
         raise NotImplementedError
 
     @property
+    def settled(self) -> bool:
+        """Whether enough was seen since the begin, or the last long pause, to know the load.
+
+        Until then a robot of which `mass` says 0 kg may carry one.
+        """
+        return self.loaded or self._announced is False or self._measured >= self.enough
+
+    @property
     def summary(self) -> str:
         """One line on the noise that the deviations come from."""
         return self.noise.summary
@@ -134,7 +144,10 @@ class PayloadEstimator:
 
     @property
     def bridged(self) -> int:
-        """Missing samples that were interpolated since the last reset."""
+        """Missing samples that were interpolated since the last reset.
+
+        They let the filters run on. Residuals that hold one of them are not counted.
+        """
         return self.intake.bridged
 
     def update(
@@ -160,6 +173,8 @@ class PayloadEstimator:
             self._close("reset", self.intake.before)
             self._restart(self.intake.message)
             rows = self.intake.first(q, qd, qdd, tau)
+        if len(rows) > 1:
+            self._bridge(len(rows) - 1)
         for row in rows:
             try:
                 self._take(row)
@@ -177,6 +192,10 @@ class PayloadEstimator:
 
     def _restart(self, reason: str) -> None:
         """Begin anew after a pause."""
+        raise NotImplementedError
+
+    def _bridge(self, missing: int) -> None:
+        """The next samples are interpolated: what they are part of is no measurement."""
         raise NotImplementedError
 
     def _take(self, row: Sample) -> None:
@@ -221,8 +240,11 @@ class Intake:
     angles that stay where they jumped to.
     """
 
-    def __init__(self, robot: Robot, pace: EstimatorNumbers | Pace) -> None:
-        self.robot, self.dof, self.rate = robot, robot.dof, pace.rate
+    def __init__(
+        self, robot: Robot, pace: EstimatorNumbers | Pace, *, longest: float = GAP
+    ) -> None:
+        """`longest` is the pause in sample times up to which a gap is filled."""
+        self.robot, self.dof, self.rate, self.longest = robot, robot.dof, pace.rate, longest
         self.reach, self.patience = pace.reach, pace.patience
         self.reset()
 
@@ -343,7 +365,7 @@ class Intake:
         length = step * self.rate
         self._check_rate(length)
         self.before, self.t = self.t, float(t)
-        if length > GAP:
+        if length > self.longest:
             self.message = f"a pause of {step:.3g} s before t = {t:.6g} s: begun anew"
             return None
         return max(round(length) - 1, 0)

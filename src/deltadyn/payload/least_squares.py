@@ -29,6 +29,7 @@ class LeastSquaresEstimator(PayloadEstimator):
         self.detector = ChangeDetector(n.limit, n.rest_speed, n.slack)
 
     def _restart(self, reason: str) -> None:
+        self._measured, self.enough = 0, 2 * self.numbers.confirm
         self.front.reset()
         self.whitener.reset()
         self.detector.reset()
@@ -56,6 +57,9 @@ class LeastSquaresEstimator(PayloadEstimator):
     def threshold(self) -> float:
         """z that a change must pass."""
         return self.numbers.limit
+
+    def _bridge(self, missing: int) -> None:
+        self._skip = max(self._skip, self.numbers.settle + -(-missing // self.grid.step))
 
     def _take(self, row: Sample) -> None:
         sample = self.front.push(*row)
@@ -86,6 +90,7 @@ class LeastSquaresEstimator(PayloadEstimator):
             self._S += weighed.s
             self._I += weighed.i
         self._age += 1
+        self._measured += 1
 
     def _search(self) -> None:
         if not self.loaded:

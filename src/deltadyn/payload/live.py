@@ -11,17 +11,11 @@ from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import Pick
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import EstimatorOptions
-from deltadyn.streams.live import (
-    PATIENCE,
-    LiveModel,
-    Notice,
-    Used,
-    finite_or_none,
-    listed,
-    name_of,
-)
+from deltadyn.streams.live import LiveModel, Notice, Used, finite_or_none, listed, name_of
+from deltadyn.streams.order import PATIENCE
 from deltadyn.streams.packing import Batch
 
+RESET = "reset"  # the event of a load that is not known any more
 SHORTEST = 1e-5  # s: of a sample time that is believed
 
 # What a live estimator tells: events and readings, beside the notices of every stream.
@@ -29,9 +23,11 @@ SHORTEST = 1e-5  # s: of a sample time that is believed
 
 @dataclass(frozen=True)
 class Event:
-    """A pick, a release or a lost grip, known at `t` (s); mass and deviation in kg.
+    """A pick, a release, a lost grip or a reset, known at `t` (s); mass and deviation in kg.
 
-    After a release or a lost grip they are those of the finished `pick`.
+    After a release or a lost grip they are those of the finished `pick`. A "reset" says that the
+    load is not known any more: a pause, a new clock or other columns made the estimator begin anew
+    while it held something; they are what was known before.
     """
 
     t: float
@@ -55,7 +51,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Reading:
-    """The estimate at a time: t in s, mass and standard deviation in kg, the estimator's status."""
+    """The estimate at a time: t in s, mass and standard deviation in kg, the estimator's status.
+
+    The deviation is infinite while a load is not known, also after a pause in the stream.
+    """
 
     t: float
     mass: float
@@ -119,6 +118,7 @@ class LiveEstimator(LiveModel[Event | Reading]):
             estimator = None if self._learns else made
         self.estimator = estimator
         self._wrong_rates = 0
+        self._now = 0.0  # time of the last sample
 
     @property
     def rate(self) -> float:
@@ -159,20 +159,40 @@ class LiveEstimator(LiveModel[Event | Reading]):
         columns = [listed(values, len(batch)) for values in self._own(batch)]
         out: list[Event | Reading] = []
         refused, reason = 0, ""
+        filled = estimator.bridged
         for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
+            before = (estimator.mass, estimator.std) if estimator.loaded else None
             try:
                 estimator.update(q, qd, qdd, tau, t=t, holding=holding)
             except (InputError, ArithmeticError) as error:
                 refused, reason = refused + 1, reason or str(error)
+                out += self._forgotten(before, t)
                 continue
             if estimator.event is not None:
                 out.append(self._event(estimator, t))
+            else:
+                out += self._forgotten(before, t)
             if self._is_due(t):
-                out.append(Reading(t, estimator.mass, estimator.std, estimator.status))
-        return Used(out, refused, reason)
+                std = estimator.std if estimator.settled else math.inf
+                out.append(Reading(t, estimator.mass, std, estimator.status))
+        self._now = batch.end
+        return Used(out, refused, reason, estimator.bridged - filled)
 
-    def _restart(self, reason: str) -> None:
-        self._made.reset(reason)
+    def _restart(self, reason: str) -> list[Event | Reading]:
+        estimator = self._made
+        before = (estimator.mass, estimator.std) if estimator.loaded else None
+        estimator.reset(reason)
+        return self._forgotten(before, self._now)
+
+    def _forgotten(self, before: tuple[float, float] | None, t: float) -> list[Event | Reading]:
+        """A load that was known and is not any more, although nobody saw it go."""
+        if before is None:
+            return []
+        now_unknown = math.isfinite(before[1]) and math.isinf(self._made.std)
+        if self._made.loaded and not now_unknown:
+            return []
+        self._count_event(RESET)
+        return [Event(t, RESET, *before)]
 
     @property
     def _made(self) -> PayloadEstimator:

@@ -230,7 +230,8 @@ class _Reading:
             else:
                 channels["t"] = self.conversion.value(time, raw)
             self._take_payload(channels, start)
-            yield channels
+            # a row of the raw block would keep all of it in memory
+            yield {name: x if x.base is None else x.copy() for name, x in channels.items()}
             start += count
 
     def pieces(self, rows: int) -> Iterator[Recording]:
@@ -276,6 +277,7 @@ class _Reading:
             columns=self.columns.uses,
             ignored=self.columns.ignored,
             notes=(*self.table.notes(), *self.conversion.notes(), *self.notes),
+            start=self.table.start(),
         )
         return Recording(
             **channels,

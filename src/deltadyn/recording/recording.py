@@ -67,7 +67,11 @@ class ColumnUse:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a recording came from and what was done to it."""
+    """Where a recording came from and what was done to it.
+
+    `start` is the date and time of the file's first row where its own time stamps tell it, as an
+    ISO text: with an offset where the file counts in UTC, else the local time of who wrote it.
+    """
 
     file: str | None = None
     sha256: str | None = None
@@ -78,6 +82,7 @@ class Provenance:
     notes: tuple[str, ...] = ()  # conversions and what was assumed
     repairs: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()  # slices and joins
+    start: str | None = None
 
     def with_repair(self, text: str) -> Provenance:
         """The same with one more repair."""
@@ -94,6 +99,8 @@ class Provenance:
             lines.append(f"sha256    {self.sha256}")
         if self.reader:
             lines.append(f"reader    {self.reader}")
+        if self.start:
+            lines.append(f"start     {self.start}")
         for use in self.columns:
             guess = " (no unit in the file)" if use.assumed else ""
             lines.append(f"column    {use.name!r} -> {use.target} in {use.unit}{guess}")

@@ -1,29 +1,31 @@
 """A model of a robot behind a stream: batches in, its updates out; no message ends it.
 
-Nothing here knows a transport. A stream gives items: messages (bytes or text), `Connection`s and
-`Reset`s; `LiveModel.take` turns each into updates. What comes twice, late, damaged or not at all is
-counted and said.
+Nothing here knows a transport. A stream gives items: messages (bytes or text), `Connection`s,
+`Dropped`, `Silence` and `Reset`s; `LiveModel.take` turns each into updates. What comes twice, late,
+damaged or not at all is counted and said; `order.py` has the account of the samples.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.recording.read import CONVENTIONS
 from deltadyn.robot import Robot
 from deltadyn.robot.convention import Angles, from_controller
-from deltadyn.streams.packing import SEQUENCES, Batch, MalformedError, unpack
+from deltadyn.streams.order import Order, Placed
+from deltadyn.streams.packing import Batch, MalformedError, unpack
 
 #: Kinds of notices and the field of `Counts` that counts them.
 KINDS = {
@@ -32,7 +34,10 @@ KINDS = {
     "late": "late",  # not after the samples before
     "refused": "refused",  # of another robot or rate, or values that the model cannot use
     "gap": "gaps",  # samples or batches missing
+    "jump": "jumps",  # the sender's clock went ahead
     "restart": "restarts",  # the sender began anew
+    "overflow": "overflows",  # more messages than could wait
+    "silence": "silences",  # nothing came for a while
 }
 
 
@@ -43,6 +48,24 @@ class Connection:
     up: bool
     detail: str
     attempt: int = 0  # to connect since the last message
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """So many messages were dropped here: they came faster than they were used."""
+
+    messages: int
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Nothing has come for so many seconds, although the connection is up."""
+
+    seconds: float
+
+
+class GaveUpError(DeltadynError):
+    """A stream that could not be reached for as long as was allowed."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +94,40 @@ U = TypeVar("U")  # what a model tells beside notices
 
 @dataclass
 class Counts:
-    """What came over a stream; `missing` batches by their numbers, all others as `KINDS` says."""
+    """What came over a stream, and what did not.
+
+    Samples: `received` = `samples` (used) + `refused_samples` + `duplicate_samples` +
+    `late_samples`; `lost` did not come, by the times before and after them; `interpolated` stand in
+    a filter for lost ones and are no measurement. Batches: `missing` by their numbers. `dropped`
+    messages came faster than they were used. All others are counted as `KINDS` says.
+    """
 
     messages: int = 0
+    received: int = 0
     samples: int = 0  # used
+    refused_samples: int = 0
+    duplicate_samples: int = 0
+    late_samples: int = 0
+    lost: int = 0
+    interpolated: int = 0
     malformed: int = 0
     duplicates: int = 0
     late: int = 0
     refused: int = 0
-    refused_samples: int = 0
     gaps: int = 0
     missing: int = 0
+    jumps: int = 0
     restarts: int = 0
     reconnects: int = 0
+    overflows: int = 0
+    dropped: int = 0
+    silences: int = 0
     events: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def accounted(self) -> int:
+        """Samples whose use or refusal is known: all that were received."""
+        return self.samples + self.refused_samples + self.duplicate_samples + self.late_samples
 
     def add(self, kind: str) -> int:
         """Count a notice of this kind and give the new count."""
@@ -96,9 +139,14 @@ class Counts:
         events = ", ".join(f"{n} x {name}" for name, n in self.events.items()) or "none"
         return (
             f"{self.samples} samples in {self.messages} messages; events: {events}\n"
+            f"samples received {self.received}: used {self.samples}, refused "
+            f"{self.refused_samples}, duplicate {self.duplicate_samples}, "
+            f"late {self.late_samples}; lost {self.lost}, "
+            f"of which {self.interpolated} bridged in the filters\n"
             f"malformed {self.malformed}, refused {self.refused}, duplicates {self.duplicates}, "
             f"late {self.late}, gaps {self.gaps} ({self.missing} batches missing), "
-            f"restarts of the sender {self.restarts}, reconnects {self.reconnects}"
+            f"clock jumps {self.jumps}, restarts of the sender {self.restarts}, "
+            f"reconnects {self.reconnects}, dropped here {self.dropped}, silences {self.silences}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,18 +155,20 @@ class Counts:
 
 
 SEEN = 256  # batches that are remembered to know one that comes twice
-PATIENCE = 3  # batches in a row after which a new clock, or a new rate, is believed
-ON_TIME = 1.5  # sample times between batches: more is a gap
 SAME_RATE = 0.1  # of the sample time: what a model takes for its own rate
 
 
 @dataclass(frozen=True)
 class Used(Generic[U]):
-    """Updates of a batch, how many of its samples were `refused`, and why the first was."""
+    """Updates of a batch, how many of its samples were `refused`, and why the first was.
+
+    `interpolated` samples before it stand in filters, and are no measurement.
+    """
 
     updates: list[U]
     refused: int = 0
     reason: str = ""
+    interpolated: int = 0
 
 
 class LiveModel(ABC, Generic[U]):
@@ -142,6 +192,7 @@ class LiveModel(ABC, Generic[U]):
         self.robot, self.every, self.convention = own, every, convention
         self.counts = Counts()
         self._seen: deque[tuple[Any, ...]] = deque(maxlen=SEEN)
+        self._order = Order()
         self._connected = False
         self._forget()
 
@@ -155,8 +206,8 @@ class LiveModel(ABC, Generic[U]):
         """Use the samples of a batch; those that the model cannot use are counted."""
 
     @abstractmethod
-    def _restart(self, reason: str) -> None:
-        """Forget the samples."""
+    def _restart(self, reason: str) -> list[U]:
+        """Forget the samples; gives what has to be told about it."""
 
     def _reset(self) -> list[U]:
         """Forget an alarm; for models that have one."""
@@ -164,10 +215,8 @@ class LiveModel(ABC, Generic[U]):
 
     def _forget(self) -> None:
         """Begin a new clock."""
-        self._end: float | None = None  # time of the last sample used
-        self._sequence: int | None = None
+        self._order.forget()
         self._columns: tuple[bool, bool] | None = None
-        self._late: list[float] = []  # begins of batches behind that clock
         self._due: float | None = None
 
     def take(self, item: object) -> list[U | Notice]:
@@ -177,6 +226,13 @@ class LiveModel(ABC, Generic[U]):
         """
         if isinstance(item, Connection):
             return [self._connection(item)]
+        if isinstance(item, Dropped):
+            self.counts.dropped += item.messages
+            text = f"{item.messages} messages were dropped: they come faster than they are used"
+            return [self._note("overflow", text)]
+        if isinstance(item, Silence):
+            text = f"nothing came for {item.seconds:g} s: what was told last is no longer known"
+            return [self._note("silence", text)]
         if isinstance(item, Reset):
             return [*self._reset()]
         self.counts.messages += 1
@@ -188,8 +244,10 @@ class LiveModel(ABC, Generic[U]):
 
     def feed(self, batch: Batch) -> list[U | Notice]:
         """The updates of a batch."""
+        self.counts.received += len(batch)
         key = (batch.sequence, batch.t0, hash(batch.q.tobytes()), hash(batch.tau.tobytes()))
         if key in self._seen:
+            self.counts.duplicate_samples += len(batch)
             return [self._note("duplicate", f"{name_of(batch)} came twice: not used")]
         self._seen.append(key)
         try:
@@ -197,12 +255,12 @@ class LiveModel(ABC, Generic[U]):
             notices: list[U | Notice] = [*self._check_rate(batch)]
         except InputError as error:
             self.counts.refused_samples += len(batch)
+            self._order.refused(batch)
             return [self._note("refused", f"{name_of(batch)}: {error}")]
-        order = self._order(batch)
-        if order is None:
-            text = f"{name_of(batch)} is not after {self._end:.6f} s: not used"
-            return [*notices, self._note("late", text)]
-        notices += [*order, *self._columns_changed(batch)]
+        placed = self._order.place(batch, self.rate)
+        if not (placed.in_turn or placed.anew):
+            return [*notices, self._came_late(batch, placed)]
+        notices += [*self._placed(batch, placed), *self._columns_changed(batch)]
         return [*notices, *self._samples(batch)]
 
     def _check_axes(self, batch: Batch) -> None:
@@ -218,47 +276,49 @@ class LiveModel(ABC, Generic[U]):
             raise InputError("sample_time", step, allowed)
         return []
 
-    def _order(self, batch: Batch) -> list[Notice] | None:
-        """Notices of a gap or a new clock; None for a batch that comes too late."""
-        if self._end is None:
-            return []
-        if batch.t0 <= self._end:
-            if self._late and batch.t0 <= self._late[-1]:
-                self._late.clear()
-            self._late.append(batch.t0)
-            if len(self._late) < PATIENCE:
-                return None
-            text = f"{name_of(batch)}: the sender's clock was set back, begun anew"
-            self._anew("new clock")
-            return [self._note("restart", text)]
-        self._late.clear()
-        ahead = 1
-        if batch.sequence is not None and self._sequence is not None:
-            ahead = (batch.sequence - self._sequence) % SEQUENCES
-        if ahead == 0 or ahead > SEQUENCES // 2:
-            return [self._note("restart", f"{name_of(batch)}: the sender counts anew")]
-        pause = batch.t0 - self._end
-        if ahead == 1 and pause * self.rate <= ON_TIME:
-            return []
-        self.counts.missing += ahead - 1
-        text = f"{pause:.4g} s without samples before {name_of(batch)}"
-        return [self._note("gap", f"{text}, {ahead - 1} batches missing" if ahead > 1 else text)]
+    def _came_late(self, batch: Batch, placed: Placed) -> Notice:
+        """What was taken for lost and comes after all is late."""
+        self.counts.late_samples += len(batch)
+        self.counts.lost -= placed.found
+        self.counts.missing -= placed.missing
+        text = f"{name_of(batch)} is not after {self._order.end:.6f} s: not used"
+        return self._note("late", text)
 
-    def _columns_changed(self, batch: Batch) -> list[Notice]:
+    def _placed(self, batch: Batch, placed: Placed) -> list[U | Notice]:
+        """Notices of a gap, a clock that was set, numbers that begin again."""
+        if placed.anew:
+            text = f"{name_of(batch)}: the sender's clock was set back, begun anew"
+            return [*self._anew("new clock"), self._note("restart", text)]
+        out: list[U | Notice] = []
+        if placed.counts_anew:
+            out.append(self._note("restart", f"{name_of(batch)}: the sender counts anew"))
+        if not placed.pause:
+            return out
+        self.counts.lost += placed.lost
+        self.counts.missing += placed.missing
+        text = f"{placed.pause:.4g} s without samples before {name_of(batch)}"
+        if placed.missing:
+            text += f", {placed.missing} batches missing"
+        if placed.jump:
+            text += ": a pause of the sender, or its clock was set"
+        return [*out, self._note("jump" if placed.jump else "gap", text)]
+
+    def _columns_changed(self, batch: Batch) -> list[U | Notice]:
         """A sender that begins or ceases to send rates: the filters begin anew."""
         columns, before = (batch.qd is not None, batch.qdd is not None), self._columns
         self._columns = columns
         if before in (None, columns):
             return []
-        self._anew("other columns")
+        told = self._anew("other columns")
         self._columns = columns
-        return [self._note("restart", f"{name_of(batch)} has other columns: begun anew")]
+        return [*told, self._note("restart", f"{name_of(batch)} has other columns: begun anew")]
 
     def _samples(self, batch: Batch) -> list[U | Notice]:
         used = self._use(batch)
         out: list[U | Notice] = [*used.updates]
-        self._end, self._sequence = batch.end, batch.sequence
+        self._order.used(batch)
         self.counts.samples += len(batch) - used.refused
+        self.counts.interpolated += used.interpolated
         if used.refused:
             self.counts.refused_samples += used.refused
             text = f"{used.refused} samples of {name_of(batch)}: {used.reason}"
@@ -284,9 +344,10 @@ class LiveModel(ABC, Generic[U]):
             q, rest = own.q, [own.qd, own.qdd, tau]
         return (q, *rest, batch.holding)
 
-    def _anew(self, reason: str) -> None:
-        self._restart(reason)
+    def _anew(self, reason: str) -> list[U]:
+        told = self._restart(reason)
         self._forget()
+        return told
 
     def _count_event(self, what: str) -> None:
         self.counts.events[what] = self.counts.events.get(what, 0) + 1
@@ -321,26 +382,62 @@ async def persistent(
     session: Callable[[], AsyncIterator[Any]],
     errors: tuple[type[BaseException], ...],
     backoff: Backoff,
-) -> AsyncIterator[Any]:
+    limit: float | None = None,
+) -> AsyncGenerator[Any, None]:
     """The items of sessions, one after another, as long as the caller reads.
 
     A session that ends, or fails with one of `errors`, gives a `Connection`; the next follows
-    after a wait that grows until a message came.
+    after a wait that grows until a message came. A GaveUpError ends it when there was no connection
+    for `limit` seconds (None: it goes on for ever).
     """
-    attempt = 0
+    attempt, since = 0, time.monotonic()
     while True:
-        reason = "the stream ended"
+        reason, up = "the stream ended", False
         try:
             async with aclosing(session()) as items:  # type: ignore[type-var]
                 async for item in items:
+                    up = True
                     if not isinstance(item, Connection):
                         attempt = 0
                     yield item
         except errors as error:
             reason = str(error) or type(error).__name__
         attempt += 1
+        since = time.monotonic() if up else since
         yield Connection(False, reason, attempt)
-        await asyncio.sleep(backoff.delay(attempt))
+        left = math.inf if limit is None else since + limit - time.monotonic()
+        if left <= 0:
+            raise GaveUpError(
+                f"no connection for {limit:g} s, {attempt} attempts: given up; the last: {reason}"
+            )
+        await asyncio.sleep(min(backoff.delay(attempt), left))
+
+
+async def watched(items: AsyncGenerator[Any, None], patience: float) -> AsyncGenerator[Any, None]:
+    """The items, and a `Silence` each time that nothing came for `patience` s on a connection."""
+    up = silent = False
+    waiting: asyncio.Task[Any] | None = None
+    try:
+        while True:
+            if waiting is None:
+                waiting = asyncio.ensure_future(anext(items))
+            done, _ = await asyncio.wait([waiting], timeout=patience if up and not silent else None)
+            if not done:
+                silent = True
+                yield Silence(patience)
+                continue
+            task, waiting = waiting, None
+            try:
+                item = task.result()
+            except StopAsyncIteration:
+                return
+            up, silent = item.up if isinstance(item, Connection) else True, False
+            yield item
+    finally:
+        if waiting is not None:
+            with suppress(StopAsyncIteration):
+                await stop(waiting)
+        await items.aclose()
 
 
 async def stop(task: asyncio.Task[None]) -> None:

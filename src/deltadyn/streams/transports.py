@@ -9,13 +9,13 @@ what is missing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from deltadyn.errors import InputError, extra_module
-from deltadyn.streams.live import Backoff, Connection, Reset, persistent
+from deltadyn.streams.live import Backoff, Connection, Dropped, Reset, persistent
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 FORM = "mqtt://[user[:password]@]host[:port]/topic, or mqtts:// with TLS"
-QUEUE = 10_000  # messages that may wait here; later ones are dropped, and counted as a gap
+QUEUE = 10_000  # messages that may wait here, and their bytes; of more the older half is dropped
+QUEUE_BYTES = 64 << 20
 TIMEOUT = 5.0  # s, of an answer of the broker
 KEEPALIVE = 10  # s after which a silent broker is asked whether it is there
 
@@ -69,6 +70,41 @@ class MqttAddress:
         return f"mqtt{'s' if self.tls else ''}://{self.host}:{self.port}/{self.topic}"
 
 
+class Inbox(asyncio.Queue[Any]):
+    """Messages that wait, at most `maxsize` and `QUEUE_BYTES`; of more the older half is dropped.
+
+    Half of them, and not one: what is left then runs on without a gap for a while. `dropped` counts
+    them until `take_dropped`.
+    """
+
+    dropped = waiting = 0  # messages; bytes
+
+    def put_nowait(self, item: Any) -> None:
+        """Add a message; never raises."""
+        self.waiting += _size(item)
+        if self.full() or (self.waiting > QUEUE_BYTES and not self.empty()):
+            for _ in range((self.qsize() + 1) // 2):
+                self.get_nowait()
+                self.dropped += 1
+        super().put_nowait(item)
+
+    def _get(self) -> Any:
+        item = super()._get()
+        self.waiting -= _size(item)
+        return item
+
+    def take_dropped(self) -> list[Dropped]:
+        """What was dropped since the last call."""
+        count, self.dropped = self.dropped, 0
+        return [Dropped(count)] if count else []
+
+
+def _size(item: Any) -> int:
+    """Bytes of a message, a value or something small."""
+    content = getattr(item, "payload", item)
+    return len(content) if isinstance(content, bytes | bytearray | str) else 0
+
+
 class MqttStream:
     """Messages of a topic; `publish` sends to `<topic>/<results>`.
 
@@ -77,7 +113,8 @@ class MqttStream:
 
     The subscription has quality of service 1, so the sender's choice between 0 and 1 holds. What
     is published while the connection is down is lost and shows as a gap: late samples are of no
-    use to a live estimate.
+    use to a live estimate. After `limit` seconds without a connection `items` raises a GaveUpError
+    (None: never).
     """
 
     def __init__(
@@ -87,7 +124,9 @@ class MqttStream:
         results: str | None = "payload",
         resets: str | None = None,
         backoff: Backoff | None = None,
+        limit: float | None = None,
     ) -> None:
+        self.limit = checked_limit(limit)
         self.address = MqttAddress.parse(address) if isinstance(address, str) else address
         self.results, self.resets = results, resets
         self.backoff = backoff or Backoff()
@@ -95,9 +134,10 @@ class MqttStream:
         self._client: aiomqtt.Client | None = None
         self.unpublished = 0
 
-    def items(self) -> AsyncIterator[bytes | Connection | Reset]:
+    def items(self) -> AsyncGenerator[Any, None]:
         """Messages, resets and changes of the connection, without end."""
-        return persistent(self._session, (self._library.MqttError, OSError), self.backoff)
+        errors = (self._library.MqttError, OSError)
+        return persistent(self._session, errors, self.backoff, self.limit)
 
     async def publish(self, text: str) -> bool:
         """Send a text to `<topic>/<results>`; False, and counted, where the broker is away."""
@@ -110,7 +150,7 @@ class MqttStream:
             return False
         return True
 
-    async def _session(self) -> AsyncIterator[bytes | Connection | Reset]:
+    async def _session(self) -> AsyncIterator[bytes | Connection | Dropped | Reset]:
         address = self.address
         reset = None if self.resets is None else f"{address.topic}/{self.resets}"
         tls = self._library.TLSParameters() if address.tls else None
@@ -123,7 +163,9 @@ class MqttStream:
             timeout=TIMEOUT,
             keepalive=KEEPALIVE,
             max_queued_incoming_messages=QUEUE,
+            queue_type=Inbox,
         )
+        inbox: Inbox = client._queue
         async with client:
             await client.subscribe(address.topic, qos=1)
             if reset is not None:
@@ -132,12 +174,21 @@ class MqttStream:
             try:
                 yield Connection(True, str(address))
                 async for message in client.messages:
+                    for lost in inbox.take_dropped():
+                        yield lost
                     if reset is None or str(message.topic) != reset:
                         yield bytes(message.payload or b"")
                     elif not message.retain:
                         yield Reset()
             finally:
                 self._client = None
+
+
+def checked_limit(limit: float | None) -> float | None:
+    """Seconds without a connection after which a stream gives up; None: never."""
+    if limit is not None and not limit >= 0:
+        raise InputError("limit of reconnection", limit, "at least 0 s, or None for no limit")
+    return limit
 
 
 def _shown(url: str) -> str:
@@ -147,9 +198,7 @@ def _shown(url: str) -> str:
 
 
 PERIOD = 20.0  # ms between publications
-OPCUA_QUEUE = (
-    1000  # values that may wait at the server, and here; the oldest is dropped, a gap shows
-)
+OPCUA_QUEUE = 1000  # values that may wait at the server, which drops the oldest, and here
 WATCH = 1.0  # s without a value after which the server is asked whether it is there
 OPCUA_TIMEOUT = 4.0  # s, of an answer
 
@@ -159,7 +208,8 @@ class OpcuaStream:
 
     A ByteString holds a packed batch, a String a JSON message. The value that a server has when
     the subscription begins counts, unless it is empty. With `reset`, a Boolean node, each change
-    to true is a `Reset`; what it is when the subscription begins is none.
+    to true is a `Reset`; what it is when the subscription begins is none. After `limit` seconds
+    without a connection `items` raises a GaveUpError (None: never).
     """
 
     def __init__(
@@ -169,7 +219,9 @@ class OpcuaStream:
         *,
         reset: str | None = None,
         backoff: Backoff | None = None,
+        limit: float | None = None,
     ) -> None:
+        self.limit = checked_limit(limit)
         try:
             parts = urlsplit(url)
             sound = parts.scheme == "opc.tcp" and parts.hostname and parts.port is not None
@@ -194,13 +246,13 @@ class OpcuaStream:
         """Address and node, without user and password."""
         return f"opc.tcp://{_place(self.url)}, node {self.node.to_string()}"
 
-    def items(self) -> AsyncIterator[object]:
+    def items(self) -> AsyncGenerator[Any, None]:
         """Values, resets and changes of the connection, without end."""
         errors = (self._library.ua.UaError, OSError, asyncio.TimeoutError, InputError)
-        return persistent(self._session, errors, self.backoff)
+        return persistent(self._session, errors, self.backoff, self.limit)
 
     async def _session(self) -> AsyncIterator[object]:
-        inbox = _Inbox(self.reset)
+        inbox = _Subscriber(self.reset)
         client = self._library.Client(self.url, timeout=OPCUA_TIMEOUT)
         async with client:
             subscription = await client.create_subscription(PERIOD, inbox)
@@ -223,6 +275,8 @@ class OpcuaStream:
                 except TimeoutError:
                     await client.nodes.server_state.read_value()  # fails where the server is away
                     continue
+                for lost in inbox.values.take_dropped():
+                    yield lost
                 if isinstance(value, Reset):
                     yield value
                     continue
@@ -231,11 +285,11 @@ class OpcuaStream:
                 first = False
 
 
-class _Inbox:
+class _Subscriber:
     """Takes values from the subscription, in their order; true of the reset node is a Reset."""
 
     def __init__(self, reset: Any) -> None:
-        self.values: asyncio.Queue[object] = asyncio.Queue(OPCUA_QUEUE)
+        self.values = Inbox(OPCUA_QUEUE)
         self._reset = reset
         self._armed = False  # the first value of the reset node is what it was before
 
@@ -246,8 +300,6 @@ class _Inbox:
             if not armed or value is not True:
                 return
             value = Reset()
-        if self.values.full():
-            self.values.get_nowait()
         self.values.put_nowait(value)
 
 

@@ -263,6 +263,9 @@ done:
 PyObject *deltadyn_plant_tick(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *deltadyn_plant_follow(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *deltadyn_plant_rollout(PyObject *, PyObject *const *, Py_ssize_t);
+/* In _smooth.c and _text.c. */
+PyObject *deltadyn_smooth(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *deltadyn_parse_lines(PyObject *, PyObject *const *, Py_ssize_t);
 
 static PyMethodDef methods[] = {
     { "run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
@@ -276,6 +279,10 @@ static PyMethodDef methods[] = {
     { "plant_rollout", (PyCFunction)(void (*)(void))deltadyn_plant_rollout, METH_FASTCALL,
       "plant_rollout(dof, own, dt, substeps, steps, ramp, par, wrench, y, torque, law, every, "
       "course)" },
+    { "smooth", (PyCFunction)(void (*)(void))deltadyn_smooth, METH_FASTCALL,
+      "smooth(y, numbers, start, output): x, xd, xdd of one channel" },
+    { "parse_lines", (PyCFunction)(void (*)(void))deltadyn_parse_lines, METH_FASTCALL,
+      "parse_lines(text, separator, decimal, columns, used, output): whether all are numbers" },
     { NULL, NULL, 0, NULL },
 };
 

@@ -17,10 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from deltadyn.arrays import FloatArray
 
@@ -84,11 +86,15 @@ class Evidence:
         """log E of columns by their places, without the odds."""
         if not places:
             return 0.0
-        H = self.G[np.ix_(places, places)] / self.kappa
-        H[np.diag_indices(len(places))] += 1.0
-        L = np.linalg.cholesky(H)
-        z = np.linalg.solve(L, self.g[places] / self.kappa)
+        H = self._H[places][:, places]
+        L, _ = lapack.dpotrf(H, lower=1)
+        z, _ = lapack.dtrtrs(L, self.g[places] / self.kappa, lower=1)
         return float(z @ z) / 2 - float(np.log(np.diag(L)).sum())
+
+    @cached_property
+    def _H(self) -> FloatArray:
+        """H of all columns (m, m)."""
+        return np.asarray(self.G / self.kappa + np.eye(len(self.g)))
 
     def models(self) -> list[Model]:
         """The models that remain, best first, and behind them those with rival forms."""

@@ -94,8 +94,8 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
         columns = choice.columns(model)
         z, V = weighing.estimate(columns)
         z = choice.z if model is choice.best else z
-        own = np.einsum("ij,jk,ik->i", L, V, L)
-        seen = np.einsum("ij,jk,ik->i", L, segment_covariance(weighing, z, columns), L)
+        own = (L @ V * L).sum(axis=1)
+        seen = (L @ segment_covariance(weighing, z, columns) * L).sum(axis=1)
         x.append(L @ z)
         std.append(np.sqrt(np.maximum(np.maximum(own, factor**2 * seen), 0.0) * share))
     count = len(choice.best.candidates)

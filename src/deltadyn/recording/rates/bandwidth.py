@@ -400,11 +400,10 @@ def kalman(signal: Samples, options: RateOptions) -> Estimate:
 def _smooth(signal: Samples, hz: FloatArray) -> FloatArray:
     """x, xd, xdd as (3, N, k)."""
     steps = 2 * np.pi * hz * signal.dt
-    fast = smooth_even(signal.x, steps) if signal.even else smooth_gaps(signal, steps)
-    if fast is None:
-        return smooth_uneven(signal.t, signal.x, hz, signal.dt)
-    smoothed: FloatArray = fast / signal.dt ** np.arange(3)[:, None, None]
-    return smoothed
+    if signal.even:
+        return smooth_even(signal.x, steps, signal.dt)
+    fast = smooth_gaps(signal, steps)
+    return smooth_uneven(signal.t, signal.x, hz, signal.dt) if fast is None else fast
 
 
 def _end_share(signal: Samples, hz: FloatArray) -> FloatArray:

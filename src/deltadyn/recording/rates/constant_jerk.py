@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import BoolArray, FloatArray, chunks
+from deltadyn.backends.loader import smooth
 from deltadyn.recording.rates.sampling import Samples
 
 ComplexArray = npt.NDArray[np.complex128]
@@ -175,12 +176,25 @@ def noise_gains(h: float, dt: float) -> FloatArray:
 PIECE = 16384  # samples whose temporaries stay in the cache
 
 
-def smooth_even(y: FloatArray, steps: FloatArray) -> FloatArray:
-    """Smoothed x, xd dt, xdd dt^2 as (3, N, k) of samples y (N, k), h = 2 pi fc dt per channel."""
+def smooth_even(y: FloatArray, steps: FloatArray, dt: float = 1.0) -> FloatArray:
+    """Smoothed x, xd, xdd as (3, N, k) of samples y (N, k), h = 2 pi fc dt per channel.
+
+    Rates are per unit of time in which a step takes `dt`.
+    """
     out = np.empty((3, *y.shape))
+    powers = dt ** np.arange(3)
     for h in np.unique(steps):
-        same = steps == h
-        out[:, :, same] = _smooth(y[:, same], steady_filter(float(h)))
+        settled = steady_filter(float(h))
+        (same,) = np.nonzero(steps == h)
+        start = _start_modes(y[:, same], settled)
+        numbers = _packed(settled, powers)
+        for channel, own in zip(same, np.moveaxis(start, 2, 0), strict=True):
+            pairs = np.ascontiguousarray(own).view(np.float64).reshape(2, -1, 2)
+            if not smooth(y[:, channel], numbers, pairs, out[:, :, channel]):
+                break
+        else:
+            continue
+        out[:, :, same] = _smooth(y[:, same], settled, start) / powers[:, None, None]
     return out
 
 
@@ -222,30 +236,60 @@ def _innovations(y: FloatArray, settled: SteadyFilter) -> FloatArray:
     return e
 
 
-def _smooth(y: FloatArray, settled: SteadyFilter) -> FloatArray:
+def _start_modes(y: FloatArray, settled: SteadyFilter) -> ComplexArray:
+    """What the start that fits best adds to the modes (2, n, k), as long as it is felt."""
+    E = start_responses(settled, len(y))
+    shifted = y[: len(E)] - y[0]
+    e = shifted - _real_sum(_modes(shifted, settled))
+    b = np.linalg.solve(E.T @ E, E.T @ e)  # (4, k), modes of the start
+    part: ComplexArray = np.einsum("nm,mk->mnk", E[:, :2], b[:2])
+    return part
+
+
+def _modes(shifted: FloatArray, settled: SteadyFilter) -> ComplexArray:
+    """The modes (2, N, k) of a filter that starts at zero."""
+    from scipy.signal import lfilter  # takes longer than the rest of the import
+
+    modes = np.zeros((2, *shifted.shape), dtype=np.complex128)
+    for i, (gain, pole) in enumerate(zip(settled.W @ settled.K, np.exp(settled.s), strict=True)):
+        modes[i, 1:] = lfilter([gain], [1.0, -pole], shifted[:-1], axis=0)
+    return modes
+
+
+def _smooth(y: FloatArray, settled: SteadyFilter, start: ComplexArray) -> FloatArray:
+    """Smoothed x, xd dt, xdd dt^2 as (3, N, k); `start` (2, n, k) is added to the modes."""
     from scipy.signal import lfilter
 
-    origin = y[0]
+    origin, felt = y[0], start.shape[1]
     shifted = y - origin
-    z = np.exp(settled.s)
-    modes = np.zeros((2, *y.shape), dtype=np.complex128)
-    for i, gain in enumerate(settled.W @ settled.K):
-        modes[i, 1:] = lfilter([gain], [1.0, -z[i]], shifted[:-1], axis=0)
+    modes = _modes(shifted, settled)
     e = shifted - _real_sum(modes)
-    E = start_responses(settled, len(y))
-    b = np.linalg.solve(E.T @ E, E.T @ e[: len(E)])  # (4, k), modes of the start
-    part = np.einsum("nm,mk->mnk", E[:, :2], b[:2])
-    modes[:, : len(E)] += part
-    e[: len(E)] -= _real_sum(part)
+    modes[:, :felt] += start
+    e[:felt] -= _real_sum(start)
     back = np.empty_like(modes)
-    for i, pole in enumerate(z):
+    for i, pole in enumerate(np.exp(settled.s)):
         back[i] = lfilter([1 / settled.S], [1.0, -pole], e[::-1], axis=0)[::-1]
-    correction = settled.P[:3] @ settled.W.T  # (3, 2): P times r, r = 2 Re(W^T modes)
-    smoothed = _real_products(settled.V[:3], modes) + _real_products(correction, back)
+    smoothed = _real_products(settled.V[:3], modes) + _real_products(_correction(settled), back)
     smoothed *= settled.h ** np.arange(3)[:, None, None]
     smoothed[0] += origin
     result: FloatArray = smoothed
     return result
+
+
+def _correction(settled: SteadyFilter) -> ComplexArray:
+    """(3, 2): P times r, where r = 2 Re(W^T modes)."""
+    rows: ComplexArray = settled.P[:3] @ settled.W.T
+    return rows
+
+
+def _packed(settled: SteadyFilter, divisors: FloatArray) -> FloatArray:
+    """The numbers of the filter in the order of the compiled smoother."""
+    rows = (np.exp(settled.s), settled.W @ settled.K, settled.V[:3], _correction(settled))
+    poles, gains, forward, backward = (
+        np.ascontiguousarray(part).view(np.float64).ravel() for part in rows
+    )
+    scale = settled.h ** np.arange(3)
+    return np.concatenate([poles, gains, [1 / settled.S], forward, backward, scale, divisors])
 
 
 def _real_sum(modes: ComplexArray) -> FloatArray:
@@ -283,7 +327,7 @@ CONVERGED = 1e-12  # of the first deviation, or of the size of x
 
 
 def smooth_gaps(signal: Samples, steps: FloatArray) -> FloatArray | None:
-    """Smoothed x, xd dt, xdd dt^2 as (3, N, k) at the rows there are, h = 2 pi fc dt per channel.
+    """Smoothed x, xd, xdd as (3, N, k) at the rows there are, h = 2 pi fc dt per channel.
 
     None where the missing samples are not found: gaps wider than the smoother reaches.
     """
@@ -297,7 +341,7 @@ def smooth_gaps(signal: Samples, steps: FloatArray) -> FloatArray | None:
         return None
     full = full.copy()
     full[missing] = found
-    smoothed: FloatArray = smooth_even(full, steps)[:, signal.places]
+    smoothed: FloatArray = smooth_even(full, steps, signal.dt)[:, signal.places]
     return smoothed
 
 

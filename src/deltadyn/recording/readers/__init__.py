@@ -61,6 +61,7 @@ class Table:
     With `clocks` above 1 a row is not an instant: every clock has its own time column, and what is
     missing at the end of a column is NaN. `notes` and `checksum` (SHA-256 of the file; None: not
     taken yet) are complete when all blocks were taken. `excerpt` reads some rows in the middle.
+    `start` is that of `Provenance`, known from the first block on.
     """
 
     path: str
@@ -73,6 +74,7 @@ class Table:
     checksum: Callable[[], str | None] | None = None
     progress: Callable[[], float] = lambda: 1.0  # share of the file that was read
     excerpt: Excerpt | None = None
+    start: Callable[[], str | None] = lambda: None
 
     def __post_init__(self) -> None:
         if len(self.columns) > MOST_COLUMNS:
@@ -111,13 +113,16 @@ def blocks_of(columns: Sequence[FloatArray]) -> Blocks:
 
 
 def regrouped(blocks: Iterator[FloatArray], rows: int) -> Iterator[FloatArray]:
-    """The same numbers in blocks of exactly `rows` rows; only the last may be shorter."""
+    """The same numbers in blocks of exactly `rows` rows; only the last may be shorter.
+
+    The last one comes after the end of `blocks`, when all is known about the file.
+    """
     waiting: list[FloatArray] = []
     count = 0
     for block in blocks:
         waiting.append(block)
         count += block.shape[1]
-        while count >= rows:
+        while count > rows:
             joined = waiting[0] if len(waiting) == 1 else np.concatenate(waiting, axis=1)
             yield joined[:, :rows]
             waiting = [joined[:, rows:]]

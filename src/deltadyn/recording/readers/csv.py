@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.loader import parse_lines
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import Column, is_unit, quietly_recognised, time_unit
 from deltadyn.recording.readers import Head, Reader, Table, regrouped
@@ -89,9 +90,11 @@ def text_table(
     """A table whose numbers are the lines of a text from `first_line` on."""
     file = TextFile(dialect.path)
     found = [*notes]
+    started: list[CarefulParser] = []
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:
         parser = CarefulParser(dialect, used)
+        started[:] = [parser]
         yield from regrouped(_parsed(file, parser, first_line), rows)
         found[:] = [*notes, *_skip_notes(parser)]
 
@@ -111,6 +114,7 @@ def text_table(
         lambda: file.digest,
         lambda: file.share,
         excerpt,
+        lambda: started[0].start if started else None,
     )
 
 
@@ -153,6 +157,11 @@ def _fast(text: bytes, parser: CarefulParser) -> FloatArray | None:
     dialect = parser.dialect
     if dialect.stamps and set(dialect.stamps) & set(parser.used):
         return None
+    there, block = parse_lines(
+        text, dialect.separator, dialect.decimal, len(dialect.columns), parser.used
+    )
+    if there:
+        return block
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
     if dialect.decimal == ",":
@@ -161,6 +170,8 @@ def _fast(text: bytes, parser: CarefulParser) -> FloatArray | None:
         text = text.replace(b",", b".")
     separator = dialect.separator
     if not separator:
+        if re.search(rb"[^\n\t -~]", text):  # other blanks, perhaps
+            return None
         separator = " "
         text = re.sub(rb"[ \t]+", b" ", text)
         text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").lstrip(b" ")

@@ -11,10 +11,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column, quietly_recognised
 from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
+from deltadyn.recording.readers.bounded import BoundedFile
+from deltadyn.recording.readers.text import date_time
 
 _UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
 _LONGEST = 200  # characters of a note
-_STEP, _START = "wf_increment", "wf_start_offset"
+_STEP, _START, _BEGAN = "wf_increment", "wf_start_offset", "wf_start_time"
 _ALLOWED = "a complete TDMS file with channels, or bad_rows='skip'"
 
 
@@ -28,6 +30,7 @@ def open_tdms(head: Head) -> Table:
     columns: list[Column] = []
     values: list[FloatArray] = []
     clocks: dict[tuple[float, float, int], int] = {}
+    starts: list[str | None] = []
     with damaged(path, _ALLOWED):
         file, notes = _read(nptdms, path)
         if notes and not head.options.skip:
@@ -42,12 +45,30 @@ def open_tdms(head: Head) -> Table:
                 clock = 0
                 if not any(named):
                     clock = _clock(channel, len(data), clocks, columns, values, path)
+                starts.append(_start(channel, data))
                 columns.append(_column(channel, data, clock, len(groups) > 1))
                 values.append(_numbers(data))
     if not columns:
         raise RecordingFileError.of_file(path, "holds no channels with numbers", _ALLOWED)
     count = max(len(clocks), 1)
-    return Table(path, "tdms", tuple(columns), blocks_of(values), count, notes=lambda: notes)
+    start = next((text for text in starts if text is not None), None)
+    return Table(
+        path,
+        "tdms",
+        tuple(columns),
+        blocks_of(values),
+        count,
+        notes=lambda: notes,
+        start=lambda: start,
+    )
+
+
+def _start(channel: Any, data: Any) -> str | None:
+    """When a channel began, which the format counts in UTC: its first stamp, or its waveform's."""
+    first = data[0] if data.dtype.kind == "M" else channel.properties.get(_BEGAN)
+    if not isinstance(first, np.datetime64) or np.isnat(first):
+        return None
+    return date_time(int(first.astype("datetime64[ns]").astype(np.int64)), True)
 
 
 def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:
@@ -59,7 +80,14 @@ def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:
     for log in logs:
         log.propagate, log.handlers = False, [listener]
     try:
-        file = nptdms.TdmsFile.read(path)
+        with BoundedFile(path) as opened:
+            for group in nptdms.TdmsFile.read_metadata(opened).groups():
+                for channel in group.channels():
+                    if len(channel) > opened.bytes:
+                        count = f"{len(channel)} values of channel {channel.name!r}"
+                        raise ValueError(f"it says {count}, and has {opened.bytes} bytes")
+            opened.seek(0)
+            file = nptdms.TdmsFile.read(opened)
     finally:
         for log, (propagate, handlers) in zip(logs, before, strict=True):
             log.propagate, log.handlers = propagate, handlers

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -194,6 +195,7 @@ class CarefulParser:
         self.used = list(used)
         self.skipped: list[tuple[int, str]] = []
         self.origin: int | None = None  # ns, of the first time stamp
+        self.start: str | None = None  # its date and time, where it has a date
 
     def parse(self, lines: Iterable[str], first_line: int, *, cut: bool = False) -> FloatArray:
         """(len(used), n) of the lines; `cut` says that the last of them has no line end."""
@@ -264,12 +266,14 @@ class CarefulParser:
 
     def _seconds(self, text: str) -> float | None:
         stamp = nanoseconds(text)
-        if self.dialect.ticks and text.isdigit():
+        ticks = self.dialect.ticks and text.isdigit()
+        if ticks:
             stamp = int(text) * 100
         if stamp is None:
             return float("nan") if text.lower() in _MISSING else None
         if self.origin is None:
             self.origin = stamp
+            self.start = date_time(stamp - FILETIME, True) if ticks else _dated(text, stamp)
         return (stamp - self.origin) / 1e9
 
     def _bad_cell(self, cell: str, index: int, number: int, last: bool) -> RecordingFileError:
@@ -334,7 +338,28 @@ def nanoseconds(text: str) -> int | None:
     return (days * 86_400 + clock) * 1_000_000_000 + int(part)
 
 
-# Lines of plain numbers to an array at more than a million rows a second.
+FILETIME = 11_644_473_600_000_000_000  # ns from 1601 to 1970
+
+
+def date_time(stamp: int, utc: bool) -> str | None:
+    """An ISO text of ns since 1970; None beyond the calendar."""
+    try:
+        found = datetime(1970, 1, 1) + timedelta(microseconds=stamp // 1000)
+    except OverflowError:
+        return None
+    return found.isoformat() + ("+00:00" if utc else "")
+
+
+def _dated(text: str, stamp: int) -> str | None:
+    """The date and time of a stamp; None where it is a time of day."""
+    match = _CLOCK.fullmatch(text)
+    if match is None or not match["date"]:
+        return None
+    return date_time(stamp, text.endswith("Z"))
+
+
+# Lines of plain numbers to an array at more than a million rows a second, where the compiled parser
+# (`backends.loader.parse_lines`) is not in use.
 #
 # The numbers are read by scipy's Matrix Market reader, which is compiled, exact and uses all cores;
 # but it stops at the first character that does not belong to a number. So every character is looked
@@ -432,6 +457,8 @@ def _chosen_cells(text: bytes, separator: bytes, count: int, used: list[int]) ->
     starts = np.empty_like(ends)
     starts.flat[0] = 0
     starts.flat[1:] = ends.flat[:-1] + 1
+    if np.isin(raw[starts[:, 0]], np.frombuffer(b"#%/", np.uint8)).any():  # a comment, perhaps
+        return None
     step = np.zeros(raw.size + 1, np.int8)
     step[starts[:, used].ravel()] += 1
     step[ends[:, used].ravel() + 1] -= 1  # the mark after a cell goes with it

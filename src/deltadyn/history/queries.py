@@ -1,0 +1,85 @@
+"""What a history answers, and the conditions of its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from deltadyn.errors import InputError
+from deltadyn.history.database import Row
+from deltadyn.history.entry import KINDS, Entry
+from deltadyn.history.times import edge, local, restored, stored
+
+Edge = datetime | date | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """What became of a result: its entry, and whether it is `new` or was there already."""
+
+    entry: Entry
+    new: bool
+
+    def __str__(self) -> str:
+        if self.new:
+            return f"added as entry {self.entry.number}"
+        return f"there already, as entry {self.entry.number}: nothing was added"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A robot of a history: its type, serial number, zone, and its entries."""
+
+    robot: str
+    serial: str
+    zone: str
+    entries: int
+    first: datetime | None
+    last: datetime | None
+
+    def __str__(self) -> str:
+        ends = ["-" if time is None else local(time, self.zone) for time in (self.first, self.last)]
+        many = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
+        return f"{self.serial:<16}{self.robot:<20}{many:>12}, {ends[0]} to {ends[1]} ({self.zone})"
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many entries and archives of factors were removed."""
+
+    entries: int
+    factors: int
+
+
+def condition(
+    robot: str | None,
+    serial: str | None,
+    start: Edge,
+    end: Edge,
+    kind: str | None,
+    zone: str | None,
+) -> tuple[str, Row]:
+    """WHERE on entries e and robots r, with its values."""
+    if kind is not None and kind not in KINDS:
+        raise InputError("kind", kind, f"one of {', '.join(KINDS)}")
+    low, high = edge(start, zone, "start"), edge(end, zone, "end")
+    if low is not None and high is not None and low >= high:
+        raise InputError("end", high.isoformat(), f"after the start, {low.isoformat()}")
+    chosen: Mapping[str, tuple[str, Any]] = {
+        "robot": ("r.type = :robot", robot),
+        "serial": ("r.serial = :serial", serial),
+        "kind": ("e.kind = :kind", kind),
+        "low": ("e.time >= :low", None if low is None else stored(low)),
+        "high": ("e.time < :high", None if high is None else stored(high)),
+    }
+    used = {name: pair for name, pair in chosen.items() if pair[1] is not None}
+    where = " AND ".join(sql for sql, _ in used.values())
+    return (f"WHERE {where}" if where else ""), {name: value for name, (_, value) in used.items()}
+
+
+def span(row: Row) -> tuple[datetime | None, datetime | None]:
+    """The first and the last time of a row."""
+    first, last = row["first"], row["last"]
+    return (None if first is None else restored(first), None if last is None else restored(last))

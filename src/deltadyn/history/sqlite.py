@@ -1,0 +1,152 @@
+"""A history in an SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from deltadyn.errors import FileError, InputError
+from deltadyn.history.database import Database, Row
+
+WAIT = 60.0  # s for other writers
+CHECKED = 64 * 2**20  # bytes of a file that is looked through whole when it is opened
+OLDEST = (3, 35)  # of SQLite: the first with RETURNING
+ALLOWED = "an SQLite file that `deltadyn history` wrote"
+
+
+class SqliteDatabase(Database):
+    """A file. Writers wait for each other; readers wait for nobody (write-ahead log)."""
+
+    words: ClassVar = {
+        "number": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "link": "INTEGER",
+        "bytes": "BLOB",
+        "instant": "e.time",
+    }
+
+    def __init__(self, path: str, create: bool) -> None:
+        self.place = path
+        if sqlite3.sqlite_version_info < OLDEST:
+            allowed = "3.35 or newer: install a newer Python"
+            raise InputError("version of SQLite", sqlite3.sqlite_version, allowed)
+        file = Path(path)
+        if file.exists() and not file.is_file():
+            raise FileError.of_file(path, "is no file", ALLOWED)
+        if not file.exists() and not create:
+            raise FileError.of_file(path, "does not exist", ALLOWED)
+        if not file.absolute().parent.is_dir():
+            problem = "cannot be made: its folder does not exist"
+            raise FileError.of_file(path, problem, "a path in a folder that exists")
+        with self.named():
+            self.connection = sqlite3.connect(file.absolute(), timeout=WAIT, isolation_level=None)
+        self.connection.row_factory = sqlite3.Row
+        try:
+            self._begin(file)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _begin(self, file: Path) -> None:
+        """Settings of a connection, and a look at the file."""
+        with self.named():
+            new = not self._rows("SELECT name FROM sqlite_master", {})
+        if new:
+            self.rows("PRAGMA auto_vacuum = INCREMENTAL")
+        self._log_ahead()
+        self.rows("PRAGMA foreign_keys = ON")
+        self.rows("PRAGMA synchronous = FULL")  # what was committed outlives a loss of power
+        if file.stat().st_size <= CHECKED:
+            self.check()
+
+    def _log_ahead(self) -> None:
+        """Switch to the write-ahead log; while others open the new file, it is locked."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "readonly" in str(error):  # a backup on a disk of its own is only looked at
+                    return
+                if "locked" not in str(error) or time.monotonic() > end:
+                    with self.named():
+                        raise
+                time.sleep(0.02)
+            except sqlite3.DatabaseError:
+                with self.named():
+                    raise
+            else:
+                return
+
+    def check(self, whole: bool = False) -> None:
+        """Raise where the file is damaged; `whole` looks at the indices, too."""
+        (row,) = self.rows(f"PRAGMA {'integrity' if whole else 'quick'}_check(1)")
+        (found,) = row.values()
+        if found != "ok":
+            problem = f"is damaged: {' '.join(str(found).split())}"
+            raise FileError.of_file(self.place, problem, f"{ALLOWED}; take the last backup")
+
+    def _rows(self, sql: str, values: Row) -> list[Row]:
+        return [dict(row) for row in self.connection.execute(sql, values).fetchall()]
+
+    def each(self, sql: str, values: Iterable[Row]) -> None:
+        with self.named():
+            self.connection.executemany(self._worded(sql), values)
+
+    def tables(self) -> set[str]:
+        return {row["name"] for row in self.rows("SELECT name FROM sqlite_master")}
+
+    def refuse_foreign(self, tables: set[str]) -> None:
+        if tables:
+            problem = f"is another program's SQLite file, with {', '.join(sorted(tables)[:5])}"
+            raise FileError.of_file(self.place, problem, f"{ALLOWED}, or a new one")
+
+    def writing(self) -> Any:
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def reading(self) -> Any:
+        return self._transaction("BEGIN")
+
+    changing = writing
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        self.rows(begin)
+        try:
+            yield
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+        try:
+            self.rows("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def shrink(self) -> None:
+        self.rows("PRAGMA incremental_vacuum")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            text = str(error)
+            allowed = ALLOWED
+            if "locked" in text:
+                text, allowed = f"is in use: others wrote to it for {WAIT:g} s", "to try again"
+            elif "not a database" in text:
+                text = "is no SQLite file"
+            elif "malformed" in text or "corrupt" in text:
+                text, allowed = f"is damaged: {text}", f"{ALLOWED}; take the last backup"
+            else:
+                text, allowed = f"cannot be used: {text}", f"{ALLOWED}, in a folder to write in"
+            raise FileError.of_file(self.place, text, allowed) from error
