@@ -223,6 +223,13 @@ CAMPAIGNS = (
         stated("soak.json"),
     ),
     Campaign(
+        "studio-soak",
+        "an hour of windows that come, work and vanish: memory flat, nothing left",
+        "benchmarks.studio_soak --minutes 60 --json {out}/studio-soak.json",
+        90,
+        stated("studio-soak.json"),
+    ),
+    Campaign(
         "damaged",
         "100,000 damaged inputs each: our own errors alone",
         "pytest -q tests/test_damaged_files.py --junitxml {out}/damaged.xml",
