@@ -138,6 +138,9 @@ class SqliteDatabase(Database):
     def named(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # of a name in the tables
+            problem = "is damaged: its texts are not UTF-8"
+            raise FileError.of_file(self.place, problem, "the last backup") from error
         except sqlite3.Error as error:
             text = str(error)
             allowed = ALLOWED
