@@ -142,6 +142,7 @@ def test_every_kernel_takes_numbers_of_every_kind() -> None:
     if not backends.available():
         pytest.skip(f"no compiled kernels: {backends.status()}")
     assert sanitize.random_calls(1) == len(KERNELS)
+    assert 100 < sanitize.random_texts(2000) < 1900
 
 
 @pytest.mark.skipif(not backends.available(), reason="no compiled kernels")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ class Campaign:
         return [sys.executable, "-m", *(word.format(out=out) for word in self.command.split())]
 
     def outputs(self, out: Path) -> list[Path]:
-        """The files of results that the command names."""
+        """The files and folders of results that the command names."""
         words = self.command.split()
         return [Path(word.format(out=out)) for word in words if word.startswith("{out}/")]
 
@@ -230,6 +231,13 @@ CAMPAIGNS = (
         stated("soak.json"),
     ),
     Campaign(
+        "studio-soak",
+        "an hour of windows that come, work and vanish: memory flat, nothing left",
+        "benchmarks.studio_soak --minutes 60 --json {out}/studio-soak.json",
+        90,
+        stated("studio-soak.json"),
+    ),
+    Campaign(
         "damaged",
         "100,000 damaged inputs for each parser: our own errors alone",
         "tests.parsers --cases 100000 --out {out}/parsers",
@@ -280,7 +288,10 @@ def run(campaign: Campaign, out: Path) -> Result:
     start, date = time.monotonic(), datetime.now(UTC).date().isoformat()
     log = out / f"{campaign.name}.log"
     for path in campaign.outputs(out):  # an old result must not pass for a new one
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     environment = os.environ | THREADS | dict(campaign.environment)
     with log.open("wb") as file:
         process = subprocess.Popen(

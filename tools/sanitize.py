@@ -10,8 +10,9 @@ it has none.
 
 kernels: the extension is built with the sanitizers into a folder of its own, beside a copy of the
 package. A Python process with the sanitizer's library then calls every kernel with random numbers
-of that sort and every length of the last block, and runs the tests of the kernels and of the
-compiled plant. Kernels may divide by zero: NaN marks what does not exist.
+of that sort and every length of the last block, gives damaged lines to the parser of numbers, and
+runs the tests of kernels, parser, smoother and compiled plant. Kernels may divide by zero: NaN
+marks what does not exist.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -56,7 +58,26 @@ TESTS = (
     "tests/kernels/test_terms.py",
     "tests/family/test_kernels.py",
     "tests/simulation/test_compiled.py",
+    "tests/recording/test_numbers.py",
+    "tests/recording/test_derivatives.py",
 )
+#: Cells of a log, plain ones first, and marks between them; the last ones are none.
+CELLS = ("1", "-2.5", "+.5", "3.", "1e3", "2E-2", "12345678.9", "0." + "0" * 40 + "1", "9" * 400)
+ODD_CELLS = (
+    "",
+    "nan",
+    "x",
+    '"4"',
+    "1.2.3",
+    "#5",
+    "1e99999999999",
+    "9" * 1500,
+    "\r",
+    "\0",
+    "-",
+    "1e-",
+)
+MARKS = (",", ";", "\t", "|", "", "\n", "\r", "0", ".", "-", "e", '"', " ")
 LENGTHS = (0, 1, 2, 7, 8, 9, 31, 33, 64, 100)
 ROW = re.compile(r"X\((\w+), (\d+),[^(]*\(([\d, ]+)\), \(([\d, ]+)\)\)")
 
@@ -134,6 +155,7 @@ def build(folder: Path) -> dict[str, str]:
     return os.environ | {
         "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}",
         "LD_PRELOAD": " ".join(preload),  # C++ too: exceptions of libraries pass through it
+        "PYTHONMALLOC": "malloc",  # else Python's own blocks hide what is read behind an array
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "DELTADYN_KERNELS": "on",
@@ -183,6 +205,28 @@ def random_calls(calls: int, seed: int = 0) -> int:
     return made
 
 
+def random_texts(count: int, seed: int = 0) -> int:
+    """Give lines with odd cells, marks and bytes to the parser of numbers; how many it read."""
+    from deltadyn.backends import loader
+
+    rng, read = random.Random(seed), 0
+    for _ in range(count):
+        separator, decimal = rng.choice(MARKS), rng.choice((".", ".", ",", "\n", "0", "e"))
+        columns = rng.randrange(1, 6)
+        lines = []
+        for _ in range(rng.randrange(1, 5)):
+            cells = [rng.choice(CELLS if rng.random() < 0.9 else ODD_CELLS) for _ in range(columns)]
+            cells += ["7"] * (rng.random() < 0.05)
+            lines.append((separator or " ").join(cells) + rng.choice(("\n", "\r\n")))
+        text = bytearray("".join(lines).encode())
+        if rng.random() < 0.3:
+            text[rng.randrange(len(text))] = rng.randrange(256)
+        used = sorted(rng.sample(range(columns), rng.randrange(columns + 1)))
+        found = loader.parse_lines(bytes(text), separator, decimal, columns, used)
+        read += found[1] is not None
+    return read
+
+
 def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     """Uniform numbers of one size, and in half of the calls some that no robot has."""
     out = rng.uniform(-1, 1, shape) * 10.0 ** rng.uniform(-3, 2)
@@ -203,7 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--inside", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.inside is not None:
-        print(f"{random_calls(asked.inside)} calls")
+        read = random_texts(asked.inside)
+        print(f"{asked.inside} texts, {read} of them read; {random_calls(asked.inside)} calls")
         return 0
     parts = asked.parts.split(",")
     programs: list[Iterator[tuple[str, Callable[[], int]]]] = []
