@@ -325,11 +325,10 @@ def fit_record(folder: Path) -> Parser:
     return Parser([{"first.json": first, "second.json": text} for text in texts], read, JSON)
 
 
-def saved_information(folder: Path) -> Parser:
-    from deltadyn.identification.information import Information, load_information
-    from deltadyn.identification.terms.recall import recall
+def small_information() -> Any:
+    from deltadyn.identification.information import Information
 
-    made = Information(
+    return Information(
         "exact",
         "a robot",
         ("M_P", "A_1"),
@@ -342,7 +341,13 @@ def saved_information(folder: Path) -> Parser:
         np.array([1.0, 0.0]),
         ("log",),
     )
-    made.save(folder / "plain.npz")
+
+
+def saved_information(folder: Path) -> Parser:
+    from deltadyn.identification.information import load_information
+    from deltadyn.identification.terms.recall import recall
+
+    small_information().save(folder / "plain.npz")
 
     def read(folder: Path) -> object:
         found = load_information(folder / "information.npz")
@@ -541,7 +546,7 @@ def reads_bag(pattern: str) -> Callable[[Path], object]:
 def changed_rows(good: bytes, rng: Rng) -> bytes:
     """A cell of a SQLite file changed by a statement: pages and checks stay sound."""
     base = sqlite3.connect(":memory:")
-    base.deserialize(good)
+    base.deserialize(good[:18] + b"\1\1" + good[20:])  # without a write-ahead log
     tables = [row[0] for row in base.execute("SELECT name FROM sqlite_master WHERE type='table'")]
     table = tables[int(rng.integers(0, len(tables)))]
     rows = base.execute(f"SELECT rowid, * FROM {table}").fetchall()
@@ -592,7 +597,46 @@ def tdms(folder: Path) -> Parser:
     return Parser(goods, reads_recording("log.tdms"), BINARY)
 
 
-# Streams and measurements.
+# The history, streams and measurements.
+
+
+def history_file(folder: Path) -> Parser:
+    """Entries of two robots, with factors and robot files."""
+    from datetime import UTC, datetime, timedelta
+
+    from deltadyn.history.entry import Entry
+    from deltadyn.history.store import History
+    from deltadyn.robot.file import robot_text
+
+    text = robot_text(dd.load_robot("example-delta"))
+    path = folder / "history.db"
+    with History(path) as history:
+        for k in range(4):
+            entry = Entry(
+                "example-delta",
+                f"A{k % 2}",
+                datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=k),
+                "log",
+                ("M_P", "A_1"),
+                ("kg", "kg m^2"),
+                np.array([1.0 + k, 0.1]),
+                np.array([0.1, 0.01]),
+                np.eye(2),
+                np.ones(3),
+                np.full(3, 10.0),
+                "good",
+                log=f"{k:064d}",
+                temperature=20.0 + k,
+            )
+            history._insert(entry, text, (small_information(),))
+
+    def read(folder: Path) -> object:
+        with History(folder / "history.db", create=False) as history:
+            entries = history.entries()
+            told = [(item.line, json.dumps(item.as_dict())) for item in entries]
+            return history.robots(), told, history.merged("A0")
+
+    return Parser([{"history.db": path.read_bytes()}], read, (*BINARY, *[changed_rows] * 3))
 
 
 def live_batch(folder: Path) -> Parser:
@@ -710,6 +754,7 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "ROS 2 db3": ros_db3,
     "MCAP": ros_mcap,
     "TDMS": tdms,
+    "history": history_file,
     "live batch": live_batch,
     "calibration table": calibration_table,
     "calibration bag": calibration_bag,
@@ -722,5 +767,6 @@ FEWER = {
     "LeRobot": 500,
     "ROS 2 db3": 500,
     "MCAP": 500,
+    "history": 500,
     "calibration bag": 300,
 }
