@@ -231,6 +231,13 @@ CAMPAIGNS = (
         stated("soak.json"),
     ),
     Campaign(
+        "studio-soak",
+        "an hour of windows that come, work and vanish: memory flat, nothing left",
+        "benchmarks.studio_soak --minutes 60 --json {out}/studio-soak.json",
+        90,
+        stated("studio-soak.json"),
+    ),
+    Campaign(
         "damaged",
         "100,000 damaged inputs for each parser: our own errors alone",
         "tests.parsers --cases 100000 --out {out}/parsers",

@@ -5,6 +5,7 @@ An input is a set of files by name; the parser is given the folder that they sta
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 import zlib
@@ -197,6 +198,87 @@ def motion_table(folder: Path) -> Parser:
         lambda folder: dd.motion.read_motion(folder / "motion.csv", robot),
         TEXT,
     )
+
+
+def csv_log(folder: Path) -> Parser:
+    """Separators, decimal marks, units, quotes, comments, dates, encodings."""
+    t, q, tau = log()
+    rows = [[f"{x:.6f}" for x in row] for row in np.column_stack([t, q, tau]).tolist()]
+
+    def joined(names: Sequence[str], cells: Sequence[Sequence[str]], mark: str) -> str:
+        return "".join(mark.join(line) + "\n" for line in (names, *cells))
+
+    commas = [[cell.replace(".", ",") for cell in row] for row in rows]
+    units = [["s", "rad", "rad", "rad", "Nm", "Nm", "Nm"], *commas]
+    bare = ["t", "q1", "q2", "q3", "tau1", "tau2", "tau3"]
+    dated = [[f"2026-11-16 12:00:{float(row[0]) + 1:06.3f}", *row[1:]] for row in rows]
+    more = [["12", *row, "a text", ""] for row in rows]
+    plain = joined(NAMES, rows, ",")
+    texts = [
+        plain,
+        joined(bare, units, ";"),
+        joined(
+            ["Time [ms]", *NAMES[1:]], [[f"{1e3 * float(t):g}", *rest] for t, *rest in rows], "\t"
+        ),
+        "# name: a log\n# payload_kg: 1.5\n# " + joined(NAMES, rows, "  "),
+        joined([f'"{name}"' for name in NAMES], [[f'"{x}"' for x in row] for row in rows], ","),
+        joined(["time", *NAMES[1:]], dated, ";"),
+        "a title\n" + joined(["n", *NAMES, "remark", ""], more, ",").replace("\n", "\r\n"),
+        joined(NAMES, rows, "|")[:-1],
+    ]
+    goods = [text.encode() for text in texts]
+    goods += [plain.encode("utf-16"), b"\xef\xbb\xbf" + goods[1], gzip.compress(goods[0], mtime=0)]
+    return Parser([{"log.csv": data} for data in goods], reads_text("log.csv"), TEXT)
+
+
+def twincat_log(folder: Path) -> Parser:
+    """Exports of TwinCAT Scope: separators, one group or several, full time stamps."""
+    t, q, tau = log()
+    values = np.column_stack([q, tau])
+    channels = ["q1_rad", "q2_rad", "q3_rad", "tau1_Nm", "tau2_Nm", "tau3_Nm"]
+    keys = {"SymbolComment": "", "Data-Type": "REAL64", "SampleTime[ms]": "1", "Unit": "(None)"}
+
+    def export(groups: Sequence[Sequence[int]], mark: str, *, full: bool) -> str:
+        lines = [f"Name{mark}Scope 1", f"File{mark}C:\\scope.csv"]
+        lines += [mark.join(["Starttime of export", "132959691000000000", "Montag"]), "", ""]
+        rows = {"Name": [x for own in groups for x in ("Name", *(channels[k] for k in own))]}
+        for key, value in keys.items():
+            rows[key] = [x for own in groups for x in (key, *[value] * len(own))]
+        lines += [*(mark.join(cells) for cells in rows.values()), ""]
+        for k in range(ROWS):
+            stamp = f"{132959691000000000 + 10000 * k}" if full else f"{1e3 * t[k]:g}"
+            cells = [x for own in groups for x in (stamp, *(f"{values[k, i]:.5f}" for i in own))]
+            text = mark.join(cells)
+            lines.append(text if full or mark == "," else text.replace(".", ","))
+        return "\r\n".join([*lines, "EOF", ""])
+
+    one, several = [range(6)], [range(3), range(3, 6)]
+    texts = [
+        export(one, "\t", full=False),
+        export(one, ";", full=False),
+        export(one, ",", full=False),
+        export(several, "\t", full=False),
+        export(several, ";", full=True),
+    ]
+    return Parser([{"log.csv": text.encode()} for text in texts], reads_text("log.csv"), TEXT)
+
+
+def reads_text(name: str) -> Callable[[Path], object]:
+    """Some inputs whole, some in pieces, some with bad rows left out: as their content says."""
+    from deltadyn.recording.prepare.stream import Streamed
+
+    robot = dd.load_robot("example-delta")
+
+    def read(folder: Path) -> object:
+        path = folder / name
+        way = zlib.crc32(path.read_bytes()) % 3
+        if way == 0:
+            return dd.read_recording(path, robot)
+        if way == 1:
+            return dd.read_recording(path, robot, bad_rows="skip", interpolate=True)
+        return [len(piece) for piece in Streamed(robot, path, rows=5).pieces()]
+
+    return read
 
 
 def robot_height(robot: dd.Robot) -> float:
@@ -663,6 +745,8 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "motion CSV": motion_table,
     "fit JSON": fit_record,
     "saved information": saved_information,
+    "CSV": csv_log,
+    "TwinCAT CSV": twincat_log,
     "MAT 5": matlab_5,
     "MAT 7.3": matlab_73,
     "Parquet": parquet,
