@@ -245,6 +245,13 @@ CAMPAIGNS = (
         stated("parsers/figure.json"),
     ),
     Campaign(
+        "guided",
+        "20,000 inputs that new lines lead to: our own errors alone",
+        "tests.parsers.guided --runs 20000 --out {out}/guided",
+        240,
+        stated("guided/figure.json"),
+    ),
+    Campaign(
         "family",
         "1,000 states of every kind: the engines' torque",
         "pytest -q tests/family tests/reference/family --junitxml {out}/family.xml",
