@@ -56,7 +56,7 @@ bench: $(STAMPS)/bench
 
 # Hours on two cores, in numbers that rates can be read from; NIGHTLY_ARGS=... is passed on. A new
 # campaign is a row in CAMPAIGNS of tools/nightly.py.
-nightly: $(STAMPS)/test
+nightly: $(STAMPS)/nightly clang
 	$(BIN)/python -m tools.nightly $(NIGHTLY_ARGS)
 
 docs: $(STAMPS)/docs
@@ -95,6 +95,11 @@ $(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 $(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
 	$(PIP_INSTALL) --editable '.[bench]'
+	@touch $(STAMPS)/core $(STAMPS)/test $@
+
+$(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/venv
+	@echo "Installing deltadyn and the tools of its campaigns into $(VENV)"
+	$(PIP_INSTALL) --editable '.[nightly]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
 
 $(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 import deltadyn as dd
-from deltadyn.errors import InputError
+from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import (
     JOURNAL,
     file_name,
+    file_set,
+    folder_writer,
     replacing,
     settle,
     with_ending,
@@ -188,6 +190,127 @@ def test_a_failure_before_the_journal_leaves_the_set_as_it_was(tmp_path: Path) -
         write_together(tmp_path, {"a": "new", "b": "new"})
     assert contents(tmp_path) == {"a": "old"}
     assert not (tmp_path / JOURNAL).exists()
+
+
+def test_files_of_a_block_take_their_places_at_its_end(tmp_path: Path) -> None:
+    path = write_whole(tmp_path / "a.csv", "old")
+    with file_set():
+        write_whole(path, "new")
+        write_together(tmp_path / "sub", {"b.json": "new"})
+        assert path.read_text() == "old"
+    assert contents(tmp_path) == {"a.csv": "new", "sub/b.json": "new"}
+
+    def break_off() -> None:
+        with file_set():
+            write_whole(path, "newer")
+            write_together(tmp_path / "sub", {"b.json": "newer"})
+            raise DeltadynError("later")
+
+    with pytest.raises(DeltadynError, match="later"):
+        break_off()
+    assert contents(tmp_path) == {"a.csv": "new", "sub/b.json": "new"}
+
+
+def left_behind(folder: Path, files: dict[str, str]) -> None:
+    """What a process leaves that is killed when all is written and nothing is in its place."""
+
+    def work() -> None:
+        with folder_writer(folder) as write:
+            write(files)
+
+    point = 1
+    while not (folder / JOURNAL).exists():
+        assert killed_at(point, work)
+        point += 1
+
+
+def test_what_a_person_wrote_after_the_kill_is_kept(tmp_path: Path) -> None:
+    write_together(tmp_path, {"mine.yaml": "old", "mine.json": "old"})
+    left_behind(tmp_path, {"mine.yaml": "new", "mine.json": "new"})
+    assert (tmp_path / "mine.yaml").read_text() == "old"
+    later = (tmp_path / JOURNAL).stat().st_mtime_ns + 10**9
+    (tmp_path / "mine.yaml").write_text("edited")
+    os.utime(tmp_path / "mine.yaml", ns=(later, later))
+    settle(tmp_path)
+    assert contents(tmp_path) == {"mine.yaml": "edited", "mine.json": "new"}
+
+
+def test_one_file_is_not_overtaken_by_an_older_set(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a": "old", "b": "old"})
+    left_behind(tmp_path, {"a": "new", "b": "new"})
+    write_whole(tmp_path / "a", "newest")
+    settle(tmp_path)
+    assert contents(tmp_path) == {"a": "newest", "b": "new"}
+
+
+def test_a_set_below_does_not_take_parts_of_a_set_above_for_abandoned(tmp_path: Path) -> None:
+    left_behind(tmp_path, {"a": "new", "sub/b": "new"})
+    write_together(tmp_path / "sub", {"c": "other", "d": "other"})
+    settle(tmp_path)
+    assert contents(tmp_path) == {"a": "new", "sub/b": "new", "sub/c": "other", "sub/d": "other"}
+
+
+HEX = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        [["../secret", "stolen"]],
+        [[f"../.x.{HEX}.1.part", "../x"]],
+        [[f".b.{HEX}.0.part", "a"]],
+        [[f".a.{HEX}.1.part", "a"]],
+        [[f"/.a.{HEX}.0.part", "/a"]],
+        [[f"away/.a.{HEX}.1.part", "away/a"]],
+        [[f".link.{HEX}.0.part", "link"]],
+        [["a"]],
+        [[1, 2]],
+        7,
+        None,
+    ],
+)
+def test_a_journal_moves_only_what_a_set_has_written(tmp_path: Path, moves: Any) -> None:
+    """A folder may come from anybody: a journal in it gives no power over other files."""
+    (tmp_path / "secret").write_text("secret")
+    folder = tmp_path / "folder"
+    write_together(folder, {"a": "old", "b": "old"})
+    for name in (f".a.{HEX}.0.part", f".b.{HEX}.0.part", f".a.{HEX}.1.part"):
+        (folder / name).write_text("planted")
+    (tmp_path / f".x.{HEX}.1.part").write_text("planted")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / f".a.{HEX}.1.part").write_text("planted")
+    (folder / "away").symlink_to(tmp_path / "outside")
+    (folder / f".link.{HEX}.0.part").symlink_to(tmp_path / "secret")
+    before = contents(tmp_path)
+    journal = folder / JOURNAL
+    journal.write_text("{" if moves is None else json.dumps(moves))
+    for work in (settle, lambda place: write_together(place, {"a": "new", "b": "new"})):
+        with pytest.raises(FileError, match="journal"):
+            work(folder)
+        assert {
+            key: text for key, text in contents(tmp_path).items() if JOURNAL not in key
+        } == before
+
+
+def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / JOURNAL)
+    with pytest.raises(FileError, match="journal"):
+        settle(tmp_path)
+
+
+def test_a_set_follows_links_and_never_replaces_a_pipe(tmp_path: Path) -> None:
+    elsewhere = write_whole(tmp_path / "elsewhere" / "real.yaml", "old")
+    folder = tmp_path / "folder"
+    write_together(folder, {"b": "old"})
+    (folder / "a.yaml").symlink_to(elsewhere)
+    write_together(folder, {"a.yaml": "new", "b": "new"})
+    assert (folder / "a.yaml").is_symlink()
+    assert elsewhere.read_text() == "new"
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(InputError, match="no pipe"):
+        write_together(folder, {"b": "newer", "pipe": "newer"})
+    assert (folder / "pipe").is_fifo()
+    assert (folder / "b").read_text() == "new"
 
 
 def test_two_exports_into_one_folder_are_both_recorded(tmp_path: Path) -> None:

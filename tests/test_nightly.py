@@ -64,6 +64,10 @@ def test_an_old_result_does_not_pass_for_a_new_one(tmp_path: Path) -> None:
     stays = Campaign("old", "", "json.tool {out}/none.json {out}/old.json", 1, stated("old.json"))
     (tmp_path / "old.json").write_text(json.dumps({"figure": "well", "reached": True}))
     assert "no figure" in run(stays, tmp_path).figure
+    folder = Campaign("old", "", "json.tool {out}/none.json {out}/own", 1, stated("own/old.json"))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "old.json").write_text(json.dumps({"figure": "well", "reached": True}))
+    assert "no figure" in run(folder, tmp_path).figure
 
 
 def test_figures_of_tests(tmp_path: Path) -> None:

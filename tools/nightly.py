@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ class Campaign:
         return [sys.executable, "-m", *(word.format(out=out) for word in self.command.split())]
 
     def outputs(self, out: Path) -> list[Path]:
-        """The files of results that the command names."""
+        """The files and folders of results that the command names."""
         words = self.command.split()
         return [Path(word.format(out=out)) for word in words if word.startswith("{out}/")]
 
@@ -216,6 +217,13 @@ CAMPAIGNS = (
         calibration,
     ),
     Campaign(
+        "drift",
+        "every planted fault found, at most one false alarm in 20 years of a robot",
+        "benchmarks.drift --robots 200 --days 365 --seed 0 --json {out}/drift.json",
+        120,
+        stated("drift.json"),
+    ),
+    Campaign(
         "soak",
         "100 million samples through payload and force: memory flat, every sample accounted for",
         "benchmarks.soak --samples 1e8 --json {out}/soak.json",
@@ -231,11 +239,10 @@ CAMPAIGNS = (
     ),
     Campaign(
         "damaged",
-        "100,000 damaged inputs each: our own errors alone",
-        "pytest -q tests/test_damaged_files.py --junitxml {out}/damaged.xml",
-        240,
-        junit("damaged.xml"),
-        {"DELTADYN_MUTATIONS": "100000"},
+        "100,000 damaged inputs for each parser: our own errors alone",
+        "tests.parsers --cases 100000 --out {out}/parsers",
+        480,
+        stated("parsers/figure.json"),
     ),
     Campaign(
         "family",
@@ -245,6 +252,34 @@ CAMPAIGNS = (
         junit("family.xml"),
         {"DELTADYN_FAMILY_STATES": "1000"},
     ),
+    Campaign(
+        "states",
+        "10 million random states: C and kernels within 1e-12 of NumPy",
+        "benchmarks.states --states 10000000 --json {out}/states.json",
+        180,
+        stated("states.json"),
+    ),
+    Campaign(
+        "sanitizers",
+        "no finding in exported C and kernels, whatever they are given",
+        "tools.sanitize --calls 1000000 --compilers gcc,clang --json {out}/sanitizers.json",
+        120,
+        stated("sanitizers.json"),
+    ),
+    Campaign(
+        "mutants",
+        "85 % of 500 planted faults are noticed by the tests",
+        "tools.mutants --sample 500 --seed 0 --workers 2 --json {out}/mutants.json",
+        600,
+        stated("mutants.json"),
+    ),
+    Campaign(
+        "coverage",
+        "tests take 92 % of the branches",
+        "tools.coverage --workers 2 --json {out}/coverage.json",
+        180,
+        stated("coverage.json"),
+    ),
 )
 
 
@@ -253,7 +288,10 @@ def run(campaign: Campaign, out: Path) -> Result:
     start, date = time.monotonic(), datetime.now(UTC).date().isoformat()
     log = out / f"{campaign.name}.log"
     for path in campaign.outputs(out):  # an old result must not pass for a new one
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     environment = os.environ | THREADS | dict(campaign.environment)
     with log.open("wb") as file:
         process = subprocess.Popen(

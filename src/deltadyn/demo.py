@@ -17,6 +17,7 @@ from deltadyn.dynamics.models import models_for
 from deltadyn.excitation import Excitation, design_excitation
 from deltadyn.exports import Export, export
 from deltadyn.exports.common import identifier
+from deltadyn.files import file_set
 from deltadyn.identification import Fit
 from deltadyn.kinematics import forward_kinematics, inverse_kinematics
 from deltadyn.motion import Motion
@@ -178,11 +179,12 @@ def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) ->
     tell(STAGES[6])
     exported = export_c(found.fit, place / "c")
     tell(STAGES[7])
-    for name, record in records.items():
-        write_recording(record, files[name])
     judged = replace(found.fit, judged=found.verdict)
-    files["robot"], files["record"] = judged.save(place / "identified")
-    files["report"] = found.report(place / "report.html")
+    with file_set():
+        for name, record in records.items():
+            write_recording(record, files[name])
+        files["robot"], files["record"] = judged.save(place / "identified")
+        files["report"] = found.report(place / "report.html")
     pairs = zip(plan.cycles, picks.picks, strict=False)
     weighed = tuple(Weighed(cycle.mass, pick.mass, pick.std) for cycle, pick in pairs)
     return Learned(excitation, found, picks, weighed, tracking, exported, files)

@@ -25,6 +25,7 @@ PAGES = {
     "calibration": "deltadyn.report.calibration:calibration_page",
     "check": "deltadyn.report.check:check_page",
     "comparison": "deltadyn.report.validation:comparison_page",
+    "drift": "deltadyn.report.drift:drift_page",
     "excitation": "deltadyn.report.excitation:excitation_page",
     "fit": "deltadyn.report.write:write_fit_page",
     "fits": "deltadyn.report.comparison:write_comparison",

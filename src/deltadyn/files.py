@@ -18,21 +18,26 @@ import re
 import shutil
 import stat
 import tempfile
+import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from deltadyn.errors import InputError
+from deltadyn.errors import FileError, InputError
 
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 
 JOURNAL = ".deltadyn-writing.json"
-PART = re.compile(r"\..+\.[0-9a-f]{32}\.part")
+MOST_BYTES = 10_000_000  # of a journal
+# A file that waits for its set: its name, and how far below the folder of the journal it lies. So
+# nobody who writes a set in a folder takes parts of a set of the folder above for abandoned.
+PART = re.compile(r"\.(.+)\.[0-9a-f]{32}\.([0-9]+)\.part")
 ENDINGS = (".yaml", ".yml", ".json", ".html")
+WAIT, PAUSE = 30.0, 0.05  # s, for further folders of a set: two processes may wait for each other
 
 
 @contextmanager
@@ -40,29 +45,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A new file beside `path` that takes its place when the block ends without an error.
 
     A link keeps pointing where it did, and a file that is there keeps its permissions. What is not
-    a file, such as a pipe or a device, is written through.
+    a file, such as a pipe or a device, is written through. Inside of `file_set` the file takes its
+    place when that block ends.
     """
     if _is_node(path):
         with Path(path).open("wb") as node:
             yield node
         return
     target = Path(os.path.realpath(path))
-    _sweep(target)
-    scratch, file = _scratch(target)
-    try:
-        with file:
+    writing = _SET.get()
+    if writing is not None:
+        with writing.part(target.parent, target) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, scratch)
-            if fcntl is not None:
-                scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
-        if fcntl is None:
-            scratch.replace(target)
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
+        return
+    settle(target.parent)  # a set that was killed must not come over this file later
+    with _replacing_alone(target) as file:
+        yield file
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
@@ -72,6 +70,24 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
     with replacing(target) as file:
         file.write(_bytes(content))
     return target
+
+
+@contextmanager
+def file_set() -> Iterator[None]:
+    """What is written within the block takes its place at its end: of each folder all or nothing.
+
+    A block within another belongs to that one. Files are not to be read back within the block.
+    """
+    if _SET.get() is not None:
+        yield
+        return
+    with _Set() as writing:
+        token = _SET.set(writing)
+        try:
+            yield
+        finally:
+            _SET.reset(token)
+        writing.commit()
 
 
 Files = Mapping[str, str | bytes]
@@ -88,27 +104,44 @@ def folder_writer(folder: str | os.PathLike[str]) -> Iterator[Callable[[Files], 
     """`write_together` for one who looks at the folder first: nobody else writes a set there."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    with locked(place):
-        _finish(place)
-        yield partial(_write_set, place)
+
+    def write(files: Files) -> tuple[Path, ...]:
+        for name, content in files.items():
+            target = Path(os.path.realpath(place / name))
+            if not target.parent.is_dir():
+                target.parent.mkdir(parents=True)
+            if _is_node(target):
+                raise InputError("file to write", str(place / name), "a file, no pipe or device")
+            with writing.part(root, target) as file:
+                file.write(_bytes(content))
+        return tuple(place / name for name in files)
+
+    with file_set():
+        writing = _SET.get()
+        assert writing is not None  # of the block around
+        root = writing.enter(place)
+        yield write
 
 
 def settle(folder: str | os.PathLike[str]) -> None:
     """Finish what a killed process began to put in place in this folder; call before reading."""
     place = Path(folder)
     with contextlib.suppress(OSError):  # one that may not be written is read as it is
-        if (place / JOURNAL).exists():
+        if os.path.lexists(place / JOURNAL):
             with locked(place):
                 _finish(place)
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time write a set of files into a folder; it ends with the process."""
+def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
+    """Let one process at a time write a set of files into a folder; it ends with the process.
+
+    One that waits longer than `longest`, in s, gets a `TimeoutError`.
+    """
     if fcntl is not None:
         number = os.open(folder, os.O_RDONLY)
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
+            _lock(number, folder, longest)
             yield
         finally:
             os.close(number)
@@ -123,6 +156,22 @@ def locked(folder: Path) -> Iterator[None]:
         finally:
             file.seek(0)
             windows.locking(file.fileno(), windows.LK_UNLCK, 1)
+
+
+def _lock(number: int, folder: Path, longest: float | None) -> None:
+    if longest is None:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        return
+    until = time.monotonic() + longest
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() > until:
+            raise TimeoutError(
+                f"{folder}: another process writes there for more than {longest:g} s"
+            )
+        time.sleep(PAUSE)
 
 
 def with_ending(path: str | os.PathLike[str], ending: str) -> Path:
@@ -165,6 +214,31 @@ def _is_node(path: str | os.PathLike[str]) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+@contextmanager
+def _replacing_alone(target: Path) -> Iterator[IO[bytes]]:
+    _sweep(target)
+    scratch, file = _scratch(target)
+    try:
+        with file:
+            yield file
+            _keep(file, target)
+            if fcntl is not None:
+                scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
+        if fcntl is None:
+            scratch.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+
+
+def _keep(file: IO[bytes], target: Path) -> None:
+    """Bring a new file to the disk, with the permissions of the one whose place it takes."""
+    file.flush()
+    os.fsync(file.fileno())
+    if target.exists():
+        shutil.copymode(target, file.name)
+
+
 def _scratch(target: Path) -> tuple[Path, IO[bytes]]:
     """A new file beside the target, locked while it is written."""
     while True:
@@ -190,51 +264,131 @@ def _sweep(target: Path) -> None:
                 old.unlink()  # refused while it is open
 
 
-# A set of files; the folder is locked.
+# A set of files.
 
 
-def _write_set(place: Path, files: Files) -> tuple[Path, ...]:
-    _remove_parts({(place / name).parent for name in files})
-    moves: list[tuple[str, str]] = []
-    try:
-        for name, content in files.items():
-            target = place / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if target.is_dir():
-                raise IsADirectoryError(21, "Is a directory", str(target))
-            part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-            moves.append((part.relative_to(place).as_posix(), name))
-            with part.open("xb") as file:
-                file.write(_bytes(content))
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, part)
-        write_whole(place / JOURNAL, json.dumps(moves))
-    except BaseException:
-        for part_name, _ in moves:
-            with contextlib.suppress(OSError):
-                (place / part_name).unlink()
-        raise
-    _finish(place)
-    return tuple(place / name for name in files)
+class _Set:
+    """Files that wait for their places, by the folder that gets their journal, which is locked."""
+
+    def __init__(self) -> None:
+        self._locks = ExitStack()
+        self._moves: dict[Path, list[tuple[str, str]]] = {}
+        self._swept: set[tuple[Path, Path]] = set()
+
+    def __enter__(self) -> _Set:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what did not get a place."""
+        with self._locks:
+            for root, moves in self._moves.items():
+                for part, _name in moves:
+                    with contextlib.suppress(OSError):
+                        (root / part).unlink()
+
+    def enter(self, folder: Path) -> Path:
+        """Lock a folder until the set ends, and finish what was begun there; its real path."""
+        root = Path(os.path.realpath(folder))
+        if root not in self._moves:
+            self._locks.enter_context(locked(root, WAIT if self._moves else None))
+            self._moves[root] = []
+            _finish(root)
+        return root
+
+    @contextmanager
+    def part(self, folder: Path, target: Path) -> Iterator[IO[bytes]]:
+        """The file that waits for the place `target`, in or below the folder of its journal."""
+        inside = target.is_relative_to(folder)  # else a link leads elsewhere
+        root = self.enter(folder if inside else target.parent)
+        if target.is_dir():
+            raise IsADirectoryError(21, "Is a directory", str(target))
+        name = target.relative_to(root)
+        depth = len(name.parts) - 1
+        if (root, target.parent) not in self._swept:
+            self._swept.add((root, target.parent))
+            _remove_parts(target.parent, depth)
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.{depth}.part")
+        self._moves[root].append((part.relative_to(root).as_posix(), name.as_posix()))
+        with part.open("xb") as file:
+            yield file
+            _keep(file, target)
+
+    def commit(self) -> None:
+        """Write the journals, then put the files in place; one file alone needs no journal."""
+        told: list[Path] = []
+        moves = [(root, *move) for root, own in self._moves.items() for move in own]
+        if len(moves) == 1:
+            ((root, part, name),) = moves
+            (root / part).replace(root / name)
+            return
+        try:
+            for root, own in self._moves.items():
+                if own:
+                    told.append(root / JOURNAL)
+                    with _replacing_alone(told[-1]) as file:
+                        file.write(json.dumps(own).encode())
+        except BaseException:
+            for journal in told:
+                journal.unlink(missing_ok=True)
+            raise
+        roots = list(self._moves)
+        self._moves.clear()  # from here on the new files count
+        for root in roots:
+            _finish(root)
+
+
+_SET: ContextVar[_Set | None] = ContextVar("the set that is written", default=None)
 
 
 def _finish(place: Path) -> None:
-    """Put in place what a journal names."""
+    """Put in place what a journal names. A file that somebody wrote since stays as it is."""
     journal = place / JOURNAL
-    if journal.exists():
-        for part, name in json.loads(journal.read_text("utf-8")):
-            if (place / part).exists():
-                (place / part).replace(place / name)
+    if os.path.lexists(journal):
+        moves = _moves(journal)
+        written = journal.stat().st_mtime_ns
+        for part, target in moves:
+            if not os.path.lexists(part):
+                continue  # it was put in place already
+            if target.exists() and target.stat().st_mtime_ns > written:
+                part.unlink()
+            else:
+                part.replace(target)
         journal.unlink()
     _sweep(journal)
 
 
-def _remove_parts(folders: Iterable[Path]) -> None:
+def _moves(journal: Path) -> list[tuple[Path, Path]]:
+    """Parts and targets of a journal: only what a set writes, in or below its folder.
+
+    A folder may come from anybody, and a journal in it must not move files of its reader.
+    """
+    error = FileError(
+        "journal of files that are being written",
+        str(journal),
+        "as deltadyn writes it; remove it",
+        path=str(journal),
+    )
+    if not stat.S_ISREG(journal.lstat().st_mode) or journal.stat().st_size > MOST_BYTES:
+        raise error
+    try:
+        moves = json.loads(journal.read_text("utf-8"))
+        pairs = [(PurePosixPath(part), PurePosixPath(name)) for part, name in moves]
+    except (ValueError, TypeError, RecursionError):
+        raise error from None
+    place = Path(os.path.realpath(journal.parent))
+    for part, name in pairs:
+        found = PART.fullmatch(part.name)
+        own = found is not None and (found[1], int(found[2])) == (name.name, len(name.parts) - 1)
+        below = ".." not in name.parts and not name.is_absolute() and part.parent == name.parent
+        real = Path(os.path.realpath(place / name.parent))
+        if not (own and below and real.is_relative_to(place)) or (place / part).is_symlink():
+            raise error
+    return [(place / part, place / name) for part, name in pairs]
+
+
+def _remove_parts(folder: Path, depth: int) -> None:
     """Remove what a killed process wrote and no journal ever named."""
-    for folder in folders:
-        for part in folder.glob(".*.part"):
-            if PART.fullmatch(part.name):
-                with contextlib.suppress(OSError):
-                    part.unlink()
+    for part in folder.glob(f".*.{depth}.part"):
+        if PART.fullmatch(part.name):
+            with contextlib.suppress(OSError):
+                part.unlink()

@@ -1,5 +1,6 @@
 /* Runs the functions of an exported robot over many rows, for a caller that loads this library.
- * Compile with -DHEADER='"name_delta.h"' -DID=name. */
+ * Compile with -DHEADER='"name_delta.h"' -DID=name; with -DBARE where there are no estimators, with
+ * -DHALVES where functions of joints need a pose nearby: they are left out then. */
 #include HEADER
 
 #include <stddef.h>
@@ -18,18 +19,22 @@ void batch(int kind, long count, const real *a, const real *b, const real *c, re
         const long i = k * DOF;
         switch (kind) {
         case 0: status[k] = F(inverse_kinematics)(a + i, x + i); break;
-        case 1: status[k] = F(forward_kinematics)(a + i, x + i); break;
         case 2: status[k] = F(joint_rates)(a + i, b + i, c + i, x + i, y + i, z + i); break;
-        case 3: status[k] = F(platform_rates)(a + i, b + i, c + i, x + i, y + i, z + i); break;
         case 4: status[k] = F(feedforward)(a + i, b + i, c + i, payload, x + i); break;
+#ifndef HALVES
+        case 1: status[k] = F(forward_kinematics)(a + i, x + i); break;
+        case 3: status[k] = F(platform_rates)(a + i, b + i, c + i, x + i, y + i, z + i); break;
         case 5: status[k] = F(feedforward_joints)(a + i, b + i, c + i, payload, x + i); break;
         case 6: status[k] = F(gravity_torque)(a + i, payload, x + i); break;
         case 7: status[k] = F(mass_matrix)(a + i, payload, x + DOF * i); break;
-        default: status[k] = F(forward_dynamics)(a + i, b + i, c + i, payload, x + i); break;
+        case 8: status[k] = F(forward_dynamics)(a + i, b + i, c + i, payload, x + i); break;
+#endif
+        default: status[k] = -1;
         }
     }
 }
 
+#ifndef BARE
 int state_size(void)
 {
     return (int)sizeof(F(payload));
@@ -67,6 +72,7 @@ int payload_self_test(void *state, real *error)
 {
     return F(payload_self_test)(state, error);
 }
+#endif
 
 #ifdef FORCE
 int force_state_size(void)

@@ -142,7 +142,8 @@ class Library:
         self.dof, self.dtype = dof, np.dtype(precision.replace("float", "float32"))
         self.code = ctypes.CDLL(str(path))
         self.real = ctypes.c_double if precision == "double" else ctypes.c_float
-        self.state = ctypes.create_string_buffer(self.code.state_size())
+        if hasattr(self.code, "state_size"):  # else there are no estimators
+            self.state = ctypes.create_string_buffer(self.code.state_size())
 
     def call(
         self, kind: str, *inputs: FloatArray, payload: float = 0.0, in_place: bool = False
@@ -256,6 +257,8 @@ def library_for(
 ) -> Library:
     """Any robot, compiled; `more` are options of the export."""
     folder = sources_of(robot, precision, **more)
-    flags = (level, "-shared", "-fPIC", *(("-DFORCE",) if "tare" in more else ()))
+    flags = [level, "-shared", "-fPIC", *(("-DFORCE",) if "tare" in more else ())]
+    flags += [] if "_payload_init(" in library_of(folder).read_text("utf-8") else ["-DBARE"]
+    flags += ["-DHALVES"] if robot.legs == 4 else []
     path = compile_with(compiler, folder, "c_batch.c", "own.so", *flags)
     return Library(path, robot.dof, precision)

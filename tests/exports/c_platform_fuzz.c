@@ -1,4 +1,5 @@
 /* Random inputs into an export without estimators: no floating-point exception, known statuses.
+ * The first argument is how many, 20,000 if it is left out.
  *
  * -DHEADER, -DID (prefix of the names), -DN (axes) and -DHALF (1: functions of joints take a pose).
  */
@@ -27,10 +28,11 @@ static real any(double scale)
     return (real)(kind < 4 ? odd[kind] : scale * (2.0 * rand() / RAND_MAX - 1.0));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const long count = argc > 1 ? atol(argv[1]) : 20000;
     long seen[10] = { 0 };
-    for (long t = 0; t < 20000; t++) {
+    for (long t = 0; t < count; t++) {
         const double scale = pow(10.0, 9.0 * rand() / RAND_MAX - 3.0);
         real a[N], b[N], c[N], near_by[N], x[N], y[N], z[N], M[N * N];
         int status[7];

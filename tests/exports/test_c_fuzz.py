@@ -39,14 +39,14 @@ MATH = {
 COPIES = {"memcpy", "memset"}  # of compilers that make them of loops, on bare targets too
 
 
-def fuzz(compiler: str, name: str, precision: str, *flags: str) -> list[int]:
-    """How often every status was told in 200,000 calls."""
+def fuzz(compiler: str, name: str, precision: str, *flags: str, calls: int = CALLS) -> list[int]:
+    """How often every status was told in that many calls."""
     folder = sources(name, precision)
     out = f"fuzz-{compiler}-{len(flags)}"
     points, angles = singular(ROBOTS[name])
     rows = (f"-DSINGULAR_P={points}", f"-DSINGULAR_Q={angles}", "-DSAMPLE_RATE=2000.0")
     program = compile_with(compiler, folder, "c_fuzz.c", out, *flags, *rows)
-    return [int(word) for word in run([str(program), str(CALLS), "11"], folder).split()]
+    return [int(word) for word in run([str(program), str(calls), "11"], folder).split()]
 
 
 def singular(robot: Robot) -> tuple[str, str]:

@@ -80,6 +80,13 @@ def test_what_is_no_plain_number_is_left_to_the_careful_parser(word: str) -> Non
     assert parsed(["1.5", word, "2"]) is None
 
 
+@compiled
+@pytest.mark.parametrize(("separator", "decimal"), [("\n", "."), (";", "\n"), (".", ".")])
+def test_marks_that_hide_the_end_of_a_line_are_refused(separator: str, decimal: str) -> None:
+    """A cell behind the last line feed would be outside the text."""
+    assert parse_lines(b"1\n2\n", separator, decimal, 3, [0]) == (True, None)
+
+
 CELLS = ["1", "-2.5", "+.5", "3.", "1e3", "2E-2", "0.1", "12345678.9"]
 ODD = ["", " 7", "8 ", "\t9", "nan", "x", '"4"', "1.2.3", "#5", "1 2", "\r", "1d2", "true", "1,5"]
 

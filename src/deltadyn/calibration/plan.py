@@ -13,6 +13,7 @@ elsewhere. The tolerances P make M regular for instruments that do not see every
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from deltadyn.calibration.measurements import Distances, Heights, Measured, Posi
 from deltadyn.calibration.parameters import Geometric, Tolerances
 from deltadyn.calibration.visible import Visible, visible
 from deltadyn.errors import InputError
+from deltadyn.files import write_whole
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.kinematics.inverse import arm_directions
 from deltadyn.kinematics.limbs import limbs
@@ -136,11 +138,11 @@ class CalibrationPlan:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the table of poses for the controller, as CSV."""
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(self.columns())
-            writer.writerows(self.rows())
-        return Path(path)
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(self.columns())
+        writer.writerows(self.rows())
+        return write_whole(path, text.getvalue())
 
 
 def plan_calibration(

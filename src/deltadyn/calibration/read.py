@@ -169,6 +169,17 @@ def read_bag(
         for t, message in stamped(str(path), POSE_STAMPED)
     ]  # fmt: skip
     table = np.array(seen, dtype=float).reshape(-1, 8)
+    if not len(q) or not len(table):
+        found = f"{len(q)} joint states of all axes and {len(table)} poses"
+        raise InputError("bag", found, "some of both", where=str(path))
+    for name, values in (("joints", q), ("poses", table)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row = int(bad[0][0])
+            raise InputError(
+                f"{name} of the bag", values[row].tolist(), "finite numbers",
+                where=f"{path}, message {row + 1}",
+            )  # fmt: skip
 
     def at(when: FloatArray) -> FloatArray:
         return np.column_stack([np.interp(when, times, column) for column in q.T])

@@ -21,7 +21,7 @@ from deltadyn.calibration.measurements import Commanded, Frame
 from deltadyn.calibration.parameters import ANGLES
 from deltadyn.calibration.visible import MOTIONS, Visible
 from deltadyn.doors import write_page
-from deltadyn.files import write_together
+from deltadyn.files import file_set, write_together
 from deltadyn.kinematics import inverse_kinematics
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
@@ -405,7 +405,9 @@ class Calibration:
         name = place.resolve().name
         numbers = json.dumps(self.as_dict(), indent=1) + "\n"
         files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
-        return *write_together(place, files), self.page(place / f"{name}.html")
+        with file_set():
+            page = self.page(place / f"{name}.html")
+            return *write_together(place, files), page
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""

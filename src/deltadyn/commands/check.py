@@ -22,6 +22,7 @@ from deltadyn.commands.common import (
 )
 from deltadyn.commands.project import project_robot
 from deltadyn.errors import InputError
+from deltadyn.files import file_set, write_whole
 
 if TYPE_CHECKING:
     from deltadyn.inspection import Check
@@ -66,9 +67,9 @@ def check(
     options = reading_options(columns, read)
     found = look(project_robot() if name == "." else name, logs, options)
     found = replace(found, call=_call(columns, read))
-    files = _written(found, write_columns, bundle)
-    if out is not None:
-        files["page"] = str(found.page(out))
+    with file_set():
+        page = {} if out is None else {"page": str(found.page(out))}
+        files = _written(found, write_columns, bundle) | page
     if as_json:
         echo_json({**found.as_dict(), **files})
     else:
@@ -91,7 +92,6 @@ def _call(columns: str | None, read: tuple[str, ...]) -> str:
 
 def _written(found: Check, columns: str | None, bundle: str | None) -> dict[str, str]:
     """Write what was asked for; the names of the files by what they are."""
-    from deltadyn.files import write_whole
     from deltadyn.inspection import write_bundle
 
     files = {}

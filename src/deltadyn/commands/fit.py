@@ -9,6 +9,7 @@ import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    bands,
     carried_option,
     complete_robot,
     echo_json,
@@ -17,6 +18,7 @@ from deltadyn.commands.common import (
     json_option,
     log_options,
     logs_argument,
+    logs_to_fit,
     method_option,
     model_option,
     no_check_option,
@@ -35,6 +37,7 @@ from deltadyn.commands.common import (
     written,
 )
 from deltadyn.errors import InputError
+from deltadyn.files import file_set, with_ending
 
 if TYPE_CHECKING:
     from deltadyn.calibration import Calibration
@@ -49,16 +52,6 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
     "auto": "auto",
     None: None,
 }
-
-
-def _bands(value: str) -> Any:
-    """ "auto", "none" or a number of Hz."""
-    if value in ("auto", "none"):
-        return None if value == "none" else value
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError("--band", value, "auto, none or a frequency in Hz") from None
 
 
 @click.command(
@@ -124,12 +117,12 @@ def identify(
     first = read_logs(without_rod(robot), logs[:bare], payload, options) if bare else []
     fit = run(
         robot,
-        first + read_logs(robot, logs[bare:], payload, options),
+        [*first, *logs_to_fit(robot, logs[bare:], payload, options)],
         method,
         FitOptions(
             model=model,
             tied=LIMBS[limbs],
-            band=_bands(band),
+            band=bands(band),
             unidentifiable="hold" if hold else "raise",
             stribeck=stribeck,
             terms=terms_of(terms),
@@ -141,8 +134,9 @@ def identify(
     )
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
-    robot_file, record = fit.save(out)
-    page = write_report(judged, f"{out}.html", numbers=False)
+    with file_set():
+        page = write_report(judged, with_ending(out, ".html"), numbers=False)
+        robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:
@@ -194,14 +188,14 @@ def validate(
         warnings += refuse_spoiled(robot, record).sentences
     found: Any
     if against is None:
-        found = run(robot, records, band=_bands(band), dynamics=model)
+        found = run(robot, records, band=bands(band), dynamics=model)
     else:
         other = robot_of(against)
         pairs = ((name, robot), (against, other))
         names = [item.name if given == "." else given for given, item in pairs]
         both = {names[0]: robot, names[1]: other}
         laws = None if model is None else dict.fromkeys(both, model)
-        found = compare(both, records, band=_bands(band), dynamics=laws)
+        found = compare(both, records, band=bands(band), dynamics=laws)
     show_with_page(found, out, as_json, warnings=warnings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +11,28 @@ import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    bands,
     complete_robot,
     guarded,
     json_option,
     log_options,
     method_option,
+    model_option,
+    no_check_option,
+    note_frictionless,
     page_option,
     reading_options,
     robot_argument,
     robot_of,
     seed_option,
-    show_with_page,
+    show,
     terms_of,
     terms_option,
+    written,
 )
 from deltadyn.commands.project import DefaultGroup
 from deltadyn.errors import InputError
+from deltadyn.files import file_set
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions
@@ -96,8 +103,12 @@ def compare(
     found = run(
         robot, logs, method, workers=workers, seed=seed, strict=strict, terms=terms_of(terms)
     )
-    files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
-    show_with_page(found, out, as_json, **files)
+    with file_set():
+        files = {} if save is None else {"files": [str(path) for path in found.save(save)]}
+        page = {} if out is None else {"page": str(found.page(out))}
+    show(found, as_json, **page, **files)
+    if out is not None and not as_json:
+        click.echo(f"\n{written(out)}")
     if found.outliers:
         sys.exit(ANSWER_NO)
 
@@ -121,3 +132,153 @@ def _logs(folder: Path, options: ReadOptions) -> dict[str, Any]:
             raise InputError("logs", 0, "at least 1", where=str(item))
         found[member] = [LogFile(str(file), options) for file in logs]
     return found
+
+
+# Any number of logs: by robot and period.
+
+
+def run_options(period: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of commands that go through the logs of a source."""
+    options = [
+        click.option(
+            "--period",
+            type=click.Choice(["day", "week", "month", "all"]),
+            default=period,
+            help="What becomes one result of a robot.",
+        ),
+        click.option(
+            "--pattern",
+            default=None,
+            metavar="PATH",
+            help="Where serial number and date are in the path of a log, e.g. "
+            "'{serial}/{date}.csv'; default: the first folder, the first date.",
+        ),
+        click.option("--workers", default=1, help="Processes of this machine."),
+        click.option(
+            "--scheduler",
+            default=None,
+            metavar="tcp://HOST:PORT",
+            help="A dask scheduler, whose workers are taken instead; needs --work.",
+        ),
+        click.option(
+            "--work",
+            default=None,
+            metavar="FOLDER",
+            help="Folder that keeps what was made of every log: a run that was stopped goes on.",
+        ),
+        click.option("--strict", is_flag=True, help="Stop at a log that cannot be used."),
+        click.option(
+            "--storage",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Options of an object store, e.g. endpoint_url=http://nas:9000; credentials "
+            "belong into the environment.",
+        ),
+    ]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+source_argument = click.argument("source")
+
+
+def _storage(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InputError("--storage", text, "KEY=VALUE, e.g. endpoint_url=http://nas:9000")
+        found[key] = value
+    return found
+
+
+def _run_of(options: dict[str, Any], as_json: bool) -> dict[str, Any]:
+    """Fields of `RunOptions` from the options of a command."""
+    reading = reading_options(options.pop("columns"), options.pop("read"))
+    storage = _storage(options.pop("storage"))
+    return {**options, "read": reading, "storage": storage, "progress": _draws(as_json)}
+
+
+def _draws(as_json: bool) -> bool:
+    return not as_json and sys.stderr.isatty()
+
+
+def _tell(found: Any, as_json: bool, **more: Any) -> None:
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    show(found, as_json, **more)
+
+
+@fleet.command(
+    epilog="Example: deltadyn fleet identify mine.yaml s3://plant/logs --period day --work work/ "
+    "--workers 8 --save robots/"
+)
+@robot_argument
+@source_argument
+@run_options("all")
+@method_option
+@model_option
+@click.option("--band", default="auto", help="Hz of the fits, auto (by each robot) or none.")
+@click.option("--chunk", default=12_800_000, help="Samples of a long log that become one factor.")
+@no_check_option
+@log_options
+@click.option("--save", default=None, metavar="FOLDER", help="Folder for every fit's files.")
+@seed_option()
+@json_option
+@guarded
+def identify(
+    name: str,
+    source: str,
+    band: str,
+    no_check: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """One fit per robot and period, from any number of logs in SOURCE.
+
+    SOURCE is a folder, a glob, or a URL such as s3://bucket/prefix (extra "cloud"). Each log
+    becomes factors, those of a robot and period are merged; memory does not grow with the logs.
+    Terms are those of the robot file. Exit status 1 where a robot has no fit.
+    """
+    from deltadyn.fleet import identify_fleet
+
+    run = _run_of(options, as_json)
+    found = identify_fleet(robot_of(name), source, band=bands(band), check=not no_check, **run)
+    _tell(found, as_json)
+    if any(fit.problem is not None for fit in found.fits) or not found.fits:
+        sys.exit(ANSWER_NO)
+
+
+@fleet.command(
+    epilog="Example: deltadyn fleet payload mine.yaml logs/ --period day --empty empty.csv "
+    "--work work/ --workers 8"
+)
+@robot_argument
+@source_argument
+@run_options("day")
+@click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
+@click.option("--longest", default=10.0, help="Seconds; a longer pick is doubtful.")
+@click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
+@no_check_option
+@log_options
+@json_option
+@guarded
+def payload(name: str, source: str, no_check: bool, as_json: bool, **options: Any) -> None:
+    """Picks of every robot and period, with masses and deviations, from the logs in SOURCE.
+
+    ROBOT is the identified one. SOURCE is as in `fleet identify`. Exit status 1 where there is no
+    pick.
+    """
+    from deltadyn.fleet import payload_fleet
+
+    robot = robot_of(name)
+    note_frictionless(robot)
+    found = payload_fleet(robot, source, check=not no_check, **_run_of(options, as_json))
+    _tell(found, as_json)
+    if not any(row.picks for row in found.rows):
+        sys.exit(ANSWER_NO)

@@ -21,6 +21,7 @@ from deltadyn.commands.common import (
     written,
 )
 from deltadyn.errors import DeltadynError, InputError, OscillationWarning
+from deltadyn.files import file_set
 
 if TYPE_CHECKING:
     from deltadyn.motion import Motion
@@ -80,8 +81,9 @@ def excite(
         screened=screened,
         progress=not as_json,
     )
-    found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
-    files = {"file": out} if page is None else {"file": out, "page": str(found.page(page))}
+    with file_set():
+        files = {"file": out} if page is None else {"file": out, "page": str(found.page(page))}
+        found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
     show(found, as_json, **files)
     if not as_json:
         click.echo(f"\nwritten: {out}" if page is None else f"\n{written(out, page)}")
@@ -158,11 +160,12 @@ def simulate(
             progress=not as_json,
         )
     said = [str(item.message) for item in told]
-    write_recording(run.recording, out)
     found = None
     if len(run.truth.t) > 1:  # a run that failed at once has no loads
         found = motion_loads(run.truth.robot, run.truth.motion())
-    page = None if loads_page is None or found is None else str(found.page(loads_page))
+    with file_set():
+        page = None if loads_page is None or found is None else str(found.page(loads_page))
+        write_recording(run.recording, out)
     if as_json:
         error = np.sqrt(np.mean(run.tracking_error**2, axis=0))
         record = {

@@ -15,13 +15,16 @@ from typing import Any
 import click
 
 from deltadyn.errors import FileError, InputError
-from deltadyn.files import file_digest, write_whole
+from deltadyn.files import file_digest, folder_writer
 
 FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
 LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
-NOT_RECORDED = ("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce")
+NOT_RECORDED = (
+    *("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce"),
+    "history",  # what it keeps is the record
+)
 
 
 class DefaultGroup(click.Group):
@@ -61,7 +64,20 @@ def read_project(folder: Path | None = None) -> dict[str, Any] | None:
     for name, table in found.items():
         if not isinstance(table, dict):
             raise FileError(name, table, "a table, as [project]", path=str(path))
+    for name, run in found.get("runs", {}).items():
+        _check_run(f"runs.{name}", run, str(path))
     return found
+
+
+def _check_run(name: str, run: Any, path: str) -> None:
+    """Refuse a run that `record_run` did not write."""
+    if not isinstance(run, dict):
+        raise FileError(name, run, "a table, as deltadyn writes it", path=path)
+    arguments, inputs = run.get("arguments", []), run.get("inputs", {})
+    if not isinstance(arguments, list) or not all(isinstance(item, str) for item in arguments):
+        raise FileError(f"{name}.arguments", arguments, "a list of texts", path=path)
+    if not isinstance(inputs, dict) or not all(isinstance(v, str) for v in inputs.values()):
+        raise FileError(f"{name}.inputs", inputs, "a table of paths with checksums", path=path)
 
 
 def project_robot() -> str:
@@ -77,48 +93,69 @@ def project_robot() -> str:
     return robot
 
 
+def project_history() -> str | None:
+    """Where the project of this folder keeps its history; None where it does not say."""
+    place = (read_project() or {}).get("project", {}).get("history")
+    if place is not None and not (isinstance(place, str) and place):
+        raise FileError("project.history", place, "a path or a URL", path=FILE)
+    return place
+
+
 def defaults(group: click.Group) -> dict[str, Any]:
     """Defaults of all commands by the project file; unknown tables and options are refused."""
     found = read_project()
     if found is None:
         return {}
-    chosen: dict[str, Any] = {}
-    for name, command in group.commands.items():
-        table = _defaults_of(command, name, found.get(name, {}), found)
-        if table:
-            chosen[name] = table
     for name in found:
         if name not in ("project", "reading", "runs", *group.commands):
             raise FileError("table", name, "project, reading, runs or a command", path=FILE)
-    return chosen
+    tables = {
+        name: _defaults_of(command, name, found.get(name, {}), found)
+        for name, command in group.commands.items()
+    }
+    return {name: table for name, table in tables.items() if table}
 
 
 def _defaults_of(
-    command: click.Command, title: str, given: dict[str, Any], found: dict[str, Any]
+    command: click.Command, title: str, given: Any, found: dict[str, Any]
 ) -> dict[str, Any]:
-    """Defaults of one command, or by name of those of a group, from the table [`title`]."""
-    if isinstance(command, click.Group):
-        usual = command.default if isinstance(command, DefaultGroup) else None
-        nested = {}
-        for name, own in command.commands.items():
-            table = dict(given.get(name, {}))
-            if name == usual:  # [fleet] without more is that of the command without a name
-                table |= {key: value for key, value in given.items() if key not in command.commands}
-            nested[name] = _defaults_of(own, f"{title}.{name}", table, found)
-        return {name: table for name, table in nested.items() if table}
+    """Defaults of one command from the table [`title`]; of a group's commands by their names.
+
+    [fleet] without more is the table of the command that is called without its name, too.
+    """
+    if not isinstance(given, dict):
+        raise FileError(title, given, f"a table, as [{title}]", path=FILE)
+    inner = command.commands if isinstance(command, click.Group) else {}
+    usual = command.default if isinstance(command, DefaultGroup) else None
+    own = {key: value for key, value in given.items() if key not in inner}
+    nested: dict[str, Any] = {}
+    for name, part in inner.items():
+        table = given.get(name, {})
+        if name == usual and isinstance(table, dict):
+            table, own = {**own, **table}, {}
+        nested[name] = _defaults_of(part, f"{title}.{name}", table, found)
     names = _names(command)
-    chosen = {}
-    for key, value in given.items():
+    for key, value in own.items():
         if key not in names:
-            known = ", ".join(sorted(names))
+            known = ", ".join(sorted([*names, *inner]))
             raise FileError(f"option [{title}] {key}", value, known, path=FILE)
-        chosen[names[key]] = value
+    chosen = {names[key]: value for key, value in own.items()}
+    return (
+        chosen
+        | _of_logs(names, found, chosen)
+        | {name: table for name, table in nested.items() if table}
+    )
+
+
+def _of_logs(names: dict[str, str], found: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """How a project's logs are read, for a command that reads some and does not say it itself."""
     project, reading = found.get("project", {}), found.get("reading", {})
+    more: dict[str, Any] = {}
     if "columns" in names and "columns" in project:
-        chosen.setdefault("columns", project["columns"])
+        more["columns"] = project["columns"]
     if "read" in names and reading:
-        chosen.setdefault("read", [f"{key}={_toml(value)}" for key, value in reading.items()])
-    return chosen
+        more["read"] = [f"{key}={_toml(value)}" for key, value in reading.items()]
+    return {key: value for key, value in more.items() if key not in table}
 
 
 def _names(command: click.Command) -> dict[str, str]:
@@ -136,19 +173,19 @@ def _names(command: click.Command) -> dict[str, str]:
 def record_run(context: click.Context) -> None:
     """Write the choices of a run into the project file, where the folder has one."""
     name = _called(context)
-    found = read_project() if Path(FILE).exists() else None
-    if found is None or not name or name.split()[0] in NOT_RECORDED:
+    if not name or name.split()[0] in NOT_RECORDED or not Path(FILE).exists():
         return
     from importlib.metadata import version
 
-    runs = found.get("runs", {})
-    runs[name] = {
+    run = {
         "arguments": list(_arguments(context)),
         "deltadyn": version("deltadyn"),
         "inputs": {path: file_digest(path) for path in _inputs(context)},
     }
-    head = Path(FILE).read_text("utf-8").partition(MARK)[0].rstrip()
-    write_whole(FILE, "\n".join([head, "", MARK, *_tables(runs), ""]))
+    with folder_writer("") as write:  # nobody else records a run in between
+        runs = {**(read_project() or {}).get("runs", {}), name: run}
+        head = Path(FILE).read_text("utf-8-sig").partition(MARK)[0].rstrip()
+        write({FILE: "\n".join([head, "", MARK, *_tables(runs), ""])})
 
 
 def changed_inputs(run: dict[str, Any]) -> list[str]:

@@ -226,7 +226,7 @@ def init(folder: str, name: str, as_json: bool) -> None:
     """Make a project folder: robot file, column map, places for recordings and results."""
     from importlib.resources import files as resources
 
-    from deltadyn.files import write_whole
+    from deltadyn.files import settle, write_together
     from deltadyn.robot.file import load_robot, robot_text
 
     robot, place = load_robot(name), Path(folder)
@@ -236,13 +236,14 @@ def init(folder: str, name: str, as_json: bool) -> None:
         "robot.yaml": robot_text(robot),
         "columns.yaml": (kept / "columns.yaml").read_text("utf-8"),
     }
+    if place.is_dir():
+        settle(place)
     there = [str(place / item) for item in files if (place / item).exists()]
     if there:
         raise DeltadynError(f"{there[0]} is there already; nothing was written")
     for part in ("recordings", "results"):
         (place / part).mkdir(parents=True, exist_ok=True)
-    for item, text in files.items():
-        write_whole(place / item, text)
+    write_together(place, files)
     if as_json:
         echo_json({"folder": str(place), "robot": robot.name, "files": list(files)})
         return

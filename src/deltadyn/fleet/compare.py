@@ -13,7 +13,7 @@ import numpy as np
 
 from deltadyn.doors import write_page
 from deltadyn.errors import FileError, InputError
-from deltadyn.files import file_name, with_ending
+from deltadyn.files import file_name, file_set, with_ending
 from deltadyn.fleet.spread import Spread
 from deltadyn.history.entry import deviations
 from deltadyn.identification.fit import Fit
@@ -169,15 +169,16 @@ class Fleet:
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the robot and the record of every member, and the common ones."""
         place = Path(folder)
-        fits = {**self.members, "fleet": self.common}
+        fits = [*self.members.items(), ("fleet", self.common)]
         places: dict[str, str] = {}
-        for name in fits:
+        for name, _ in fits:
             own = with_ending(place / file_name("name of a robot", name), ".yaml").name
             if own in places:
                 allowed = f"another than {places[own]!r} has: both would be saved as {own}"
                 raise InputError("name of a robot", name, allowed)
             places[own] = name
-        return [path for name, fit in fits.items() for path in fit.save(place / name)]
+        with file_set():
+            return [path for name, fit in fits for path in fit.save(place / name)]
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page with the verdict, the spreads as figures and the table."""

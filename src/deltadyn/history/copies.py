@@ -81,6 +81,16 @@ def _pieces(source: Database, table: str) -> Iterator[list[Row]]:
         start += len(rows)
 
 
+def count(
+    database: Database, where: str, values: Mapping[str, Any], factors_only: bool
+) -> tuple[int, int]:
+    """What `remove` would remove."""
+    (entries,) = database.rows(f"SELECT COUNT(*) AS n {_CHOSEN} {where}", **values)
+    join = "JOIN history_factors f ON f.entry = e.number"
+    (factors,) = database.rows(f"SELECT COUNT(*) AS n {_CHOSEN} {join} {where}", **values)
+    return (0 if factors_only else int(entries["n"])), int(factors["n"])
+
+
 def remove(
     database: Database, where: str, values: Mapping[str, Any], factors_only: bool
 ) -> tuple[int, int]:

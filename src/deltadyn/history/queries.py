@@ -10,7 +10,7 @@ from typing import Any
 from deltadyn.errors import InputError
 from deltadyn.history.database import Row
 from deltadyn.history.entry import KINDS, Entry
-from deltadyn.history.times import edge, restored, stored
+from deltadyn.history.times import edge, local, restored, stored
 
 Edge = datetime | date | str | None
 
@@ -38,6 +38,11 @@ class Member:
     entries: int
     first: datetime | None
     last: datetime | None
+
+    def __str__(self) -> str:
+        ends = ["-" if time is None else local(time, self.zone) for time in (self.first, self.last)]
+        many = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
+        return f"{self.serial:<16}{self.robot:<20}{many:>12}, {ends[0]} to {ends[1]} ({self.zone})"
 
 
 @dataclass(frozen=True)

@@ -369,7 +369,7 @@ def gather(
             number = np.full(len(part.rows), index, dtype=np.int64)
             new = Information(source, robot.name, names, *part, number, payload, (), more, units)
             for _ in range(halvings):
-                new = _paired(new)
+                new = pair_blocks(new)
             found.append(new)
             if sum(item.blocks for item in found) > 2 * most:
                 found = _halved(found, most)
@@ -382,7 +382,7 @@ def gather(
 def joined(information: Information, most: int) -> Information:
     """At most `most` blocks: neighbours of one recording are put together in pairs."""
     while information.blocks > most:
-        fewer = _paired(information)
+        fewer = pair_blocks(information)
         if fewer.blocks == information.blocks:
             break
         information = fewer
@@ -392,13 +392,13 @@ def joined(information: Information, most: int) -> Information:
 def _halved(items: list[Information], most: int) -> list[Information]:
     """About half as many blocks in all: within each item, or else in all of them together."""
     for index in range(len(items)):
-        items[index] = _paired(items[index])
+        items[index] = pair_blocks(items[index])
     if sum(item.blocks for item in items) > 1.5 * most:
         return [joined(_concatenated(items), most)]
     return items
 
 
-def _paired(information: Information) -> Information:
+def pair_blocks(information: Information) -> Information:
     """Half as many blocks: those of one recording are put together two by two."""
     # Factors merge without loss: with [R1; R2] = Q R and Q'Q = 1, |R1 v|^2 + |R2 v|^2 = |R v|^2 for
     # every v = (x, -1). Only the time resolution of the blocks gets coarser, never an estimate. The

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.errors import InputError
 from deltadyn.identification.extra import Extra
@@ -103,6 +104,11 @@ class Loaded:
             item.source if isinstance(item, Streamed) else DataSource.of(item)
             for item in self._given
         )
+
+    @property
+    def bandwidth(self) -> npt.ArrayLike | None:
+        """Hz of the smoother of the first recording; None where its rates were measured."""
+        return self._cutting(self.recordings[0]).bandwidth
 
     def parts(self) -> Iterator[Prepared]:
         """All parts of all recordings, each in the band and corrected by `extra`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import tempfile
 import zipfile
 from os import PathLike
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 from deltadyn.files import replacing
 from deltadyn.inspection.check import Check
 from deltadyn.inspection.log import LogCheck
-from deltadyn.recording.recording import Provenance, Recording, write_recording
+from deltadyn.recording.recording import Provenance, Recording, csv_text
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
 
@@ -54,7 +53,7 @@ def write_bundle(found: Check, path: str | PathLike[str]) -> Path:
         if log.guess is not None:
             files[f"columns-{number}.yaml"] = numbered_map(log)
         if log.recording is not None:
-            files[f"log-{number}.csv"] = _csv(thinned_log(log.recording, f"log-{number}"))
+            files[f"log-{number}.csv"] = csv_text(thinned_log(log.recording, f"log-{number}"))
     files["findings.json"] = json.dumps(_record(found), indent=1, allow_nan=False) + "\n"
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -109,14 +108,6 @@ def numbered_map(log: LogCheck) -> str:
         entry |= {} if use.side is None else {"side": use.side}
         lines.append(f"  {item.number}: {json.dumps(entry, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
-
-
-def _csv(recording: Recording) -> str:
-    """A recording as the text of a CSV file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.csv"
-        write_recording(recording, path)
-        return path.read_text("utf-8")
 
 
 def _record(found: Check) -> dict[str, Any]:

@@ -261,6 +261,9 @@ def _table(path: Path) -> tuple[list[str], FloatArray]:
         raise FileError("file", str(path), f"UTF-8 text ({error})", path=str(path)) from None
     except csv.Error as error:
         raise FileError("file", str(path), f"a CSV file ({error})", path=str(path)) from None
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise FileError.of_file(str(path), problem, "a CSV file") from error
 
 
 def _rows(rows: Any, path: Path) -> tuple[list[str], FloatArray]:

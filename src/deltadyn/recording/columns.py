@@ -184,6 +184,7 @@ _EITHER = {
 }
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """One spelling of a unit: no spaces, * for every multiplication sign, ^2 for ²."""
     text = re.sub(r"[·⋅∙×•]", "*", text.strip()).replace("²", "^2")
@@ -329,6 +330,7 @@ def quietly_recognised(column: Column, index: int) -> ColumnUse | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def time_unit(column: Column) -> Unit | None:
     """The unit of a time column, of all axes or of a numbered one; None for any other column.
 

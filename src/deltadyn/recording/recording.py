@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -480,6 +481,13 @@ def _labels(recording: Recording) -> dict[str, str]:
     if recording.payload is not None:
         labels["payload_kg"] = repr(float(recording.payload))
     return {key: text for key, text in labels.items() if text}
+
+
+def csv_text(recording: Recording) -> str:
+    """A recording as the text of its CSV file."""
+    text = io.BytesIO()
+    _write_csv(recording, list(_columns(recording)), text)
+    return text.getvalue().decode("utf-8")
 
 
 def _write_csv(recording: Recording, columns: list[_Column], file: IO[bytes]) -> None:

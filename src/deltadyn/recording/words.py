@@ -260,6 +260,7 @@ def _is_part(text: str) -> bool:
     return text in KNOWN and (len(text) >= _SHORTEST or not text.isascii())
 
 
+@lru_cache(maxsize=4096)
 def symbol(text: str) -> tuple[str, str, str] | None:
     """(symbol, text with the words for it, its unit) of a header with a drive's symbol."""
     shown = _OBJECT.sub(lambda match: f"{match[1]}h", text)

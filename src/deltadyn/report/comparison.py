@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from deltadyn.doors import write_page
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_set, settle
 from deltadyn.identification.fit import Fit
 from deltadyn.report.html import (
     First,
@@ -201,8 +202,11 @@ def compare_fits(given: Mapping[str, Given] | Sequence[Given]) -> FitComparison:
         record, where = _record(item, number)
         own = _unique(name or _name(item, record, number), records, number)
         if "fit" in record:
-            verdicts[own] = str(record.get("verdict", {}).get("grade", "-"))
+            told = record.get("verdict")
+            verdicts[own] = str(told.get("grade", "-")) if isinstance(told, Mapping) else "-"
             record = record["fit"]
+            if not isinstance(record, Mapping):
+                raise InputError("entry 'fit'", record, "the record of a fit", where=where)
         records[own] = _checked(record, where)
     return FitComparison(records, verdicts)
 
@@ -220,10 +224,11 @@ def _record(item: object, number: int) -> tuple[Mapping[str, Any], str]:
     if not isinstance(item, str | os.PathLike):
         raise InputError(f"fit {number}", type(item).__name__, "a Fit, a record or a JSON file")
     path, allowed = str(item), "a JSON file as a fit or a report writes it"
+    settle(Path(item).parent)
     try:
         found = json.loads(Path(item).read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FileError("file", path, f"{allowed} ({error})", path=path) from None
+    except (OSError, ValueError, RecursionError) as error:  # also text that is not UTF-8
+        raise FileError("file", path, f"{allowed} ({str(error)[:200]})", path=path) from None
     if not isinstance(found, dict):
         raise FileError("file", path, allowed, path=path)
     return found, path
@@ -234,11 +239,82 @@ def _checked(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         if key not in record and rail_keys({key: None}).keys().isdisjoint(record):
             allowed = "there, as in the record of a fit (Fit.save) or of a report"
             raise InputError(f"entry {key!r}", "missing", allowed, where=where)
+    for name, allowed, holds in _SHAPES:
+        if name in record and not holds(record[name]):
+            raise InputError(f"entry {name!r}", record[name], allowed, where=where)
     for row in record["parameters"]:
-        for key in ("name", "unit", "value", "std"):
+        for key, allowed, holds in _ROW:
             if key not in row:
                 raise InputError(f"entry {key!r} of a parameter", "missing", "there", where=where)
+            if not holds(row[key]):
+                raise InputError(f"entry {key!r} of a parameter", row[key], allowed, where=where)
+    for key, allowed, holds in _ORIGIN:
+        value = record["provenance"].get(key)
+        if value is not None and not holds(value):
+            raise InputError(f"entry {key!r} of the provenance", value, allowed, where=where)
     return record
+
+
+def _is_number(value: object) -> bool:
+    """A number of a record: finite, and not as large that no computation holds it."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return known and abs(value) < LARGEST  # type: ignore[operator,arg-type]
+
+
+def _is_deviation(value: object) -> bool:
+    return value is None or (_is_number(value) and value >= 0)  # type: ignore[operator]
+
+
+def _are_axes(value: object) -> bool:
+    return isinstance(value, list) and 1 <= len(value) <= 4 and all(map(_is_deviation, value))
+
+
+def _are_units(value: object) -> bool:
+    tau = value.get("tau", list(RAILS)) if isinstance(value, Mapping) else None
+    return isinstance(tau, list) and len(tau) <= 4 and all(isinstance(v, str) for v in tau)
+
+
+def _are_sources(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, Mapping)
+        and isinstance(item.get("samples", 0), int)
+        and abs(item.get("samples", 0)) < LARGEST
+        for item in value
+    )
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+LARGEST = 1e100
+Shape = tuple[str, str, Callable[[Any], bool]]
+#: Entries of a record, what they may be, and whether a value is that.
+_AXES = ("residual_rms_Nm", "torque_rms_Nm", "residual_rms_N", "torque_rms_N")
+_SHAPES: tuple[Shape, ...] = (
+    ("parameters", "a list of objects", lambda v: isinstance(v, list) and all(map(_is_mapping, v))),
+    *((name, "a number per axis, none negative", _are_axes) for name in _AXES),
+    ("provenance", "an object", _is_mapping),
+    ("band_Hz", "a number, or null", lambda v: v is None or _is_number(v)),
+    ("held", "a list of texts", lambda v: isinstance(v, list) and all(map(_is_text, v))),
+    ("axis_units", "an object with the units of tau", _are_units),
+    ("consistent", "true, false or null", lambda v: v is None or isinstance(v, bool)),
+)
+_ROW: tuple[Shape, ...] = (
+    ("name", "a text", _is_text),
+    ("unit", "a text", _is_text),
+    ("value", "a number", _is_number),
+    ("std", "a number that is not negative, or null", _is_deviation),
+)
+_ORIGIN: tuple[Shape, ...] = (
+    ("options", "an object", _is_mapping),
+    ("versions", "an object", _is_mapping),
+    ("data", "a list of objects with their number of samples", _are_sources),
+)
 
 
 def _name(item: object, record: Mapping[str, Any], number: int) -> str:
@@ -283,11 +359,12 @@ def _digest(text: str) -> str:
 def write_comparison(found: FitComparison, path: str | os.PathLike[str]) -> Path:
     """Write the page, and its numbers as JSON beside it."""
     page = page_path(path)
-    beside = write_numbers(page, found.as_dict())
     title = f"{len(found.records)} fits side by side"
-    subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
     sections = [_parameters(found), _residuals(found), _provenance(found)]
-    return write_sections(page, title, subtitle, [_first(found).html], sections)
+    with file_set():
+        beside = write_numbers(page, found.as_dict())
+        subtitle = f"{', '.join(found.records)}. The numbers are in {beside.name}."
+        return write_sections(page, title, subtitle, [_first(found).html], sections)
 
 
 def _first(found: FitComparison) -> First:

@@ -91,6 +91,17 @@ def asset(name: str) -> str:
     return (files("deltadyn.report") / name).read_text("utf-8")
 
 
+# plotly draws the name of a figure's place at random; the same results are to give the same page
+_PLACE = re.compile(r'id="([0-9a-f-]{36})" class="plotly-graph-div"')
+
+
+def _numbered(body: str) -> str:
+    """A page whose figures have numbers as names."""
+    for number, place in enumerate(dict.fromkeys(_PLACE.findall(body)), 1):
+        body = body.replace(place, f"figure-{number}")
+    return body
+
+
 def _document(title: str, scripts: Sequence[str], body: Sequence[str]) -> str:
     return "\n".join(
         [
@@ -99,7 +110,7 @@ def _document(title: str, scripts: Sequence[str], body: Sequence[str]) -> str:
             f"<title>{escape(title)}</title><style>{asset('page.css')}</style>",
             *(f"<script>{script}</script>" for script in scripts),
             "</head><body>",
-            *body,
+            _numbered("\n".join(body)),
             "</body></html>\n",
         ]
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from deltadyn.files import file_set
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.verdict import RULES
 from deltadyn.recording.recording import DataSource, Recording
@@ -77,12 +78,14 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
     )
     if study.truth is not None:
         subtitle += " The machine is a simulated one: its true parameters stand beside the fit's."
-    if numbers:
-        beside = write_numbers(page, report_record(study, sections))
-        subtitle += f" The numbers at full resolution are in {beside.name}."
     title = f"{study.robot.name}: report of the {fit.method} fit"
     first = first_screen(study.verdict, key_numbers(study), _key_figure(study))
-    return write_sections(page, title, subtitle, [first.html], sections)
+    record = report_record(study, sections) if numbers else {}
+    with file_set():
+        if numbers:
+            beside = write_numbers(page, record)
+            subtitle += f" The numbers at full resolution are in {beside.name}."
+        return write_sections(page, title, subtitle, [first.html], sections)
 
 
 # The first screen: three numbers and one figure.

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from deltadyn.errors import InputError, RobotFileError, UnknownNameError
+from deltadyn.files import settle
 from deltadyn.robot.read import read_robot
 from deltadyn.robot.robot import Robot
 from deltadyn.robot.write import robot_text, save_robot
@@ -33,6 +34,7 @@ def load_robot(name_or_path: str | PathLike[str]) -> Robot:
         raise UnknownNameError(
             "robot", text, robot_names(), or_else=f"the path of a robot file{hint}"
         )
+    settle(path.parent)
     return read_robot(_content(path, text), text)
 
 

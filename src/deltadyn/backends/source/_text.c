@@ -274,8 +274,9 @@ PyObject *deltadyn_parse_lines(PyObject *module, PyObject *const *arguments, Py_
     const char *p = text.buf, *const end = p + text.len;
     const Py_ssize_t lines = output.shape[1];
     Py_ssize_t row = 0;
-    /* every loop over characters ends at a line feed, of which the last byte is one */
-    if (text.len && end[-1] == '\n' && d.separator != d.decimal && d.columns > 0) {
+    /* every loop over characters ends at a line feed, of which the last byte is one; so no mark is */
+    const int marks = d.separator != d.decimal && d.separator != '\n' && d.decimal != '\n';
+    if (text.len && end[-1] == '\n' && marks && d.columns > 0) {
         d.state = PyEval_SaveThread();
         for (; row < lines && p && p < end; row++)
             p = read_line(p, &d, (double *)output.buf + row, lines);

@@ -8,14 +8,15 @@ terms out, but finds no new ones. A term that logs were corrected for is left ou
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
+from deltadyn.errors import DeltadynError, InputError
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information
 from deltadyn.identification.terms.carry import Carried
@@ -26,6 +27,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_from_text, robot_text
 
 FIXED = ("elastic",)  # the information follows the motion of the arms behind the gears
+_DAMAGED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 NEED_SAMPLES = "orders, velocities, delays and wind-up are found in samples"
 
 
@@ -108,8 +110,7 @@ def recall(information: Information, asked: str | Sequence[str] | None) -> Recal
             allowed = f"'auto' or 'file': the information was gathered without, and {NEED_SAMPLES}"
             raise InputError("terms", names, allowed)
         return None
-    record = json.loads(information.terms)
-    told = _told(record)
+    record, told = _parsed(information.terms)
     there = told.titles
     for name in names or ():
         if not any(name in (term.title, term.name) for term in told.found):
@@ -124,7 +125,27 @@ def recall(information: Information, asked: str | Sequence[str] | None) -> Recal
         if title in FIXED:
             allowed = f"{title!r} among them: the information follows the arms behind the gears"
             raise InputError("terms", names, allowed)
-    return _without(record, told, dropped)
+    with _as_saved():
+        return _without(record, told, dropped)
+
+
+def _parsed(text: str) -> tuple[dict[str, Any], Terms]:
+    """The record of the terms, and the terms."""
+    with _as_saved():
+        record = json.loads(text)
+        return record, _told(record)
+
+
+@contextmanager
+def _as_saved() -> Iterator[None]:
+    """What a damaged record raises, as an error of the information."""
+    try:
+        yield
+    except DeltadynError:
+        raise
+    except _DAMAGED as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise InputError("record of terms", reason, "that of Information.save") from error
 
 
 def _without(record: dict[str, Any], told: Terms, dropped: tuple[str, ...]) -> Recalled:

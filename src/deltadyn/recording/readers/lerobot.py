@@ -88,10 +88,13 @@ def _info(root: Path, *, required: bool) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordingFileError.of_file(str(file), f"cannot be read: {error}", _ALLOWED) from error
     if not isinstance(found, dict):
         raise RecordingFileError.of_file(str(file), "is no JSON object", _ALLOWED)
+    features = found.get("features", {})
+    if not isinstance(features, dict) or not all(isinstance(v, dict) for v in features.values()):
+        raise RecordingFileError.of_file(str(file), "has features that are no objects", _ALLOWED)
     return found
 
 
@@ -119,7 +122,7 @@ class _Rows:
         self.arrow: Any = extra_module("pyarrow", "a LeRobot dataset", "parquet")
         self.parquet: Any = extra_module("pyarrow.parquet", "a LeRobot dataset", "parquet")
         self.path, self.files, self.info = path, files, info
-        self.kinds = (self.arrow.ArrowException, OSError)
+        self.kinds = (self.arrow.ArrowException, OSError, ValueError)
         with damaged(str(files[0]), WHOLE_FILE, self.kinds):
             self.schema = self.parquet.read_schema(files[0])
         missing = [name for name in (TIME, EPISODE, FRAME) if name not in self.schema.names]
@@ -130,7 +133,8 @@ class _Rows:
     def _looked_at(self) -> tuple[list[int], float]:
         """The numbers of the episodes, and the frame rate in Hz; 0 where the times say another."""
         given = self.info.get("fps")
-        rate = float(given) if isinstance(given, int | float) and given > 0 else 0.0
+        told = isinstance(given, int | float) and 0 < given < 1e9
+        rate = float(given) if told else 0.0
         episodes: set[int] = set()
         for batch in self._batches([EPISODE, FRAME, TIME]):
             numbers = (batch.column(k).to_numpy(zero_copy_only=False) for k in range(3))

@@ -1,4 +1,4 @@
-"""MATLAB files: version 5 to 7 by scipy, version 7.3 (HDF5) by h5py.
+"""MATLAB files: version 5 to 7 by SciPy, version 7.3 (HDF5) by h5py, each in a process apart.
 
 Vectors are columns under their own name; a matrix (N, k) gives k columns name[1] to name[k], and
 the fields of structures are named by their path, "log.q[1]".
@@ -6,23 +6,16 @@ the fields of structures are named by their path, "log.q[1]".
 
 from __future__ import annotations
 
-import io
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
-from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
+from deltadyn.recording.readers import Head, Reader, Table, blocks_of
+from deltadyn.recording.readers.apart import read_apart
 
-LEAST_MEMORY = 2**31  # bytes for the program that reads version 5
-LEAST_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
 _WIDEST = 64  # columns of a matrix; what is wider is no log
 _VERSION_5 = (b"MATLAB 5.0",)
 _VERSION_73 = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
@@ -32,7 +25,9 @@ _ALLOWED = "a MATLAB file with vectors such as t_s and matrices such as q_rad (N
 def open_matlab(head: Head) -> Table:
     """The table of a MATLAB file."""
     path, hdf5 = head.path, head.start.startswith(_VERSION_73)
-    arrays = dict(_from_hdf5(path) if hdf5 else _from_version_5(path))
+    if hdf5:
+        extra_module("h5py", "a MATLAB 7.3 file", "mat73")
+    arrays = dict(read_apart("matlab_73" if hdf5 else "matlab_5", path, _ALLOWED))
     labels: dict[str, str] = {
         name: str(value) for name, value in arrays.items() if name in ("name", "robot")
     }
@@ -51,61 +46,6 @@ def open_matlab(head: Head) -> Table:
             values.append(column)
     reader = "matlab 7.3" if hdf5 else "matlab 5"
     return Table(path, reader, tuple(columns), blocks_of(values), labels=labels)
-
-
-def _from_version_5(path: str) -> Iterator[tuple[str, Any]]:
-    """Read by a program of its own, which a damaged file may end."""
-    size = os.path.getsize(path)
-    memory = max(LEAST_MEMORY, 10 * size)
-    command = [sys.executable, str(Path(__file__).with_name("matlab_5.py")), path, str(memory)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            check=False,
-            timeout=LEAST_SECONDS + size / BYTES_PER_SECOND,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        problem = "cannot be read: it does not end"
-        raise RecordingFileError.of_file(path, problem, _ALLOWED) from None
-    if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().splitlines()
-        reason = told[-1] if told and done.returncode > 0 else "its reader broke off"
-        if "MemoryError" in reason:
-            reason = f"its content needs more than {memory / 2**30:.1f} GiB"
-        raise RecordingFileError.of_file(path, f"cannot be read: {reason}", _ALLOWED)
-    stream = io.BytesIO(done.stdout)
-    while stream.tell() < len(done.stdout):
-        name, value = (np.load(stream, allow_pickle=False) for _ in range(2))
-        yield str(name), str(value) if value.dtype.kind == "U" else value
-
-
-def _from_hdf5(path: str) -> Iterator[tuple[str, Any]]:
-    h5py: Any = extra_module("h5py", "a MATLAB 7.3 file", "mat73")
-    with damaged(path, _ALLOWED), h5py.File(path, "r") as file:
-        found = list(_groups(h5py, "", file))
-    yield from found
-
-
-def _groups(h5py: Any, prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
-    """Datasets by their path; MATLAB stores them with the axes turned.
-
-    Links into other files or to other places are no part of a log.
-    """
-    for key in group:
-        if key.startswith("#") or not isinstance(group.get(key, getlink=True), h5py.HardLink):
-            continue
-        item = group[key]
-        name = f"{prefix}.{key}" if prefix else key
-        if isinstance(item, h5py.Group):
-            yield from _groups(h5py, name, item)
-        elif item.attrs.get("MATLAB_class") == b"char":
-            yield name, "".join(chr(code) for code in np.asarray(item).ravel())
-        elif item.dtype.kind in "fiub" and item.ndim in (1, 2):
-            array = np.asarray(item, dtype=np.float64).T
-            yield name, array.reshape(-1) if 1 in array.shape else array
 
 
 def _length(arrays: Mapping[str, FloatArray]) -> int:

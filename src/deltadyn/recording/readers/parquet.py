@@ -22,15 +22,15 @@ def open_parquet(head: Head) -> Table:
     path = head.path
     pyarrow: Any = extra_module("pyarrow", WHAT, "parquet")
     parquet: Any = extra_module("pyarrow.parquet", WHAT, "parquet")
-    kinds = (pyarrow.ArrowException, OSError)
+    kinds = (pyarrow.ArrowException, OSError, ValueError)  # also names that are not UTF-8
     with damaged(path, ALLOWED, kinds):
         schema = parquet.read_schema(path)
-    columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
-    labels = {
-        key.decode().removeprefix(LABEL): value.decode()
-        for key, value in (schema.metadata or {}).items()
-        if key.startswith(LABEL.encode())
-    }
+        columns = tuple(Column(field.name, _metadata(field, "unit", "units")) for field in schema)
+        labels = {
+            key.decode().removeprefix(LABEL): value.decode()
+            for key, value in (schema.metadata or {}).items()
+            if key.startswith(LABEL.encode())
+        }
 
     taken = [0, 1]  # rows so far, and in all
 

@@ -1,9 +1,17 @@
-"""ROS bags and MCAP files: sensor_msgs/JointState, one column per joint and field."""
+"""ROS bags and MCAP files: sensor_msgs/JointState, one column per joint and field.
+
+A bag may bring definitions of its messages, from which rosbags makes code, and views and triggers
+of a database. Neither is used: messages are read by the definitions of ROS itself, and a bag with
+others is refused.
+"""
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +21,18 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
+from deltadyn.recording.readers.bounded import BoundedPath
 from deltadyn.recording.readers.text import date_time
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 POSE_STAMPED = "geometry_msgs/msg/PoseStamped"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
+_SQLITE = b"SQLite format 3\0"
+_MAGIC = (b"\x89MCAP0", _SQLITE, b"#ROSBAG V")
+#: Tables and indices of a database that hold rows and nothing to compute.
+_PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
 CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
-_MAGIC = (b"\x89MCAP0", b"SQLite format 3\0", b"#ROSBAG V")
 
 
 def is_ros(head: Head) -> bool:
@@ -64,17 +76,32 @@ def stamped(path: str, kind: str, topic: str | None = None) -> Iterator[tuple[fl
         yield (stamp.sec + stamp.nanosec / 1e9 or arrived / 1e9), message
 
 
+@cache
+def _types(first: bool) -> Any:
+    """The messages of ROS 1 or 2, which makes their code once."""
+    types: Any = extra_module("rosbags.typesys", _WHAT, "ros")
+    return types.get_typestore(types.Stores.ROS1_NOETIC if first else types.Stores.ROS2_HUMBLE)
+
+
 class _Messages:
     """The messages of one kind on one topic: joint states, if nothing else is said."""
 
     def __init__(self, path: str, topic: str | None, kind: str = JOINT_STATE) -> None:
-        highlevel: Any = extra_module("rosbags.highlevel", _WHAT, "ros")
-        stores: Any = extra_module("rosbags.typesys", _WHAT, "ros")
+        first = Path(path).suffix == ".bag"  # of ROS 1
+        module = "rosbags.rosbag1" if first else "rosbags.rosbag2"
+        self._reader_kind: Any = extra_module(module, _WHAT, "ros").Reader
+        store = _types(first)
+        self._deserialize = store.deserialize_ros1 if first else store.deserialize_cdr
+        self._digest = store.generate_msgdef(kind)[1] if first else store.hash_rihs01(kind)
         self.path, self.kind = path, kind
         self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
+        with damaged(path, self.allowed):
+            place = Path(path)
+            for file in place.iterdir() if place.is_dir() else [place]:
+                if file.is_file():
+                    _check_database(file)
         self.start: str | None = None
-        self._highlevel, self._stores = highlevel, stores
         self.topic = self._topic(topic)
 
     def contents(self) -> tuple[list[str], list[str]]:
@@ -111,8 +138,11 @@ class _Messages:
             yield np.ascontiguousarray(block[:filled, chosen].T)
 
     def _topic(self, wanted: str | None) -> str:
-        with self._reader() as reader:
-            topics = sorted({c.topic for c in reader.connections if c.msgtype == self.kind})
+        with self._reader() as reader, damaged(self.path, self.allowed):
+            own = [c for c in reader.connections if c.msgtype == self.kind]
+            topics = sorted({c.topic for c in own})
+            if any(c.digest not in ("", None, self._digest) for c in own):
+                raise self._failure(f"has another definition of {self.kind}")
             others = sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections})
         if wanted is not None:
             if wanted not in topics:
@@ -143,14 +173,13 @@ class _Messages:
                     if found is None:
                         return
                     connection, stamp, raw = found
-                    message = reader.deserialize(raw, connection.msgtype)
+                    message = self._deserialize(raw, connection.msgtype)
                 yield stamp, message
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
         with damaged(self.path, self.allowed):
-            store = self._stores.get_typestore(self._stores.Stores.ROS2_HUMBLE)
-            reader = self._highlevel.AnyReader([Path(self.path)], default_typestore=store)
+            reader = self._reader_kind(BoundedPath(self.path))
             reader.open()
         try:
             yield reader
@@ -159,6 +188,18 @@ class _Messages:
 
     def _failure(self, problem: str) -> RecordingFileError:
         return RecordingFileError.of_file(self.path, problem, self.allowed)
+
+
+def _check_database(file: Path) -> None:
+    """Refuse a database with more than rows: a view may never end."""
+    with file.open("rb") as opened:
+        if opened.read(len(_SQLITE)) != _SQLITE:
+            return
+    address = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as base:
+        for kind, name, text in base.execute("SELECT type, name, sql FROM sqlite_master"):
+            if text is not None and not _PLAIN.match(str(text)):
+                raise ValueError(f"it has the {kind} {name!r}, where a bag has plain tables")
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column, quietly_recognised
 from deltadyn.recording.readers import Head, Reader, Table, blocks_of, damaged
+from deltadyn.recording.readers.bounded import BoundedFile
 from deltadyn.recording.readers.text import date_time
 
 _UNIT_KEYS = ("unit_string", "unit", "Unit", "NI_UnitDescription")
@@ -44,7 +45,7 @@ def open_tdms(head: Head) -> Table:
                 clock = 0
                 if not any(named):
                     clock = _clock(channel, len(data), clocks, columns, values, path)
-                starts.append(_start(channel, data))
+                starts.append(_start(channel, data, any(named)))
                 columns.append(_column(channel, data, clock, len(groups) > 1))
                 values.append(_numbers(data))
     if not columns:
@@ -62,9 +63,12 @@ def open_tdms(head: Head) -> Table:
     )
 
 
-def _start(channel: Any, data: Any) -> str | None:
-    """When a channel began, which the format counts in UTC: its first stamp, or its waveform's."""
-    first = data[0] if data.dtype.kind == "M" else channel.properties.get(_BEGAN)
+def _start(channel: Any, data: Any, timed: bool) -> str | None:
+    """When a channel began, which the format counts in UTC: its first stamp, or its waveform's.
+
+    Beside a time channel of numbers, which may count from anything, it says nothing.
+    """
+    first = data[0] if data.dtype.kind == "M" else None if timed else channel.properties.get(_BEGAN)
     if not isinstance(first, np.datetime64) or np.isnat(first):
         return None
     return date_time(int(first.astype("datetime64[ns]").astype(np.int64)), True)
@@ -79,7 +83,14 @@ def _read(nptdms: Any, path: str) -> tuple[Any, tuple[str, ...]]:
     for log in logs:
         log.propagate, log.handlers = False, [listener]
     try:
-        file = nptdms.TdmsFile.read(path)
+        with BoundedFile(path) as opened:
+            for group in nptdms.TdmsFile.read_metadata(opened).groups():
+                for channel in group.channels():
+                    if len(channel) > opened.bytes:
+                        count = f"{len(channel)} values of channel {channel.name!r}"
+                        raise ValueError(f"it says {count}, and has {opened.bytes} bytes")
+            opened.seek(0)
+            file = nptdms.TdmsFile.read(opened)
     finally:
         for log, (propagate, handlers) in zip(logs, before, strict=True):
             log.propagate, log.handlers = propagate, handlers

@@ -1,0 +1,1 @@
+"""Every parser of deltadyn under damaged inputs: `python -m tests.parsers --help`."""

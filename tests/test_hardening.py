@@ -1,0 +1,155 @@
+"""The tools of `make nightly` that judge tests and C: mutants, branch coverage, sanitizers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.states import Row, summary
+from tools import coverage, mutants, sanitize
+from tools.mutants import Mutant, Verdict, Witnesses
+
+from deltadyn import backends
+from deltadyn.backends.generated.table import KERNELS
+
+TEXT = '''\
+"""A module of 3 - 2 words."""
+from __future__ import annotations
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Thing = 1 > 2
+
+__all__ = ["a" + "b"]
+LIMIT: int | None = 7
+
+
+@lru_cache(maxsize=5)
+def half(x: float | None = None) -> float | None:
+    """Half of x - 1."""
+    if x is None or x == LIMIT:
+        raise ValueError(f"x is {3 * LIMIT}, µ: {x + 1:.2f}")
+    return -x / 2
+'''
+
+
+def made(text: str) -> dict[str, list[str]]:
+    """Operators of the mutants of a text, by the line that they change."""
+    pytest.importorskip("cosmic_ray")
+    found: dict[str, list[str]] = {}
+    for mutant in mutants._mutants_of("a.py", text):
+        line = text.splitlines()[mutant.line - 1].strip()
+        found.setdefault(line, []).append(mutant.operator.removeprefix("core/"))
+    return found
+
+
+def test_mutants_that_no_test_can_see_are_left_out() -> None:
+    found = made(TEXT)
+    assert set(found) == {
+        "LIMIT: int | None = 7",
+        "if x is None or x == LIMIT:",
+        "return -x / 2",
+    }
+    assert found["LIMIT: int | None = 7"] == ["NumberReplacer"] * 2
+    own = found["if x is None or x == LIMIT:"]
+    assert {"ReplaceOrWithAnd", "ReplaceComparisonOperator_Is_IsNot", "AddNot"} <= set(own)
+    assert "ReplaceComparisonOperator_Eq_Is" not in own
+    divided = [name for name in found["return -x / 2"] if name.startswith("ReplaceBinary")]
+    assert sorted(name.rpartition("_")[2] for name in divided) == sorted(
+        mutants.ARITHMETIC - {"Div"}
+    )
+
+
+def test_a_mutant_differs_and_compiles() -> None:
+    pytest.importorskip("cosmic_ray")
+    every = [m for m in mutants._mutants_of("a.py", TEXT) if "Div_Mul" in m.operator]
+    (changed,) = [mutants.mutated(mutant, TEXT) for mutant in every]
+    assert changed == TEXT.replace("-x / 2", "-x * 2")
+    (plus,) = [m for m in mutants._mutants_of("a.py", "x = 1 * 1\n") if "Mul_Pow" in m.operator]
+    assert mutants.mutated(plus, "x = 1 * 1\n") == "x = 1 ** 1\n"
+
+
+def test_a_sample_is_seeded(tmp_path: Path) -> None:
+    pytest.importorskip("cosmic_ray")
+    (tmp_path / "a.py").write_text(TEXT, "utf-8")
+    every = list(mutants._mutants_of("a.py", TEXT))
+    first, again, other = (mutants.sample(every, 5, seed, tmp_path) for seed in (1, 1, 2))
+    assert len(first) == 5
+    assert first == again != other
+
+
+def test_a_mutant_meets_the_tests_of_its_line_first(tmp_path: Path) -> None:
+    """Lines that a fixture executes are those of all tests of its file."""
+    seconds = {"t/a.py::one": 2.0, "t/a.py::two": 1.0, "t/b.py::far": 0.5}
+    lines = {"m.py": {"3": ["t/a.py::one"], "4": ["t/a.py::one|setup"], "9": ["t/b.py::far"]}}
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps({"seconds": seconds, "lines": lines, "bad": []}))
+    found = mutants.witnesses(path)
+    assert found.of(Mutant("m.py", "", 0, 3, 0)) == (
+        ["t/a.py::one"],
+        ["t/b.py::far", "t/a.py::two"],
+    )
+    assert found.of(Mutant("m.py", "", 0, 4, 0))[0] == ["t/a.py::two", "t/a.py::one"]
+    assert found.of(Mutant("m.py", "", 0, 5, 0))[0] == []
+    many = Witnesses(
+        {f"t::{k}": 6.0 for k in range(9)}, {"m.py": {1: [f"t::{k}" for k in range(9)]}}
+    )
+    assert len(many.of(Mutant("m.py", "", 0, 1, 0))[0]) == 3  # 18 of at most 20 s
+
+
+def test_figures_of_mutants() -> None:
+    def verdicts(*outcomes: str) -> list[Verdict]:
+        return [Verdict(Mutant("m.py", "core/AddNot", 0, 1, 0), outcome) for outcome in outcomes]
+
+    good = mutants.figures(verdicts(*["killed"] * 16, "hung", "survived"), 100, 0)
+    assert good["reached"]
+    assert good["figure"].startswith("94.4 % killed of 18")
+    assert "m.py:1, AddNot" in mutants.page(good)
+    assert not mutants.figures(verdicts("killed", "survived"), 100, 0)["reached"]
+    assert not mutants.figures([], 100, 0)["reached"]
+
+
+def test_figures_of_coverage() -> None:
+    def file(branches: int, taken: int) -> dict[str, Any]:
+        counts = {"num_branches": branches, "covered_branches": taken}
+        return {
+            "summary": {**counts, "num_statements": 20, "covered_lines": 10},
+            "missing_branches": [[3, 4]] * (branches - taken),
+        }
+
+    files = {
+        "src/deltadyn/dynamics/exact.py": file(60, 60),
+        "src/deltadyn/cli.py": file(20, 10),
+        "src/deltadyn/identification/methods/l1.py": file(20, 19),
+    }
+    whole = coverage.report(0, {"files": files}, [])
+    assert whole["rooms"] == {".": [20, 10], "dynamics": [60, 60], "identification": [20, 19]}
+    assert whole["figure"] == "89.0 % of 100 branches and 50.0 % of 60 lines"
+    assert not whole["reached"]
+    part = coverage.report(0, {"files": files}, ["dynamics", "identification"])
+    assert part["reached"]
+    assert not coverage.report(1, {"files": files}, ["dynamics"])["reached"]
+    assert coverage.missed(files, [], 1)[0].startswith("src/deltadyn/cli.py: 10: 3->4")
+
+
+def test_every_kernel_takes_numbers_of_every_kind() -> None:
+    """The widths are those of the generated table; under sanitizers in `make nightly`."""
+    header = (sanitize.ROOT / sanitize.BACKENDS / "generated" / "table.h").read_text("utf-8")
+    assert set(KERNELS) == set(sanitize.table(header))
+    if not backends.available():
+        pytest.skip(f"no compiled kernels: {backends.status()}")
+    assert sanitize.random_calls(1) == len(KERNELS)
+    assert 100 < sanitize.random_texts(2000) < 1900
+
+
+@pytest.mark.skipif(not backends.available(), reason="no compiled kernels")
+def test_figures_of_random_states() -> None:
+    good = Row("a", 100, 1e-15, 2e-15)
+    assert summary([good, Row("b", 50, 3e-15, 0.0)])["reached"]
+    text = "150 states: C 3.0e-15, kernels 2.0e-15 of the largest value, 0 refused"
+    assert summary([good, Row("b", 50, 3e-15, 0.0)])["figure"] == text
+    for bad in (Row("b", 1, 1e-11, 0.0), Row("b", 1, 0.0, 1e-11), Row("b", 1, 0.0, 0.0, 1)):
+        assert not summary([good, bad])["reached"]
