@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import deltadyn as dd
+from deltadyn.identification import Shared
 from deltadyn.validation import compare
 
 robot = dd.load_robot("sipro-d3-1200")
@@ -25,7 +26,8 @@ training = dd.simulate(robot, exc.motion, seed=1, **bench).recording
 held_out = dd.simulate(robot, dd.motion.y1(robot), seed=2, **bench).recording
 
 # %%
-# The methods have different objectives and constraints (:doc:`/how-to-choose`).
+# The methods have different objectives and constraints (:doc:`/how-to-choose`). ``Shared`` reads
+# the log and looks for the machine's terms once for each model.
 
 CHOICES = {
     "convex/exact": ("convex", "exact"),
@@ -36,11 +38,11 @@ CHOICES = {
     "l1/virtual-work": ("l1", "virtual-work"),
     "base/half-half": ("base", "half-half"),
 }
-fits = {}
+fits, log = {}, Shared(robot, training)
 print(f"{'method/model':<20}{'parameters':>11}{'seconds':>9}  consistent")
 for name, (method, model) in CHOICES.items():
     begin = time.perf_counter()
-    fits[name] = dd.identify(robot, training, method, model=model, unidentifiable="hold")
+    fits[name] = dd.identify(robot, log, method, model=model, unidentifiable="hold")
     seconds = time.perf_counter() - begin
     print(f"{name:<20}{len(fits[name].names):>11}{seconds:>9.2f}  {fits[name].consistent}")
 

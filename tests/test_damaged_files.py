@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from deltadyn.errors import DeltadynError, FileError, RecordingFileError
 from deltadyn.recording.column_maps import read_column_map
 from deltadyn.recording.columns import Column
 from deltadyn.recording.read import read_recording
+from deltadyn.recording.readers.bounded import BoundedPath
+from deltadyn.report import compare_fits
 
 TOML = b"""\
 [project]
@@ -133,6 +136,69 @@ def test_motion_tables(tmp_path: Path) -> None:
     for cell in (b"inf", b"1e999", b"nan", b"1_0"):
         with pytest.raises(FileError, match="line 3"):
             read(b"t_s,q1_rad,q2_rad,q3_rad\n0,0.1,0.2,0.3\n0.01,0.1," + cell + b",0.3\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (MOTION.replace(b"q1_rad", b"q1_m"), "q1_m.*in rad or deg"),
+        (MOTION.replace(b"0.2", b"0.\xb5"), "UTF-8 text"),
+        (MOTION.replace(b"0.2", b"0.\0"), "line 2"),
+    ],
+)
+def test_motion_tables_of_another_kind(tmp_path: Path, data: bytes, told: str) -> None:
+    (tmp_path / "motion.csv").write_bytes(data)
+    with pytest.raises(FileError, match=told):
+        dd.motion.read_motion(tmp_path / "motion.csv", dd.load_robot("example-delta"))
+
+
+def test_a_motion_that_is_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.csv"):
+        with pytest.raises(FileError, match="cannot be read"):
+            dd.motion.read_motion(path, dd.load_robot("example-delta"))
+
+
+def test_a_tdms_file_that_claims_more_than_it_has(tmp_path: Path) -> None:
+    nptdms = pytest.importorskip("nptdms")
+    path = tmp_path / "log.tdms"
+    with nptdms.TdmsWriter(path) as writer:
+        writer.write_segment([nptdms.ChannelObject("log", "q1_rad", np.arange(33.0))])
+    content = path.read_bytes()
+    count = (33).to_bytes(8, "little")
+    assert content.count(count) == 1
+    path.write_bytes(content.replace(count, (2**40).to_bytes(8, "little")))
+    with pytest.raises(RecordingFileError, match=r"cannot be read|damaged"):
+        read_recording(path)
+
+
+def test_a_file_gives_no_more_than_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc" * 50_000)
+    with BoundedPath(path).open("rb") as file:
+        assert file.read(2**62) == b"abc" * 50_000  # no machine has room for as much
+        file.seek(3)
+        assert file.read(100_000) == (b"abc" * 50_000)[3:100_003]
+        assert file.read() == (b"abc" * 50_000)[100_003:]
+
+
+def test_a_record_of_a_fit_that_is_none(tmp_path: Path) -> None:
+    good = json.loads((Path(__file__).parent / "data_0_1" / "fit.json").read_text())
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text(json.dumps(good))
+    for change, told in (
+        ({"parameters": 3}, "entry 'parameters' at .*second.json is 3; allowed: a list"),
+        ({"parameters": [{**good["parameters"][0], "value": "1"}]}, "'value' of a parameter"),
+        ({"residual_rms_Nm": []}, "a number per axis"),
+        ({"provenance": None}, "entry 'provenance'"),
+    ):
+        second.write_text(json.dumps({**good, **change}))
+        with pytest.raises(DeltadynError, match=told):
+            compare_fits([first, second])
+    second.write_bytes(b"\xff")
+    with pytest.raises(FileError, match=r"second\.json"):
+        compare_fits([first, second])
+    with pytest.raises(FileError, match=r"none\.json"):
+        compare_fits([first, tmp_path / "none.json"])
 
 
 def test_a_mask_is_not_ignored() -> None:

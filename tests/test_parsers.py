@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.parsers.parsers import PARSERS
+from tests.parsers.parsers import FEWER, PARSERS
 
 pytest.importorskip("resource", reason="limits of processes need a Unix system")
 
@@ -25,7 +25,7 @@ SEED = 18
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """One program for all: what it loads is loaded once."""
     out = tmp_path_factory.mktemp("parsers")
-    command = [sys.executable, "-m", "tests.parsers", "--inline", "--out", str(out)]
+    command = [sys.executable, "-m", "tests.parsers", "--quick", "--inline", "--out", str(out)]
     subprocess.run(
         [*command, "--cases", str(CASES), "--seed", str(SEED)],
         cwd=ROOT,
@@ -39,5 +39,62 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 def test_damaged_inputs(results: dict[str, dict[str, Any]], name: str) -> None:
     found = results[name]
     assert not found["failures"], "\n".join(found["failures"][:5])
-    assert found["cases"] == CASES
+    assert found["cases"] == FEWER.get(name, CASES)
     assert found["read"] > 0
+
+
+#: A parser with every fault, by the first byte of its input.
+FAULTY = """
+import os, subprocess, sys, time
+from pathlib import Path
+from tests.parsers import campaign as own
+from tests.parsers.parsers import PARSERS, Parser
+from deltadyn.errors import InputError
+
+def read(folder):
+    kind = (folder / "a").read_bytes()
+    if kind == b"1":
+        raise KeyError("foreign")
+    if kind == b"2":
+        while True:
+            pass
+    if kind == b"3":
+        os.abort()
+    if kind == b"4":
+        try:
+            bytes(3 * 2**30)
+        except MemoryError as error:
+            raise InputError("a", 1, "less") from error
+    if kind == b"5":
+        subprocess.run(["true"])
+    if kind == b"6":
+        raise InputError("a", 6, "another")
+
+class Counted(Parser):
+    def damaged(self, seed, number):
+        return {"a": str(number % 7).encode()}
+
+PARSERS["faulty"] = lambda folder: Counted([{"a": b"0"}], read, [])
+own.SECONDS = 0.3
+found = own.campaign("faulty", 14, 1)
+print(found.cases, found.read)
+print("\\n".join(found.failures))
+"""
+
+
+def test_a_campaign_finds_every_fault() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTY], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    counts, *told = done.stdout.strip().splitlines()
+    assert counts == "14 4"  # "0" and "5" are read, twice each
+    wanted = (
+        "KeyError: 'foreign'",
+        "more than 0.3 s",
+        "the process ended (SIGABRT)",
+        "needs more than 2147483648 bytes",
+        "runs something: subprocess.Popen",
+    )
+    assert len(told) == 2 * len(wanted), done.stdout
+    for number, (text, line) in enumerate(zip(wanted * 2, told, strict=True)):
+        assert f"seed 1, number {number % 5 + 1 + number // 5 * 7}: {text}" in line

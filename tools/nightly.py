@@ -217,11 +217,25 @@ CAMPAIGNS = (
         calibration,
     ),
     Campaign(
+        "drift",
+        "every planted fault found, at most one false alarm in 20 years of a robot",
+        "benchmarks.drift --robots 200 --days 365 --seed 0 --json {out}/drift.json",
+        120,
+        stated("drift.json"),
+    ),
+    Campaign(
         "soak",
         "100 million samples through payload and force: memory flat, every sample accounted for",
         "benchmarks.soak --samples 1e8 --json {out}/soak.json",
         360,
         stated("soak.json"),
+    ),
+    Campaign(
+        "studio-soak",
+        "an hour of windows that come, work and vanish: memory flat, nothing left",
+        "benchmarks.studio_soak --minutes 60 --json {out}/studio-soak.json",
+        90,
+        stated("studio-soak.json"),
     ),
     Campaign(
         "damaged",

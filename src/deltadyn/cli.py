@@ -10,6 +10,7 @@ from deltadyn.commands.bench import bench
 from deltadyn.commands.calibrate import calibrate
 from deltadyn.commands.check import check
 from deltadyn.commands.common import WRONG_CALL
+from deltadyn.commands.drift import drift
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import identify, report, validate
 from deltadyn.commands.fleet import fleet
@@ -64,7 +65,7 @@ COMMANDS = {
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Many robots, many days: compared, identified, watched.",
-    history: "Each robot over the years: add, list, refit, export.",
+    history: "Each robot over the years: add, list, drift, refit, export.",
     export: "Write the model for a controller or simulator.",
     studio: "The robot in the browser: move, edit, play, identify.",
     reproduce: "Reproduce and check the five papers.",
@@ -72,6 +73,7 @@ COMMANDS = {
     repeat: "Run a project's last command again, exactly.",
     completion: "Print the completion script of a shell.",
 }
+history.add_command(drift)
 for _command, _text in COMMANDS.items():
     _command.short_help = _text
     main.add_command(_command)

@@ -13,9 +13,11 @@ from tests.history.samples import ROBOT, START, entry, fit, log
 
 import deltadyn as dd
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_digest
 from deltadyn.history import Entry, History
 from deltadyn.identification import FitOptions
 from deltadyn.identification.fit import Fit
+from deltadyn.robot.bodies import Geometry
 from deltadyn.validation.result import Validation
 
 FIELDS = [
@@ -89,6 +91,47 @@ def test_a_validation_is_added(place: str) -> None:
     assert first.entry.verdict == found.verdict
 
 
+def test_many_entries_at_once_are_all_added_or_none(place: str) -> None:
+    with History(place) as history:
+        added = history.add_entries(entry(number) for number in range(20))
+        assert all(item.new for item in added)
+        assert_same(added[3].entry, entry(3))
+        again = history.add_entries([entry(3), entry(20)])
+        assert [item.new for item in again] == [False, True]
+        assert again[0].entry.number == added[3].entry.number
+        with pytest.raises(InputError, match="serial number is ''"):
+            history.add_entries([entry(21), entry(22, serial="")])
+        assert len(history.entries()) == 21
+
+
+def test_fewer_blocks_of_time_are_the_same_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deltadyn.history.results.BLOCKS", 10)
+    with History(tmp_path / "history.db") as history:
+        history.add(fit(0), "D3-0117", time=START)
+        found = history.refit("D3-0117", method="base")
+    assert found.information is not None
+    assert found.information.blocks <= 10
+    np.testing.assert_allclose(found.values, fit(0).values, rtol=1e-9)
+    assert (np.abs(np.log(found.std / fit(0).std)) < np.log(3)).all()  # from fewer blocks
+
+
+def test_a_long_log_is_known_before_it_is_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deltadyn.recording.prepare.stream.HEAD", 1500)
+    path = tmp_path / "long.csv"
+    dd.write_recording(log(1), path)
+    with History(tmp_path / "history.db") as history:
+        call = {"time": START, "method": "base", "terms": "file"}
+        added = history.add_log(ROBOT, path, "D3-0117", **call)  # type: ignore[arg-type]
+        assert added.entry.log == file_digest(path)
+        assert history.merged("D3-0117").samples == fit(1).information.samples  # type: ignore[union-attr]
+        monkeypatch.setattr("deltadyn.history.logs.identify", None)
+        assert not history.add_log(ROBOT, path, "D3-0117", **call).new  # type: ignore[arg-type]
+
+
 def test_queries(place: str) -> None:
     with History(place) as history:
         for number in range(4):
@@ -122,9 +165,7 @@ def test_a_period_is_refitted_without_its_logs(place: str) -> None:
         for number in range(3):
             history.add(fit(number), "D3-0117", time=START + timedelta(days=number))
         # another entry of the same log: its samples count once
-        history.add_log(
-            ROBOT, log(0), "D3-0117", time=START, method="base", terms="file", model="exact"
-        )
+        history.add(replace(fit(0), method="robust"), "D3-0117", time=START)
         assert len(history.entries()) == 4
         merged = history.merged("D3-0117")
         assert merged.recordings == ("night 0", "night 1", "night 2")
@@ -146,7 +187,8 @@ def test_a_period_is_refitted_without_its_logs(place: str) -> None:
 
 def test_factors_that_do_not_belong_together_are_refused(place: str) -> None:
     terms = fit_with_terms()
-    longer = ROBOT.replace(geometry=replace(ROBOT.geometry, arm_length=0.4))
+    assert isinstance(ROBOT.geometry, Geometry)
+    longer = ROBOT.replace(geometry=replace(ROBOT.geometry, arm_length=(0.4, 0.4, 0.4)))
     with History(place) as history:
         history.add(fit(0), "D3-0117", time=START)
         history.add(terms, "D3-0117", time=START + timedelta(days=1))

@@ -1,5 +1,7 @@
 """Every identified robot can exist: consistent bodies, and a positive definite M everywhere."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from tests.identification.motions import recording_of
@@ -7,6 +9,7 @@ from tests.identification.motions import recording_of
 import deltadyn as dd
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification import METHODS, consistency, identify
+from deltadyn.identification.shared import Shared
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Platform
@@ -27,11 +30,13 @@ CASES = [
 ]
 
 
-def real(name: str) -> tuple[Robot, Robot]:
-    """A machine and what its file says: other masses and no friction known."""
+@cache
+def logged(name: str, noise: float) -> tuple[Robot, Shared]:
+    """What a machine's file says, with other masses and no friction known, and a log of it."""
     machine = dd.load_robot(name).with_friction(viscous=0.6, coulomb=1.5)
     file = machine.replace(platform=Platform(machine.platform.mass * 0.8))
-    return machine, file.with_friction(viscous=0.0, coulomb=0.0)
+    file = file.with_friction(viscous=0.0, coulomb=0.0)
+    return file, Shared(file, recording_of(machine, noise, seed=11))
 
 
 @pytest.mark.parametrize(("name", "method", "options"), CASES)
@@ -39,8 +44,7 @@ def real(name: str) -> tuple[Robot, Robot]:
 def test_an_identified_robot_can_exist(
     name: str, method: str, options: dict[str, object], noise: float
 ) -> None:
-    machine, file = real(name)
-    log = recording_of(machine, noise, seed=11)
+    file, log = logged(name, noise)
     fit = identify(
         file,
         log,

@@ -2,12 +2,15 @@
 
 import gzip
 import hashlib
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.identification.motions import recording_of
+from tests.waits import PATIENCE
 
 import deltadyn as dd
 from deltadyn.errors import InputError
@@ -42,6 +45,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def cut(log: Recording, size: int) -> list[Recording]:
     return [log.rows(start, start + size) for start in range(0, len(log), size)]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def bare(log: Recording) -> Recording:
@@ -321,3 +331,51 @@ def test_other_logs_are_read_once_for_their_stretches(
     parts, share = loaded.stretches(samples=1200, length=300)
     assert sum(map(len, parts)) <= 1200
     assert 0 < share < 0.6
+
+
+def test_a_file_is_read_ahead_within_its_bound(log: Recording) -> None:
+    """The thread stops at the bound, goes on as pieces are taken, and ends when nobody asks."""
+    read: list[int] = []
+
+    def pieces() -> Iterator[Recording]:
+        for number, piece in enumerate(cut(log, 100)):
+            read.append(number)
+            yield piece
+
+    before = threading.active_count()
+    size = sum(array.nbytes for array in log.rows(0, 100).channels().values())
+    ahead = stream.read_ahead(pieces(), 300, 4 * size)
+    taken = [next(ahead) for _ in range(3)]
+    wait_until(lambda: len(read) == 3 + 4)  # the head, and four pieces
+    taken += [next(ahead) for _ in range(2)]
+    wait_until(lambda: len(read) == 3 + 2 + 4)
+    assert [float(piece.t[0]) for piece in taken] == log.t[:500:100].tolist()
+    ahead.close()  # type: ignore[attr-defined]
+    wait_until(lambda: threading.active_count() == before)
+    assert len(read) == 3 + 2 + 4
+    whole = list(stream.read_ahead(iter(cut(log, 100)), 300, 4 * size))
+    np.testing.assert_array_equal(np.concatenate([piece.t for piece in whole]), log.t)
+
+
+def test_an_error_far_in_a_file_is_raised_in_its_place(
+    robot: Robot, log: Recording, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    bare(log).save(path)
+    lines = path.read_text().splitlines()
+    lines[-20] = lines[-20].replace(".", "x", 1)
+    path.write_text("\n".join(lines) + "\n")
+    streamed = Streamed(robot, path, rows=500)
+    assert len(streamed.head) == 1200
+    with pytest.raises(InputError, match=f"line {len(lines) - 19}"):
+        list(streamed.pieces())
+
+
+def test_the_checksum_of_a_file_of_whole_pieces_needs_no_second_reading(
+    robot: Robot, log: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.csv"
+    bare(log).save(path)
+    monkeypatch.setattr(stream, "file_digest", lambda path: pytest.fail("read again"))
+    found = Streamed(robot, path, rows=500)
+    assert found.source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()

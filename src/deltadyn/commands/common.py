@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.project import project_robot, record_run
+from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
+    from deltadyn.recording.prepare.stream import Streamed
     from deltadyn.robot import Robot
 
 
@@ -156,11 +157,21 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(STOPPED)
         except SystemExit as end:
             if end.code == ANSWER_NO:
-                record_run(context)
+                _record(context)
             raise
-        record_run(context)
+        _record(context)
 
     return run
+
+
+def _record(context: click.Context) -> None:
+    """Record the run of a project; a disk that refuses it is told apart from a run that failed."""
+    try:
+        record_run(context)
+    except (DeltadynError, OSError) as error:
+        told = f"the result is there, but the run could not be recorded in {FILE}: {error}"
+        click.echo(f"deltadyn: {told}", err=True)
+        sys.exit(WRONG_CALL)
 
 
 #: Options that name what a command writes.
@@ -401,6 +412,26 @@ def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:
         except tomllib.TOMLDecodeError:
             options[key] = value
     return ReadOptions(**options)
+
+
+LONG = 256_000_000  # bytes of a log that is read in pieces
+
+
+def logs_to_fit(
+    robot: Robot, paths: Sequence[str], payload: float | None, options: ReadOptions
+) -> list[Recording | Streamed]:
+    """The same; of files above `LONG` bytes, logs that are read in pieces as the fit goes on."""
+    from dataclasses import replace
+
+    from deltadyn.recording.prepare.stream import Streamed
+
+    given = options if payload is None else replace(options, payload=payload)
+    return [
+        Streamed(robot, path, given)
+        if Path(path).is_file() and Path(path).stat().st_size > LONG
+        else read_logs(robot, [path], payload, options)[0]
+        for path in paths
+    ]
 
 
 def read_logs(

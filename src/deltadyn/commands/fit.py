@@ -18,6 +18,7 @@ from deltadyn.commands.common import (
     json_option,
     log_options,
     logs_argument,
+    logs_to_fit,
     method_option,
     model_option,
     no_check_option,
@@ -116,7 +117,7 @@ def identify(
     first = read_logs(without_rod(robot), logs[:bare], payload, options) if bare else []
     fit = run(
         robot,
-        first + read_logs(robot, logs[bare:], payload, options),
+        [*first, *logs_to_fit(robot, logs[bare:], payload, options)],
         method,
         FitOptions(
             model=model,
@@ -134,8 +135,8 @@ def identify(
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
     with file_set():
-        robot_file, record = fit.save(out)
         page = write_report(judged, with_ending(out, ".html"), numbers=False)
+        robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:

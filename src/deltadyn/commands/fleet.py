@@ -19,6 +19,7 @@ from deltadyn.commands.common import (
     method_option,
     model_option,
     no_check_option,
+    note_frictionless,
     page_option,
     reading_options,
     robot_argument,
@@ -250,4 +251,34 @@ def identify(
     found = identify_fleet(robot_of(name), source, band=bands(band), check=not no_check, **run)
     _tell(found, as_json)
     if any(fit.problem is not None for fit in found.fits) or not found.fits:
+        sys.exit(ANSWER_NO)
+
+
+@fleet.command(
+    epilog="Example: deltadyn fleet payload mine.yaml logs/ --period day --empty empty.csv "
+    "--work work/ --workers 8"
+)
+@robot_argument
+@source_argument
+@run_options("day")
+@click.option("--empty", default=None, metavar="LOG", help="Log without load, for the noise.")
+@click.option("--longest", default=10.0, help="Seconds; a longer pick is doubtful.")
+@click.option("--rate", type=float, default=None, help="Hz of the samples; default: theirs.")
+@no_check_option
+@log_options
+@json_option
+@guarded
+def payload(name: str, source: str, no_check: bool, as_json: bool, **options: Any) -> None:
+    """Picks of every robot and period, with masses and deviations, from the logs in SOURCE.
+
+    ROBOT is the identified one. SOURCE is as in `fleet identify`. Exit status 1 where there is no
+    pick.
+    """
+    from deltadyn.fleet import payload_fleet
+
+    robot = robot_of(name)
+    note_frictionless(robot)
+    found = payload_fleet(robot, source, check=not no_check, **_run_of(options, as_json))
+    _tell(found, as_json)
+    if not any(row.picks for row in found.rows):
         sys.exit(ANSWER_NO)

@@ -64,7 +64,20 @@ def read_project(folder: Path | None = None) -> dict[str, Any] | None:
     for name, table in found.items():
         if not isinstance(table, dict):
             raise FileError(name, table, "a table, as [project]", path=str(path))
+    for name, run in found.get("runs", {}).items():
+        _check_run(f"runs.{name}", run, str(path))
     return found
+
+
+def _check_run(name: str, run: Any, path: str) -> None:
+    """Refuse a run that `record_run` did not write."""
+    if not isinstance(run, dict):
+        raise FileError(name, run, "a table, as deltadyn writes it", path=path)
+    arguments, inputs = run.get("arguments", []), run.get("inputs", {})
+    if not isinstance(arguments, list) or not all(isinstance(item, str) for item in arguments):
+        raise FileError(f"{name}.arguments", arguments, "a list of texts", path=path)
+    if not isinstance(inputs, dict) or not all(isinstance(v, str) for v in inputs.values()):
+        raise FileError(f"{name}.inputs", inputs, "a table of paths with checksums", path=path)
 
 
 def project_robot() -> str:

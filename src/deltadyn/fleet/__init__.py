@@ -2,6 +2,7 @@
 
 from deltadyn.fleet.compare import FEWEST, Damaged, Fleet, LogFile, Outlier, fleet
 from deltadyn.fleet.identify import FleetFits, IdentifyOptions, PeriodFit, identify_fleet
+from deltadyn.fleet.payload import FleetPicks, PayloadOptions, PeriodPicks, payload_fleet
 from deltadyn.fleet.run import LeftOut, RunOptions
 from deltadyn.fleet.sources import FleetLog, StoredLog, find_logs
 from deltadyn.fleet.spread import Spread
@@ -12,15 +13,19 @@ __all__ = [
     "Fleet",
     "FleetFits",
     "FleetLog",
+    "FleetPicks",
     "IdentifyOptions",
     "LeftOut",
     "LogFile",
     "Outlier",
+    "PayloadOptions",
     "PeriodFit",
+    "PeriodPicks",
     "RunOptions",
     "Spread",
     "StoredLog",
     "find_logs",
     "fleet",
     "identify_fleet",
+    "payload_fleet",
 ]

@@ -75,16 +75,18 @@ class _Pool:
         active: dict[Future[Any], int] = {}
         while waiting or suspects or active:
             while waiting and len(active) < AHEAD * self._workers:
-                self._submit(active, waiting.popleft(), work, tasks)
+                self._submit(active, waiting.popleft(), work, tasks, self._workers)
             if not active:
-                self._submit(active, suspects.popleft(), work, tasks)
+                self._submit(active, suspects.popleft(), work, tasks, 1)
             ready, _ = wait(active, return_when=FIRST_COMPLETED)
             broken: list[int] = []
             for future in ready:
                 number = active.pop(future)
                 try:
                     yield number, future.result()
-                except BrokenExecutor:
+                except BrokenExecutor as error:
+                    if not _is_death(error):
+                        raise
                     broken.append(number)
             if not broken:
                 continue
@@ -105,11 +107,12 @@ class _Pool:
         number: int,
         work: Callable[..., Any],
         tasks: Sequence[Task],
+        processes: int,
     ) -> None:
         if self._executor is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
-            self._executor = ProcessPoolExecutor(self._workers, env=ONE_THREAD)
+            self._executor = ProcessPoolExecutor(processes, env=ONE_THREAD)
         try:
             active[self._executor.submit(work, *tasks[number])] = number
         except BrokenExecutor as error:  # it broke since the last result
@@ -122,6 +125,13 @@ class _Pool:
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None
+
+
+def _is_death(error: BaseException) -> bool:
+    """Whether a worker died; else a task could not travel to it, and never will."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    return isinstance(error, TerminatedWorkerError)
 
 
 @contextmanager
@@ -137,7 +147,7 @@ def _cluster(address: str) -> Iterator[Run]:
     def run(work: Callable[..., Any], tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(tasks)))
         active: dict[Any, int] = {}
-        ready = distributed.as_completed()
+        ready = distributed.as_completed(loop=client.loop)
         while waiting or active:
             most = AHEAD * max(1, _threads(client))
             while waiting and len(active) < most:

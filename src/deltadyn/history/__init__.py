@@ -4,6 +4,7 @@ from deltadyn.history.drift import Change, Drift, DriftOptions, Move, OddNight, 
 from deltadyn.history.entry import Entry
 from deltadyn.history.queries import Added, Forgotten, Member
 from deltadyn.history.store import History
+from deltadyn.history.tables import write_tables
 
 __all__ = [
     "Added",
@@ -18,4 +19,5 @@ __all__ = [
     "OddNight",
     "Track",
     "drift",
+    "write_tables",
 ]

@@ -80,6 +80,7 @@ VERSION_2 = (
         PRIMARY KEY (entry, terms))""",
     "CREATE TABLE history_files (digest TEXT PRIMARY KEY, content TEXT NOT NULL)",
     "ALTER TABLE history_entries ADD COLUMN file TEXT REFERENCES history_files (digest)",
+    "CREATE INDEX history_by_log ON history_entries (log)",
     """CREATE VIEW entry_history AS
         SELECT {instant} AS time, r.type AS robot, r.serial, e.number AS entry, e.kind,
             e.temperature, e.zone, e.method, e.model, e.grade, e.verdict, e.note, e.log, e.code

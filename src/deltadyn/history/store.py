@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -101,6 +102,11 @@ class History:
         archives = () if information is None else (kept(information),)
         return self._insert(entry, robot_text(robot), archives)
 
+    def add_entries(self, entries: Iterable[Entry]) -> tuple[Added, ...]:
+        """Add entries that are whole by themselves in one transaction: all of them, or none."""
+        with self._database.writing():
+            return tuple(self._inserted(entry, None, ()) for entry in entries)
+
     def add_log(
         self,
         robot: Robot,
@@ -138,14 +144,19 @@ class History:
         return self._insert(replace(entry, kind="log"), robot_text(robot), archives)
 
     def _insert(self, entry: Entry, file: str | None, archives: tuple[Information, ...]) -> Added:
+        with self._database.writing():
+            return self._inserted(entry, file, archives)
+
+    def _inserted(self, entry: Entry, file: str | None, archives: tuple[Information, ...]) -> Added:
+        """An entry written inside a transaction."""
         rows.plain("serial number", entry.serial, rows.LONGEST)
         rows.plain("robot", entry.robot, rows.LONGEST)
         zone_of(entry.zone)
-        with self._database.writing():
-            number, new = rows.insert(self._database, entry, file, archives)
-            where, values = "WHERE e.number = :number", {"number": number}
-            (found,) = rows.select(self._database, where, values)
-        return Added(found, new)
+        number, new = rows.insert(self._database, entry, file, archives)
+        if new:
+            return Added(replace(entry, number=number), True)
+        (there,) = rows.select(self._database, "WHERE e.number = :number", {"number": number})
+        return Added(there, False)
 
     def _zone(self, robot: str, serial: str) -> str | None:
         sql = "SELECT zone FROM history_robots WHERE type = :type AND serial = :serial"

@@ -72,7 +72,7 @@ def write_tables(
 
 def _entry_cells(entry: Entry) -> Cells:
     """One row of the table of entries."""
-    axes = {}
+    axes: Cells = {}
     for title, numbers in (("residual", entry.residual), ("torque", entry.torque_level)):
         axes |= {f"{title}_rms_{k}": _finite(v) for k, v in enumerate(numbers, start=1)}
     return {

@@ -52,19 +52,24 @@ def stored(instant: datetime) -> str:
 
 def restored(text: str) -> datetime:
     """What `stored` was given."""
-    return datetime.fromisoformat(text)
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise InputError("time in the history", text, f"a time such as {EXAMPLE}") from None
+    if found.tzinfo is None:
+        raise InputError("time in the history", text, f"a time with its offset: {EXAMPLE}")
+    return found
 
 
 def edge(given: datetime | date | str | None, zone: str | None, what: str) -> datetime | None:
     """An end of a period: an instant, or a date, which begins at midnight in the zone (or UTC)."""
     if given is None or isinstance(given, datetime):
         return None if given is None else moment(given, zone or "UTC", what=what)
-    if isinstance(given, str):
-        try:
-            given = date.fromisoformat(given)
-        except ValueError:
-            return moment(given, zone or "UTC", what=what)
-    return moment(datetime.combine(given, time()), zone or "UTC", what=what)
+    try:
+        day = date.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        return moment(str(given), zone or "UTC", what=what)
+    return moment(datetime.combine(day, time()), zone or "UTC", what=what)
 
 
 def before(age: str, now: datetime | None = None) -> datetime:

@@ -23,7 +23,7 @@ from deltadyn.identification.identifiability import (
     untold,
 )
 from deltadyn.identification.information import Information
-from deltadyn.identification.loading import Data, Loaded, in_memory, refuse_shared
+from deltadyn.identification.loading import Data, Loaded, cut, in_memory, refuse_shared
 from deltadyn.identification.methods.base import axis_weights, residual_rms, torque_rms
 from deltadyn.identification.methods.registry import METHODS, method_of
 from deltadyn.identification.methods.stribeck import Stribeck
@@ -327,6 +327,10 @@ class _Work:
         if self.loaded is None:
             return None
         part = self.loaded.first_part()
+        if part.grid is None and self._extra is None:
+            chosen = part.filter
+            ends, step = (0, 1) if chosen is None else (2 * chosen.margin, chosen.step)
+            part = cut(self.robot, part, slice(0, ends + EXCERPT * step))
         machine = self.robot if self.looked is None else self.looked.carried.machine
         Y, tau, _ = rows_of(machine, par, self.information, part, self._extra)
         rows = slice(0, EXCERPT)

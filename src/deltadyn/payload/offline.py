@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,10 +153,37 @@ def product_mass(picks: Sequence[Pick], noise: NoiseModel) -> tuple[float, float
     return mean, math.hypot(math.sqrt(spread / weights.sum()), noise.systematic(mean))
 
 
+def stream_picks(
+    model: Any,
+    pieces: Iterable[Recording],
+    options: EstimatorOptions,
+    *,
+    noise: NoiseModel | None = None,
+) -> tuple[Pick, ...]:
+    """The picks of a log that comes in pieces, as `find_picks` of the whole log has them.
+
+    What is in memory does not grow with the log, but for the picks. Masses by least squares rest on
+    the whole log: they are refused.
+    """
+    if options.estimator != "bank":
+        raise InputError("estimator", options.estimator, "'bank' for a log in pieces")
+    estimator = PayloadEstimator(model, options, noise=noise)
+    end = 0.0
+    for piece in pieces:
+        _replay(estimator, piece, None, keep=False)
+        end = float(piece.t[-1])
+    estimator._close("end of the log", end)
+    return _flagged(estimator.picks, options.longest)
+
+
 def _replay(
-    estimator: PayloadEstimator, recording: Recording, holding: Sequence[bool] | None
+    estimator: PayloadEstimator,
+    recording: Recording,
+    holding: Sequence[bool] | None,
+    *,
+    keep: bool = True,
 ) -> tuple[list[tuple[float, str]], list[tuple[float, float, float]]]:
-    """Events, and the estimate after every residual."""
+    """Events, and the estimate after every residual, where they are to be kept."""
     measured = recording.qd is not None and recording.qdd is not None
     times, rows, torques = recording.t.tolist(), recording.q.tolist(), recording.tau.tolist()
     rates = recording.qd.tolist() if measured else None  # type: ignore[union-attr]
@@ -172,6 +199,8 @@ def _replay(
             t=t,
             holding=None if holding is None else bool(holding[k]),
         )
+        if not keep:
+            continue
         if estimator.event:
             events.append((t, estimator.event))
         if k % estimator.grid.step == 0 or estimator.event:

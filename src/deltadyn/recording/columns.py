@@ -330,6 +330,7 @@ def quietly_recognised(column: Column, index: int) -> ColumnUse | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def time_unit(column: Column) -> Unit | None:
     """The unit of a time column, of all axes or of a numbered one; None for any other column.
 

@@ -41,6 +41,12 @@ def check_webhook(url: str) -> str:
     return url
 
 
+def check_mqtt(address: str) -> MqttAddress:
+    """The address of a topic; refused where it is none, or where the library is missing."""
+    extra_module("aiomqtt", "a message over MQTT", "mqtt")
+    return MqttAddress.parse(address)
+
+
 def post(url: str, record: Any, timeout: float = TIMEOUT) -> str:
     """POST a record as JSON; empty where the server took it, else why not."""
     text = json.dumps(record, allow_nan=False).encode()
@@ -55,7 +61,7 @@ def post(url: str, record: Any, timeout: float = TIMEOUT) -> str:
 
 def publish(address: str, record: Any, timeout: float = TIMEOUT) -> str:
     """Send a record as JSON to an MQTT topic, at least once; empty where the broker took it."""
-    place = MqttAddress.parse(address)
+    place = check_mqtt(address)
     library = extra_module("aiomqtt", "a message over MQTT", "mqtt")
     text = json.dumps(record, allow_nan=False)
     try:

@@ -11,16 +11,19 @@ from scipy.special import ndtri
 from deltadyn.history.drift.scan import BEFORE, NEAREST, RAMP, STEP, Sums, scan
 from deltadyn.history.drift.state import Alarm, Place, State
 
+AFTER = 30  # nights after an alarm that place its change, at least
 WITH = 3.5  # |z| of a parameter that moved with another
 
 
-def locate(state: State, k: int, others: Sequence[Alarm], night: int) -> Place:
-    """Kind, first row and interval of the change of a parameter, as seen from a night."""
+def locate(
+    state: State, k: int, others: Sequence[Alarm], night: int, latest: int | None = None
+) -> Place:
+    """Kind, first row (`latest` at most) and interval of a parameter's change, from a night."""
     sums = state.sums(others, night + 1)
     begin = max(
         [0, *(a.places[k].row for a in others if k in a.places and a.places[k].row < night)]
     )
-    starts = np.arange(begin, night + 1)[None]
+    starts = np.arange(begin, night + 1 if latest is None else min(latest, night) + 1)[None]
     begins = np.zeros(state.y.shape[1], dtype=np.int64)
     begins[k] = begin
     best: Place | None = None
@@ -34,12 +37,12 @@ def locate(state: State, k: int, others: Sequence[Alarm], night: int) -> Place:
         # within x of it with probability (1 - exp(-x))^2; a ramp's are those of one free number.
         fall = -2 * np.log(1 - np.sqrt(state.options.level)) if kind == STEP else _one_free(state)
         inside = np.flatnonzero(found.valid[0, :, 0] & (z2 >= z2[top] - fall))
-        low, high = (begin + int(inside[0]), begin + int(inside[-1])) if len(inside) else (top, top)
+        ends = (int(inside[0]), int(inside[-1])) if len(inside) else (top, top)
         best = Place(
             kind,
             begin + top,
-            low,
-            high,
+            begin + ends[0],
+            begin + ends[1],
             float(found.z[0, top, 0]),
             float(found.delta[0, top, 0]),
         )
@@ -102,9 +105,11 @@ def placed(state: State, number: int, rows: int) -> Alarm:
     later = state.alarms[number + 1 :]
     k = alarm.parameter
     last = min([rows, *(x.places[k].row for x in later if k in x.places)]) - 1
+    # growth is a straight line for a while only, and other changes may follow unseen
+    last = min(last, alarm.raised + max(AFTER, 2 * (alarm.raised - alarm.place.row)))
     if last - alarm.place.row + 1 < NEAREST[STEP]:
         return alarm
-    place = locate(state, k, others, last)
+    place = locate(state, k, others, last, alarm.raised)
     if abs(place.z) < WITH or place.row <= BEFORE - 1:
         return alarm
     return replace(alarm, places=moved(state, k, place, others, later, rows))

@@ -141,4 +141,4 @@ def _memory(first: FloatArray, second: FloatArray, size: FloatArray) -> FloatArr
     nights = np.isfinite(first).sum(axis=0)
     mean = float(np.mean(np.clip(own, -0.2, MOST_MEMORY))) if len(own) else 0.0
     share = nights / (nights + TRUSTED)
-    return np.clip(share * own + (1 - share) * mean, 0.0, MOST_MEMORY)
+    return np.asarray(np.clip(share * own + (1 - share) * mean, 0.0, MOST_MEMORY))

@@ -1,9 +1,10 @@
 """Odd nights: one bad log is no change.
 
 Night i of a parameter is odd where it differs from the median of the five nights before it by more
-than `FAR` deviations, and no neighbour agrees with it: not the night before, not the two after. A
-step has a neighbour that agrees, the next night. Until that comes the newest night waits: `held`
-says from which nights no alarm may be raised.
+than `FAR` deviations, and stands out from its neighbours the same way: from the night before and
+from both after. A step has a neighbour that stands as far, the next night, and a ramp one that
+stands further. Until that comes the newest night waits: `held` says from which nights no alarm may
+be raised.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.history.drift.scan import Bools
 
 FAR = 5.0  # deviations from the nights before
-NEAR = 4.0  # deviations within which neighbours agree
+NEAR = 4.0  # deviations by which it stands out from its neighbours
 BEFORE = 5
 MANY = 0.3  # share of the parameters that makes a whole night odd
 
@@ -40,22 +41,21 @@ def odd_nights(y: FloatArray, sigma: FloatArray) -> tuple[Bools, Bools]:
 def _without_gaps(y: FloatArray, sigma: FloatArray) -> tuple[Bools, Bools]:
     """The same for parameters y (n, k) that every night shows."""
     windows = np.lib.stride_tricks.sliding_window_view(y, BEFORE, axis=0)[:-1]
-    away = np.zeros(y.shape, dtype=bool)
-    away[BEFORE:] = np.abs(y[BEFORE:] - np.median(windows, axis=-1)) > FAR * sigma[BEFORE:]
-    alone = away & ~_agrees(y, sigma, -1)
-    after = alone & ~_agrees(y, sigma, 1)
+    off = np.zeros(y.shape)
+    off[BEFORE:] = y[BEFORE:] - np.median(windows, axis=-1)
+    alone = (np.abs(off) > FAR * sigma) & _sticks_out(y, sigma, off, -1)
+    after = alone & _sticks_out(y, sigma, off, 1)
     waits = alone.copy()  # the newest night, and the last but one where its follower differs
     waits[1:] |= after[:-1]
-    return after & ~_agrees(y, sigma, 2), waits
+    return after & _sticks_out(y, sigma, off, 2), waits
 
 
-def _agrees(y: FloatArray, sigma: FloatArray, step: int) -> Bools:
-    """Whether the value `step` nights on is near; False beyond the ends."""
-    out = np.zeros(y.shape, dtype=bool)
-    apart = np.abs(y[abs(step) :] - y[: -abs(step)])
-    near = apart < NEAR * np.maximum(sigma[abs(step) :], sigma[: -abs(step)])
-    if step > 0:
-        out[:-step] = near
-    else:
-        out[-step:] = near
+def _sticks_out(y: FloatArray, sigma: FloatArray, off: FloatArray, step: int) -> Bools:
+    """Whether a night stands further off than the one `step` nights on; True beyond the ends."""
+    out = np.ones(y.shape, dtype=bool)
+    own, other = (slice(None, -step), slice(step, None))
+    if step < 0:
+        own, other = slice(-step, None), slice(None, step)
+    beyond = np.sign(off[own]) * (y[own] - y[other])
+    out[own] = beyond > NEAR * np.maximum(sigma[own], sigma[other])
     return out

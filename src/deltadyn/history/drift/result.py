@@ -15,6 +15,9 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 
+#: Causes that are no new fault: told, but no alarm.
+QUIET = ("back", "ended")
+
 
 @dataclass(frozen=True)
 class Move:
@@ -49,11 +52,11 @@ class Move:
 
 @dataclass(frozen=True)
 class Change:
-    """A change that raised an alarm: since when, of what, how far, and what it may be.
+    """A change: since when, of what, how far, and what it may be.
 
     `date` is the first night of a step or the begin of a ramp, `low` to `high` the interval of
-    that at the level asked for, `raised` the night of the alarm, `until` the last night of the new
-    level. `moves` are the parameters that moved together, the one that raised the alarm first.
+    that at the level asked for, `raised` the night on which it was found, `until` the last night
+    of the new level. `moves` are the parameters that moved together, the one that showed it first.
     `cause` is a key of `CAUSES` of `words.py`, or empty.
     """
 
@@ -72,6 +75,11 @@ class Change:
         """The parameter that raised the alarm."""
         return self.moves[0].parameter
 
+    @property
+    def alarm(self) -> bool:
+        """Whether it is a new fault; a repair and the end of a ramp are told, and no alarm."""
+        return self.cause not in QUIET
+
     def __str__(self) -> str:
         return self.words
 
@@ -84,6 +92,7 @@ class Change:
             **{name: getattr(self, name).isoformat() for name in times},
             "words": self.words,
             "cause": self.cause,
+            "alarm": self.alarm,
             "moves": [move.as_dict() for move in self.moves],
         }
 
@@ -179,8 +188,9 @@ class Drift:
         return f"{count} {'change' if count == 1 else 'changes'} of {self.serial} {span}."
 
     def raised_since(self, since: datetime | None) -> tuple[Change, ...]:
-        """The changes whose alarm was raised at or after a time; all without one."""
-        return tuple(item for item in self.changes if since is None or item.raised >= since)
+        """The alarms that were raised at or after a time; all without one."""
+        found = (item for item in self.changes if item.alarm)
+        return tuple(item for item in found if since is None or item.raised >= since)
 
     def day(self, time: datetime) -> str:
         """A day in the plant's zone, with the year."""

@@ -55,7 +55,7 @@ class Sums:
     @property
     def p(self) -> int:
         """The number of known columns."""
-        return self.P.shape[1]
+        return int(self.P.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

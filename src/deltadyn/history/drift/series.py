@@ -77,11 +77,11 @@ class Series:
         return np.array([bool(FRICTION.fullmatch(name)) for name in self.names], dtype=bool)
 
 
-def by_robot(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Entries by serial number, in the order of their first appearance."""
-    found: dict[str, list[Entry]] = {}
+def by_robot(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """Entries by type of robot and serial number, in the order of their first appearance."""
+    found: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
-        found.setdefault(entry.serial, []).append(entry)
+        found.setdefault((entry.robot, entry.serial), []).append(entry)
     return found
 
 
@@ -99,9 +99,10 @@ def series_of(
     nights = sorted((e for e in entries if e.kind != "validation"), key=lambda e: e.time)
     if not nights:
         raise InputError("entries", len(entries), "at least one fit or log of a robot")
-    serials = sorted({entry.serial for entry in nights})
-    if len(serials) > 1:
-        raise InputError("entries", ", ".join(serials), "entries of one robot (one serial number)")
+    robots = [" ".join(key) for key in by_robot(nights)]
+    if len(robots) > 1:
+        allowed = "entries of one robot (one type, one serial number)"
+        raise InputError("entries", ", ".join(robots), allowed)
     names, units = _names(nights, parameters, residuals)
     values, std = _table(nights, names)
     shown = np.isfinite(values) & np.isfinite(std)

@@ -24,8 +24,8 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from deltadyn.arrays import FloatArray
 
-A0, A1 = -2.35, 0.70
-FREEDOM = 0.5
+A0, A1 = -2.30, 0.68
+FREEDOM = 0.8
 
 
 def threshold(rate: float) -> float:

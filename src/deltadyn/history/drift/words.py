@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from deltadyn.history.drift.result import Move, day_of
+from deltadyn.history.drift.result import QUIET, Move, day_of
 from deltadyn.history.drift.scan import RAMP
 from deltadyn.identification.meanings import meaning
 
@@ -28,11 +28,13 @@ CAUSES = {
     "inertia": "rotor, coupling or arm {}",
     "common": "lubricant or temperature of all axes",
     "back": "back to the level before; repaired?",
+    "ended": "the change before has come to its end",
     "unmodelled": "something new that the model does not have: play, a loose screw, a soft belt",
 }
 #: Alarms of planted faults with this cause: how many were right, and of how many (docs/drift.md).
 HITS: dict[str, tuple[int, int]] = {}
 SURE = 0.9
+LARGE = 5.0  # percent of Coulomb friction that no strut does
 
 _SHORT = {
     "Fc": "Coulomb friction of axis {}",
@@ -88,7 +90,9 @@ def sentence(
     name = title(move.parameter)
     day = day_of(date, zone, year=date.year != last.year)
     text = f"{name[0].upper()}{name[1:]} {size} since {day}"
-    if kind == RAMP:
+    if cause == "ended":
+        text = f"{name[0].upper()}{name[1:]} steady again since about {day}"
+    elif kind == RAMP:
         going = "growing" if move.size > 0 else "falling"
         text = f"{name[0].upper()}{name[1:]} {going} since about {day}, {size} so far"
     behind = _cause_text(cause, moves)
@@ -103,7 +107,7 @@ def _cause_text(cause: str, moves: Sequence[Move]) -> str:
     if not cause:
         return ""
     text = CAUSES[cause].format(_limb(moves))
-    if cause == "back":  # seen, not inferred
+    if cause in QUIET:  # seen, not inferred
         return text
     right, told = HITS.get(cause, (0, 0))
     return text if told and right / told >= SURE else f"perhaps {text}"
@@ -144,7 +148,9 @@ def _is_torque(p: _Pattern) -> bool:
 
 
 def _is_strut(p: _Pattern) -> bool:
-    """m_x of an arm moves, and M_P not against it."""
+    """m_x of an arm moves, M_P not against it, and friction does not: a soft belt looks like it."""
+    if any(p.sizes[name] > LARGE for name in p.sizes if split(name)[0] == "Fc"):
+        return False
     return any(
         p.moved("m_x", axis) and p.moved("m_x", axis) != -p.moved("M_P", "")
         for axis in (p.axes or {""})

@@ -7,10 +7,12 @@ time, the bandwidth of the rates, the band, and whether signs and units are righ
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
+from threading import Condition, Thread
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,7 @@ from deltadyn.recording.recording import DataSource, Recording, concatenate
 from deltadyn.robot import Robot
 
 HEAD = 400_000  # samples that are kept: some minutes
+AHEAD = 192 * 2**20  # bytes that are read while the samples before them are worked on
 NEEDED = ("q", "tau", "qd", "qdd", "temperature")  # channels that a fit reads, beside t
 
 FilePath = str | PathLike[str]
@@ -196,6 +199,11 @@ class Streamed:
             yield from again
 
     def _pass(self) -> Iterator[Recording]:
+        """Checked pieces in order; those of a long file are read ahead."""
+        pieces = self._checked_pieces()
+        return pieces if self._file is None else read_ahead(pieces, HEAD, AHEAD)
+
+    def _checked_pieces(self) -> Iterator[Recording]:
         """Checked pieces in order; after the last one it is known what the log was."""
         first: Recording | None = None
         count, end, sha = 0, None, None
@@ -252,6 +260,81 @@ class Streamed:
             legs=item.legs,
             provenance=item.provenance,
         ).replace(**self._changes)
+
+
+def read_ahead(pieces: Iterator[Recording], after: int, most: int) -> Iterator[Recording]:
+    """The same pieces; once there were `after` samples, a thread reads up to `most` bytes ahead.
+
+    What the reading raises comes in its place.
+    """
+    count = 0
+    for piece in pieces:
+        count += len(piece)
+        if count >= after:
+            waiting = _Waiting(most)
+            Thread(target=waiting.fill, args=(pieces,), daemon=True).start()
+            try:
+                yield piece
+                yield from waiting.taken()
+            finally:
+                waiting.stop()
+            return
+        yield piece
+
+
+class _Waiting:
+    """Pieces on their way from the thread that reads them to the one that needs them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._changed = Condition()
+        self._pieces: deque[Recording] = deque()
+        self._bytes = 0
+        self._done = False  # nothing more will come
+        self._unwanted = False  # nothing more is asked for
+        self._failed: BaseException | None = None
+
+    def fill(self, pieces: Iterator[Recording]) -> None:
+        """Read until the end, an error or `stop`."""
+        try:
+            for piece in pieces:
+                with self._changed:
+                    self._pieces.append(piece)
+                    self._bytes += _bytes_of(piece)
+                    self._changed.notify_all()
+                    self._changed.wait_for(lambda: self._bytes < self._most or self._unwanted)
+                    if self._unwanted:
+                        return
+        except BaseException as error:
+            self._failed = error
+        finally:
+            with self._changed:
+                self._done = True
+                self._changed.notify_all()
+
+    def taken(self) -> Iterator[Recording]:
+        """The pieces, each as soon as it is there."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._pieces or self._done)
+                if not self._pieces:
+                    break
+                piece = self._pieces.popleft()
+                self._bytes -= _bytes_of(piece)
+                self._changed.notify_all()
+            yield piece
+        if self._failed is not None:
+            raise self._failed
+
+    def stop(self) -> None:
+        """Let the thread end."""
+        with self._changed:
+            self._unwanted = True
+            self._changed.notify_all()
+
+
+def _bytes_of(piece: Recording) -> int:
+    return sum(array.nbytes for array in piece.channels().values())
 
 
 def _check_for_chunks(options: ReadOptions, rows: int) -> None:

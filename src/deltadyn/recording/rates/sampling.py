@@ -165,9 +165,9 @@ def _has_angles(value: object) -> TypeGuard[TimedAngles]:
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        row, channel = (int(index) for index in bad[0])
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, channel = (int(index) for index in np.argwhere(~finite)[0])
         place = f"row {row}" if array.shape[1] == 1 else f"row {row}, channel {channel}"
         raise InputError(name, float(array[row, channel]), "finite numbers", where=place)
 

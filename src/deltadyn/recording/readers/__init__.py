@@ -113,13 +113,16 @@ def blocks_of(columns: Sequence[FloatArray]) -> Blocks:
 
 
 def regrouped(blocks: Iterator[FloatArray], rows: int) -> Iterator[FloatArray]:
-    """The same numbers in blocks of exactly `rows` rows; only the last may be shorter."""
+    """The same numbers in blocks of exactly `rows` rows; only the last may be shorter.
+
+    The last one comes after the end of `blocks`, when all is known about the file.
+    """
     waiting: list[FloatArray] = []
     count = 0
     for block in blocks:
         waiting.append(block)
         count += block.shape[1]
-        while count >= rows:
+        while count > rows:
             joined = waiting[0] if len(waiting) == 1 else np.concatenate(waiting, axis=1)
             yield joined[:, :rows]
             waiting = [joined[:, rows:]]

@@ -1,0 +1,194 @@
+"""Files that try to run something, or to read another file: each is refused, or that part ignored.
+
+A payload would leave the file `marker` behind.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+from tests.parsers.parsers import bag, log, saved_information
+
+import deltadyn as dd
+from deltadyn.errors import DeltadynError, FileError, RecordingFileError
+from deltadyn.identification.information import load_information
+from deltadyn.recording.read import read_recording
+
+
+class Payload:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.marker,))
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    path = tmp_path / "marker"
+    pickle.loads(pickle.dumps(Payload(path)))
+    assert path.exists()  # the payload works
+    path.unlink()
+    return path
+
+
+def test_a_pickle_in_saved_information(tmp_path: Path, marker: Path) -> None:
+    (tmp_path / "goods").mkdir()
+    (good,) = (item["information.npz"] for item in saved_information(tmp_path / "goods").goods[:1])
+    path = tmp_path / "information.npz"
+    path.write_bytes(good)
+    np.save(tmp_path / "names.npy", np.array([Payload(marker)], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    members["names.npy"] = (tmp_path / "names.npy").read_bytes()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    with pytest.raises(FileError, match=r"Information\.save wrote"):
+        load_information(path)
+    path.write_bytes(pickle.dumps(Payload(marker)))
+    with pytest.raises(FileError, match=r"Information\.save wrote"):
+        load_information(path)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        dd.load_robot,
+        lambda path: read_recording(path.with_name("log.csv"), columns=path),
+        lambda path: read_recording(path.parent),  # as the metadata of a bag
+    ],
+)
+def test_tags_in_yaml(tmp_path: Path, marker: Path, read: Callable[[Path], object]) -> None:
+    path = tmp_path / "metadata.yaml"
+    path.write_text(f"a: !!python/object/apply:pathlib.Path.touch [!!python/name:{marker}]\n")
+    (tmp_path / "log.csv").write_text("t_s,q1_rad,q2_rad,q3_rad\n0,1,1,1\n1,1,1,1\n")
+    with pytest.raises(DeltadynError, match=r"tag|constructor"):
+        read(path)
+    assert not marker.exists()
+
+
+def test_a_handle_of_a_function_in_a_matlab_file(tmp_path: Path) -> None:
+    """It is no array of numbers, and is not looked at."""
+    t, q, tau = log()
+    path = tmp_path / "log.mat"
+    scipy.io.savemat(path, {"f": {"code": "delete('*')"}, "t_s": t, "q_rad": q, "tau_Nm": tau})
+    content = bytearray(path.read_bytes())
+    assert content[144] == 2  # the class of the first variable: a structure
+    content[144] = 16  # a handle
+    path.write_bytes(content)
+    try:
+        found = read_recording(path)
+    except RecordingFileError as error:
+        assert "cannot be read" in str(error)  # noqa: PT017
+    else:
+        np.testing.assert_array_equal(found.q, q)
+
+
+def test_types_of_arrow_that_are_pickles(tmp_path: Path, marker: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    t, q, tau = log()
+    told = {
+        b"ARROW:extension:name": b"arrow.py_extension_type",
+        b"ARROW:extension:metadata": pickle.dumps(Payload(marker)),
+    }
+    names = ["t_s", *(f"q{i}_rad" for i in (1, 2, 3)), *(f"tau{i}_Nm" for i in (1, 2, 3))]
+    fields = [pyarrow.field(name, pyarrow.float64(), metadata=told) for name in names]
+    columns = [pyarrow.array(values) for values in (t, *q.T, *tau.T)]
+    table = pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields))
+    parquet.write_table(table, tmp_path / "log.parquet")
+    try:
+        np.testing.assert_array_equal(read_recording(tmp_path / "log.parquet").q, q)
+    except RecordingFileError as error:
+        assert "log.parquet" in str(error)  # noqa: PT017
+    assert not marker.exists()
+
+
+def test_other_files_behind_a_matlab_file(tmp_path: Path) -> None:
+    """Links, values and views of other files are no part of a log."""
+    h5py = pytest.importorskip("h5py")
+    t, q, tau = log()
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["tau_Nm"] = tau.T
+    (tmp_path / "secret.bin").write_bytes(tau.T.tobytes())
+    path = tmp_path / "log.mat"
+    with h5py.File(path, "w") as file:
+        file["t_s"], file["q_rad"] = t[None], q.T
+        file["tau_Nm"] = h5py.ExternalLink("secret.h5", "/tau_Nm")
+        shape = tau.T.shape
+        file.create_dataset(
+            "torque_Nm", shape, "f8", external=[(str(tmp_path / "secret.bin"), 0, tau.nbytes)]
+        )
+        view = h5py.VirtualLayout(shape, "f8")
+        view[:] = h5py.VirtualSource(tmp_path / "secret.h5", "tau_Nm", shape)
+        file.create_virtual_dataset("effort_Nm", view)
+    found = read_recording(path)
+    assert not found.has_torque
+    assert found.provenance.ignored == ()
+
+
+VIEWS = {
+    "view": "CREATE VIEW endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) "
+    "SELECT x FROM n",
+    "trigger": "CREATE TRIGGER again AFTER INSERT ON topics BEGIN DELETE FROM messages; END",
+    "table": "CREATE TABLE huge(a, b GENERATED ALWAYS AS (zeroblob(2000000000)) VIRTUAL)",
+}
+
+
+@pytest.fixture(scope="module")
+def bags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("rosbags.rosbag2")
+    folder = tmp_path_factory.mktemp("bags")
+    bag(folder / "bag", mcap=False)
+    return folder / "bag"
+
+
+def changed(good: Path, place: Path, *statements: str) -> Path:
+    """A copy of a bag's database after some statements."""
+    path = place / "bag.db3"
+    path.write_bytes((good / "bag.db3").read_bytes())
+    base = sqlite3.connect(path)
+    for text in statements:
+        base.execute(text)
+    base.commit()
+    base.close()
+    return path
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_what_a_database_would_run(bags: Path, tmp_path: Path, kind: str) -> None:
+    path = changed(bags, tmp_path, VIEWS[kind])
+    with pytest.raises(RecordingFileError, match=f"it has the {kind} '"):
+        read_recording(path)
+
+
+def test_a_table_of_a_bag_that_never_ends(bags: Path, tmp_path: Path) -> None:
+    endless = VIEWS["view"].replace("endless", "messages")
+    path = changed(bags, tmp_path, "DROP TABLE messages", endless)
+    with pytest.raises(RecordingFileError, match="it has the view 'messages'"):
+        read_recording(path)
+
+
+def test_the_definitions_of_a_bag_are_not_made_code(bags: Path, tmp_path: Path) -> None:
+    """One line of them would else become a program of a thousand million lines."""
+    _, q, _ = log()
+    text = "string[2000000000] a"
+    path = changed(
+        bags, tmp_path, f"UPDATE message_definitions SET encoded_message_definition = '{text}'"
+    )
+    np.testing.assert_allclose(read_recording(path).q, q, rtol=1e-15)
+    path = changed(bags, tmp_path, "UPDATE topics SET type_description_hash = 'RIHS01_00'")
+    with pytest.raises(RecordingFileError, match="has another definition of sensor_msgs"):
+        read_recording(path)
