@@ -13,6 +13,7 @@ from tests.history.samples import ROBOT, START, entry, fit, log
 
 import deltadyn as dd
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_digest
 from deltadyn.history import Entry, History
 from deltadyn.identification import FitOptions
 from deltadyn.identification.fit import Fit
@@ -114,6 +115,21 @@ def test_fewer_blocks_of_time_are_the_same_fit(
     assert found.information.blocks <= 10
     np.testing.assert_allclose(found.values, fit(0).values, rtol=1e-9)
     assert (np.abs(np.log(found.std / fit(0).std)) < np.log(3)).all()  # from fewer blocks
+
+
+def test_a_long_log_is_known_before_it_is_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deltadyn.recording.prepare.stream.HEAD", 1500)
+    path = tmp_path / "long.csv"
+    dd.write_recording(log(1), path)
+    with History(tmp_path / "history.db") as history:
+        call = {"time": START, "method": "base", "terms": "file"}
+        added = history.add_log(ROBOT, path, "D3-0117", **call)  # type: ignore[arg-type]
+        assert added.entry.log == file_digest(path)
+        assert history.merged("D3-0117").samples == fit(1).information.samples  # type: ignore[union-attr]
+        monkeypatch.setattr("deltadyn.history.logs.identify", None)
+        assert not history.add_log(ROBOT, path, "D3-0117", **call).new  # type: ignore[arg-type]
 
 
 def test_queries(place: str) -> None:
