@@ -243,11 +243,10 @@ def fit_record(folder: Path) -> Parser:
     return Parser([{"first.json": first, "second.json": text} for text in texts], read, JSON)
 
 
-def saved_information(folder: Path) -> Parser:
-    from deltadyn.identification.information import Information, load_information
-    from deltadyn.identification.terms.recall import recall
+def small_information() -> Any:
+    from deltadyn.identification.information import Information
 
-    made = Information(
+    return Information(
         "exact",
         "a robot",
         ("M_P", "A_1"),
@@ -260,7 +259,13 @@ def saved_information(folder: Path) -> Parser:
         np.array([1.0, 0.0]),
         ("log",),
     )
-    made.save(folder / "plain.npz")
+
+
+def saved_information(folder: Path) -> Parser:
+    from deltadyn.identification.information import load_information
+    from deltadyn.identification.terms.recall import recall
+
+    small_information().save(folder / "plain.npz")
 
     def read(folder: Path) -> object:
         found = load_information(folder / "information.npz")
@@ -271,6 +276,24 @@ def saved_information(folder: Path) -> Parser:
     goods = (written(folder, "plain.npz"), written(DATA_0_1, "information.npz"))
     members = [partial(changed_members, change=change) for change in BINARY]
     return Parser([{"information.npz": data} for data in goods], read, (changed_bytes, *members))
+
+
+def history_file(folder: Path) -> Parser:
+    from tests.history.samples import entry
+
+    from deltadyn.history import History
+
+    with History(folder / "made.db") as history:
+        history._insert(entry(0), None, (small_information(),))
+        history.add_entries(entry(number, note="a note") for number in range(1, 8))
+        history.backup(folder / "whole.db")
+
+    def read(folder: Path) -> object:
+        with History(folder / "history.db", create=False) as history:
+            told = [(str(item), item.line, item.as_dict()) for item in history.entries()]
+            return told, [str(item) for item in history.robots()], history.merged("D3-0117")
+
+    return Parser([{"history.db": written(folder, "whole.db")}], read, (*BINARY, changed_rows))
 
 
 # Logs of other programs.
@@ -619,6 +642,7 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "motion CSV": motion_table,
     "fit JSON": fit_record,
     "saved information": saved_information,
+    "history": history_file,
     "MAT 5": matlab_5,
     "MAT 7.3": matlab_73,
     "Parquet": parquet,
@@ -634,6 +658,7 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
 #: Inputs in CI, where a read takes more than some 2 ms; of the others 2,000.
 FEWER = {
     "fit JSON": 1000,
+    "history": 200,
     "MAT 7.3": 500,
     "LeRobot": 500,
     "ROS 2 db3": 500,
