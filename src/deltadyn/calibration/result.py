@@ -406,7 +406,8 @@ class Calibration:
         numbers = json.dumps(self.as_dict(), indent=1) + "\n"
         files = {f"{name}.yaml": robot_text(self.robot), f"{name}.json": numbers}
         with file_set():
-            return *write_together(place, files), self.page(place / f"{name}.html")
+            page = self.page(place / f"{name}.html")
+            return *write_together(place, files), page
 
     def page(self, path: str | os.PathLike[str]) -> Path:
         """Write the page with its tables and the error field before and after."""

@@ -68,9 +68,8 @@ def check(
     found = look(project_robot() if name == "." else name, logs, options)
     found = replace(found, call=_call(columns, read))
     with file_set():
-        files = _written(found, write_columns, bundle)
-        if out is not None:
-            files["page"] = str(found.page(out))
+        page = {} if out is None else {"page": str(found.page(out))}
+        files = _written(found, write_columns, bundle) | page
     if as_json:
         echo_json({**found.as_dict(), **files})
     else:

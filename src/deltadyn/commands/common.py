@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn.commands.project import project_robot, record_run
+from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
 if TYPE_CHECKING:
@@ -157,11 +157,21 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(STOPPED)
         except SystemExit as end:
             if end.code == ANSWER_NO:
-                record_run(context)
+                _record(context)
             raise
-        record_run(context)
+        _record(context)
 
     return run
+
+
+def _record(context: click.Context) -> None:
+    """Record the run of a project; a disk that refuses it is told apart from a run that failed."""
+    try:
+        record_run(context)
+    except (DeltadynError, OSError) as error:
+        told = f"the result is there, but the run could not be recorded in {FILE}: {error}"
+        click.echo(f"deltadyn: {told}", err=True)
+        sys.exit(WRONG_CALL)
 
 
 #: Options that name what a command writes.
@@ -175,7 +185,8 @@ def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
     for key in OUTPUTS:
         folder = Path(options[key]).parent if options.get(key) else Path()
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
         made += reversed(missing)
     try:
         yield

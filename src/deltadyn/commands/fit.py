@@ -135,8 +135,8 @@ def identify(
     judged = judged_on(fit, apart)
     fit, found = replace(fit, judged=judged.verdict), judged.validation
     with file_set():
-        robot_file, record = fit.save(out)
         page = write_report(judged, with_ending(out, ".html"), numbers=False)
+        robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
     if not as_json:

@@ -82,8 +82,8 @@ def excite(
         progress=not as_json,
     )
     with file_set():
-        found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
         files = {"file": out} if page is None else {"file": out, "page": str(found.page(page))}
+        found.save(out, rate=rate, coordinates=coordinates, angle_unit="deg" if degrees else "rad")
     show(found, as_json, **files)
     if not as_json:
         click.echo(f"\nwritten: {out}" if page is None else f"\n{written(out, page)}")
@@ -164,8 +164,8 @@ def simulate(
     if len(run.truth.t) > 1:  # a run that failed at once has no loads
         found = motion_loads(run.truth.robot, run.truth.motion())
     with file_set():
-        write_recording(run.recording, out)
         page = None if loads_page is None or found is None else str(found.page(loads_page))
+        write_recording(run.recording, out)
     if as_json:
         error = np.sqrt(np.mean(run.tracking_error**2, axis=0))
         record = {

@@ -130,11 +130,11 @@ def first_factors(robot: Robot, logs: Sequence[FleetLog], cut: Cut, work: Work) 
                 job = _Job(robot, log, settings, cut, work, mark, told)
                 return First(settings, (*done, job.done()))
             with log.opened(robot) as streamed:
-                _check(robot, streamed, cut)
+                findings = _check(robot, streamed, cut)
                 settings = Settings.of(robot, streamed, cut.preparation)
                 work.keep("settings", key, vars(settings))
                 job = _Job(robot, log, settings, cut, work, mark, told)
-                return First(settings, (*done, job.known() or job.made(streamed)))
+                return First(settings, (*done, job.known() or job.made(streamed, findings)))
         except MissingExtraError:
             raise
         except (DeltadynError, OSError) as error:
@@ -177,7 +177,7 @@ class _Job:
         if known is not None:
             return known
         with self.log.opened(self.robot) as streamed:
-            return self.made(streamed)
+            return self.made(streamed, _check(self.robot, streamed, self.cut))
 
     def known(self) -> Done | None:
         """What an earlier run made, where all of it is there and sound."""
@@ -186,10 +186,9 @@ class _Job:
                 return self._result(record)
         return None
 
-    def made(self, streamed: Streamed) -> Done:
+    def made(self, streamed: Streamed, findings: list[str]) -> Done:
         """Read the log; the factors of chunks that are there are not made again."""
         own = self.settings.robot(self.robot)
-        findings = _check(self.robot, streamed, self.cut)
         parts = _Parts(own, streamed, self.settings, self.cut)
         chunks, skipped, number = [], 0.0, 0
         while not parts.ended:

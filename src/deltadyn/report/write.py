@@ -80,9 +80,10 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
         subtitle += " The machine is a simulated one: its true parameters stand beside the fit's."
     title = f"{study.robot.name}: report of the {fit.method} fit"
     first = first_screen(study.verdict, key_numbers(study), _key_figure(study))
+    record = report_record(study, sections) if numbers else {}
     with file_set():
         if numbers:
-            beside = write_numbers(page, report_record(study, sections))
+            beside = write_numbers(page, record)
             subtitle += f" The numbers at full resolution are in {beside.name}."
         return write_sections(page, title, subtitle, [first.html], sections)
 
