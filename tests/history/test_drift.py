@@ -6,7 +6,6 @@ import json
 import math
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,12 +75,6 @@ def test_the_temperature_slope_is_found(repaired: Drift) -> None:
     slope, std = repaired["Fv1"].per_kelvin or (0.0, 0.0)
     assert slope == pytest.approx(-0.02, abs=4 * std)
     assert std < 0.001
-
-
-def test_the_page_shows_it(repaired: Drift, tmp_path: Path) -> None:
-    page = repaired.page(tmp_path / "drift.html").read_text("utf-8")
-    assert "Coulomb friction of axis 2 up 38 % since 24 February" in page
-    assert "Odd nights" in page
 
 
 def test_a_ramp_is_found_with_its_begin() -> None:
