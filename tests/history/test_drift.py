@@ -135,6 +135,16 @@ def test_parameters_that_move_together_are_one_change() -> None:
     assert {move.parameter for move in change.moves} == {"M_P", "A2"}
 
 
+def test_another_method_or_a_log_twice_is_no_change() -> None:
+    entries = history(40, factors={"A1": step(20, 0.2)})
+    mixed = [replace(e, method="base" if i < 20 else "convex") for i, e in enumerate(entries)]
+    found = drift(mixed)
+    assert (found.left_out, len(found.times), found.changes) == (20, 20, ())
+    bad = replace(history(40, factors={"A1": once(39, 0.2)})[39], log="same")
+    twice = [*history(39), bad, bad, bad]
+    assert (drift(twice).left_out, drift(twice).changes) == (2, ())
+
+
 def test_few_nights_are_said() -> None:
     found = drift(history(6))
     assert not found.watched
