@@ -173,7 +173,7 @@ def null() -> np.ndarray:
     """The strongest |z| of every night and parameter, of nights with memory and a season."""
     rng = np.random.default_rng(7)
     out = []
-    for _ in range(4):
+    for _ in range(3):
         series = series_of(history(220, int(rng.integers(1e6)), season=8.0))
         noise = rng.standard_normal(series.values.shape)
         for i in range(1, len(noise)):
