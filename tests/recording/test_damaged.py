@@ -387,7 +387,5 @@ def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("deltadyn.recording.readers.csv.LONGEST_LINE", 1_000_000)
     path = tmp_path / "a.csv"
     path.write_text(TEXT + "1.5," * 1_500_000)
-    with pytest.raises(
-        RecordingFileError, match=r"line 62: .*has no end; allowed: at most 1"
-    ):
+    with pytest.raises(RecordingFileError, match=r"line 62: .*has no end; allowed: at most 1"):
         read_recording(path)

@@ -372,9 +372,7 @@ def tdms(path: Path, groups: dict[str, dict[str, tuple[Array, dict[str, Any]]]])
 
 
 def test_tdms_with_a_time_channel(tmp_path: Path) -> None:
-    channels: dict[str, tuple[Any, dict[str, Any]]] = {
-        "Time": (1e3 * REC.t, {"unit_string": "ms"})
-    }
+    channels: dict[str, tuple[Any, dict[str, Any]]] = {"Time": (1e3 * REC.t, {"unit_string": "ms"})}
     for axis in range(3):
         channels[f"Position {axis + 1}"] = (np.degrees(REC.q[:, axis]), {"unit_string": "deg"})
         channels[f"Torque {axis + 1}"] = (REC.tau[:, axis], {"unit_string": "Nm"})
