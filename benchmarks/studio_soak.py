@@ -91,12 +91,16 @@ class Soak:
         await client.says(f"{x:.1f}, ")
 
     async def play(self, client: Client) -> None:
-        """Play a motion."""
-        await client.set("motion", str(self.rng.choice(("gate", "Adept cycle"))))
+        """Play a motion, another one than before."""
+        name = "Adept cycle" if client.motion == "gate" else "gate"
+        client.motion = name
+        await client.set("motion", name)
         await client.says("t = 0.000 of")
         await client.press("Play")
         await client.until(lambda: "t = 0.000 of" not in client.text(), "time goes on")
-        await client.press("Play")
+        await client.until(lambda: bool(client.found("Pause")), "a button to pause")
+        await client.press("Pause")
+        await client.until(lambda: bool(client.found("Play")), "it stands")
 
     async def good(self, client: Client) -> None:
         """A log that is read."""

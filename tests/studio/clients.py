@@ -47,7 +47,7 @@ class Client:
         self.notices: list[str] = []
         self.downloads: dict[str, bytes] = {}
         self.html: list[str] = []
-        self.seen: list[dict[str, Any]] = []
+        self.motion = ""  # that was chosen last
         self._names: dict[str, str] = {}
         self._page: ClientConnection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -123,9 +123,13 @@ class Client:
 
     # what a user does
 
+    def found(self, label: str) -> list[str]:
+        """The ids of components with this label."""
+        return [key for key, part in self.parts.items() if part["props"].get("label") == label]
+
     def part(self, label: str) -> str:
         """The id of the component with this label."""
-        found = [key for key, part in self.parts.items() if part["props"].get("label") == label]
+        found = self.found(label)
         assert found, f"no component {label!r}"
         return found[0]
 

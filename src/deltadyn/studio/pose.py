@@ -18,7 +18,7 @@ from deltadyn.kinematics.struts import attachments_of
 from deltadyn.kinematics.workspace import (
     REASONS,
     RULES,
-    Workspace,
+    WorkspaceBoundary,
     WorkspaceRules,
     broken_rules,
     psi_range,
@@ -208,7 +208,7 @@ BEYOND = 10.0  # deg or mm that a slider reaches beyond a limit, so that the lim
 
 
 @lru_cache(maxsize=32)
-def _wall(robot: Robot) -> Workspace:
+def _wall(robot: Robot) -> WorkspaceBoundary:
     """The workspace, coarse; windows with the same robot share it."""
     return workspace(robot, heights=21, azimuths=36)
 
