@@ -164,6 +164,13 @@ def calibration(out: Path) -> Figure:
 
 CAMPAIGNS = (
     Campaign(
+        "crash",
+        "killed or refused by the disk at any write, every command leaves old or new results whole",
+        "tests.crash.campaign --out {out}/crash.json",
+        240,
+        stated("crash.json"),
+    ),
+    Campaign(
         "machines",
         f"every fit ends; 95 % intervals hold {COVERED:g} % of the truths",
         "benchmarks.machines --seeds 0-19 --workers 2 "
@@ -243,6 +250,13 @@ CAMPAIGNS = (
         "tests.parsers --cases 100000 --out {out}/parsers",
         480,
         stated("parsers/figure.json"),
+    ),
+    Campaign(
+        "guided",
+        "20,000 inputs that new lines lead to: our own errors alone",
+        "tests.parsers.guided --runs 20000 --out {out}/guided",
+        240,
+        stated("guided/figure.json"),
     ),
     Campaign(
         "family",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.drift.draw import drawn_year, statistics
+from benchmarks.drift.draw import Statistics, drawn_year, statistics
 from benchmarks.drift.faults import KINDS, Fault, drawn
 from benchmarks.drift.score import Score, Scores
 from benchmarks.drift.whole import Year, all_years
@@ -53,8 +53,7 @@ def main() -> None:
             item.page(Path(asked.pages) / f"{item.serial}.html")
     known = statistics(years, found)
     for number in range(asked.robots - asked.whole):
-        kind = KINDS[number // 2 % len(KINDS)] if number % 2 else None
-        year = drawn_year(f"drawn-{number + 1}", kind, asked.days, known, rng)
+        year = drawn_robot(number, asked.days, asked.seed, known)
         scores.add(year, drift(year.entries))
     record = record_of(scores) | {
         "robots": asked.robots,
@@ -77,6 +76,13 @@ def whole(
     chosen = [faults[number % len(faults)] for number in range(count)]
     years = list(all_years(chosen, np.arange(0.0, days, WEEK), seed))
     return years, [drift(year.entries) for year in years]
+
+
+def drawn_robot(number: int, days: int, seed: int, known: Statistics) -> Year:
+    """The drawn robot of a number: every second one has a fault, of the kinds in turn."""
+    kind = KINDS[number // 2 % len(KINDS)] if number % 2 else None
+    rng = np.random.default_rng([seed, number])
+    return drawn_year(f"drawn-{number + 1}", kind, days, known, rng)
 
 
 def record_of(scores: Scores) -> dict[str, Any]:

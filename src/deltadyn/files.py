@@ -36,6 +36,7 @@ MOST_BYTES = 10_000_000  # of a journal
 # A file that waits for its set: its name, and how far below the folder of the journal it lies. So
 # nobody who writes a set in a folder takes parts of a set of the folder above for abandoned.
 PART = re.compile(r"\.(.+)\.[0-9a-f]{32}\.([0-9]+)\.part")
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database that it writes
 ENDINGS = (".yaml", ".yml", ".json", ".html")
 WAIT, PAUSE = 30.0, 0.05  # s, for further folders of a set: two processes may wait for each other
 
@@ -262,6 +263,8 @@ def _sweep(target: Path) -> None:
                     old.unlink()
             else:
                 old.unlink()  # refused while it is open
+            for ending in BESIDE:
+                old.with_name(old.name + ending).unlink(missing_ok=True)
 
 
 # A set of files.

@@ -18,12 +18,23 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from click.testing import CliRunner
 from tests.crash.cases import CASES, HELD_OUT, LOG, POSES, ROBOT, WORK, Case
-from tests.crash.harness import Action, Outcome, Server, Session, State, StoppedError, state_of
+from tests.crash.harness import (
+    Action,
+    Outcome,
+    Rows,
+    Server,
+    Session,
+    State,
+    StoppedError,
+    state_of,
+)
 from tests.identification.motions import swing
 
 import deltadyn as dd
 from deltadyn.calibration import plan_calibration
+from deltadyn.cli import main as command_line
 from deltadyn.files import settle
 
 WRONG = 2  # exit status
@@ -58,7 +69,7 @@ class Bench:
             if name.startswith("inputs/"):
                 _make_input(self.folder, name)
         if case.call is None and arguments:  # without a progress bar: a thread is not forked along
-            last = 2 if arguments[0] == "reproduce" else 1
+            last = 2 if arguments[0] in ("reproduce", "history", "fleet") else 1
             arguments = (*arguments[:last], "--json", *arguments[last:])
         return self.server.session(arguments, self.work, self.folder / case.cwd, case.call)
 
@@ -69,7 +80,7 @@ class Bench:
         for name, content in files.items():
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path.write_bytes(content.file if isinstance(content, Rows) else content)
 
     @contextmanager
     def ready(self, name: str) -> Iterator[Ready]:
@@ -140,6 +151,7 @@ class Ready:
         pieces: dict[str, list[str]] = {}
         for name in sorted({*self.old, *self.new}):
             own = next((piece for piece in self.case.pieces if name.startswith(piece)), "")
+            own = name if own.endswith("/") else own
             pieces.setdefault(own, []).append(name)
         return pieces
 
@@ -214,7 +226,12 @@ def _make_input(folder: Path, name: str) -> None:
         logs = {"one": LOG, "two": HELD_OUT}
         for log in logs.values():
             _make_input(folder, log)
-        if path.suffix == ".json":
+        if path.suffix == ".db":
+            for day, log in enumerate(logs.values(), 1):
+                call = f"history add {ROBOT} {folder / log} --serial 7 --terms file --store {path}"
+                call += f" --method base --time 2020-05-{day:02d}T00:00:00+00:00"
+                CliRunner().invoke(command_line, call.split(), catch_exceptions=False)
+        elif path.suffix == ".json":
             log = dd.read_recording(folder / logs[path.stem], robot)
             dd.identify(robot, log, "base", terms="file", unidentifiable="hold").save(path)
         else:
@@ -255,7 +272,7 @@ def run_case(
         for how in FAILURES:
             points = spread(count, failures, 1) if FAILURES[how][0] != Action.FAIL_ALL else [1]
             attempt(how, points, lambda point, how=how: ready.fail(how, point))  # type: ignore[misc]
-        if ready.case.old:
+        if ready.case.old and ready.case.beside:
             with bench.session(ready.case, ready.case.old) as other:
                 attempt("two writers", spread(count, failures, 2), lambda n: ready.beside(other, n))
     tried["writes"] = count
@@ -277,7 +294,10 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(Path(folder).resolve())
         for name in given.names or CASES:
             begun = time.monotonic()
-            tried, broken = run_case(bench, name, given.kills, given.failures)
+            try:
+                tried, broken = run_case(bench, name, given.kills, given.failures)
+            except AssertionError as error:
+                tried, broken = Counter(), [str(error)[:500]]
             seconds = round(time.monotonic() - begun, 1)
             record[name] = {**tried, "broken": broken, "seconds": seconds}
             counts = ", ".join(f"{key} {value}" for key, value in tried.items())
@@ -290,7 +310,10 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{len(record)} cases: {dict(total)}; broken {worst}")
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(json.dumps({"cases": record, "total": total}, indent=1) + "\n")
+        done = ", ".join(f"{count} {kind}" for kind, count in total.items() if kind != "writes")
+        figure = f"{len(record)} calls, {total['writes']} writes: {done}; {worst} not whole"
+        found = {"figure": figure, "reached": not worst, "cases": record, "total": total}
+        given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     return 1 if worst else 0
 
 

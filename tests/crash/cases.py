@@ -23,8 +23,8 @@ class Case:
 
     `old` is the call whose result is replaced. None: other texts under the same names, as for
     pages; an empty call: nothing. `pieces` are names of files with a fate of their own, by how they
-    begin; all others are one set. `again` is the exit status of the same call where its result is
-    there already.
+    begin, each for itself where that ends in /; all others are one set. `again` is the exit status
+    of the same call where its result is there already.
     """
 
     new: tuple[str, ...]
@@ -33,6 +33,7 @@ class Case:
     again: int | None = None
     call: str | None = None  # of the library, instead of the command line
     cwd: str = "."
+    beside: bool = True  # whether the old and the new call may write at the same time
     slow: bool = False  # computes for long: for the nightly run
     before: Mapping[str, str] = field(default_factory=dict)  # files of the folder, by name
     then: Mapping[str, str] = field(default_factory=dict)  # what is changed after the old call
@@ -54,6 +55,8 @@ _EXCITE = ("--duration", "2", "--harmonics", "3", "--time-limit", "5", "--out", 
            "--page", "work/excite.html")  # fmt: skip
 _IDENTIFY = ("identify", ROBOT, LOG, "--hold", "--terms", "file", "--out", "work/mine")
 _FLEET = ("inputs/fleet", "--terms", "file", "--out", "work/fleet.html", "--save", "work/members")
+_ADD = ("history", "add", ROBOT, "--serial", "7", "--terms", "file")
+_STORE = ("--store", "inputs/history.db")
 _PROJECT = """[project]
 robot = "sipro-d3-1200"
 """
@@ -61,7 +64,7 @@ _RECORDED = f"""
 {MARK}
 
 [runs.export]
-arguments = ["--out", "results/model", "--", ".", "c"]
+arguments = ["--out", "results/model", "--", ".", "sheets"]
 deltadyn = "0.1.0"
 """
 
@@ -104,9 +107,49 @@ CASES: dict[str, Case] = {
     "payload": _page("payload", ROBOT, LOG, "--empty", HELD_OUT, slow=True),
     "force": _page("force", ROBOT, LOG, "--empty", HELD_OUT, slow=True),
     "sizing": _page("sizing", ROBOT, "--cycles", "60"),
-    "fleet": Case(
-        ("fleet", ROBOT, *_FLEET), ("fleet", ROBOT, *_FLEET, "--method", "base"), slow=True
+    "fleet compare": Case(
+        ("fleet", "compare", ROBOT, *_FLEET),
+        ("fleet", "compare", ROBOT, *_FLEET, "--method", "base"),
+        slow=True,
     ),
+    "fleet identify": Case(
+        (
+            "fleet",
+            "identify",
+            ROBOT,
+            "inputs/fleet",
+            "--method",
+            "base",
+            "--work",
+            "work/kept",
+            "--save",
+            "work/fits",
+        ),
+        (),
+        pieces=("kept/", "fits/"),
+        slow=True,
+    ),
+    "fleet payload": Case(
+        ("fleet", "payload", ROBOT, "inputs/fleet", "--work", "work/kept"),
+        (),
+        pieces=("kept/",),
+        slow=True,
+    ),
+    "history add": Case(
+        (*_ADD, HELD_OUT, "--time", "2020-05-02T00:00:00+00:00", "--store", "work/history.db"),
+        (*_ADD, LOG, "--time", "2020-05-01T00:00:00+00:00", "--store", "work/history.db"),
+        again=0,
+    ),
+    "history forget": Case(
+        ("history", "forget", "--older-than", "1y", "--yes", "--store", "work/history.db"),
+        (*_ADD, LOG, "--time", "2020-05-01T00:00:00+00:00", "--store", "work/history.db"),
+        beside=False,
+        slow=True,
+    ),
+    "history export": Case(("history", "export", "--out", "work/tables", *_STORE), slow=True),
+    "history refit": Case(("history", "refit", "7", "--out", "work/mine", *_STORE), slow=True),
+    "history backup": Case(("history", "backup", "work/copy.db", *_STORE), (), slow=True),
+    "history drift": _page("history", "drift", *_STORE, slow=True),
     "export c": _export("c"),
     "export structured-text": _export("structured-text"),
     "export mjcf": _export("mjcf", slow=True),
@@ -115,15 +158,15 @@ CASES: dict[str, Case] = {
     "reproduce audit": _page("reproduce", "audit", slow=True),
     # in a project every run is recorded in deltadyn.toml once its result is there
     "export in a project": Case(
-        ("export", ".", "c", "--out", "results/model"),
-        ("export", ".", "c", "--out", "results/model", "--payload", "1.5"),
+        ("export", ".", "sheets", "--out", "results/model"),
+        ("export", ".", "sheets", "--out", "results/model", "--payload", "1.5"),
         pieces=("deltadyn.toml",),
         cwd=WORK,
         before={"deltadyn.toml": _PROJECT},
     ),
     "repeat": Case(
         ("repeat", "export"),
-        ("export", ".", "c", "--out", "results/model", "--payload", "1.5"),
+        ("export", ".", "sheets", "--out", "results/model", "--payload", "1.5"),
         pieces=("deltadyn.toml",),
         cwd=WORK,
         before={"deltadyn.toml": _PROJECT},
@@ -139,6 +182,8 @@ CASES: dict[str, Case] = {
 
 #: Commands that write no file, and why.
 NOTHING = {
+    "history list": "prints",
+    "history show": "prints",
     "robots": "prints",
     "completion": "prints",
     "bench": "prints; what it compiles lies in the user's cache",

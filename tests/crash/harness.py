@@ -9,9 +9,11 @@ import re
 import select
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +23,9 @@ from typing import IO
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIM = Path(__file__).with_name("shim.c")
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.(tmp|[0-9]+\.part)|\.deltadyn-writing\.json")
+TEMPORARY = re.compile(
+    r"\..+\.[0-9a-f]{32}\.(tmp(-wal|-shm|-journal)?|[0-9]+\.part)|\.deltadyn-writing\.json"
+)
 LONGEST = 120.0  # s, until an answer
 
 
@@ -61,9 +65,37 @@ def state_of(folder: Path) -> State:
         name = path.relative_to(folder).as_posix()
         if TEMPORARY.fullmatch(path.name):
             temporaries.append(name)
-        elif path.is_file():
+        elif path.suffix == ".db":
+            files[name] = _rows(path)
+        elif path.is_file() and not SQLITE.search(name):
             files[name] = path.read_bytes()
     return State(files, tuple(temporaries))
+
+
+SQLITE = re.compile(r"\.db-(wal|shm|journal)$")  # of a database, beside it
+
+
+class Rows(bytes):
+    """The rows of a database as SQL; `file` is a file that holds them."""
+
+    file: bytes
+
+
+def _rows(path: Path) -> bytes:
+    """The rows of a database as anybody finds them who opens it; what is none, as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in path.parent.glob(f"{path.name}*"):
+            shutil.copy(part, folder)
+        base = sqlite3.connect(Path(folder) / path.name)
+        try:
+            assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",), path
+            found = Rows("\n".join(base.iterdump()).encode())
+        except sqlite3.DatabaseError:
+            return path.read_bytes()
+        finally:
+            base.close()
+        found.file = (Path(folder) / path.name).read_bytes()
+        return found
 
 
 def built_shim(folder: Path) -> Path:

@@ -185,7 +185,8 @@ def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
     for key in OUTPUTS:
         folder = Path(options[key]).parent if options.get(key) else Path()
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
         made += reversed(missing)
     try:
         yield
