@@ -64,6 +64,12 @@ def test_one_bad_log_is_an_odd_night_and_no_change(repaired: Drift) -> None:
     assert {"A1", "Fv3", "M_P"} <= set(night.parameters)
 
 
+def test_a_bad_log_among_the_first_nights_is_odd_too() -> None:
+    found = drift(history(40, factors={"M_P": once(1, -0.3)}))
+    assert [night.date for night in found.odd] == [day(1)]
+    assert found.changes == ()
+
+
 def test_as_dict_is_plain_and_whole(repaired: Drift) -> None:
     record = json.loads(json.dumps(repaired.as_dict(), allow_nan=False))
     assert [item["parameter"] for item in record["changes"]] == ["Fc2", "Fc2"]
