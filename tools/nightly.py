@@ -252,6 +252,13 @@ CAMPAIGNS = (
         stated("studio-soak.json"),
     ),
     Campaign(
+        "long-log",
+        "an hour at 2 kHz from CSV to a fit with fixed terms in 6 s on two cores, below 1 GiB",
+        "benchmarks.long_log --hours 1 --tries 3 --json {out}/long-log.json",
+        30,
+        stated("long-log.json"),
+    ),
+    Campaign(
         "damaged",
         "100,000 damaged inputs for each parser: our own errors alone",
         "tests.parsers --cases 100000 --out {out}/parsers",
