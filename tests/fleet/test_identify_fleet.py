@@ -93,7 +93,7 @@ def test_chunks_do_not_matter_at_borders(robot: dd.Robot, tmp_path: Path, rates:
 
 def test_the_order_does_not_matter(whole: FleetFits, robot: dd.Robot, plant: Path) -> None:
     logs = list(find_logs(plant).logs)
-    np.random.default_rng(1).shuffle(logs)  # type: ignore[arg-type]
+    np.random.default_rng(1).shuffle(logs)
     found = identify_fleet(robot, logs, **PARTS)
     assert json.dumps(found.as_dict()) == json.dumps(whole.as_dict())
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from benchmarks.fleet import RATE, SimulatedLog, motion, nominal
 
 #: A short and a three times longer log in one process; the peak after each, in MiB.
@@ -36,5 +37,5 @@ def test_simulated_logs_are_periodic_and_seeded() -> None:
     log = SimulatedLog("D3", 1000, seed=3)
     (first,), (again,) = list(log.pieces()), list(log.pieces())
     assert (first.tau == again.tau).all()
-    assert first.sample_time == 1 / RATE
+    assert first.sample_time == pytest.approx(1 / RATE, rel=1e-9)
     assert nominal().dof == first.dof
