@@ -15,7 +15,12 @@ from deltadyn.identification.bodies.consistency import consistency, pseudo_inert
 from deltadyn.identification.bodies.guesses import geometric_guess
 from deltadyn.identification.bodies.realise import robot_from_standard
 from deltadyn.identification.methods.convex import solve_convex
-from deltadyn.identification.methods.log_cholesky import descend, relative_scale, solve_log_cholesky
+from deltadyn.identification.methods.log_cholesky import (
+    _Region,
+    descend,
+    relative_scale,
+    solve_log_cholesky,
+)
 
 CASES = [
     ("sipro-d3-1200", "exact", False),
@@ -246,3 +251,15 @@ def test_descent_follows_a_curved_valley() -> None:
     found = descend(residual, np.array([-1.2, 1.0]), unit=1e-12, floor=0.0, limit=500)
     np.testing.assert_allclose(found.x, [1.0, 1.0], atol=1e-6)
     assert found.converged
+
+
+@pytest.mark.parametrize("radius", [1e-6, 1e-3, 0.1])
+def test_a_step_has_the_length_of_its_region(radius: float) -> None:
+    """Shorter by the rounding of the bisection at most; in a wide region it is Gauss-Newton's."""
+    rng = np.random.default_rng(3)
+    r, J = rng.normal(0.0, 5.0, 8), rng.normal(size=(8, 3))
+    step = _Region.of(r, J, radius).solve(r)
+    assert (1 - 1e-6) * radius <= np.linalg.norm(step) <= (1 + 1e-12) * radius
+    assert step @ (J.T @ r) < 0
+    whole = np.linalg.lstsq(J, -r)[0]
+    np.testing.assert_allclose(_Region.of(r, J, 1e3).solve(r), whole, rtol=1e-10)
