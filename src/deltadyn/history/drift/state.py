@@ -98,7 +98,8 @@ class State:
         days = self.series.days
         sigma = self.noise.sigma(self.s)
         return sums_of(
-            *(x[:rows] for x in (y, h)),
+            y[:rows],
+            h[:rows],
             P,
             sigma[:rows],
             self.noise.phi,
