@@ -65,7 +65,8 @@ def rates(top: FloatArray) -> FloatArray:
     """Alarms per night and series at each of the levels: those that are the first."""
     quiet_nights = [(top[BURN_IN:] <= level).sum() for level in LEVELS]
     first = [(top[-1] > level).sum() for level in LEVELS]
-    return np.array(first) / np.array(quiet_nights)
+    found: FloatArray = np.array(first, dtype=float) / np.array(quiet_nights)
+    return found
 
 
 def main() -> None:
