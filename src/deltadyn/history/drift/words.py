@@ -27,7 +27,7 @@ CAUSES = {
     "torque": "torque constant or current sensor of axis {}",
     "inertia": "rotor, coupling or arm {}",
     "common": "lubricant or temperature of all axes",
-    "back": "back to the level before; repaired?",
+    "back": "back to the level before, perhaps repaired",
     "ended": "the change before has come to its end",
     "unmodelled": "something new that the model does not have: play, a loose screw, a soft belt",
 }
