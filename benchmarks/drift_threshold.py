@@ -56,14 +56,17 @@ def strengths(count: int, nights: int, memory: float, seed: int) -> FloatArray:
     options = DriftOptions(smallest=0.0, burn_in=BURN_IN)
     parts = [strongest(quiet(nights, memory, rng), options) for _ in range(-(-count // TOGETHER))]
     z = np.concatenate(parts, axis=1)[:, :count]
-    return np.maximum.accumulate(as_if_known(z, np.arange(1, nights + 1)[:, None]), axis=0)
+    known = as_if_known(z, np.arange(1, nights + 1)[:, None])
+    top: FloatArray = np.maximum.accumulate(known, axis=0)
+    return top
 
 
 def rates(top: FloatArray) -> FloatArray:
     """Alarms per night and series at each of the levels: those that are the first."""
     quiet_nights = [(top[BURN_IN:] <= level).sum() for level in LEVELS]
     first = [(top[-1] > level).sum() for level in LEVELS]
-    return np.array(first) / np.array(quiet_nights)
+    found: FloatArray = np.array(first, dtype=float) / np.array(quiet_nights)
+    return found
 
 
 def main() -> None:

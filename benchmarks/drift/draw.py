@@ -63,13 +63,13 @@ def statistics(years: list[Year], found: list[Drift]) -> Statistics:
             for name in names
         }
         stated += [_stated(entry, level) for entry in year.entries]
-    rest = np.concatenate(parts)
+    together = np.concatenate(parts)
     first = years[0].entries[0]
     return Statistics(
         names=names,
         units=tuple(track.unit for track in found[0].tracks),
         level=np.array([float(np.abs(np.median(found[0][name].level))) for name in names]),
-        scatter=np.cov(rest.T),
+        scatter=np.cov(together.T),
         stated=np.array(stated),
         torque=first.torque_level,
     )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from deltadyn.history.entry import Entry
 
@@ -29,7 +30,7 @@ def history(
     season: float = 0.0,
     recorded: bool = True,
     stated: float = 1.0,
-    days: Sequence[float] | None = None,
+    days: npt.ArrayLike | None = None,
     hidden: Sequence[str] = (),
 ) -> list[Entry]:
     """Nights of one robot; `factors` are functions of the row by the name of a parameter.

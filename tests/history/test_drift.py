@@ -168,7 +168,7 @@ def test_misuse_is_refused() -> None:
         drift([])
     for wrong in ({"years_per_alarm": 0}, {"smallest": 1.0}, {"burn_in": 3}, {"level": 1.0}):
         with pytest.raises(InputError):
-            DriftOptions(**wrong)  # type: ignore[arg-type]
+            DriftOptions(**wrong)
 
 
 # The rate of false alarms. A stated rate of one per two parameter-years is high enough to count.
@@ -180,7 +180,7 @@ def null() -> np.ndarray:
     rng = np.random.default_rng(7)
     out = []
     for _ in range(3):
-        series = series_of(history(220, int(rng.integers(1e6)), season=8.0))
+        series = series_of(history(220, int(rng.integers(10**6)), season=8.0))
         noise = rng.standard_normal(series.values.shape)
         for i in range(1, len(noise)):
             noise[i] = 0.4 * noise[i - 1] + math.sqrt(1 - 0.16) * noise[i]

@@ -51,7 +51,8 @@ def line_of(found: Watched, k: int) -> Line:
     )
     p, m = len(P), w.columns.shape[1]
     G = sums.E[-1, 0, :p, :p] + np.diag(P)
-    beta = np.linalg.solve(G, sums.E[-1, 0, :p, p + 1])
+    spread: FloatArray = np.asarray(np.linalg.inv(G), dtype=np.float64)
+    beta: FloatArray = np.asarray(np.linalg.solve(G, sums.E[-1, 0, :p, p + 1]), dtype=np.float64)
     at_mean = np.ones(p)
     at_mean[1 : 1 + m] = 0.0
     fitted, level = h @ beta, h @ (at_mean * beta)
@@ -59,7 +60,7 @@ def line_of(found: Watched, k: int) -> Line:
         fitted, level = np.exp(fitted), np.exp(level)
     owners = np.concatenate([np.full(1 + m, -1), rows])
     of = {int(row): (owners == row).astype(float) for row in set(rows)}
-    return Line(h, beta, np.linalg.inv(G), level, fitted, of)
+    return Line(h, beta, spread, level, fitted, of)
 
 
 def _shapes(found: Watched, k: int) -> tuple[list[FloatArray], list[int]]:

@@ -88,13 +88,13 @@ def moved(
         own = (x.places[k].row for x in others if k in x.places)
         begins[k] = max([0, *(row for row in own if row <= ends[k])])
     sums, least, out = state.sums(others, rows), state.least(), {parameter: place}
-    for end in np.unique(ends[ends >= place.row]):
+    for end in np.unique(ends[ends >= place.row]).tolist():
         found = scan(sums, place.kind, np.array([end]), np.array([[place.row]]), begins)
         reach = sums.t[end] - sums.t[place.row] if place.kind == RAMP else 1.0
-        for k in np.flatnonzero((ends == end) & (np.arange(count) != parameter)):
+        for k in np.flatnonzero((ends == end) & (np.arange(count) != parameter)).tolist():
             z, delta = float(found.z[0, 0, k]), float(found.delta[0, 0, k])
             if abs(z) >= WITH and abs(delta * reach) >= least[k]:
-                out[int(k)] = replace(place, z=z, delta=delta)
+                out[k] = replace(place, z=z, delta=delta)
     return out
 
 

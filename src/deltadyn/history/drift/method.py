@@ -101,15 +101,19 @@ def _change(found: Watched, alarm: Alarm) -> Change:
 
 
 def _course(found: Watched, alarm: Alarm, move: Move) -> str:
-    """ "back" where a change takes back the one before it, "ended" where a ramp stops."""
+    """ "back" where a change takes back those before it, "ended" where a ramp stops."""
     k = alarm.parameter
     before = [a for a in found.alarms if k in a.places and a.places[k].row < alarm.place.row]
     if not before:
         return ""
-    last = max(before, key=lambda a: a.places[k].row)
+    before.sort(key=lambda a: -a.places[k].row)
+    total = 0.0
+    for earlier in before:  # a ramp and its end are taken back together
+        total += _move(found, earlier, k).size
+        if abs(total + move.size) < BACK * abs(total):
+            return "back"
+    last = before[0]
     was = _move(found, last, k).size
-    if abs(was + move.size) < BACK * abs(was):
-        return "back"
     ramps = alarm.place.kind == RAMP == last.places[k].kind
     return "ended" if ramps and abs(move.size) < BACK * abs(was) else ""
 

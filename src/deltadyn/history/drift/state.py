@@ -98,7 +98,8 @@ class State:
         days = self.series.days
         sigma = self.noise.sigma(self.s)
         return sums_of(
-            *(x[:rows] for x in (y, h)),
+            y[:rows],
+            h[:rows],
             P,
             sigma[:rows],
             self.noise.phi,
@@ -118,16 +119,17 @@ class State:
         """The known columns (n, k, p) with their precisions (k, p)."""
         w = self.warmth
         n, count = self.y.shape
-        m = w.columns.shape[1]
-        h = np.zeros((n, count, 1 + m + AFTERWARDS * len(alarms)))
+        own = [[x.places[k] for x in alarms if k in x.places] for k in range(count)]
+        m, most = w.columns.shape[1], max(map(len, own), default=0)
+        h = np.zeros((n, count, 1 + m + AFTERWARDS * most))
         P = np.ones((count, h.shape[2]))
         h[..., 0], P[:, 0] = 1.0, FLAT
         h[..., 1 : 1 + m] = w.columns[:, None]
         P[:, 1 : 1 + m] = w.prior.T**-2.0
         t = self.series.days / MONTH
-        for number, alarm in enumerate(alarms):
-            at = 1 + m + AFTERWARDS * number
-            for k, place in alarm.places.items():
+        for k, places in enumerate(own):
+            for number, place in enumerate(places):
+                at = 1 + m + AFTERWARDS * number
                 h[place.row :, k, at] = 1.0
                 h[place.row :, k, at + 1] = t[place.row :] - t[place.row]
                 P[k, at : at + 2] = FLAT

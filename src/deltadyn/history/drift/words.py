@@ -27,12 +27,12 @@ CAUSES = {
     "torque": "torque constant or current sensor of axis {}",
     "inertia": "rotor, coupling or arm {}",
     "common": "lubricant or temperature of all axes",
-    "back": "back to the level before; repaired?",
+    "back": "back to the level before, perhaps repaired",
     "ended": "the change before has come to its end",
     "unmodelled": "something new that the model does not have: play, a loose screw, a soft belt",
 }
 #: Alarms of planted faults with this cause: how many were right, and of how many (docs/drift.md).
-HITS: dict[str, tuple[int, int]] = {}
+HITS = {"friction": (26, 30), "belt": (25, 27), "strut": (25, 25), "counterweight": (25, 25)}
 SURE = 0.9
 LARGE = 5.0  # percent of Coulomb friction that no strut does
 
