@@ -165,6 +165,8 @@ def _sound(place: str, row: Row, parameters: list[Row], axes: list[Row]) -> Entr
     """An entry from its rows; what no entry can hold is damage."""
     try:
         return _entry(row, parameters, axes)
+    except KeyError as error:
+        raise damaged(place, f"its tables lack the column {error}") from error
     except (ValueError, TypeError, OverflowError) as error:
         raise damaged(place, f"entry {row['number']}: {error}") from error
 
