@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from tests.calibration import machines
 from tests.force.cases import pushed, tare_of
+from tests.history.drift_cases import history
 from tests.markup import EVIL, dangers
 from tests.payload.cases import case, robot_of
 from tests.studio.cases import ROBOT, simulated, sines
@@ -19,6 +21,7 @@ from deltadyn.calibration import Positions
 from deltadyn.doors import PAGES, write_page
 from deltadyn.fleet import fleet
 from deltadyn.force import find_contacts
+from deltadyn.history.drift import drift
 from deltadyn.identification.fit import Fit
 from deltadyn.payload.offline import find_picks
 from deltadyn.recording import write_recording
@@ -74,6 +77,7 @@ def made(kind: str, folder: Path) -> Any:
         "calibration": calibration,
         "check": lambda: checked(folder),
         "comparison": lambda: compare({EVIL: fit(), f"{EVIL} 2": robot()}, [log(2)]),
+        "drift": lambda: replace(drift(history()), robot=EVIL, serial=EVIL),
         "fit": fit,
         "fits": lambda: compare_fits({EVIL: fit(), f"{EVIL} 2": fit()}),
         "fleet": lambda: fleet(robot(), {f"{EVIL} {k}": [log(k)] for k in (1, 2)}, terms=False),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
+import gc
 import io
 import socket
 import sys
@@ -56,6 +58,7 @@ class Studio:
         self._robot, self._max_upload, self._project = robot, max_upload, project
         self._session()  # what cannot be shown is refused before a page opens
         self._windows: dict[int, Window] = {}
+        self._unswept, self._sweeping = False, threading.Lock()
         self._server = _listen(free_port(port))
         # Shadows take most of the time of a frame where there is no graphics card.
         self._server.scene.configure_default_lights(cast_shadow=False)
@@ -116,6 +119,19 @@ class Studio:
         window = self._windows.pop(client.client_id, None)
         if window is not None:
             window.close()
+            del window
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Give back the memory of windows that closed; once for those that close together."""
+        self._unswept = True
+        while self._unswept and self._sweeping.acquire(blocking=False):
+            try:
+                self._unswept = False
+                gc.collect()  # a window and its controls know each other
+                give_back_memory()
+            finally:
+                self._sweeping.release()
 
     def _own_page(self, client: viser.ClientHandle) -> bool:
         """Whether the page comes from this studio: other sites may not talk to it.
@@ -133,6 +149,17 @@ class Studio:
             connection.close(1008, "not this studio's page"), self._server.get_event_loop()
         )
         return False
+
+
+def give_back_memory() -> None:
+    """Let the C library return free memory to the system.
+
+    Without it each of the server's threads keeps what its largest piece of work took.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc, not of musl
+        if trim is not None:
+            trim(0)
 
 
 def free_port(port: int) -> int:
