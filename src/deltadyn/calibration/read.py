@@ -228,15 +228,22 @@ def _bag_joints(path: str, robot: Robot, given: FileOptions) -> tuple[FloatArray
             axes = list(message.name)
             ends = [re.search(r"(\d+)$", name) for name in axes]
             if None not in ends:
-                axes.sort(key=lambda name: int(name[len(name.rstrip("0123456789")) :]))
+                axes.sort(key=_ending)
             if len(axes) < robot.dof:
                 raise InputError("joints of the bag", axes, f"{robot.dof}, one per axis")
-        if all(name in place for name in axes[: robot.dof]):
+        known = len(message.position)
+        if all(place.get(name, known) < known for name in axes[: robot.dof]):
             times.append(t)
             rows.append([message.position[place[name]] for name in axes[: robot.dof]])
     q = np.array(rows, dtype=float).reshape(-1, robot.dof)
     ours = q if given.convention == "deltadyn" else np.asarray(robot.from_controller(q))
     return np.array(times), ours
+
+
+def _ending(name: str) -> tuple[int, str]:
+    """What sorts names by the number that they end in, however long it is."""
+    digits = name[len(name.rstrip("0123456789")) :].lstrip("0")
+    return len(digits), digits
 
 
 def _mean_turn(turns: FloatArray) -> FloatArray:
@@ -476,7 +483,7 @@ def _matched(table: Table, poses: Table) -> Any:
     out = []
     for name in names:
         number = re.search(r"(\d+)\D*$", name)
-        short = str(int(number[1])) if number else name
+        short = (number[1].lstrip("0") or "0") if number else name
         if name not in places and short not in places:
             raise InputError("pose", name, f"a pose of {poses.path}: {', '.join(known[:5])}, ...")
         out.append(places.get(name, places.get(short, 0)))

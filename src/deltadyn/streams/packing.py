@@ -23,6 +23,7 @@ FLAGS = FLOAT32 | HAS_QD | HAS_QDD | HAS_HOLDING
 MOST = 65_536  # samples of a message
 AXES = (2, 3, 4)
 LARGEST = 1e6  # rad, m, N m, N and so on: no robot has more, and its square is still a number
+LATEST = 1e16  # s: whole numbers of samples up to there are still numbers
 SEQUENCES = 1 << 32
 KEYS = ("t", "q", "tau", "qd", "qdd", "holding", "sample_time", "sequence")
 
@@ -233,8 +234,8 @@ def _check(batch: Batch) -> None:
         raise MalformedError("qd", None, "the rates, where accelerations are given")
     if batch.holding is not None and batch.holding.shape != (count,):
         raise MalformedError("holding", list(batch.holding.shape), f"{count} values, one a sample")
-    if not math.isfinite(batch.t0):
-        raise MalformedError("t", batch.t0, "a finite number of s")
+    if not abs(batch.t0) <= LATEST:
+        raise MalformedError("t", batch.t0, f"a finite number of s, within {LATEST:g}")
     step = batch.sample_time
     if not (0 < step < math.inf or (step == 0 and count == 1)):
         allowed = "above 0 s" if count > 1 else "above 0 s, or 0 for a single sample"

@@ -177,6 +177,8 @@ class _Messages:
                     if found is None:
                         return
                     connection, stamp, raw = found
+                    if connection.msgtype != self.kind:
+                        raise ValueError(f"{self.topic} has messages of another kind")
                     message = self._deserialize(raw, connection.msgtype)
                 yield stamp, message
 
