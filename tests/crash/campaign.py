@@ -232,8 +232,8 @@ def _make_input(folder: Path, name: str) -> None:
                 call += f" --method base --time 2020-05-{day:02d}T00:00:00+00:00"
                 CliRunner().invoke(command_line, call.split(), catch_exceptions=False)
         elif path.suffix == ".json":
-            log = dd.read_recording(folder / logs[path.stem], robot)
-            dd.identify(robot, log, "base", terms="file", unidentifiable="hold").save(path)
+            read = dd.read_recording(folder / logs[path.stem], robot)
+            dd.identify(robot, read, "base", terms="file", unidentifiable="hold").save(path)
         else:
             path.mkdir()
             for number, log in enumerate((LOG, HELD_OUT, LOG), 1):
@@ -271,7 +271,7 @@ def run_case(
         attempt("killed", spread(count, kills, 0), ready.kill)
         for how in FAILURES:
             points = spread(count, failures, 1) if FAILURES[how][0] != Action.FAIL_ALL else [1]
-            attempt(how, points, lambda point, how=how: ready.fail(how, point))  # type: ignore[misc]
+            attempt(how, points, lambda point, how=how: ready.fail(how, point))
         if ready.case.old and ready.case.beside:
             with bench.session(ready.case, ready.case.old) as other:
                 attempt("two writers", spread(count, failures, 2), lambda n: ready.beside(other, n))
