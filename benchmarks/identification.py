@@ -12,7 +12,7 @@ two cores, with its peak memory:
 
     rates at hand    dd.identify of recordings in chunks, read from the numbers: target 20 s
     from the file    dd.identify of the log, terms="file"; rates, bandwidth and band come from the
-                     data: 10 s
+                     data: 6 s
     with terms       the same with terms="auto", which finds none: 20 s
     of a machine     the same of the machine's log, whose terms are found and fitted: 20 s
     convex           the solve alone, from the triangular factor of the hour (its samples are
@@ -59,7 +59,7 @@ WIDTH = 13  # numbers of a sample: t, q, tau, qd, qdd
 FREQUENCIES = ((0.71, 1.13, 0.93), (1.87, 1.61, 2.09))  # Hz of x, y, z; no common period in an hour
 TARGETS = {
     "rates at hand": 20.0,
-    "from the file": 10.0,
+    "from the file": 6.0,
     "with terms": 20.0,
     "of a machine": 20.0,
     "convex": 0.05,

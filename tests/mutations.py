@@ -122,14 +122,14 @@ def changed_numbers(good: bytes, rng: Rng) -> bytes:
         value = WHOLE[int(rng.integers(0, len(WHOLE)))]
         if kind < 4:  # near what was there
             value = int.from_bytes(data[at : at + size], "little") + int(rng.integers(-2, 3))
-        order = ("little", "big")[int(rng.integers(0, 8)) == 0]
-        data[at : at + size] = (value % 256**size).to_bytes(size, order)  # type: ignore[arg-type]
+        packed = (value % 256**size).to_bytes(size, "little")
+        data[at : at + size] = packed if rng.integers(0, 8) else packed[::-1]
     return bytes(data)
 
 
 def changed_end(good: bytes, rng: Rng) -> bytes:
     """The last part of a file, where some formats keep what they say about themselves."""
-    at = len(good) - int(min(len(good), 2 ** rng.integers(3, 12)))
+    at = len(good) - min(len(good), 2 ** int(rng.integers(3, 12)))
     change = (changed_bytes, changed_numbers)[int(rng.integers(0, 2))]
     return good[:at] + change(good[at:], rng)
 

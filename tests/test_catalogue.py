@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from deltadyn.arrays import FloatArray
-from deltadyn.kinematics import cylinder_inside, inverse_kinematics
+from deltadyn.kinematics import cylinder_inside, forward_kinematics, inverse_kinematics
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, RailGeometry, Strut
 from deltadyn.robot.catalogue import catalogue_table
@@ -315,3 +316,20 @@ def test_figures_of_the_irb_360() -> None:
     assert spindle.stroke == pytest.approx((0.78, 1.48))
     assert abb.drives.output_inertia == (0.0, 0.0, 0.0, 2.87e-3)
     assert abb.friction.passive[0].coulomb == 5.36
+
+
+def test_the_autonox_meets_the_tool_positions_of_its_source(shared_data: Path) -> None:
+    """Published angles give the published tool points, by way of sign and offset of each drive."""
+    from scipy.io import loadmat
+
+    file = shared_data / "testbedciirc" / "Trj1_RL5_1450_6kg_Ts_1ms.mat"
+    if not file.is_file():
+        pytest.skip("testbedCIIRC's first motion is not among the reference data")
+    robot, motion = load_robot("autonox-rl5-1450"), loadmat(file)
+    angles, tool = motion["Qrad"][:, :5], motion["TCP"]
+    sign, offset = np.array(robot.controller.sign), np.array(robot.controller.offset)
+    p = np.asarray(forward_kinematics(robot, sign * (angles[:, :4] - offset)))
+    across, down = 0.0632 + 0.135 * np.sin(angles[:, 4]), 0.132 + 0.135 * np.cos(angles[:, 4])
+    wrist = np.stack([across * np.cos(p[:, 3]), across * np.sin(p[:, 3]), -down], axis=1)
+    assert len(tool) == 5671
+    np.testing.assert_allclose(p[:, :3] + wrist, tool, rtol=0, atol=2e-11)

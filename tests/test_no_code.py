@@ -192,3 +192,30 @@ def test_the_definitions_of_a_bag_are_not_made_code(bags: Path, tmp_path: Path) 
     path = changed(bags, tmp_path, "UPDATE topics SET type_description_hash = 'RIHS01_00'")
     with pytest.raises(RecordingFileError, match="has another definition of sensor_msgs"):
         read_recording(path)
+
+
+@pytest.mark.parametrize("packing", ["lz4", "zstd"])
+def test_a_chunk_that_unpacks_to_all_memory(
+    bags: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str
+) -> None:
+    """A chunk that says it is small, and is not."""
+    from deltadyn.recording.readers import ros
+
+    module = {"lz4": "lz4.frame", "zstd": "backports.zstd"}[packing]
+    packed = pytest.importorskip(module).compress(bytes(10**7))
+    name = packing.encode()
+    chunk = bytes(16) + (100).to_bytes(8, "little") + bytes(4)
+    chunk += len(name).to_bytes(4, "little") + name + len(packed).to_bytes(8, "little") + packed
+    record = b"\x06" + len(chunk).to_bytes(8, "little") + chunk
+    files = bag(tmp_path / "bag", mcap=True)
+    good = files["bag/bag.mcap"]
+    path = tmp_path / "bomb.mcap"
+    path.write_bytes(good[:8] + record + good[8:])
+    monkeypatch.setattr(ros, "MOST_CHUNK", 10**6)
+    with pytest.raises(RecordingFileError, match="a chunk at byte 8 unpacks to more than 1000000"):
+        read_recording(path)
+    monkeypatch.setattr(ros, "MOST_CHUNK", 10**8)
+    with pytest.raises(RecordingFileError, match="file cannot be read"):
+        read_recording(path)
+    path.write_bytes(good)
+    assert len(read_recording(path)) == 16

@@ -31,7 +31,8 @@ GOAL = 92.0  # percent of branches
 SETTINGS = """\
 [run]
 branch = true
-source = {source}
+source =
+    {source}
 patch = subprocess, fork
 data_file = {folder}/data
 [report]
@@ -65,11 +66,14 @@ class Counted:
         return 100 * self.taken / self.branches if self.branches else 100.0
 
 
-def measured(tests: Sequence[str], workers: int) -> tuple[int, dict[str, Any]]:
-    """The exit status of the tests, and coverage's report."""
+def measured(
+    tests: Sequence[str], workers: int, rooms: Sequence[str] = ()
+) -> tuple[int, dict[str, Any]]:
+    """The exit status of the tests, and coverage's report of the package or of rooms of it."""
+    folders = [str(ROOT / SOURCE / room) for room in rooms] or [str(ROOT / SOURCE)]
     with tempfile.TemporaryDirectory(prefix="deltadyn-coverage-") as folder:
         settings = Path(folder) / "settings.ini"
-        settings.write_text(SETTINGS.format(source=ROOT / SOURCE, folder=folder), "utf-8")
+        settings.write_text(SETTINGS.format(source="\n    ".join(folders), folder=folder), "utf-8")
         tool = [sys.executable, "-m", "coverage"]
         chosen = f"--rcfile={settings}"
         spread = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
@@ -140,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the figures there")
     asked = parser.parse_args(arguments)
     rooms = [room for room in asked.rooms.split(",") if room]
-    status, found = measured(asked.tests, asked.workers)
+    status, found = measured(asked.tests, asked.workers, rooms)
     result = report(status, found, rooms)
     print(f"\n{'room':16}{'branches':>10}{'taken':>9}")
     for room, (branches, taken) in result["rooms"].items():

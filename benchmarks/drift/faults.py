@@ -50,7 +50,7 @@ def drawn(kind: str, days: float, rng: np.random.Generator, repaired: float = 0.
         "friction growth": (0.2, 0.6, (60.0, 150.0)),
         "belt loosening": (0.15, 0.4, (10.0, 40.0)),
         "heavier strut": (0.1, 0.35, (0.0, 0.0)),
-        "lost counterweight": (0.2, 0.5, (0.0, 0.0)),
+        "lost counterweight": (0.3, 0.6, (0.0, 0.0)),
     }[kind]
     day = float(rng.uniform(0.35, 0.75) * days)
     fault = Fault(kind, int(rng.integers(3)), float(rng.uniform(low, high)), day)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.excitation.cases import ABB, D3, with_limits
+from tests.markup import EVIL, dangers
 
 import deltadyn as dd
 from deltadyn.excitation import Excitation, UnidentifiableError, design_excitation
@@ -342,6 +344,10 @@ def test_the_page_says_how_well_and_what_next(design: Excitation, tmp_path: Path
     page = design.page(tmp_path / "excite.html").read_text("utf-8")
     body = page[page.index("<body>") :]
     assert f"Excitation: {design.robot.name}" in body
+    named = dataclasses.replace(design, robot=design.robot.replace(name=EVIL, description=EVIL))
+    hostile = named.page(tmp_path / "hostile.html").read_text("utf-8")
+    assert "onerror" in hostile
+    assert dangers(hostile) == []
     assert "What to do next" in body
     assert "deltadyn identify ROBOT LOG" in body
     for item in design.parameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import deltadyn as dd
 from deltadyn.commands.fleet import fleet as command
 from deltadyn.errors import InputError
 from deltadyn.fleet import Fleet, LogFile, Spread, fleet
+from deltadyn.fleet.compare import _outliers
 from deltadyn.recording import Recording
 from deltadyn.report.plots import power_ticks, squeezed
 from deltadyn.robot.bodies import Platform
@@ -120,6 +122,18 @@ def test_spreads_against_the_textbook() -> None:
     assert found.z[3] == pytest.approx((9 - others.mean()) / scale)
     unknown = Spread.of("a", "N m", np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, np.inf]))
     assert np.isnan(unknown.z).all()  # one other robot tells nothing of how robots scatter
+
+
+def test_a_parameter_of_one_robot_alone_has_no_outlier() -> None:
+    """A term that one robot's fit has: nothing is compared, and no warning of NumPy is heard."""
+    alone = Spread.of(
+        "Fs3", "N m", np.array([0.26, np.nan, np.nan]), np.array([0.1, np.inf, np.inf])
+    )
+    common = Spread.of("Fc1", "N m", np.array([1.0, 1.01, 3.0]), np.full(3, 0.01))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = _outliers(["a", "b", "c"], (alone, common))
+    assert {item.parameter for item in found} <= {"Fc1"}
 
 
 def test_an_outlier_does_not_hide_the_others() -> None:

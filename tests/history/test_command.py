@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.history.samples import ROBOT, START, entry, log
@@ -107,6 +108,37 @@ def test_calls_that_are_refused(
     assert "age is '2 years'" in run("forget", "--older-than", "2 years", code=2).stderr
 
 
+def test_one_bad_log_costs_itself(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cut = (folder / "night0.csv").read_text()[:-40]
+    for name, text in (("cut.csv", cut), ("night1.csv", (folder / "night1.csv").read_text())):
+        lines = text.replace("t_s,", "time,").splitlines()
+        rows = [line for line in lines if not line.startswith("#")]
+        start = datetime(2026, 5, 3, 2) + timedelta(days=name == "night1.csv")
+        for k, row in enumerate(rows[1:], start=1):
+            stamp = start + timedelta(milliseconds=2 * (k - 1))
+            rows[k] = f"{stamp.isoformat(timespec='milliseconds')},{row.partition(',')[2]}"
+        Path(name).write_text("\n".join(rows))
+    call = ["add", str(folder / "robot.yaml"), "cut.csv", "night1.csv", "--serial", "D3-0117"]
+    found = record(*call, *FAST, "--zone", "Europe/Berlin", code=2)
+    assert [item["log"] for item in found["lost"]] == ["cut.csv"]
+    assert "truncated" in found["lost"][0]["message"]
+    # the time is that of the file
+    assert found["added"][0]["entry"]["time"] == "2026-05-04T00:00:00+00:00"
+
+
+def test_a_fit_that_is_not_to_be_trusted(folder: Path, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).standard_normal(log().tau.shape)
+    dd.write_recording(log().replace(tau=noise), tmp_path / "noise.csv")
+    call = ["add", str(folder / "robot.yaml"), str(tmp_path / "noise.csv"), "--serial", "D3-0117"]
+    place = ["--store", str(tmp_path / "history.db"), "--time", "2026-05-03T02:00:00Z"]
+    added = record(*call, *FAST, *place, "--no-check", code=1)["added"][0]["entry"]
+    assert added["grade"] == "not to be trusted"
+    run(*call, *FAST, *place, "--no-check")  # told once
+
+
 def test_the_project_names_the_store(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +203,7 @@ def test_the_view_of_a_dashboard(place: str) -> None:
     assert [row["value"] for row in rows] == [3.1, 3.11, 3.12]
     assert {row["std"] for row in rows} == {None}  # not shown by these logs
     assert (rows[0]["serial"], rows[0]["unit"], rows[0]["temperature"]) == ("D3-0117", "N m", 20.5)
+    assert len(record("list", "--store", place)["entries"]) == 3
     times = [row["time"] for row in rows]
     if isinstance(times[0], str):  # SQLite has no times of its own
         times = [datetime.fromisoformat(text) for text in times]

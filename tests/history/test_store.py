@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.history.samples import ROBOT, START, entry, fit, log
 
 import deltadyn as dd
 from deltadyn.errors import FileError, InputError
+from deltadyn.files import file_digest
 from deltadyn.history import Entry, History
 from deltadyn.identification import FitOptions
 from deltadyn.identification.fit import Fit
@@ -23,10 +25,12 @@ FIELDS = [
     name for name in Entry.__dataclass_fields__ if name not in ("number", "time", "covariance")
 ]
 
+OFFSET: dict[str, Any] = {"method": "base", "terms": ("offset",)}
+
 
 @cache
 def fit_with_terms() -> Fit:
-    return dd.identify(ROBOT, log(1), "base", terms=("offset",), unidentifiable="hold")
+    return dd.identify(ROBOT, log(1), unidentifiable="hold", **OFFSET)
 
 
 @cache
@@ -116,6 +120,21 @@ def test_fewer_blocks_of_time_are_the_same_fit(
     assert (np.abs(np.log(found.std / fit(0).std)) < np.log(3)).all()  # from fewer blocks
 
 
+def test_a_long_log_is_known_before_it_is_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deltadyn.recording.prepare.stream.HEAD", 1500)
+    path = tmp_path / "long.csv"
+    dd.write_recording(log(1), path)
+    with History(tmp_path / "history.db") as history:
+        call = {"time": START, "method": "base", "terms": "file"}
+        added = history.add_log(ROBOT, path, "D3-0117", **call)  # type: ignore[arg-type]
+        assert added.entry.log == file_digest(path)
+        assert history.merged("D3-0117").samples == fit(1).information.samples  # type: ignore[union-attr]
+        monkeypatch.setattr("deltadyn.history.logs.identify", None)
+        assert not history.add_log(ROBOT, path, "D3-0117", **call).new  # type: ignore[arg-type]
+
+
 def test_queries(place: str) -> None:
     with History(place) as history:
         for number in range(4):
@@ -199,7 +218,7 @@ def test_a_log_keeps_factors_with_and_without_its_terms(tmp_path: Path) -> None:
     with History(tmp_path / "history.db") as history:
         for number in (1, 2):
             day = START + timedelta(days=number)
-            added = history.add_log(ROBOT, log(number), "D3-0117", time=day, method="base")
+            added = history.add_log(ROBOT, log(number), "D3-0117", time=day, **OFFSET)
             assert added.new
             assert added.entry.kind == "log"
             assert added.entry.temperature == 20.0 + number
@@ -214,7 +233,7 @@ def test_a_log_keeps_factors_with_and_without_its_terms(tmp_path: Path) -> None:
         assert plain.samples == one.samples == found.samples / 2
         again = dd.identify(ROBOT, plain, "base", unidentifiable="hold")
         assert (np.abs(again.values - fit(1).values) < again.std).all()  # another band
-        assert not history.add_log(ROBOT, log(1), "D3-0117", time=START, method="base").new
+        assert not history.add_log(ROBOT, log(1), "D3-0117", time=START, **OFFSET).new
 
 
 def test_forget(place: str) -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.family.robots import make
 from tests.kinematics.robots import D3, SPINDLE
 
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError, UnreachableError
 from deltadyn.kinematics import (
+    LimbGeometry,
     State,
     WorkspaceRules,
     cylinder_inside,
@@ -28,7 +30,11 @@ from deltadyn.kinematics import (
     workspace,
     workspace_grid,
 )
+from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.limbs import limbs
+from deltadyn.kinematics.platform import platform_point
 from deltadyn.robot.bodies import Geometry
+from deltadyn.robot.settings import Limits, Workspace
 
 P = [0.0, 0.0, -0.8]
 ROWS = [P, P]
@@ -37,6 +43,11 @@ ANY: Any = None  # a value of a wrong type, past the type checker
 #: Level arms hold their elbows 1.075 m out, or have their struts folded back along them.
 WIDE = D3.replace(geometry=Geometry(0.75, 0.05, 0.375, 0.9))
 FOLDED = D3.replace(geometry=Geometry(0.625, 0.1, 0.375, 0.9))
+
+#: A platform of two halves, whose pose has no closed form.
+PAR4 = make("par4")
+PAR4_STATE = State.from_platform(PAR4, [[0.02, 0.01, -0.85, 0.1]])
+PAR4_POSE = (PAR4_STATE.p, PAR4_STATE.cos_q, PAR4_STATE.sin_q)
 
 CALLS: list[tuple[Callable[[], object], type[DeltadynError], str]] = [
     (
@@ -232,6 +243,23 @@ CALLS: list[tuple[Callable[[], object], type[DeltadynError], str]] = [
         lambda: cylinder_inside(D3),
         InputError,
         "cylinder is None; allowed: a cylinder, or a robot with limits.workspace",
+    ),
+    (
+        lambda: LimbGeometry.of(PAR4, *PAR4_POSE).jacobian_rate(np.zeros((1, 4))),
+        InputError,
+        "platform is 'Articulated'; allowed: the point of three limbs: `jacobian_rate` knows the "
+        "other platforms",
+    ),
+    (
+        lambda: platform_point(np, limbs(PAR4), PAR4_STATE.cos_q[0], PAR4_STATE.sin_q[0]),
+        InputError,
+        "forward kinematics of the platform is 'Articulated'; allowed: one with a closed form: "
+        "translation or planar",
+    ),
+    (
+        lambda: home_pose(PAR4.replace(limits=Limits(workspace=Workspace(0.1, -9.0, -8.0)))),
+        InputError,
+        "robot is 'par4'; allowed: a robot whose limbs all reach a point of its axis",
     ),
 ]
 

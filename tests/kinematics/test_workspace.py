@@ -5,9 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.family.robots import make
 from tests.kinematics.robots import CLOCKWISE, D3, LIMITED, SPINDLE, UNEQUAL, orientation
 
 from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.errors import InputError
 from deltadyn.kinematics import (
     LimbGeometry,
     State,
@@ -23,6 +25,7 @@ from deltadyn.kinematics import (
     workspace,
     workspace_grid,
 )
+from deltadyn.kinematics.workspace import _cylinder_corners, working_cylinder
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Limits, Workspace
 
@@ -249,8 +252,10 @@ def test_no_workspace_is_a_status() -> None:
     nothing = robot.replace(limits=Limits(angle_min=2.9, angle_max=3.0))
     empty = workspace(nothing)
     assert empty.status == "no point of the axis below the base plane keeps the rules"
-    assert (empty.volume, empty.quadrature_volume) == (0.0, 0.0)
+    assert (empty.volume, empty.quadrature_volume, empty.area) == (0.0, 0.0, 0.0)
     assert empty.largest_cylinder() is None
+    with pytest.raises(InputError, match="workspace is 'empty'; allowed: a robot that reaches"):
+        working_cylinder(nothing)
     assert empty.vertices.shape == empty.faces.shape == (0, 3)
     assert workspace(robot).volume > 0
 
@@ -263,7 +268,26 @@ def test_a_boundary_by_hand() -> None:
     # Square sections of area 2 r^2: h (A1 + A2 + sqrt(A1 A2)) / 3 of a pyramid's frustum.
     assert shape.volume == pytest.approx(2 * (2 + 0.5 + 1) / 3, rel=1e-14)
     assert shape.quadrature_volume == pytest.approx(np.pi * (1 + 2 * 0.75**2 + 0.25) / 2)
+    assert shape.area == pytest.approx(3.0, rel=1e-14)  # 2 r wide: (2 + 1) / 2 over the height
     assert shape.largest_cylinder() == Workspace(0.75, -2.0, -1.0)
+    thin = WorkspaceBoundary(np.array([-2.0]), quarter, radius[:1], "found")
+    assert thin.largest_cylinder() is None
+
+
+def test_the_rim_of_the_cylinder_is_even() -> None:
+    """All points are on the axis or the rim, whose points are spread evenly around it."""
+    robot = make("heli4")
+    cylinder = working_cylinder(robot)
+    x, y, z, psi = _cylinder_corners(robot).T
+    far = np.hypot(x, y)
+    rim = far > cylinder.radius / 2
+    np.testing.assert_allclose(far[rim], cylinder.radius, rtol=1e-14)
+    np.testing.assert_allclose(far[~rim], 0.0, atol=1e-14)
+    np.testing.assert_allclose([x.sum(), y.sum()], 0.0, atol=1e-12)
+    gaps = np.diff(np.unique(np.round(np.arctan2(y, x)[rim], 9)))
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+    assert (z.min(), z.max()) == (cylinder.z_min, cylinder.z_max)
+    assert not psi.any()
 
 
 def test_largest_cylinder_does_not_cross_a_waist() -> None:

@@ -5,6 +5,7 @@ An input is a set of files by name; the parser is given the folder that they sta
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 import zlib
@@ -176,7 +177,7 @@ def project_file(folder: Path) -> Parser:
             found = read_project() or {}
             runs = found.get("runs", {})
             changed = [changed_inputs(run) for run in runs.values()]
-            return found, defaults(main), project_robot(), changed  # type: ignore[arg-type]
+            return found, defaults(main), project_robot(), changed
         finally:
             os.chdir(before)
 
@@ -197,6 +198,87 @@ def motion_table(folder: Path) -> Parser:
         lambda folder: dd.motion.read_motion(folder / "motion.csv", robot),
         TEXT,
     )
+
+
+def csv_log(folder: Path) -> Parser:
+    """Separators, decimal marks, units, quotes, comments, dates, encodings."""
+    t, q, tau = log()
+    rows = [[f"{x:.6f}" for x in row] for row in np.column_stack([t, q, tau]).tolist()]
+
+    def joined(names: Sequence[str], cells: Sequence[Sequence[str]], mark: str) -> str:
+        return "".join(mark.join(line) + "\n" for line in (names, *cells))
+
+    commas = [[cell.replace(".", ",") for cell in row] for row in rows]
+    units = [["s", "rad", "rad", "rad", "Nm", "Nm", "Nm"], *commas]
+    bare = ["t", "q1", "q2", "q3", "tau1", "tau2", "tau3"]
+    dated = [[f"2026-11-16 12:00:{float(row[0]) + 1:06.3f}", *row[1:]] for row in rows]
+    more = [["12", *row, "a text", ""] for row in rows]
+    plain = joined(NAMES, rows, ",")
+    texts = [
+        plain,
+        joined(bare, units, ";"),
+        joined(
+            ["Time [ms]", *NAMES[1:]], [[f"{1e3 * float(t):g}", *rest] for t, *rest in rows], "\t"
+        ),
+        "# name: a log\n# payload_kg: 1.5\n# " + joined(NAMES, rows, "  "),
+        joined([f'"{name}"' for name in NAMES], [[f'"{x}"' for x in row] for row in rows], ","),
+        joined(["time", *NAMES[1:]], dated, ";"),
+        "a title\n" + joined(["n", *NAMES, "remark", ""], more, ",").replace("\n", "\r\n"),
+        joined(NAMES, rows, "|")[:-1],
+    ]
+    goods = [text.encode() for text in texts]
+    goods += [plain.encode("utf-16"), b"\xef\xbb\xbf" + goods[1], gzip.compress(goods[0], mtime=0)]
+    return Parser([{"log.csv": data} for data in goods], reads_text("log.csv"), TEXT)
+
+
+def twincat_log(folder: Path) -> Parser:
+    """Exports of TwinCAT Scope: separators, one group or several, full time stamps."""
+    t, q, tau = log()
+    values = np.column_stack([q, tau])
+    channels = ["q1_rad", "q2_rad", "q3_rad", "tau1_Nm", "tau2_Nm", "tau3_Nm"]
+    keys = {"SymbolComment": "", "Data-Type": "REAL64", "SampleTime[ms]": "1", "Unit": "(None)"}
+
+    def export(groups: Sequence[Sequence[int]], mark: str, *, full: bool) -> str:
+        lines = [f"Name{mark}Scope 1", f"File{mark}C:\\scope.csv"]
+        lines += [mark.join(["Starttime of export", "132959691000000000", "Montag"]), "", ""]
+        rows = {"Name": [x for own in groups for x in ("Name", *(channels[k] for k in own))]}
+        for key, value in keys.items():
+            rows[key] = [x for own in groups for x in (key, *[value] * len(own))]
+        lines += [*(mark.join(cells) for cells in rows.values()), ""]
+        for k in range(ROWS):
+            stamp = f"{132959691000000000 + 10000 * k}" if full else f"{1e3 * t[k]:g}"
+            cells = [x for own in groups for x in (stamp, *(f"{values[k, i]:.5f}" for i in own))]
+            text = mark.join(cells)
+            lines.append(text if full or mark == "," else text.replace(".", ","))
+        return "\r\n".join([*lines, "EOF", ""])
+
+    one, several = [range(6)], [range(3), range(3, 6)]
+    texts = [
+        export(one, "\t", full=False),
+        export(one, ";", full=False),
+        export(one, ",", full=False),
+        export(several, "\t", full=False),
+        export(several, ";", full=True),
+    ]
+    return Parser([{"log.csv": text.encode()} for text in texts], reads_text("log.csv"), TEXT)
+
+
+def reads_text(name: str) -> Callable[[Path], object]:
+    """Some inputs whole, some in pieces, some with bad rows left out: as their content says."""
+    from deltadyn.recording.prepare.stream import Streamed
+
+    robot = dd.load_robot("example-delta")
+
+    def read(folder: Path) -> object:
+        path = folder / name
+        way = zlib.crc32(path.read_bytes()) % 3
+        if way == 0:
+            return dd.read_recording(path, robot)
+        if way == 1:
+            return dd.read_recording(path, robot, bad_rows="skip", interpolate=True)
+        return [len(piece) for piece in Streamed(robot, path, rows=5).pieces()]
+
+    return read
 
 
 def robot_height(robot: dd.Robot) -> float:
@@ -243,11 +325,10 @@ def fit_record(folder: Path) -> Parser:
     return Parser([{"first.json": first, "second.json": text} for text in texts], read, JSON)
 
 
-def saved_information(folder: Path) -> Parser:
-    from deltadyn.identification.information import Information, load_information
-    from deltadyn.identification.terms.recall import recall
+def small_information() -> Any:
+    from deltadyn.identification.information import Information
 
-    made = Information(
+    return Information(
         "exact",
         "a robot",
         ("M_P", "A_1"),
@@ -260,7 +341,13 @@ def saved_information(folder: Path) -> Parser:
         np.array([1.0, 0.0]),
         ("log",),
     )
-    made.save(folder / "plain.npz")
+
+
+def saved_information(folder: Path) -> Parser:
+    from deltadyn.identification.information import load_information
+    from deltadyn.identification.terms.recall import recall
+
+    small_information().save(folder / "plain.npz")
 
     def read(folder: Path) -> object:
         found = load_information(folder / "information.npz")
@@ -315,9 +402,12 @@ def matlab_73(folder: Path) -> Parser:
 
     t, q, tau = log()
     goods = []
-    for number, options in enumerate(
-        ({}, {"compression": "gzip", "shuffle": True}, {"chunks": True, "fletcher32": True})
-    ):
+    ways: list[dict[str, Any]] = [
+        {},
+        {"compression": "gzip", "shuffle": True},
+        {"chunks": True, "fletcher32": True},
+    ]
+    for number, options in enumerate(ways):
         path = folder / f"{number}.mat"
         library: Any = "latest" if number == 2 else "earliest"
         with h5py.File(path, "w", userblock_size=512, libver=library) as file:
@@ -459,7 +549,7 @@ def reads_bag(pattern: str) -> Callable[[Path], object]:
 def changed_rows(good: bytes, rng: Rng) -> bytes:
     """A cell of a SQLite file changed by a statement: pages and checks stay sound."""
     base = sqlite3.connect(":memory:")
-    base.deserialize(good)
+    base.deserialize(good[:18] + b"\1\1" + good[20:])  # without a write-ahead log
     tables = [row[0] for row in base.execute("SELECT name FROM sqlite_master WHERE type='table'")]
     table = tables[int(rng.integers(0, len(tables)))]
     rows = base.execute(f"SELECT rowid, * FROM {table}").fetchall()
@@ -510,7 +600,46 @@ def tdms(folder: Path) -> Parser:
     return Parser(goods, reads_recording("log.tdms"), BINARY)
 
 
-# Streams and measurements.
+# The history, streams and measurements.
+
+
+def history_file(folder: Path) -> Parser:
+    """Entries of two robots, with factors and robot files."""
+    from datetime import UTC, datetime, timedelta
+
+    from deltadyn.history.entry import Entry
+    from deltadyn.history.store import History
+    from deltadyn.robot.file import robot_text
+
+    text = robot_text(dd.load_robot("example-delta"))
+    path = folder / "history.db"
+    with History(path) as history:
+        for k in range(4):
+            entry = Entry(
+                "example-delta",
+                f"A{k % 2}",
+                datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=k),
+                "log",
+                ("M_P", "A_1"),
+                ("kg", "kg m^2"),
+                np.array([1.0 + k, 0.1]),
+                np.array([0.1, 0.01]),
+                np.eye(2),
+                np.ones(3),
+                np.full(3, 10.0),
+                "good",
+                log=f"{k:064d}",
+                temperature=20.0 + k,
+            )
+            history._insert(entry, text, (small_information(),))
+
+    def read(folder: Path) -> object:
+        with History(folder / "history.db", create=False) as history:
+            entries = history.entries()
+            told = [(item.line, json.dumps(item.as_dict())) for item in entries]
+            return history.robots(), told, history.merged("A0")
+
+    return Parser([{"history.db": path.read_bytes()}], read, (*BINARY, *[changed_rows] * 3))
 
 
 def live_batch(folder: Path) -> Parser:
@@ -619,6 +748,8 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "motion CSV": motion_table,
     "fit JSON": fit_record,
     "saved information": saved_information,
+    "CSV": csv_log,
+    "TwinCAT CSV": twincat_log,
     "MAT 5": matlab_5,
     "MAT 7.3": matlab_73,
     "Parquet": parquet,
@@ -626,6 +757,7 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "ROS 2 db3": ros_db3,
     "MCAP": ros_mcap,
     "TDMS": tdms,
+    "history": history_file,
     "live batch": live_batch,
     "calibration table": calibration_table,
     "calibration bag": calibration_bag,
@@ -634,9 +766,11 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
 #: Inputs in CI, where a read takes more than some 2 ms; of the others 2,000.
 FEWER = {
     "fit JSON": 1000,
+    "MAT 5": 1000,
     "MAT 7.3": 500,
     "LeRobot": 500,
-    "ROS 2 db3": 500,
-    "MCAP": 500,
-    "calibration bag": 300,
+    "ROS 2 db3": 300,
+    "MCAP": 400,
+    "history": 300,
+    "calibration bag": 200,
 }

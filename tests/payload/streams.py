@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.payload.cases import D3
 from tests.waits import PATIENCE
 
 from deltadyn.payload.live import Event, LiveEstimator, Update
-from deltadyn.streams.live import Backoff, LiveModel, Notice, stop
+from deltadyn.streams.live import Backoff, LiveModel, Notice, Used, stop
 from deltadyn.streams.packing import Batch
 
+SAMPLE_TIME = 5e-4  # s, of the sink
 QUICK = Backoff(first=0.05, cap=0.2)
 PLACES = ("/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto")  # sbin is on root's path only
 
@@ -74,6 +76,24 @@ class Broker:
             return ""
         process.kill()
         return process.communicate()[1].decode("utf-8", "replace")
+
+
+class Sink(LiveModel[Any]):
+    """Keeps the times of all samples and estimates nothing."""
+
+    noun = "sink"
+    rate = 1 / SAMPLE_TIME
+
+    def __init__(self) -> None:
+        super().__init__(D3, every=None, convention="deltadyn")
+        self.times: list[float] = []
+
+    def _use(self, batch: Batch) -> Used[Any]:
+        self.times += batch.t.tolist()
+        return Used([])
+
+    def _restart(self, reason: str) -> list[Any]:
+        return []
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.payload.cases import D3, case
-from tests.payload.streams import QUICK, events_of, fed, notices_of
+from tests.payload.streams import QUICK, SAMPLE_TIME, Sink, events_of, fed, notices_of
 
 from deltadyn.errors import InputError
 from deltadyn.payload.bank_estimator import BankEstimator
@@ -22,10 +22,8 @@ from deltadyn.streams.live import (
     Counts,
     Dropped,
     GaveUpError,
-    LiveModel,
     Notice,
     Silence,
-    Used,
     persistent,
     watched,
 )
@@ -33,25 +31,7 @@ from deltadyn.streams.order import Order
 from deltadyn.streams.packing import Batch, batches_of
 from deltadyn.streams.transports import Inbox, MqttStream
 
-STEP, SIZE = 5e-4, 4
-
-
-class Sink(LiveModel[Any]):
-    """Keeps the times of all samples and estimates nothing."""
-
-    noun = "sink"
-    rate = 1 / STEP
-
-    def __init__(self) -> None:
-        super().__init__(D3, every=None, convention="deltadyn")
-        self.times: list[float] = []
-
-    def _use(self, batch: Batch) -> Used[Any]:
-        self.times += batch.t.tolist()
-        return Used([])
-
-    def _restart(self, reason: str) -> list[Any]:
-        return []
+STEP, SIZE = SAMPLE_TIME, 4
 
 
 def sent(numbers: list[int], sizes: list[int], numbered: bool) -> list[Batch]:

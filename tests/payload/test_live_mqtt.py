@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
 from tests.payload.cases import D3, case
-from tests.payload.streams import QUICK, Broker, events_of, following, running_broker
+from tests.payload.streams import QUICK, Broker, Sink, events_of, following, running_broker
 from tests.waits import PATIENCE
 
 from deltadyn.errors import InputError, MissingExtraError
 from deltadyn.payload.live import Event, LiveEstimator
+from deltadyn.streams.live import stop
 from deltadyn.streams.packing import Batch, batches_of, pack
 from deltadyn.streams.transports import MqttAddress, MqttStream
 
@@ -108,6 +110,40 @@ def test_a_broker_that_comes_later(tmp_path: Path, batches: list[Batch]) -> None
         asyncio.run(run(broker))
     finally:
         broker.stop()
+
+
+def test_more_than_can_be_used(
+    tmp_path: Path, batches: list[Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten times faster than they are used: the queue is bounded, what it drops is counted."""
+    monkeypatch.setattr("deltadyn.streams.transports.QUEUE", 16)
+    live = Sink()
+
+    async def slow(stream: MqttStream, ready: asyncio.Event) -> None:
+        async for item in stream.items():
+            live.take(item)
+            ready.set()
+            await asyncio.sleep(0.02)
+
+    async def run(broker: Broker) -> None:
+        ready = asyncio.Event()
+        task = asyncio.create_task(slow(MqttStream(broker.url, backoff=QUICK), ready))
+        await asyncio.wait_for(ready.wait(), PATIENCE)
+        await send(broker, [pack(batch) for batch in batches])
+        deadline = time.monotonic() + PATIENCE
+        while live.counts.messages + live.counts.dropped < len(batches):
+            assert time.monotonic() < deadline, str(live.counts)
+            await asyncio.sleep(0.01)
+        await stop(task)
+
+    with running_broker(tmp_path) as broker:
+        asyncio.run(run(broker))
+    counts = live.counts
+    assert counts.dropped > 0
+    assert counts.messages + counts.dropped == len(batches)
+    assert counts.received == counts.accounted == counts.samples
+    first = round(live.times[0] / batches[0].sample_time)  # the last batch is never dropped
+    assert first + counts.samples + counts.lost == len(case(4).recording)
 
 
 def test_results_are_sent_back(tmp_path: Path) -> None:

@@ -73,6 +73,25 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
         TEXT[:-1] + "e",
         "a.csv, line 61, column 'tau3_Nm': tau3 is '",
     ),
+    "a number too large": (
+        cell(30, 5, "1e999"),
+        "a.csv, line 32, column 'tau2_Nm': tau2 is '1e999'; allowed: a number of at most 1.8e308",
+    ),
+    "a number too large with a decimal comma": (
+        comma_decimals(30, 2, "-1,5e999"),
+        "line 32, column 'q2_rad': q2 is '-1,5e999'; allowed: a number of at most 1.8e308",
+    ),
+    "a time that is infinite": (
+        cell(30, 0, "inf"),
+        "a.csv, column 't_s': t is inf at data row 30; allowed: a finite time in every row",
+    ),
+    "a time that is missing": (cell(30, 0, ""), "column 't_s': t is nan at data row 30"),
+    "a time that is no number": (cell(30, 0, "NaN"), "column 't_s': t is nan at data row 30"),
+    "a time too large": (cell(30, 0, "1e999"), "line 32, column 't_s': t is '1e999'"),
+    "a quote that is never closed": (
+        cell(30, 3, '"' + "1" * 200_000),
+        "line 32, column 'q3_rad': q3 is '",
+    ),
     "a cell too few": (
         row(30, ",".join(ROWS[30].split(",")[:6])),
         "a.csv, line 32: row has 6 cells; allowed: 7 cells, as the header has",
@@ -353,3 +372,20 @@ def test_a_file_that_is_read_is_reported_on(tmp_path: Path, case: str) -> None:
     found = check_recording(rec, robot_of("sipro-d3-1200"))
     assert any(text in item.text for item in found.of(kind)), str(found)
     assert not found.ok
+
+
+def test_rows_without_a_finite_time_are_left_out_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(cell(30, 0, "inf").replace(ROWS[40].split(",")[0] + ",", ",", 1))
+    rec = read_recording(path, bad_rows="skip")
+    assert np.array_equal(rec.t, np.delete(DATA[:, 0], [30, 40]))
+    assert np.array_equal(rec.tau, np.delete(DATA[:, 4:], [30, 40], axis=0))
+    assert "2 rows without a finite time left out" in rec.provenance.notes
+
+
+def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deltadyn.recording.readers.csv.LONGEST_LINE", 1_000_000)
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT + "1.5," * 1_500_000)
+    with pytest.raises(RecordingFileError, match=r"line 62: .*has no end; allowed: at most 1"):
+        read_recording(path)

@@ -120,6 +120,7 @@ def test_twincat_full_time_stamps_keep_their_digits(tmp_path: Path) -> None:
     rec = read_recording(twincat(tmp_path / "s.csv", one_group(), full=True))
     close(rec.t, REC.t, rtol=0, atol=1e-12)  # as floats the stamps would be 1.6 us apart
     assert "full time stamps converted to seconds since the first row" in rec.provenance.notes
+    assert rec.provenance.start == "2022-05-02T13:56:24.376000+00:00"
 
 
 def test_twincat_names_alone_an_end_mark_and_unix_line_ends(tmp_path: Path) -> None:
@@ -313,6 +314,7 @@ def test_ros_joint_states(tmp_path: Path, mcap: bool) -> None:
     assert_recording(rec, rtol=1e-15, atol=1e-12)
     assert rec.qd is None
     assert rec.provenance.reader == "ros"
+    assert rec.provenance.start == "2023-11-14T22:13:20+00:00"  # EPOCH
     (file,) = path.glob("*.mcap" if mcap else "*.db3")
     alone = read_recording(file)
     assert_recording(alone, rtol=1e-15, atol=1e-12)
@@ -370,25 +372,31 @@ def tdms(path: Path, groups: dict[str, dict[str, tuple[Array, dict[str, Any]]]])
 
 
 def test_tdms_with_a_time_channel(tmp_path: Path) -> None:
-    channels: dict[str, tuple[Array, dict[str, Any]]] = {
-        "Time": (1e3 * REC.t, {"unit_string": "ms"})
-    }
+    channels: dict[str, tuple[Any, dict[str, Any]]] = {"Time": (1e3 * REC.t, {"unit_string": "ms"})}
     for axis in range(3):
         channels[f"Position {axis + 1}"] = (np.degrees(REC.q[:, axis]), {"unit_string": "deg"})
         channels[f"Torque {axis + 1}"] = (REC.tau[:, axis], {"unit_string": "Nm"})
     rec = read_recording(tdms(tmp_path / "l.tdms", {"log": channels}))
     assert_recording(rec, rtol=1e-14)
     assert rec.provenance.reader == "tdms"
+    assert rec.provenance.start is None
+    began = np.datetime64("2026-05-03T02:00:00", "us")
+    channels["Time"] = (began + np.round(1e6 * REC.t).astype("timedelta64[us]"), {})
+    dated = read_recording(tdms(tmp_path / "d.tdms", {"log": channels}))
+    close(dated.t, REC.t, rtol=0, atol=1e-6)
+    assert dated.provenance.start == "2026-05-03T02:00:00+00:00"
 
 
 def test_tdms_waveforms(tmp_path: Path) -> None:
-    wave = {"wf_increment": 1e-3, "wf_start_offset": 0.0}
+    began = np.datetime64("2026-05-03T02:00:00", "us")
+    wave = {"wf_increment": 1e-3, "wf_start_offset": 0.0, "wf_start_time": began}
     channels: dict[str, tuple[Array, dict[str, Any]]] = {}
     for axis in range(3):
         channels[f"q{axis + 1}_rad"] = (REC.q[:, axis], wave)
         channels[f"tau{axis + 1}_Nm"] = (REC.tau[:, axis], wave)
     rec = read_recording(tdms(tmp_path / "l.tdms", {"log": channels}))
     assert_recording(rec, rtol=1e-13)
+    assert rec.provenance.start == "2026-05-03T02:00:00+00:00"
     slow = {"wf_increment": 2e-3, "wf_start_offset": 0.0}
     for axis in range(3):
         channels[f"tau{axis + 1}_Nm"] = (REC.tau[::2, axis], slow)

@@ -269,6 +269,7 @@ def test_time_stamps(tmp_path: Path, stamp: str) -> None:
     rec = read_recording(path)
     assert_recording(rec, rtol=1e-13, atol=1e-15)
     assert "time stamps converted to seconds since the first row" in rec.provenance.notes
+    assert rec.provenance.start == "2024-05-01T12:00:00.950000"
 
 
 def test_numbers_with_a_sign_and_missing_cells(tmp_path: Path) -> None:

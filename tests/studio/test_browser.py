@@ -1,6 +1,7 @@
 """The studio in a real Chromium: load, move, drag, play, upload, identify, download, two windows.
 
-One server and one browser serve all tests; each test has a page, and so a session, of its own.
+One server and one browser serve all tests; each test, or class of tests that follow each other, has
+a page, and so a session, of its own.
 """
 
 import dataclasses
@@ -135,6 +136,7 @@ class Page:
             mouse.move(start[0] + way[0] * step / 8, start[1] + way[1] * step / 8)
         self.drawn(3)
         mouse.up()
+        mouse.move(*ASIDE)  # what lies under a pointer that rests changes its colour
 
     def drawn(self, frames: int) -> None:
         """Wait until the browser has drawn so many frames."""
@@ -162,7 +164,7 @@ class Page:
             self.drawn(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="class")  # of a test that is in no class: for itself
 def page(browser: Any, studio: Studio) -> Iterator[Page]:
     """A page; at its end nothing went wrong in it and nothing was asked of other machines."""
     opened = Page(browser, studio)
@@ -237,71 +239,140 @@ def view(picture: np.ndarray) -> np.ndarray:
     return picture[:, : SIZE["width"] - 445]
 
 
-def test_the_page_shows_the_robot(page: Page) -> None:
-    assert page.page.title() == "deltadyn studio"
-    assert page.page.locator("canvas").count() >= 1
-    page.until(lambda: hue(view(pixels(page)), ARM).sum() > 300, "the arms in the picture")
-    page.until(lambda: len(spots(page, PLATFORM)) > 20, "the platform in the picture")
-    name, content = page.download("Download the robot file")
-    assert name == f"{ROBOT}.yaml"
-    assert robot_from_text(content.decode()) == dd.load_robot(ROBOT)
+def measured_bytes(robot: Any) -> bytes:
+    """Poses of a robot whose first arm is 1.5 mm longer than its file says, by a tracker."""
+    plan = dd.plan_calibration(robot, "tracker", 20)
+    arms = np.add(robot.geometry.arm_length, (0.0015, 0.0, 0.0))
+    real = robot.replace(geometry=dataclasses.replace(robot.geometry, arm_length=tuple(arms)))
+    p = dd.forward_kinematics(real, plan.q)[:, :3]
+    p = p + np.random.default_rng(3).normal(0, 2e-5, p.shape)
+    head = "pose,q1_deg,q2_deg,q3_deg,x_mm,y_mm,z_mm"
+    q = np.degrees(np.asarray(robot.to_controller(plan.q)))[:, :3]
+    rows = [
+        ",".join(map(str, (k + 1, *angles, *point)))
+        for k, (angles, point) in enumerate(zip(q.tolist(), (p * 1e3).tolist(), strict=True))
+    ]
+    return "\n".join([head, *rows]).encode()
 
 
-def test_sliders_and_drags_move_the_robot_where_it_can_go(page: Page) -> None:
-    page.tab("Pose")
-    start = page.platform()
-    np.testing.assert_allclose(start, [0, 0, -600])
-    slider = page.page.get_by_role("slider").first
-    slider.focus()
-    for _ in range(5):
-        slider.press("ArrowRight")
-    page.until(lambda: page.platform()[0] == 5.0, "x after five steps of the slider")
-    robot = dd.load_robot(ROBOT)
-    q = np.degrees(dd.inverse_kinematics(robot, [0.005, 0.0, -0.6]))
-    page.until(lambda: page.row("1").split()[0] == f"{q[0]:.2f}", "the angle of arm 1")
+class TestOneRobot:
+    """In one page: what it shows, poses, and at last another geometry."""
 
-    # the platform itself, with the pointer: its orange pixels tell where it is
-    x, y = np.median(steady_spots(page, PLATFORM), axis=0)
-    page.pull((x, y), (-40.0, 0.0))
-    page.until(lambda: bool(np.abs(page.platform()[:2]).max() > 20), "a pose after the drag")
-    dragged = page.settled()
-    # in the plane of the view, which looks down a little: height stays within a part of the way
-    assert abs(dragged[2] + 600) < 20
+    def test_the_page_shows_the_robot(self, page: Page) -> None:
+        assert page.page.title() == "deltadyn studio"
+        assert page.page.locator("canvas").count() >= 1
+        page.until(lambda: hue(view(pixels(page)), ARM).sum() > 300, "the arms in the picture")
+        page.until(lambda: len(spots(page, PLATFORM)) > 20, "the platform in the picture")
+        name, content = page.download("Download the robot file")
+        assert name == f"{ROBOT}.yaml"
+        assert robot_from_text(content.decode()) == dd.load_robot(ROBOT)
 
-    # the arrow along x, by its red pixels: y and z stay
-    centre = np.median(steady_spots(page, PLATFORM), axis=0)
-    grip = over_the_arrow(page)
-    page.pull(tuple(grip), tuple(40 * (grip - centre) / np.linalg.norm(grip - centre)))
-    page.until(lambda: bool(page.platform()[0] > dragged[0] + 10), "a pose after pulling x")
-    before = page.settled()
-    np.testing.assert_allclose(before[1:], dragged[1:], atol=0.11)  # as shown
+    def test_sliders_and_drags_move_the_robot_where_it_can_go(self, page: Page) -> None:
+        page.tab("Pose")
+        start = page.platform()
+        np.testing.assert_allclose(start, [0, 0, -600])
+        slider = page.page.get_by_role("slider").first
+        slider.focus()
+        for _ in range(5):
+            slider.press("ArrowRight")
+        page.until(lambda: page.platform()[0] == 5.0, "x after five steps of the slider")
+        robot = dd.load_robot(ROBOT)
+        q = np.degrees(dd.inverse_kinematics(robot, [0.005, 0.0, -0.6]))
+        page.until(lambda: page.row("1").split()[0] == f"{q[0]:.2f}", "the angle of arm 1")
 
-    # a target out of reach: the robot stays, and a message says why
-    visible = page.page.locator("input:visible[type=text], input:visible[inputmode=decimal]")
-    visible.nth(2).fill("-984")  # the lowest point, which is on the axis
-    visible.nth(2).press("Enter")
-    page.says("cannot be reached: a limb is too short or too long for it")
-    np.testing.assert_allclose(page.settled(), before)
+        # the platform itself, with the pointer: its orange pixels tell where it is
+        x, y = np.median(steady_spots(page, PLATFORM), axis=0)
+        page.pull((x, y), (-40.0, 0.0))
+        page.until(lambda: bool(np.abs(page.platform()[:2]).max() > 20), "a pose after the drag")
+        dragged = page.settled()
+        # in the plane of the view, which looks down a little: height stays within a part of the way
+        assert abs(dragged[2] + 600) < 20
+
+        # the arrow along x, by its red pixels: y and z stay
+        centre = np.median(steady_spots(page, PLATFORM), axis=0)
+        grip = over_the_arrow(page)
+        page.pull(tuple(grip), tuple(40 * (grip - centre) / np.linalg.norm(grip - centre)))
+        page.until(lambda: bool(page.platform()[0] > dragged[0] + 10), "a pose after pulling x")
+        before = page.settled()
+        np.testing.assert_allclose(before[1:], dragged[1:], atol=0.11)  # as shown
+
+        # a target out of reach: the robot stays, and a message says why
+        visible = page.page.locator("input:visible[type=text], input:visible[inputmode=decimal]")
+        visible.nth(2).fill("-984")  # the lowest point, which is on the axis
+        visible.nth(2).press("Enter")
+        page.says("cannot be reached: a limb is too short or too long for it")
+        np.testing.assert_allclose(page.settled(), before)
+
+    def test_poses_are_planned_and_a_geometry_is_calibrated(self, page: Page) -> None:
+        robot = page.window.session.robot
+        page.tab("Calibrate")
+        page.press("Plan the poses")
+        page.page.get_by_text("expected over the workspace").wait_for()
+        name, poses = page.download("Download the poses")
+        assert name == "poses.csv"
+        assert poses.decode().startswith("pose,q1_deg,q2_deg,q3_deg")
+        assert len(poses.decode().splitlines()) == 31
+        page.upload("Upload measured poses", "poses.csv", measured_bytes(robot))
+        page.says("poses.csv")
+        assert float(page.row("before").split()[0]) > 0.1  # mm
+        assert float(page.row("after").split()[0]) < 0.05
+        page.press("Use the calibrated robot")
+        page.says("the calibrated robot is shown")
+        found = page.window.session.robot.rotary.arm_length
+        assert found[0] - found[1] == pytest.approx(0.0015, abs=4e-4)
+        name, archive = page.download("Download robot, numbers and page")
+        with zipfile.ZipFile(io.BytesIO(archive)) as file:
+            assert {Path(item).suffix for item in file.namelist()} == {".yaml", ".json", ".html"}
+        assert page.errors == []
 
 
-def test_robots_of_other_kinds_are_shown_and_turned(page: Page) -> None:
-    page.choose("catalogue", "quattro-s650-like")
-    page.tab("Pose")
-    page.page.get_by_text("theta 4 (deg)").wait_for()
-    turned = page.page.get_by_role("slider").nth(3)  # x, y, z, psi
-    turned.focus()
-    for _ in range(3):
-        turned.press("ArrowRight")
-    page.until(lambda: page.row("psi") == "0.3 deg", "psi after three steps of the slider")
-    page.tab("Robot")
-    page.choose("catalogue", "klipper-deltesian")
-    page.tab("Pose")
-    page.page.get_by_text("carriage 2 (mm)").wait_for()
-    page.page.get_by_text("holding N", exact=True).wait_for()
-    assert page.page.get_by_text("y (mm)").count() == 0
-    page.tab("Volumes")
-    page.choose("colour by", "singularity margin")
-    page.page.get_by_text("m² in the plane").wait_for()
+class TestOtherRobots:
+    """In one page: beside another window, and robots of other kinds."""
+
+    def test_two_windows_do_not_disturb_each_other(
+        self, browser: Any, studio: Studio, page: Page
+    ) -> None:
+        other = Page(browser, studio)
+        try:
+            page.choose("catalogue", "example-delta-4")
+            page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
+            page.tab("Pose")
+            psi = re.compile("^psi")
+            page.page.locator("tr:visible").filter(has_text=psi).first.wait_for()
+            # what the server answers to the other window comes after all that it sent before
+            other.tab("Pose")
+            slider = other.page.get_by_role("slider").first
+            slider.focus()
+            slider.press("ArrowRight")
+            other.until(lambda: other.platform()[0] == 1.0, "x after a step of the slider")
+            assert other.page.locator("tr:visible").filter(has_text=psi).count() == 0
+            other.tab("Robot")
+            other.page.get_by_text(f"{ROBOT}: 3 DOF").wait_for()
+            assert page.window.session.robot != other.window.session.robot
+            assert studio.windows >= 2
+        finally:
+            other.page.close()
+        page.until(lambda: studio.windows == 1, "the session of the closed window is freed")
+
+    def test_robots_of_other_kinds_are_shown_and_turned(self, page: Page) -> None:
+        page.tab("Robot")
+        page.choose("catalogue", "quattro-s650-like")
+        page.tab("Pose")
+        page.page.get_by_text("theta 4 (deg)").wait_for()
+        turned = page.page.get_by_role("slider").nth(3)  # x, y, z, psi
+        turned.focus()
+        for _ in range(3):
+            turned.press("ArrowRight")
+        page.until(lambda: page.row("psi") == "0.3 deg", "psi after three steps of the slider")
+        page.tab("Robot")
+        page.choose("catalogue", "klipper-deltesian")
+        page.tab("Pose")
+        page.page.get_by_text("carriage 2 (mm)").wait_for()
+        page.page.get_by_text("holding N", exact=True).wait_for()
+        assert page.page.get_by_text("y (mm)").count() == 0
+        page.tab("Volumes")
+        page.choose("colour by", "singularity margin")
+        page.page.get_by_text("m² in the plane").wait_for()
 
 
 def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
@@ -339,11 +410,16 @@ def test_volumes_motion_and_a_changed_robot(page: Page) -> None:
     area.scroll_into_view_if_needed()
     box = area.bounding_box()
     middle, height = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.page.mouse.move(middle - 60, height)
-    page.page.mouse.down()
-    page.page.mouse.move(middle + 60, height, steps=4)
-    page.page.mouse.up()
-    page.until(lambda: player._plot._span is not None, "the zoom is known")
+
+    def zoomed() -> bool:  # again where the plot was drawn anew just then
+        page.page.mouse.move(middle - 60, height)
+        page.page.mouse.down()
+        page.page.mouse.move(middle + 60, height, steps=4)
+        page.page.mouse.up()
+        page.drawn(SETTLED)
+        return player._plot._span is not None
+
+    page.until(zoomed, "the zoom is known")
     span, track = player._plot._span, page.window.session.track
     assert span is not None
     assert track is not None
@@ -503,66 +579,3 @@ def test_the_force_of_a_log_is_an_arrow(page: Page) -> None:
     slider.focus()
     slider.press("ArrowRight")
     page.until(lambda: len(spots(page, LIT_ARROW)) < 30, "no arrow at a pose by hand")
-
-
-def test_two_windows_do_not_disturb_each_other(browser: Any, studio: Studio, page: Page) -> None:
-    other = Page(browser, studio)
-    try:
-        page.choose("catalogue", "example-delta-4")
-        page.page.get_by_text("example-delta-4: 4 DOF").wait_for()
-        page.tab("Pose")
-        psi = re.compile("^psi")
-        page.page.locator("tr:visible").filter(has_text=psi).first.wait_for()
-        # what the server answers to the other window comes after all that it sent before
-        other.tab("Pose")
-        slider = other.page.get_by_role("slider").first
-        slider.focus()
-        slider.press("ArrowRight")
-        other.until(lambda: other.platform()[0] == 1.0, "x after a step of the slider")
-        assert other.page.locator("tr:visible").filter(has_text=psi).count() == 0
-        other.tab("Robot")
-        other.page.get_by_text(f"{ROBOT}: 3 DOF").wait_for()
-        assert page.window.session.robot != other.window.session.robot
-        assert studio.windows >= 2
-    finally:
-        other.page.close()
-    page.until(lambda: studio.windows == 1, "the session of the closed window is freed")
-
-
-def measured_bytes(robot: Any) -> bytes:
-    """Poses of a robot whose first arm is 1.5 mm longer than its file says, by a tracker."""
-    plan = dd.plan_calibration(robot, "tracker", 20)
-    arms = np.add(robot.geometry.arm_length, (0.0015, 0.0, 0.0))
-    real = robot.replace(geometry=dataclasses.replace(robot.geometry, arm_length=tuple(arms)))
-    p = dd.forward_kinematics(real, plan.q)[:, :3]
-    p = p + np.random.default_rng(3).normal(0, 2e-5, p.shape)
-    head = "pose,q1_deg,q2_deg,q3_deg,x_mm,y_mm,z_mm"
-    q = np.degrees(np.asarray(robot.to_controller(plan.q)))[:, :3]
-    rows = [
-        ",".join(map(str, (k + 1, *angles, *point)))
-        for k, (angles, point) in enumerate(zip(q.tolist(), (p * 1e3).tolist(), strict=True))
-    ]
-    return "\n".join([head, *rows]).encode()
-
-
-def test_poses_are_planned_and_a_geometry_is_calibrated(page: Page) -> None:
-    robot = page.window.session.robot
-    page.tab("Calibrate")
-    page.press("Plan the poses")
-    page.page.get_by_text("expected over the workspace").wait_for()
-    name, poses = page.download("Download the poses")
-    assert name == "poses.csv"
-    assert poses.decode().startswith("pose,q1_deg,q2_deg,q3_deg")
-    assert len(poses.decode().splitlines()) == 31
-    page.upload("Upload measured poses", "poses.csv", measured_bytes(robot))
-    page.says("poses.csv")
-    assert float(page.row("before").split()[0]) > 0.1  # mm
-    assert float(page.row("after").split()[0]) < 0.05
-    page.press("Use the calibrated robot")
-    page.says("the calibrated robot is shown")
-    found = page.window.session.robot.rotary.arm_length
-    assert found[0] - found[1] == pytest.approx(0.0015, abs=4e-4)
-    name, archive = page.download("Download robot, numbers and page")
-    with zipfile.ZipFile(io.BytesIO(archive)) as file:
-        assert {Path(item).suffix for item in file.namelist()} == {".yaml", ".json", ".html"}
-    assert page.errors == []

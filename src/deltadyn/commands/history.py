@@ -11,6 +11,7 @@ import click
 
 from deltadyn.commands.common import (
     ANSWER_NO,
+    WRONG_CALL,
     carried_option,
     echo_json,
     guarded,
@@ -25,11 +26,12 @@ from deltadyn.commands.common import (
     robot_argument,
     robot_of,
     show,
+    spoken,
     terms_of,
     terms_option,
 )
 from deltadyn.commands.project import project_history
-from deltadyn.errors import InputError
+from deltadyn.errors import DeltadynError, InputError
 
 if TYPE_CHECKING:
     from deltadyn.history import Added, History
@@ -119,27 +121,46 @@ def add(
 ) -> None:
     """Identify the robot from each LOG, and keep what was found with its factors.
 
-    A log that is there already is told and not added again. Exit status 1 where a new fit is not
-    to be trusted.
+    A log that is there already is told and not added again. Of several logs one that cannot be
+    added costs itself, and the exit status is 2. It is 1 where a new fit is not to be trusted.
     """
     from deltadyn.identification.verdict import BAD
 
     if time is not None and len(logs) > 1:
         raise InputError("--time", time, "left out with several logs, or one log at a time")
     robot = robot_of(name)
+    found: dict[str, Added] = {}
+    lost: dict[str, str] = {}
     with open_history(store, create=True) as kept:
-        found = [_added(kept, robot, path, time, given) for path in logs]
-        place = kept.place
-    if as_json:
-        items = [{"new": item.new, "entry": item.entry.as_dict()} for item in found]
-        echo_json({"history": place, "logs": list(logs), "added": items})
-    else:
-        for path, item in zip(logs, found, strict=True):
-            click.echo(f"{path}: {item}")
-            if item.new:
-                click.echo(item.entry.line)
-    if any(item.new and item.entry.grade == BAD for item in found):
+        for path in logs:
+            try:
+                found[path] = _added(kept, robot, path, time, given)
+            except (DeltadynError, OSError) as error:
+                if len(logs) == 1:
+                    raise
+                lost[path] = str(error)
+        _show_added(kept.place, found, lost, as_json)
+    if lost:
+        sys.exit(WRONG_CALL)
+    if any(item.new and item.entry.grade == BAD for item in found.values()):
         sys.exit(ANSWER_NO)
+
+
+def _show_added(place: str, found: dict[str, Added], lost: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        items = [
+            {"log": path, "new": item.new, "entry": item.entry.as_dict()}
+            for path, item in found.items()
+        ]
+        errors = [{"log": path, "message": text} for path, text in lost.items()]
+        echo_json({"history": place, "added": items, "lost": errors})
+        return
+    for path, item in found.items():
+        click.echo(f"{path}: {item}")
+        if item.new:
+            click.echo(item.entry.line)
+    for path, text in lost.items():
+        click.echo(f"{path}: not added: {spoken(text)}", err=True)
 
 
 def _added(

@@ -447,7 +447,11 @@ def _outliers(members: list[str], spreads: tuple[Spread, ...]) -> list[Outlier]:
     found = []
     for item in spreads:
         for index, member in enumerate(members):
-            others = float(np.nanmedian(np.delete(item.values, index)))
+            known = np.delete(item.values, index)
+            known = known[~np.isnan(known)]
+            if not known.size:  # no other robot has this parameter
+                continue
+            others = float(np.median(known))
             odd = Outlier(
                 member,
                 item.name,

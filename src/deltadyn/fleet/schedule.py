@@ -84,7 +84,9 @@ class _Pool:
                 number = active.pop(future)
                 try:
                     yield number, future.result()
-                except BrokenExecutor:
+                except BrokenExecutor as error:
+                    if not _is_death(error):
+                        raise
                     broken.append(number)
             if not broken:
                 continue
@@ -123,6 +125,13 @@ class _Pool:
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None
+
+
+def _is_death(error: BaseException) -> bool:
+    """Whether a worker died; else a task could not travel to it, and never will."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    return isinstance(error, TerminatedWorkerError)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from deltadyn.dynamics.base import exciting_states
-from deltadyn.errors import FileError, InputError
+from deltadyn.errors import InputError
 from deltadyn.history.database import Database, Row
+from deltadyn.history.rows import damaged, packed
 from deltadyn.identification.information import MEMORY, Information, information_of, joined
 from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.state import State
@@ -100,7 +101,11 @@ def _common_terms(entries: Mapping[int, Row], terms: str) -> str:
 def _archive(database: Database, number: int, key: str) -> Information:
     sql = "SELECT archive FROM history_factors WHERE entry = :entry AND terms = :terms"
     (row,) = database.rows(sql, entry=number, terms=key)
-    return information_of(bytes(row["archive"]), f"{database.place}, entry {number}")
+    try:
+        archive = packed(row, "archive")
+    except TypeError as error:
+        raise damaged(database.place, f"entry {number}: {error}") from error
+    return information_of(archive, f"{database.place}, entry {number}")
 
 
 def _together(parts: Sequence[tuple[int, Information]]) -> Information:
@@ -149,5 +154,5 @@ def _robot(database: Database, digest: str) -> Robot:
     sql = "SELECT content FROM history_files WHERE digest = :digest"
     rows = database.rows(sql, digest=digest)
     if not rows:
-        raise FileError.of_file(database.place, "lacks a robot file", "a backup")
+        raise damaged(database.place, "a robot file is missing")
     return robot_from_text(rows[0]["content"], f"robot file in {database.place}")

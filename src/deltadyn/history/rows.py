@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +14,7 @@ from deltadyn.errors import FileError, InputError
 from deltadyn.history.database import Database, Row
 from deltadyn.history.entry import Entry
 from deltadyn.history.schema import terms_key
-from deltadyn.history.times import restored, stored
+from deltadyn.history.times import restored, stored, zone_of
 from deltadyn.identification.information import Information
 
 TEXTS = ("kind", "zone", "log", "code", "method", "model", "grade", "verdict", "note")
@@ -152,7 +151,7 @@ def select(database: Database, where: str, values: Mapping[str, Any]) -> tuple[E
         for row in database.rows(sql, **values):
             own.setdefault(row["entry"], []).append(row)
     return tuple(
-        _entry(
+        _sound(
             database.place,
             row,
             parts["history_parameters"].get(row["number"], []),
@@ -162,33 +161,46 @@ def select(database: Database, where: str, values: Mapping[str, Any]) -> tuple[E
     )
 
 
-def _entry(place: str, row: Row, parameters: list[Row], axes: list[Row]) -> Entry:
+def _sound(place: str, row: Row, parameters: list[Row], axes: list[Row]) -> Entry:
+    """An entry from its rows; what no entry can hold is damage."""
+    try:
+        return _entry(row, parameters, axes)
+    except (LookupError, ValueError, TypeError, OverflowError) as error:
+        raise damaged(place, f"entry {row['number']}: {error}") from error
+
+
+def damaged(place: str, problem: str) -> FileError:
+    """The error of a store whose rows are not what was written."""
+    return FileError.of_file(place, f"is damaged: {problem}", "the last backup")
+
+
+def packed(row: Row, name: str) -> bytes:
+    """The bytes of a cell."""
+    value = row[name]
+    if not isinstance(value, bytes | memoryview):
+        raise TypeError(f"{name} is {type(value).__name__}, not bytes")
+    return bytes(value)
+
+
+def _entry(row: Row, parameters: list[Row], axes: list[Row]) -> Entry:
+    zone_of(row["zone"])
     count = len(parameters)
-    packed = bytes(row["covariance"])
-    if len(packed) != 8 * count**2:
-        problem = f"has {len(packed)} bytes of covariance for {count} parameters"
-        raise FileError.of_file(place, f"is damaged: entry {row['number']} {problem}", "a backup")
-    covariance = np.frombuffer(packed, dtype="<f8").astype(np.float64).reshape(count, count)
+    numbers = np.frombuffer(packed(row, "covariance"), dtype="<f8").astype(np.float64)
     return Entry(
-        robot=row["type"],
-        serial=row["serial"],
-        time=instant(row),
-        names=tuple(item["name"] for item in parameters),
-        units=tuple(item["unit"] for item in parameters),
+        robot=plain("robot", row["type"]),
+        serial=plain("serial number", row["serial"]),
+        time=restored(row["time"]),
+        names=tuple(plain("name", item["name"]) for item in parameters),
+        units=tuple(plain("unit", item["unit"]) for item in parameters),
         values=_column(parameters, "value"),
         std=_column(parameters, "std"),
-        covariance=covariance,
+        covariance=numbers.reshape(count, count),
         residual=_column(axes, "residual"),
         torque_level=_column(axes, "torque_level"),
         temperature=row["temperature"],
         number=int(row["number"]),
-        **{name: row[name] for name in TEXTS},
+        **{name: plain(name, row[name]) for name in TEXTS},
     )
-
-
-def instant(row: Row) -> datetime:
-    """The time of a row, in UTC."""
-    return restored(row["time"])
 
 
 def _column(rows: list[Row], name: str) -> FloatArray:

@@ -15,6 +15,13 @@ from deltadyn.history.database import Database, Row
 WAIT = 60.0  # s for other writers
 CHECKED = 64 * 2**20  # bytes of a file that is looked through whole when it is opened
 OLDEST = (3, 35)  # of SQLite: the first with RETURNING
+#: What the cells of a column may be, by the first word of its type.
+KINDS = {
+    "TEXT": "'text'",
+    "INTEGER": "'integer'",
+    "DOUBLE": "'real', 'integer'",
+    "BLOB": "'blob'",
+}
 ALLOWED = "an SQLite file that `deltadyn history` wrote"
 
 
@@ -88,6 +95,27 @@ class SqliteDatabase(Database):
         if found != "ok":
             problem = f"is damaged: {' '.join(str(found).split())}"
             raise FileError.of_file(self.place, problem, f"{ALLOWED}; take the last backup")
+        for table in sorted(self.tables()):
+            if table.startswith("history_"):
+                self._check_kinds(table)
+
+    def _check_kinds(self, table: str) -> None:
+        """Raise where a cell holds another kind than its column: SQLite takes any."""
+        wrong = {}
+        for column in self.rows(f"PRAGMA table_info({table})"):
+            kinds = KINDS.get(str(column["type"]).split(" ")[0])
+            if kinds is not None:
+                name = column["name"]
+                empty = "" if column["notnull"] or column["pk"] else f"{name} IS NOT NULL AND "
+                wrong[name] = f"{empty}typeof({name}) NOT IN ({kinds})"
+        for name, condition in wrong.items():
+            found = self.rows(
+                f"SELECT typeof({name}) AS kind FROM {table} WHERE {condition} LIMIT 1"
+            )
+            if found:
+                problem = f"is damaged: column {name} of {table} holds a value of the kind"
+                allowed = f"{ALLOWED}; take the last backup"
+                raise FileError.of_file(self.place, f"{problem} {found[0]['kind']}", allowed)
 
     def _rows(self, sql: str, values: Row) -> list[Row]:
         return [dict(row) for row in self.connection.execute(sql, values).fetchall()]
@@ -138,6 +166,9 @@ class SqliteDatabase(Database):
     def named(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:
+            problem = "is damaged: a text is not UTF-8"
+            raise FileError.of_file(self.place, problem, f"{ALLOWED}; take a backup") from error
         except sqlite3.Error as error:
             text = str(error)
             allowed = ALLOWED

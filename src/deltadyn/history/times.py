@@ -52,7 +52,13 @@ def stored(instant: datetime) -> str:
 
 def restored(text: str) -> datetime:
     """What `stored` was given."""
-    return datetime.fromisoformat(text)
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise InputError("time in the history", text, f"a time such as {EXAMPLE}") from None
+    if found.tzinfo is None:
+        raise InputError("time in the history", text, f"a time with its offset: {EXAMPLE}")
+    return found
 
 
 def edge(given: datetime | date | str | None, zone: str | None, what: str) -> datetime | None:

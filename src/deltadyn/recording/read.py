@@ -223,16 +223,17 @@ class _Reading:
         start = 0
         for raw, time in self._raw(rows):
             channels = self.conversion.channels(raw)
-            count = len(channels["q"])
             if time is None:
+                count = len(channels["q"])
                 step = self.options.sample_time or 0.0
                 channels["t"] = np.arange(start, start + count, dtype=np.float64) * step
             else:
                 channels["t"] = self.conversion.value(time, raw)
+                channels = self._timed(channels, time, start)
             self._take_payload(channels, start)
             # a row of the raw block would keep all of it in memory
             yield {name: x if x.base is None else x.copy() for name, x in channels.items()}
-            start += count
+            start += len(channels["t"])
 
     def pieces(self, rows: int) -> Iterator[Recording]:
         """Recordings of at most `rows` rows."""
@@ -313,6 +314,27 @@ class _Reading:
             blocks = trimmed(blocks, used.index(time.index))
         for block in blocks:
             yield dict(zip(used, block, strict=True)), time
+
+    def _timed(
+        self, channels: dict[str, FloatArray], time: ColumnUse, start: int
+    ) -> dict[str, FloatArray]:
+        """The rows whose time is a finite number; others are refused, or left out on request."""
+        known = np.isfinite(channels["t"])
+        if known.all():
+            return channels
+        row = int(np.flatnonzero(~known)[0])
+        value = float(channels["t"][row])
+        if not self.options.skip:
+            raise RecordingFileError(
+                "t",
+                value,
+                'a finite time in every row; bad_rows="skip" leaves others out',
+                path=self.table.path,
+                column=time.name,
+                problem=f"is {value} at data row {start + row}",
+            )
+        self.notes.append(f"{int((~known).sum())} rows without a finite time left out")
+        return {name: array[known] for name, array in channels.items()}
 
     def _take_payload(self, channels: dict[str, FloatArray], start: int) -> None:
         """A payload column is a label: it must not change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import tempfile
 import threading
 import zipfile
@@ -157,6 +158,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 # One long piece of work at a time, in a thread, with progress and a way out.
 
+WAITS = 0.2  # s between looks whether a job that waits was cancelled
 Tell = Callable[[float, str], None]  # share done from 0 to 1, what is being done
 
 
@@ -172,8 +174,10 @@ class Job:
     """A function `work(tell)` in a thread; exactly one of the two callbacks hears how it ended.
 
     `cancel` lets the caller go at once: what the thread still finds is dropped, and the thread
-    ends when it tells its next step.
+    ends when it tells its next step. As many jobs run at once as there are cores; others wait.
     """
+
+    _places = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 
     def __init__(
         self,
@@ -209,12 +213,24 @@ class Job:
 
     def _run(self) -> None:
         try:
-            found = self._work(self._hear)
+            self._wait_for_place()
+            try:
+                found = self._work(self._hear)
+            finally:
+                self._places.release()
         except BaseException as error:  # a thread must report whatever ends it
             reason = error
             self._end(lambda: self._failed(reason))
         else:
             self._end(lambda: self._done(found))
+
+    def _wait_for_place(self) -> None:
+        if self._places.acquire(blocking=False):
+            return
+        self._hear(0.0, "waiting for the work of other windows")
+        while not self._places.acquire(timeout=WAITS):
+            if self._cancelled.is_set():
+                raise CancelledError("cancelled")
 
     def _hear(self, share: float, text: str) -> None:
         if self._cancelled.is_set():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from deltadyn.dynamics import constraint_loads, inverse_dynamics
 from deltadyn.errors import DeltadynError
 from deltadyn.kinematics import State, forward_kinematics, singularity, strut_angles, workspace
 from deltadyn.kinematics.struts import attachments_of
-from deltadyn.kinematics.workspace import REASONS, RULES, WorkspaceRules, broken_rules, psi_range
+from deltadyn.kinematics.workspace import (
+    REASONS,
+    RULES,
+    WorkspaceBoundary,
+    WorkspaceRules,
+    broken_rules,
+    psi_range,
+)
 from deltadyn.report.picture import TWO_HALVES, drawn_rails
 from deltadyn.report.plots import axis_scales, coordinate_scales
 from deltadyn.robot import Robot
@@ -199,6 +207,12 @@ WIDE = (-90.0, 120.0)  # deg, of an arm without limits
 BEYOND = 10.0  # deg or mm that a slider reaches beyond a limit, so that the limit can be seen
 
 
+@lru_cache(maxsize=32)
+def _wall(robot: Robot) -> WorkspaceBoundary:
+    """The workspace, coarse; windows with the same robot share it."""
+    return workspace(robot, heights=21, azimuths=36)
+
+
 class PoseTab(Tab):
     """Sliders of the platform and of the joints, and the live tables."""
 
@@ -270,7 +284,7 @@ class PoseTab(Tab):
     def _spans(self) -> dict[str, tuple[float, float]]:
         """Ranges of x, y, z (mm) and psi (deg): those of the workspace, all around."""
         robot = self.window.session.robot
-        wall = workspace(robot, heights=21, azimuths=36)
+        wall = _wall(robot)
         if wall.heights.size:
             radius = float(np.ceil(1e3 * wall.radius.max()))
             low, high = (float(np.round(1e3 * z)) for z in wall.heights[[0, -1]])

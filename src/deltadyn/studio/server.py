@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
+import gc
 import io
 import socket
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,6 +58,7 @@ class Studio:
         self._robot, self._max_upload, self._project = robot, max_upload, project
         self._session()  # what cannot be shown is refused before a page opens
         self._windows: dict[int, Window] = {}
+        self._unswept, self._sweeping = False, threading.Lock()
         self._server = _listen(free_port(port))
         # Shadows take most of the time of a frame where there is no graphics card.
         self._server.scene.configure_default_lights(cast_shadow=False)
@@ -105,6 +110,8 @@ class Studio:
             window = Window(client, session, self._project or "")
             self._windows[client.client_id] = window
             limit_uploads(client, session.limit, window)
+            if client.client_id not in self._server._websock_server._live_connections:
+                self._disconnect(client)  # gone while its window was made: nobody else tells
         except Exception as error:  # one window's trouble must not end the others
             print(f"{TITLE}: window {client.client_id}: {error!r}", file=sys.stderr)
 
@@ -112,6 +119,19 @@ class Studio:
         window = self._windows.pop(client.client_id, None)
         if window is not None:
             window.close()
+            del window
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Give back the memory of windows that closed; once for those that close together."""
+        self._unswept = True
+        while self._unswept and self._sweeping.acquire(blocking=False):
+            try:
+                self._unswept = False
+                gc.collect()  # a window and its controls know each other
+                give_back_memory()
+            finally:
+                self._sweeping.release()
 
     def _own_page(self, client: viser.ClientHandle) -> bool:
         """Whether the page comes from this studio: other sites may not talk to it.
@@ -131,6 +151,17 @@ class Studio:
         return False
 
 
+def give_back_memory() -> None:
+    """Let the C library return free memory to the system.
+
+    Without it each of the server's threads keeps what its largest piece of work took.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc, not of musl
+        if trim is not None:
+            trim(0)
+
+
 def free_port(port: int) -> int:
     """The port, or one that is free for 0; an error where somebody listens there already."""
     if not 0 <= port <= 65535:
@@ -148,14 +179,17 @@ def free_port(port: int) -> int:
 def limit_uploads(client: viser.ClientHandle, limit: int, window: Window) -> None:
     """Refuse uploads that say, or turn out, to be larger than `limit` bytes before they are whole.
 
-    viser gathers the parts of an upload in memory; what is too large is let go at its first part.
+    viser gathers the parts of uploads in memory. What is too large is let go at its first part, and
+    all uploads of a window that are under way together have the same limit.
     """
     from viser import _messages
 
     states = client.gui._current_file_upload_states
     interface = client.gui._websock_interface
 
-    def refuse(transfer: str, component: str, name: str, size: int, told: int) -> None:
+    def refuse(
+        transfer: str, component: str, name: str, size: int, told: int, *, several: bool
+    ) -> None:
         if states.pop(transfer, None) is None:
             return
         interface.queue_message(  # the page waits for this to let go of the button
@@ -167,22 +201,28 @@ def limit_uploads(client: viser.ClientHandle, limit: int, window: Window) -> Non
             )
         )
         try:
-            check_size(Upload(name, b"").shown, size, limit)
+            shown = Upload(name, b"").shown
+            check_size(f"{shown}, with uploads under way," if several else shown, size, limit)
         except UploadError as error:
             window.complain(error)
 
     def started(_client: Any, message: Any) -> None:
-        if message.size_bytes > limit:
-            size = message.size_bytes
+        own = states.get(message.transfer_uuid)
+        others = sum(state["total_bytes"] for state in list(states.values()) if state is not own)
+        if message.size_bytes + others > limit:
+            size = message.size_bytes + others
             name, part = message.filename, message.source_component_uuid
-            refuse(message.transfer_uuid, part, name, size, size)
+            refuse(message.transfer_uuid, part, name, size, size, several=others > 0)
 
     def part_came(_client: Any, message: Any) -> None:
         state = states.get(message.transfer_uuid)
-        if state is not None and state["transferred_bytes"] > limit:
-            size, told = state["transferred_bytes"], state["total_bytes"]
+        size = sum(each["transferred_bytes"] for each in list(states.values()))
+        if state is not None and size > limit:
+            told = state["total_bytes"]
             component = message.source_component_uuid or ""
-            refuse(message.transfer_uuid, component, state["filename"], size, told)
+            several = size > state["transferred_bytes"]
+            name = state["filename"]
+            refuse(message.transfer_uuid, component, name, size, told, several=several)
 
     interface.register_handler(_messages.FileTransferStartUpload, started)
     interface.register_handler(_messages.FileTransferPart, part_came)
@@ -226,6 +266,38 @@ def _set_title(client: viser.ClientHandle) -> None:
 # One browser window: its session, its 3-D view and its tabs.
 
 NOTICE_SECONDS = 8.0
+MOST_WAITING = 1000  # acts of a window that may wait for the one before
+
+
+class Turns:
+    """Acts of one window, one after the other, in the order in which they came.
+
+    All windows share the threads of the server. An act that comes while another of its window runs
+    waits in a queue and not in a thread: a window that reads a long log while its user drags holds
+    one thread, and the others go on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._running = False
+
+    def run(self, act: Callable[[], None]) -> None:
+        """Do an act now, or after those before; refused where too many wait."""
+        with self._lock:
+            if len(self._waiting) >= MOST_WAITING:
+                raise DeltadynError(f"{MOST_WAITING} acts wait already: this one was not done")
+            self._waiting.append(act)
+            if self._running:
+                return
+            self._running = True
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running = False
+                    return
+                act = self._waiting.popleft()
+            act()
 
 
 class Window:
@@ -235,6 +307,7 @@ class Window:
         self.client, self.session = client, session
         self.project = project  # the folder that it was opened from
         self.closed = False
+        self._turns = Turns()
         self.scene = RobotScene(client, "/robot")
         self.ghost = RobotScene(client, "/before", ghost=True)
         self.arrow = ForceArrow(client, "/force")
@@ -278,18 +351,29 @@ class Window:
         print(f"deltadyn studio: window {self.client.client_id}: {line}", file=sys.stderr)
 
     def guarded(self, act: Callable[[Any], None], *, locked: bool = True) -> Callable[[Any], None]:
-        """`act` for a callback of the page: only the user's own acts count, errors are shown."""
+        """`act` for a callback of the page: only the user's own acts count, errors are shown.
+
+        Those that are `locked` come one after the other and have the session for themselves.
+        """
+
+        def do(event: Any) -> None:
+            if self.closed:
+                return
+            try:
+                with self.session.lock if locked else contextlib.nullcontext():
+                    act(event)
+            except Exception as error:  # one window's trouble must not end the others
+                self.complain(error)
 
         def call(event: Any) -> None:
             if self.closed or getattr(event, "client_id", 0) is None:
                 return
+            if not locked:
+                do(event)
+                return
             try:
-                if locked:
-                    with self.session.lock:
-                        act(event)
-                else:
-                    act(event)
-            except Exception as error:  # one window's trouble must not end the others
+                self._turns.run(lambda: do(event))
+            except DeltadynError as error:
                 self.complain(error)
 
         return call
@@ -305,7 +389,13 @@ class Window:
     def upload_button(self, label: str, act: Callable[[Upload], None], **look: Any) -> None:
         """A button that takes a file of the user."""
         made = self.client.gui.add_upload_button(label, **look)
-        made.on_upload(self.guarded(lambda event: act(self.uploaded(event))))
+
+        def came(event: Any) -> None:
+            if not self.closed:
+                upload = self.uploaded(event)  # now: the next one takes its place
+                self.guarded(lambda _: act(upload))(event)
+
+        made.on_upload(came)
 
     def uploaded(self, event: Any) -> Upload:
         """What an upload button received; the button lets go of it."""

@@ -435,22 +435,43 @@ class VolumesTab(Tab):
         for control in (self._kind, self._margin, self._wall, self._cut, self._limit):
             control.on_update(draw)
         self._again.on_click(draw)
-        self._turn = 0  # counts the draws: a draw that was overtaken shows nothing
+        self._drawing = self._stale = False  # one draw at a time; what changed since is drawn next
 
     def robot_changed(self) -> None:
         """Draw for the new robot, where something is drawn."""
         try:
             self._draw(None)
-        except DeltadynError as error:  # e.g. no pose keeps the margin
-            self._wall_surface.clear()
-            self._slice_surface.clear()
+        except DeltadynError as error:
             self.window.complain(error)
 
     def _draw(self, _event: Any) -> None:
+        """Draw what is chosen; where a draw is under way, that one does it once more.
+
+        A slider that is pulled asks for many volumes: one thread computes, and only the last one.
+        """
+        lock = self.window.session.lock
+        with lock:
+            self._stale = True
+            if self._drawing:
+                return
+            self._drawing = True
+        while True:
+            with lock:
+                if not self._stale or self.window.closed:
+                    self._drawing = False
+                    return
+                self._stale = False
+            try:
+                self._draw_once()
+            except Exception:
+                with lock:
+                    if not self._stale:  # else the next draw tells
+                        self._drawing = False
+                        raise
+
+    def _draw_once(self) -> None:
         session = self.window.session
         with session.lock:
-            self._turn += 1
-            turn = self._turn
             self._show_cylinder()
             drawn = self._kind.value not in (NONE, "limits")  # limits have no slice
             self._again.disabled = not (drawn and self._cut.value)
@@ -466,11 +487,13 @@ class VolumesTab(Tab):
         try:
             margin = math.radians(self._margin.value)
             found = session.volume(self._kind.value, margin, height, psi)
-        except Exception:  # whatever it was: nothing is computed any more; the window shows it
+        except Exception:  # e.g. no pose keeps the margin; the window shows it
             self._legend.content = ""
+            self._wall_surface.clear()
+            self._slice_surface.clear()
             raise
         with session.lock:
-            if turn != self._turn or self.window.closed:
+            if self._stale or self.window.closed:
                 return
             wall = self._wall.value
             bands = () if wall == NONE else found.wall

@@ -24,7 +24,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from deltadyn.arrays import FloatArray
 
-A0, A1 = -2.30, 0.68
+A0, A1 = -2.41, 0.67
 FREEDOM = 0.8
 
 

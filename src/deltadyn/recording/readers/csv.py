@@ -27,6 +27,7 @@ from deltadyn.recording.words import OTHER_UNITS
 
 SEPARATORS = ("\t", ";", "|", ",", "")  # an empty one means blanks
 SAMPLE = 50  # data lines that are looked at
+LONGEST_LINE = 16_000_000  # bytes: MOST_COLUMNS cells are far shorter
 _PIECE_LINES = 500  # a block that the fast parser refuses is tried again in pieces
 _OTHER_UNITS = frozenset(OTHER_UNITS.lower().split())
 _LABEL = re.compile(r"(name|robot|limbs|payload_kg|convention)\s*:\s*(.*\S)\s*")
@@ -122,9 +123,17 @@ def _parsed(file: TextFile, parser: CarefulParser, first_line: int) -> Iterator[
     """Blocks of numbers, cut at line ends."""
     rest, line, first = b"", 1, first_line
     for piece in file.pieces():
-        text = rest + piece
-        end = text.rfind(b"\n") + 1
-        text, rest = text[:end], text[end:]
+        end = piece.rfind(b"\n") + 1
+        if end:  # one copy of the bytes
+            text, rest = b"".join((rest, memoryview(piece)[:end])), piece[end:]
+        else:
+            text, rest = b"", rest + piece
+        if len(rest) > LONGEST_LINE:
+            number = line + text.count(b"\n")
+            allowed = f"at most {LONGEST_LINE}: are its rows one line?"
+            raise RecordingFileError(
+                "bytes", len(rest), allowed, path=file.path, line=number, problem="has no end"
+            )
         if line < first:  # the header
             start = _offset(text, first - line)
             line += text.count(b"\n", 0, start)

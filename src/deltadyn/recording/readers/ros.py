@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
@@ -21,15 +22,17 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
-from deltadyn.recording.readers.bounded import BoundedPath
+from deltadyn.recording.readers.bounded import BoundedFile, BoundedPath
 from deltadyn.recording.readers.text import date_time
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 POSE_STAMPED = "geometry_msgs/msg/PoseStamped"
 FIELDS = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 _WHAT = "a ROS bag"
-_SQLITE = b"SQLite format 3\0"
-_MAGIC = (b"\x89MCAP0", _SQLITE, b"#ROSBAG V")
+_SQLITE, _MCAP = b"SQLite format 3\0", b"\x89MCAP0"
+_MAGIC = (_MCAP, _SQLITE, b"#ROSBAG V")
+_CHUNK = 6  # the kind of a record of MCAP that holds others, packed or not
+MOST_CHUNK = 2**28  # bytes of a chunk when unpacked; recorders make them of some 10**6
 #: Tables and indices of a database that hold rows and nothing to compute.
 _PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
 CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
@@ -101,6 +104,7 @@ class _Messages:
             for file in place.iterdir() if place.is_dir() else [place]:
                 if file.is_file():
                     _check_database(file)
+                    _check_chunks(file)
         self.start: str | None = None
         self.topic = self._topic(topic)
 
@@ -200,6 +204,62 @@ def _check_database(file: Path) -> None:
         for kind, name, text in base.execute("SELECT type, name, sql FROM sqlite_master"):
             if text is not None and not _PLAIN.match(str(text)):
                 raise ValueError(f"it has the {kind} {name!r}, where a bag has plain tables")
+
+
+def _check_chunks(file: Path) -> None:
+    """Refuse an MCAP file with a chunk that unpacks to more than a recorder makes."""
+    with BoundedFile(file) as opened:
+        if opened.read(len(_MCAP)) != _MCAP:
+            return
+        place = 8  # behind the magic bytes; a record has its kind in 1 byte, its length in 8
+        while len(head := _at(opened, place, 9)) == 9:
+            length = int.from_bytes(head[1:], "little")
+            if head[0] == _CHUNK:
+                # two times and the size, a checksum, the name of the packing, the length
+                size = int.from_bytes(_at(opened, place + 25, 8), "little")
+                name = opened.read(8)[4:]
+                packing = opened.read(min(int.from_bytes(name, "little"), 16))
+                packed = opened.read(int.from_bytes(opened.read(8), "little"))
+                found = max(size, _unpacked(packing, packed) if packing else 0)
+                if found > MOST_CHUNK:
+                    raise ValueError(f"a chunk at byte {place} unpacks to more than {MOST_CHUNK}")
+            place += 9 + length
+
+
+def _at(file: BoundedFile, place: int, size: int) -> bytes:
+    if place > file.bytes:
+        return b""
+    file.seek(place)
+    return file.read(size)
+
+
+def _unpacked(packing: bytes, packed: bytes) -> int:
+    """How many bytes packed ones become, as far as that is allowed; 0 for an unknown packing."""
+    start = _UNPACKERS.get(packing)
+    if start is None:
+        return 0
+    count, rest = 0, packed
+    while rest and count <= MOST_CHUNK:
+        unpacker = start()
+        count += len(unpacker.decompress(rest, max_length=_PIECE))
+        while not unpacker.eof and not unpacker.needs_input and count <= MOST_CHUNK:
+            count += len(unpacker.decompress(b"", max_length=_PIECE))
+        rest = (unpacker.unused_data or b"") if unpacker.eof else b""
+    return count
+
+
+def _lz4() -> Any:
+    return extra_module("lz4.frame", _WHAT, "ros").LZ4FrameDecompressor()
+
+
+def _zstd() -> Any:
+    own = sys.version_info >= (3, 14)
+    module: Any = extra_module("compression.zstd" if own else "backports.zstd", _WHAT, "ros")
+    return module.ZstdDecompressor()
+
+
+_PIECE = 1 << 20  # bytes that are unpacked at a time
+_UNPACKERS = {b"lz4": _lz4, b"zstd": _zstd}
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:

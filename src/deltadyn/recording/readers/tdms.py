@@ -45,7 +45,7 @@ def open_tdms(head: Head) -> Table:
                 clock = 0
                 if not any(named):
                     clock = _clock(channel, len(data), clocks, columns, values, path)
-                starts.append(_start(channel, data))
+                starts.append(_start(channel, data, any(named)))
                 columns.append(_column(channel, data, clock, len(groups) > 1))
                 values.append(_numbers(data))
     if not columns:
@@ -63,9 +63,12 @@ def open_tdms(head: Head) -> Table:
     )
 
 
-def _start(channel: Any, data: Any) -> str | None:
-    """When a channel began, which the format counts in UTC: its first stamp, or its waveform's."""
-    first = data[0] if data.dtype.kind == "M" else channel.properties.get(_BEGAN)
+def _start(channel: Any, data: Any, timed: bool) -> str | None:
+    """When a channel began, which the format counts in UTC: its first stamp, or its waveform's.
+
+    Beside a time channel of numbers, which may count from anything, it says nothing.
+    """
+    first = data[0] if data.dtype.kind == "M" else None if timed else channel.properties.get(_BEGAN)
     if not isinstance(first, np.datetime64) or np.isnat(first):
         return None
     return date_time(int(first.astype("datetime64[ns]").astype(np.int64)), True)

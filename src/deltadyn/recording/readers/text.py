@@ -7,9 +7,11 @@ import csv
 import gzip
 import hashlib
 import io
+import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -169,6 +171,7 @@ _CLOCK = re.compile(
     r"(?:(?P<date>\d{4}-\d\d?-\d\d?|\d\d?\.\d\d?\.\d{4}|\d{4}/\d\d?/\d\d?)[T ]\s*)?"
     r"(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?Z?"
 )
+MOST_TICKS = 19  # digits: a time of 100 ns ticks has 18
 _SHOWN = 40  # characters of a cell in a message
 
 
@@ -259,14 +262,15 @@ class CarefulParser:
                 return None
             text = text.replace(",", ".")
         if _NUMBER.fullmatch(text):
-            return float(text.replace("d", "e").replace("D", "e"))
+            value = float(text.replace("d", "e").replace("D", "e"))
+            return None if _overflows(value, text) else value
         if text.lower() in _MISSING:
             return float("nan")
         return _TRUTH.get(text.lower())
 
     def _seconds(self, text: str) -> float | None:
         stamp = nanoseconds(text)
-        ticks = self.dialect.ticks and text.isdigit()
+        ticks = self.dialect.ticks and text.isdecimal() and len(text) <= MOST_TICKS
         if ticks:
             stamp = int(text) * 100
         if stamp is None:
@@ -284,6 +288,8 @@ class CarefulParser:
         if _NUMBER.fullmatch(text.replace(other, ".")) and other in text:
             problem += f", with the decimal mark {other!r}"
             allowed = f"numbers with the decimal mark {self.dialect.decimal!r} throughout"
+        elif _NUMBER.fullmatch(text.replace(",", ".")):
+            allowed = "a number of at most 1.8e308"
         elif last:
             problem += " in a line that is cut off: the file is truncated"
         column = self.dialect.columns[index]
@@ -299,13 +305,19 @@ class CarefulParser:
         )
 
 
+def _overflows(value: float, text: str) -> bool:
+    """Whether a number is too large for a double; one that is written as inf is not."""
+    return math.isinf(value) and text[-1].isdigit()
+
+
 def split_line(line: str, separator: str) -> list[str]:
     """The cells of a line; quotes are understood, blanks count as one separator."""
     line = line.rstrip("\r\n")
     if not separator:
         return line.split()
     if '"' in line:
-        return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+        with suppress(csv.Error):  # a carriage return, or a quote that is not closed for long
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     return line.split(separator)
 
 
@@ -403,10 +415,11 @@ def parse_plain(text: bytes, separator: bytes, count: int, used: list[int]) -> F
 
     head = b"%%%%MatrixMarket matrix array real general\n%d %d\n" % (len(used), rows)
     try:
-        block = mmread(io.BytesIO(head + text.replace(separator, b"\n")))
+        found = mmread(io.BytesIO(head + text.replace(separator, b"\n")))
     except ValueError:  # a lone point, for instance
         return None
-    return np.asarray(block, dtype=np.float64)
+    block = np.asarray(found, dtype=np.float64)
+    return block if np.isfinite(block).all() else None  # digits may say more than a double holds
 
 
 def _without_blanks(text: bytes, separator: bytes) -> bytes:

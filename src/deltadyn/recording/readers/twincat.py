@@ -56,7 +56,9 @@ def open_twincat(head: Head) -> Table:
         raise _unreadable(path, f"has {max(cells)} cells a row for {len(names)} header cells")
     first = split_line(header.sample[0], header.separator)
     times = [index for index, column in enumerate(columns) if column.is_time]
-    ticks = all(len(first[index].strip()) >= _FILETIME_DIGITS for index in times)
+    ticks = len(first) > times[-1] and all(
+        len(first[index].strip()) >= _FILETIME_DIGITS for index in times
+    )
     if ticks:
         columns = tuple(replace(c, unit="s") if c.is_time else c for c in columns)
     dialect = Dialect(
