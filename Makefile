@@ -13,7 +13,7 @@ KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench nightly docs docs-pictures chromium clang mosquitto postgresql clean distclean
+.PHONY: help demo test lint bench nightly lock locked lowest docs docs-pictures chromium clang mosquitto postgresql clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
@@ -21,6 +21,9 @@ help:
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
 	@echo "make nightly        run the long campaigns and print a table, results in build/nightly"
+	@echo "make lock           write requirements-dev.lock: versions and hashes of this environment"
+	@echo "make locked         set up $(VENV) from requirements-dev.lock"
+	@echo "make lowest         test the core with the lowest versions of its dependencies"
 	@echo "make docs           build the documentation, in docs/_build/html"
 	@echo "make docs-pictures  draw the pictures of the documentation"
 	@echo "make clean          remove outputs and caches"
@@ -58,6 +61,18 @@ bench: $(STAMPS)/bench
 # campaign is a row in CAMPAIGNS of tools/nightly.py.
 nightly: $(STAMPS)/nightly clang
 	$(BIN)/python -m tools.nightly $(NIGHTLY_ARGS)
+
+lock: $(STAMPS)/nightly
+	$(BIN)/python -m tools.lock
+
+# As the lock says, whatever is newer by now; the stamps keep other targets from installing again.
+locked: | $(STAMPS)/venv
+	$(PIP_INSTALL) --require-hashes --no-deps --requirement requirements-dev.lock
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $(STAMPS)/core $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/nightly $(STAMPS)/docs
+
+lowest: $(STAMPS)/test
+	$(BIN)/python -m tools.lowest
 
 docs: $(STAMPS)/docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

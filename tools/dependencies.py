@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ def declared(*chosen: str) -> list[Requirement]:
             seen.add(extra)
             waiting += map(Requirement, project["optional-dependencies"][extra])
     return list(found.values())
+
+
+def builders() -> list[Requirement]:
+    """What builds the package."""
+    return [*map(Requirement, _whole()["build-system"]["requires"])]
 
 
 def installed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
@@ -74,7 +79,8 @@ def _holds(item: Requirement, extra: str) -> bool:
 
 
 def _project() -> dict[str, Any]:
-    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"])
+    return dict(_whole()["project"])
 
 
-__all__ = ["NAME", "ROOT", "PackageNotFoundError", "declared", "extras", "installed", "lowest"]
+def _whole() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -162,6 +162,13 @@ def calibration(out: Path) -> Figure:
     return Figure(f"{reached} of {len(asked)} figures reached", 0 < len(asked) == reached)
 
 
+def materials(out: Path) -> Figure:
+    """Packages in the bill of materials, and those without a licence."""
+    found = _json(out / "sbom.json")["components"]
+    bare = sum(not item["licenses"][0]["license"]["name"] for item in found)
+    return Figure(f"{len(found)} packages, {bare} without a licence", bool(found) and not bare)
+
+
 CAMPAIGNS = (
     Campaign(
         "crash",
@@ -169,6 +176,27 @@ CAMPAIGNS = (
         "tests.crash.campaign --out {out}/crash.json",
         240,
         stated("crash.json"),
+    ),
+    Campaign(
+        "lowest",
+        "the core's tests pass with the lowest versions that pyproject.toml allows",
+        "tools.lowest --json {out}/lowest.json",
+        60,
+        stated("lowest.json"),
+    ),
+    Campaign(
+        "licences",
+        "every dependency has a known licence that fits",
+        "tools.licences --json {out}/licences.json",
+        5,
+        stated("licences.json"),
+    ),
+    Campaign(
+        "sbom",
+        "a bill of materials of the package with all its extras",
+        "tools.sbom {out}/sbom.json",
+        5,
+        materials,
     ),
     Campaign(
         "machines",

@@ -23,6 +23,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -106,7 +107,7 @@ def folder_writer(folder: str | os.PathLike[str]) -> Iterator[Callable[[Files], 
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
 
-    def write(files: Files) -> tuple[Path, ...]:
+    def write(writing: _Set, root: Path, files: Files) -> tuple[Path, ...]:
         for name, content in files.items():
             target = Path(os.path.realpath(place / name))
             if not target.parent.is_dir():
@@ -121,8 +122,7 @@ def folder_writer(folder: str | os.PathLike[str]) -> Iterator[Callable[[Files], 
     with file_set():
         writing = _SET.get()
         assert writing is not None  # of the block around
-        root = writing.enter(place)
-        yield write
+        yield partial(write, writing, writing.enter(place))
 
 
 def settle(folder: str | os.PathLike[str]) -> None:

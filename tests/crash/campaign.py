@@ -232,8 +232,12 @@ def _make_input(folder: Path, name: str) -> None:
                 call += f" --method base --time 2020-05-{day:02d}T00:00:00+00:00"
                 CliRunner().invoke(command_line, call.split(), catch_exceptions=False)
         elif path.suffix == ".json":
-            log = dd.read_recording(folder / logs[path.stem], robot)
-            dd.identify(robot, log, "base", terms="file", unidentifiable="hold").save(path)
+            read = dd.read_recording(folder / logs[path.stem], robot)
+            dd.identify(robot, read, "base", terms="file", unidentifiable="hold").save(path)
+        elif path.name == "nights":
+            for day, log in enumerate(logs.values(), 1):
+                (path / "7").mkdir(parents=True, exist_ok=True)
+                shutil.copy(folder / log, path / "7" / f"2020-05-{day:02d}.csv")
         else:
             path.mkdir()
             for number, log in enumerate((LOG, HELD_OUT, LOG), 1):
@@ -269,9 +273,9 @@ def run_case(
     with bench.ready(name) as ready:
         count = ready.clean.count
         attempt("killed", spread(count, kills, 0), ready.kill)
-        for how in FAILURES:
+        for how in FAILURES if ready.case.failures else ():
             points = spread(count, failures, 1) if FAILURES[how][0] != Action.FAIL_ALL else [1]
-            attempt(how, points, lambda point, how=how: ready.fail(how, point))  # type: ignore[misc]
+            attempt(how, points, lambda point, how=how: ready.fail(how, point))
         if ready.case.old and ready.case.beside:
             with bench.session(ready.case, ready.case.old) as other:
                 attempt("two writers", spread(count, failures, 2), lambda n: ready.beside(other, n))

@@ -34,6 +34,7 @@ class Case:
     call: str | None = None  # of the library, instead of the command line
     cwd: str = "."
     beside: bool = True  # whether the old and the new call may write at the same time
+    failures: bool = True  # False: what the disk refuses is told as logs that are left out
     slow: bool = False  # computes for long: for the nightly run
     before: Mapping[str, str] = field(default_factory=dict)  # files of the folder, by name
     then: Mapping[str, str] = field(default_factory=dict)  # what is changed after the old call
@@ -127,12 +128,32 @@ CASES: dict[str, Case] = {
         ),
         (),
         pieces=("kept/", "fits/"),
+        failures=False,
         slow=True,
     ),
     "fleet payload": Case(
         ("fleet", "payload", ROBOT, "inputs/fleet", "--work", "work/kept"),
         (),
         pieces=("kept/",),
+        failures=False,
+        slow=True,
+    ),
+    "fleet drift": Case(
+        (
+            "fleet",
+            "drift",
+            ROBOT,
+            "inputs/nights",
+            "--work",
+            "work/kept",
+            "--save",
+            "work/fits",
+            "--out",
+            "work/d.html",
+        ),
+        (),
+        pieces=("kept/", "fits/", "d.html"),
+        failures=False,
         slow=True,
     ),
     "history add": Case(
