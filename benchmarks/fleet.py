@@ -110,13 +110,13 @@ class SimulatedLog:
         for first in range(0, self.samples, PIECE):
             count = min(PIECE, self.samples - first)
             noise: FloatArray = rng.standard_normal((count, 3), dtype=np.float32).astype(float)
-            own = {"qd": qd[:count], "qdd": qdd[:count]} if self.rates else {}
             yield Recording(
                 first / RATE + t[:count],
                 q[:count],
                 tau[:count] + NOISE * noise,
                 name=self.serial,
-                **own,
+                qd=qd[:count] if self.rates else None,
+                qdd=qdd[:count] if self.rates else None,
             )
 
 
@@ -272,7 +272,25 @@ def summary(found: Sequence[Figures], making: float, options: argparse.Namespace
         f"  {plant['logs_Gbit_per_s']:.0f} Gbit/s where samples travel, {CHANNELS} doubles each, "
         f"or {plant['factors_Mbit_per_s']:.0f} Mbit/s where factors do"
     )
+    record |= verdict(record, most)
     return record
+
+
+def verdict(record: dict[str, Any], most: Figures) -> dict[str, Any]:
+    """The figures in a sentence, and whether all that was promised is reached."""
+    peaks = [value for name, value in record.items() if name.startswith("peak_bytes")]
+    told = [f"{most.work_per_million:.2f} s a million samples"]
+    reached = []
+    if "linearity" in record:
+        told.append(f"linear to {100 * abs(record['linearity'] - 1):.0f} %")
+        reached.append(abs(record["linearity"] - 1) <= 0.1)
+    if "speed_up_2" in record:
+        told.append(f"2 workers {record['speed_up_2']:.2f} times")
+        reached.append(record["speed_up_2"] >= 1.8)
+    if peaks:
+        told.append(f"{max(peaks) / 2**20:.0f} MiB a worker")
+        reached.append(max(peaks) < 2**30)
+    return {"figure": ", ".join(told), "reached": bool(reached) and all(reached)}
 
 
 def arguments() -> argparse.Namespace:

@@ -100,6 +100,17 @@ def test_a_mutant_meets_the_tests_of_its_line_first(tmp_path: Path) -> None:
     assert len(many.of(Mutant("m.py", "", 0, 1, 0))[0]) == 3  # 18 of at most 20 s
 
 
+def test_a_run_of_tests_ends_by_itself_or_by_its_limit(tmp_path: Path) -> None:
+    """The limit is one of processor time."""
+
+    def endless() -> int:
+        while True:
+            pass
+
+    assert mutants.in_child(tmp_path, 5.0, lambda: 3) == 3
+    assert mutants.in_child(tmp_path, 0.5, endless) is None
+
+
 def test_figures_of_mutants() -> None:
     def verdicts(*outcomes: str) -> list[Verdict]:
         return [Verdict(Mutant("m.py", "core/AddNot", 0, 1, 0), outcome) for outcome in outcomes]

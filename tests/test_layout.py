@@ -144,3 +144,35 @@ def test_a_sound_tree_has_no_breach(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, "utf-8")
     assert breaches(tmp_path) == []
+
+
+# Work space of a loop, which changes it.
+CHANGED = {"_Flock"}
+
+
+def thawed(folder: Path) -> set[str]:
+    """Names of data classes below a folder whose fields can be set."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for made in node.decorator_list:
+                own = made.func if isinstance(made, ast.Call) else made
+                said = ast.unparse(made).replace(" ", "")
+                if ast.unparse(own).endswith("dataclass") and "frozen=True" not in said:
+                    found.add(node.name)
+    return found
+
+
+@pytest.mark.parametrize("room", ["robot", "kinematics", "dynamics", "identification/methods"])
+def test_data_of_the_mathematics_is_frozen(room: str) -> None:
+    """Results are kept, shared and used as keys: nobody may change them behind another's back."""
+    assert thawed(SOURCE / room) <= CHANGED
+    assert (SOURCE / room).is_dir()
+
+
+def test_a_data_class_that_can_be_changed_is_found(tmp_path: Path) -> None:
+    text = "@dataclass(eq=False)\nclass A: ...\n@dataclass(frozen=True)\nclass B: ...\n"
+    (tmp_path / "a.py").write_text(text + "@dataclass\nclass C: ...\nclass D: ...\n")
+    assert thawed(tmp_path) == {"A", "C"}

@@ -90,16 +90,16 @@ def record_of(scores: Scores) -> dict[str, Any]:
     faults = {kind: _kind(score) for kind, score in scores.kinds.items() if score.planted}
     planted = sum(score.planted for score in scores.kinds.values())
     found = sum(score.found for score in scores.kinds.values())
-    allowed = scores.quiet_years / STATED
+    allowed = scores.robot_years / STATED
     return {
         "figure": f"{found} of {planted} faults found, {len(scores.false)} false alarms in "
-        f"{scores.quiet_years:.0f} robot-years ({allowed:.1f} stated)",
+        f"{scores.robot_years:.0f} robot-years ({allowed:.1f} stated)",
         # a Poisson count: 2 deviations above what is stated
         "reached": bool(found == planted and len(scores.false) <= allowed + 2 * np.sqrt(allowed)),
         "faults": faults,
-        "robot_years": scores.quiet_years,
+        "robot_years": scores.robot_years,
         "false_alarms": scores.false,
-        "false_per_robot_year": len(scores.false) / max(scores.quiet_years, 1e-9),
+        "false_per_robot_year": len(scores.false) / max(scores.robot_years, 1e-9),
         "further_alarms": scores.further,
         "repairs": scores.repairs,
         "repairs_found": scores.repairs_found,

@@ -58,7 +58,11 @@ def statistics(years: list[Year], found: list[Drift]) -> Statistics:
             off = (track.values - track.fitted) / (size if _about_zero(name) else track.fitted)
             rest.append(np.clip(off, *np.quantile(off, (0.02, 0.98))))
         parts.append(np.array(rest).T)
-        stated += [_stated(entry, names) for entry in year.entries]
+        level = {
+            name: float(np.abs(np.median((found[0] if _about_zero(name) else drift)[name].level)))
+            for name in names
+        }
+        stated += [_stated(entry, level) for entry in year.entries]
     rest = np.concatenate(parts)
     first = years[0].entries[0]
     return Statistics(
@@ -75,16 +79,10 @@ def _about_zero(name: str) -> bool:
     return name.startswith("F0")
 
 
-def _stated(entry: Entry, names: tuple[str, ...]) -> list[float]:
-    place = {name: k for k, name in enumerate(entry.names)}
-    out = []
-    for name in names:
-        if name in place:
-            k = place[name]
-            out.append(float(entry.std[k]) / max(abs(float(entry.values[k])), 1e-12))
-        else:
-            out.append(0.0)
-    return out
+def _stated(entry: Entry, level: dict[str, float]) -> list[float]:
+    """Stated deviations as shares of the levels; 0 for residuals, which state none."""
+    found = dict(zip(entry.names, entry.std, strict=True))
+    return [float(found.get(name, 0.0)) / size for name, size in level.items()]
 
 
 def drawn_year(
@@ -143,7 +141,7 @@ def _entry(
     zero = np.array([_about_zero(name) for name in known.names])
     values = np.where(zero, known.level * logs, known.level * np.exp(logs))
     own = np.array([not name.startswith("residual") for name in known.names])
-    std = np.where(zero, shares * known.level, shares * np.abs(values))
+    std = shares * known.level
     return Entry(
         robot=ROBOT,
         serial=serial,

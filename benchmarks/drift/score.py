@@ -34,7 +34,7 @@ class Scores:
     """All of them."""
 
     kinds: dict[str, Score] = field(default_factory=lambda: {kind: Score() for kind in KINDS})
-    quiet_years: float = 0.0
+    robot_years: float = 0.0
     false: list[str] = field(default_factory=list)
     further: int = 0  # alarms of a fault that had raised one
     repairs: int = 0
@@ -49,7 +49,7 @@ class Scores:
         self.odd += len(found.odd)
         own = [item for item in found.changes if self._belongs(year, item)]
         others = [item for item in found.changes if item not in own]
-        self.quiet_years += span
+        self.robot_years += span
         self.false += [f"{year.serial} {item.raised.date()}: {item.words}" for item in others]
         for item in others:
             self._tell(item.cause, right=False)
@@ -65,7 +65,7 @@ class Scores:
             score.missed.append(f"{year.serial}: {fault}")
             return
         first = min(before, key=lambda item: item.raised)
-        self.further += len(before) - 1
+        self.further += sum(item.alarm for item in before) - 1
         self._tell(first.cause, right=first.cause == CAUSES[fault.kind])
         self._score(score, year, first)
 
@@ -89,7 +89,7 @@ class Scores:
         assert fault is not None
         score.found += 1
         score.delays.append(_day(first.raised) - fault.day)
-        score.covered += _day(first.low) <= fault.day <= _day(first.high)
+        score.covered += int(_day(first.low) <= fault.day <= _day(first.high))
         score.named += first.cause == CAUSES[fault.kind]
         move = max(
             (m for m in first.moves if m.parameter in year.effects),
@@ -100,8 +100,8 @@ class Scores:
             return
         share = fault.course(min(_day(first.until), fault.repaired - 1e-6))
         planted = 100 * share * np.expm1(year.effects[move.parameter])
-        score.sizes.append(move.percent / planted)
-        score.inside += abs(move.percent - planted) < 1.96 * move.percent_std
+        score.sizes.append(float(move.percent / planted))
+        score.inside += int(abs(move.percent - planted) < 1.96 * move.percent_std)
 
 
 def _day(time: object) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from deltadyn.commands.bench import bench
 from deltadyn.commands.calibrate import calibrate
 from deltadyn.commands.check import check
-from deltadyn.commands.common import WRONG_CALL
+from deltadyn.commands.common import WRONG_CALL, echo_json, error_record
 from deltadyn.commands.drift import drift
 from deltadyn.commands.export import export
 from deltadyn.commands.fit import identify, report, validate
@@ -24,12 +25,38 @@ from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio
 from deltadyn.errors import DeltadynError
 
+AS_JSON = "deltadyn.as_json"  # in a context: whether the call asks for JSON
+
 
 class _InOrder(click.Group):
     """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        asked = "--json" in args
+        context = super().make_context(info_name, args, parent, **more)
+        context.meta[AS_JSON] = asked
+        return context
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """A wrong call is told as JSON where that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if not ctx.meta[AS_JSON]:
+                raise
+            path = ctx.command_path if error.ctx is None else error.ctx.command_path
+            record = {"kind": type(error).__name__, "message": error.format_message()}
+            echo_json({"error": {**record, "hint": f"`{path} --help` shows an example"}})
+            sys.exit(WRONG_CALL)
 
 
 @click.group(
@@ -45,7 +72,10 @@ def main(context: click.Context) -> None:
     try:
         context.default_map = defaults(main)
     except DeltadynError as error:
-        click.echo(f"deltadyn: {error}", err=True)
+        if context.meta[AS_JSON]:
+            echo_json(error_record(error, ""))
+        else:
+            click.echo(f"deltadyn: {error}", err=True)
         sys.exit(WRONG_CALL)
 
 

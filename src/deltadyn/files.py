@@ -112,7 +112,8 @@ def folder_writer(folder: str | os.PathLike[str]) -> Iterator[Callable[[Files], 
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True)
             if _is_node(target):
-                raise InputError("file to write", str(place / name), "a file, no pipe or device")
+                allowed = "a file, no folder, pipe or device"
+                raise InputError("file to write", str(place / name), allowed)
             with writing.part(root, target) as file:
                 file.write(_bytes(content))
         return tuple(place / name for name in files)

@@ -169,6 +169,7 @@ CASES: dict[str, Case] = {
         ("export", ".", "sheets", "--out", "results/model", "--payload", "1.5"),
         pieces=("deltadyn.toml",),
         cwd=WORK,
+        beside=False,
         before={"deltadyn.toml": _PROJECT},
         then={"deltadyn.toml": _PROJECT + _RECORDED},
     ),

@@ -73,7 +73,7 @@ def _run(case: dict[str, Any], calls: dict[str, Callable[[str], None]]) -> NoRet
             status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    except deltadyn.errors.DeltadynError as error:  # of a call of the library
+    except (deltadyn.errors.DeltadynError, OSError) as error:  # of a call of the library
         print(f"deltadyn: {error}", flush=True)
         status = 2
     except BaseException:

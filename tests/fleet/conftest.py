@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import deltadyn as dd
 from deltadyn.recording import Recording
 
 ROBOT = dd.load_robot("sipro-d3-1200").with_friction(viscous=1.0, coulomb=3.0)
-PARTS = {"part": 1000, "band": 40.0}  # samples, Hz: short logs in many parts
+PARTS: dict[str, Any] = {"part": 1000, "band": 40.0}  # samples, Hz: short logs in many parts
 
 
 def log_of(robot: dd.Robot, seed: int, seconds: float = 24.0, rates: bool = True) -> Recording:
@@ -20,8 +21,8 @@ def log_of(robot: dd.Robot, seed: int, seconds: float = 24.0, rates: bool = True
     motion = swing(robot, seconds=seconds, seed=seed)
     noise = 0.3 * np.random.default_rng(seed).standard_normal(motion.q.shape)
     tau = dd.inverse_dynamics(robot, motion) + noise
-    own = {"qd": motion.qd, "qdd": motion.qdd} if rates else {}
-    return Recording(motion.t, motion.q, tau, name=f"log {seed}", **own)
+    qd, qdd = (motion.qd, motion.qdd) if rates else (None, None)
+    return Recording(motion.t, motion.q, tau, name=f"log {seed}", qd=qd, qdd=qdd)
 
 
 @pytest.fixture(scope="session")

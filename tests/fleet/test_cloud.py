@@ -65,7 +65,10 @@ def test_a_bucket_gives_what_its_files_give(
     call += [*storage, "--work", str(tmp_path / "work"), "--json"]
     run = CliRunner().invoke(command, call)
     assert run.exit_code == 0, run.output
-    assert json.loads(run.stdout) == json.loads(json.dumps(local.as_dict()))
+    found, known = json.loads(run.stdout), json.loads(json.dumps(local.as_dict()))
+    for fit in (*found["fits"], *known["fits"]):
+        del fit["fingerprint"]  # of the objects' tags, and of the files' content
+    assert found == known
     again = CliRunner().invoke(command, call)  # by the objects' tags: nothing is brought
     assert again.stdout == run.stdout
     assert leftovers() == []
@@ -113,10 +116,10 @@ def test_the_store_in_memory(robot: dd.Robot, plant: Path, monkeypatch: pytest.M
             identify_fleet(robot, "memory://plant", workers=2)
         # an object that changes while it is brought, and a disk that is too small for it
         store = Store.of("memory://plant", {})
-        path = "/plant/D3-007/2026-05-03.csv"
+        place = "/plant/D3-007/2026-05-03.csv"
         with (
             pytest.raises(FileError, match="bytes here and 7 in the store"),
-            store.brought(path, 7),
+            store.brought(place, 7),
         ):
             pass
         usage: Any = type("Usage", (), {"free": 1000})

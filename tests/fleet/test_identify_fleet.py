@@ -82,9 +82,9 @@ def test_chunks_do_not_matter_at_borders(robot: dd.Robot, tmp_path: Path, rates:
         log = log.replace(t=log.t + 2e-4 * np.random.default_rng(0).uniform(-1, 1, len(log)))
     (tmp_path / "logs").mkdir()
     log.save(tmp_path / "logs" / "a.parquet")
-    options = {"part": 1000, "band": 20.0, "check": False}
+    options: dict[str, Any] = {"part": 1000, "band": 20.0, "check": False}
     one, two = (
-        identify_fleet(robot, tmp_path / "logs", chunk=chunk, **options)  # type: ignore[arg-type]
+        identify_fleet(robot, tmp_path / "logs", chunk=chunk, **options)
         for chunk in (8_000, 16_000)
     )
     for name in ("values", "std"):
@@ -230,6 +230,6 @@ def test_wrong_calls(robot: dd.Robot, plant: Path) -> None:
         ({"model": "none"}, "model is 'none'"),
     ):
         with pytest.raises(DeltadynError, match=text):
-            identify_fleet(robot, plant, **options)  # type: ignore[arg-type]
+            identify_fleet(robot, plant, **options)
     with running(1, None) as run:
         assert list(run(divmod, [(7, 2)])) == [(0, (3, 1))]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.history.drift_cases import history, step
+from tests.history.drift_cases import history, once, step
 from tests.history.test_drift_alarms import server
 from tests.payload.streams import free_port
 
@@ -21,7 +21,7 @@ from deltadyn.history import Drift, DriftOptions, History
 @pytest.fixture(scope="module")
 def found() -> list[Drift]:
     """Two robots: one with a fault since 14 February, one without."""
-    worn = history(60, factors={"Fc2": step(40, 0.38)})
+    worn = history(60, factors={"Fc2": step(40, 0.38), "A1": once(20, 0.3)})
     sound = [replace(entry, serial="cell/8") for entry in history(20, 1)]
     return watch_all([*worn, *sound], DriftOptions())
 
@@ -36,6 +36,9 @@ def test_the_answer_is_printed_with_a_page_each(
 ) -> None:
     assert tell(found, None, str(tmp_path / "d.html"), False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d-cell-7.html", "d-cell_8.html"]
+    page = (tmp_path / "d-cell-7.html").read_text("utf-8")
+    assert "Coulomb friction of axis 2 up 38 % since 14 February" in page
+    assert "Odd nights" in page
     said = capsys.readouterr().out
     assert "Coulomb friction of axis 2 up 38 %" in said
     assert "No change of cell/8" in said
@@ -75,14 +78,13 @@ def run(*words: str) -> Result:
 
 
 def test_the_whole_command(tmp_path: Path) -> None:
-    store, page = str(tmp_path / "history.db"), tmp_path / "d.html"
+    store = str(tmp_path / "history.db")
     with History(store) as kept:
         for number, entry in enumerate(history(45, factors={"Fc2": step(30, 0.38)})):
             kept.add(replace(entry, log=f"{number:064x}"))
-    done = run("--store", store, "--out", str(page))
+    done = run("--store", store)
     assert done.exit_code == 1, done.output
     assert "Coulomb friction of axis 2 up 38 % since 4 February" in done.output
-    assert page.is_file()
     later = run("--store", store, "--since", "2026-02-18", "--json")
     assert later.exit_code == 0, later.output
     assert len(json.loads(later.output)["robots"][0]["changes"]) == 1

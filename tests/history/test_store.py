@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +25,12 @@ FIELDS = [
     name for name in Entry.__dataclass_fields__ if name not in ("number", "time", "covariance")
 ]
 
+OFFSET: dict[str, Any] = {"method": "base", "terms": ("offset",)}
+
 
 @cache
 def fit_with_terms() -> Fit:
-    return dd.identify(ROBOT, log(1), "base", terms=("offset",), unidentifiable="hold")
+    return dd.identify(ROBOT, log(1), unidentifiable="hold", **OFFSET)
 
 
 @cache
@@ -215,7 +218,7 @@ def test_a_log_keeps_factors_with_and_without_its_terms(tmp_path: Path) -> None:
     with History(tmp_path / "history.db") as history:
         for number in (1, 2):
             day = START + timedelta(days=number)
-            added = history.add_log(ROBOT, log(number), "D3-0117", time=day, method="base")
+            added = history.add_log(ROBOT, log(number), "D3-0117", time=day, **OFFSET)
             assert added.new
             assert added.entry.kind == "log"
             assert added.entry.temperature == 20.0 + number
@@ -230,7 +233,7 @@ def test_a_log_keeps_factors_with_and_without_its_terms(tmp_path: Path) -> None:
         assert plain.samples == one.samples == found.samples / 2
         again = dd.identify(ROBOT, plain, "base", unidentifiable="hold")
         assert (np.abs(again.values - fit(1).values) < again.std).all()  # another band
-        assert not history.add_log(ROBOT, log(1), "D3-0117", time=START, method="base").new
+        assert not history.add_log(ROBOT, log(1), "D3-0117", time=START, **OFFSET).new
 
 
 def test_forget(place: str) -> None:

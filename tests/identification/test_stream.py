@@ -13,12 +13,13 @@ from tests.identification.motions import recording_of
 from tests.waits import PATIENCE
 
 import deltadyn as dd
+from deltadyn.commands import common
 from deltadyn.errors import InputError
 from deltadyn.identification import identify, loading
 from deltadyn.identification.information import Information
 from deltadyn.identification.loading import Loaded, in_memory
 from deltadyn.identification.options import Preparation
-from deltadyn.recording import Recording, read_recording
+from deltadyn.recording import ReadOptions, Recording, read_recording
 from deltadyn.recording.prepare import stream
 from deltadyn.recording.prepare.data import prepared_parts
 from deltadyn.recording.prepare.stream import Streamed
@@ -379,3 +380,17 @@ def test_the_checksum_of_a_file_of_whole_pieces_needs_no_second_reading(
     monkeypatch.setattr(stream, "file_digest", lambda path: pytest.fail("read again"))
     found = Streamed(robot, path, rows=500)
     assert found.source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_commands_read_long_logs_in_pieces(
+    robot: Robot, log: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [str(tmp_path / name) for name in ("short.csv", "long.csv")]
+    log.rows(0, 100).save(paths[0])
+    log.save(paths[1])
+    monkeypatch.setattr(common, "LONG", Path(paths[0]).stat().st_size)
+    short, long = common.logs_to_fit(robot, paths, 0.5, ReadOptions())
+    assert isinstance(short, Recording)
+    assert isinstance(long, Streamed)
+    assert (short.payload, long.payload) == (0.5, 0.5)
+    assert long.source.samples == len(log)

@@ -17,8 +17,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,8 +72,7 @@ def every(runs: int, seed: int, out: Path) -> bool:
 
 def guided(chosen: str, runs: int, seed: int, out: Path) -> None:
     """Run one, and end this process."""
-    import atheris
-
+    atheris: Any = import_module("atheris")
     with atheris.instrument_imports(include=list(WATCHED)):
         from tests.parsers.campaign import write
         from tests.parsers.parsers import PARSERS

@@ -89,6 +89,8 @@ def hint(error: BaseException, command: str) -> str:
             return "`deltadyn robots` lists the catalogue"
     if _disk(error):
         return "the disk takes nothing more: choose another place with --out"
+    if "cannot be written" in str(error):
+        return BY_KIND["PermissionError"]
     if "does not exist" in str(error):
         return BY_KIND["FileNotFoundError"]
     if "pass check=False" in str(error):

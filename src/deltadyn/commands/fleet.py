@@ -214,6 +214,25 @@ def _tell(found: Any, as_json: bool, **more: Any) -> None:
     show(found, as_json, **more)
 
 
+def fit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of commands that fit."""
+    options: list[Callable[..., Any]] = [
+        method_option,
+        model_option,
+        click.option("--band", default="auto", help="Hz of fits, auto (of each robot) or none."),
+        click.option(
+            "--chunk", default=12_800_000, help="Samples of a long log that become one factor."
+        ),
+        no_check_option,
+        log_options,
+        click.option("--save", default=None, metavar="FOLDER", help="Where to write every fit."),
+        seed_option(),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @fleet.command(
     epilog="Example: deltadyn fleet identify mine.yaml s3://plant/logs --period day --work work/ "
     "--workers 8 --save robots/"
@@ -221,14 +240,7 @@ def _tell(found: Any, as_json: bool, **more: Any) -> None:
 @robot_argument
 @source_argument
 @run_options("all")
-@method_option
-@model_option
-@click.option("--band", default="auto", help="Hz of the fits, auto (by each robot) or none.")
-@click.option("--chunk", default=12_800_000, help="Samples of a long log that become one factor.")
-@no_check_option
-@log_options
-@click.option("--save", default=None, metavar="FOLDER", help="Folder for every fit's files.")
-@seed_option()
+@fit_options
 @json_option
 @guarded
 def identify(
@@ -281,4 +293,72 @@ def payload(name: str, source: str, no_check: bool, as_json: bool, **options: An
     found = payload_fleet(robot, source, check=not no_check, **_run_of(options, as_json))
     _tell(found, as_json)
     if not any(row.picks for row in found.rows):
+        sys.exit(ANSWER_NO)
+
+
+@fleet.command(
+    epilog="Example, every night: deltadyn fleet drift mine.yaml s3://plant/logs --work work/ "
+    "--band 40 --since 2026-05-01 --out drift.html"
+)
+@robot_argument
+@source_argument
+@run_options("day")
+@fit_options
+@click.option(
+    "--years-per-alarm",
+    default=20.0,
+    help="Years of a robot between two false alarms, over all its parameters.",
+)
+@click.option("--smallest", default=0.02, help="Least change to tell, as a share.")
+@click.option(
+    "--since",
+    default=None,
+    metavar="TIME",
+    help="Only alarms raised since then count for exit status and messages; default: all.",
+)
+@click.option("--zone", default="UTC", help="The plant's, such as Europe/Berlin.")
+@click.option(
+    "--store",
+    default=None,
+    metavar="PATH|URL",
+    help="History to keep the fits in; what is told then rests on all that it has.",
+)
+@click.option("--webhook", default=None, metavar="URL", help="POST alarms there as JSON.")
+@click.option("--mqtt", default=None, metavar="URL", help="Send them to mqtt://host/topic.")
+@page_option
+@json_option
+@guarded
+def drift(
+    name: str,
+    source: str,
+    band: str,
+    no_check: bool,
+    since: str | None,
+    webhook: str | None,
+    mqtt: str | None,
+    out: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Fit every robot in every period, and tell what changed in each, and since when.
+
+    SOURCE is as in `fleet identify`, the rest as in `history drift`. Exit status 1 where there is
+    an alarm.
+    """
+    from deltadyn.commands.drift import tell
+    from deltadyn.fleet import drift_fleet
+    from deltadyn.history.drift.alarms import check_mqtt, check_webhook
+    from deltadyn.history.times import edge
+
+    if webhook is not None:
+        check_webhook(webhook)
+    if mqtt is not None:
+        check_mqtt(mqtt)
+    begin = edge(since, options["zone"], "--since")
+    run = _run_of(options, as_json)
+    found = drift_fleet(robot_of(name), source, band=bands(band), check=not no_check, **run)
+    fits = found.fits
+    for text in (*(f"note: {note}" for note in found.notes), fits.status, *fits.left_out):
+        click.echo(text, err=True)
+    if tell(found.robots, begin, out, as_json, webhook=webhook, mqtt=mqtt):
         sys.exit(ANSWER_NO)

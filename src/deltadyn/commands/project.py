@@ -188,11 +188,19 @@ def record_run(context: click.Context) -> None:
         write({FILE: "\n".join([head, "", MARK, *_tables(runs), ""])})
 
 
+def _is_file(path: str) -> bool:
+    """Whether a text is the path of a file; one that no system takes is none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def changed_inputs(run: dict[str, Any]) -> list[str]:
     """Input files of a run that are no longer what they were, in words."""
     told = []
     for path, digest in run.get("inputs", {}).items():
-        if not Path(path).is_file():
+        if not _is_file(path):
             told.append(f"{path} is gone")
         elif file_digest(path) != digest:
             told.append(f"{path} has changed")
@@ -237,7 +245,7 @@ def _inputs(context: click.Context) -> Iterator[str]:
             continue
         for item in value if isinstance(value, tuple | list) else [value]:
             text = project_robot() if name == "name" and item == "." else item
-            if isinstance(text, str) and Path(text).is_file():
+            if isinstance(text, str) and _is_file(text):
                 yield text
 
 

@@ -195,6 +195,8 @@ def _refuse_changed(place: Path, files: Files, records: Mapping[str, Any]) -> No
         path = place / name
         if not path.exists():
             continue
+        if not path.is_file():  # a pipe would be waited for
+            raise InputError("file to write", str(path), "a file, no folder, pipe or device")
         there = _digest(path.read_bytes())
         if there != _digest(content) and all(row.get(name) != there for row in own):
             raise DeltadynError(

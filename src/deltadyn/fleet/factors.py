@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -93,16 +93,19 @@ class Cut:
 class Done:
     """What became of a log: its key in the work folder, the numbers of its chunks, or a problem.
 
-    `seconds` is its duration, `skipped` what is lost in stretches between gaps that are shorter
-    than the filter of the band.
+    `mark` is its fingerprint. `seconds` is its duration, `skipped` what is lost in stretches
+    between gaps that are shorter than the filter of the band; `temperature` is the mean in degrees
+    Celsius, where it was recorded.
     """
 
     name: str
     key: str = ""
+    mark: str = ""
     chunks: tuple[int, ...] = ()
     samples: int = 0
     seconds: float = 0.0
     skipped: float = 0.0
+    temperature: float | None = None
     findings: tuple[str, ...] = ()
     problem: str | None = None
     told: tuple[str, ...] = field(default=(), compare=False)
@@ -182,7 +185,7 @@ class _Job:
     def known(self) -> Done | None:
         """What an earlier run made, where all of it is there and sound."""
         for record in attempt(partial(self.work.recall, "logs", self.key), self.told):
-            if all(self._skipped(number) is not None for number in record["chunks"]):
+            if all(self._seen(number) is not None for number in record["chunks"]):
                 return self._result(record)
         return None
 
@@ -190,24 +193,24 @@ class _Job:
         """Read the log; the factors of chunks that are there are not made again."""
         own = self.settings.robot(self.robot)
         parts = _Parts(own, streamed, self.settings, self.cut)
-        chunks, skipped, number = [], 0.0, 0
+        chunks, seen, number = [], Seen(), 0
         while not parts.ended:
-            lost = self._skipped(number)
-            if lost is not None:
+            own_seen = self._seen(number)
+            if own_seen is not None:
                 parts.pass_over(self.cut.parts)
             else:
-                before, tally = parts.skipped, Tally(BLOCKS)
+                parts.seen, tally = Seen(), Tally(BLOCKS)
                 for _ in range(0, self.cut.parts, TOGETHER):
                     usable = parts.usable(TOGETHER)
                     first = next(usable, None)
                     if first is not None:
                         tally.add(gather(own, chain([first], usable), self.cut.source, workers=1))
-                lost = parts.skipped - before
+                own_seen = parts.seen
                 if tally.blocks:
-                    self.work.keep_factor(self.key, number, _packed(tally, lost))
+                    self.work.keep_factor(self.key, number, _packed(tally, own_seen))
             if self.work.has_factor(self.key, number):
                 chunks.append(number)
-            skipped += lost
+            seen += own_seen
             number += 1
         if not chunks:
             allowed = "more than the filter of the band takes up"
@@ -217,23 +220,24 @@ class _Job:
             "chunks": chunks,
             "samples": source.samples,
             "seconds": source.duration,
-            "skipped": skipped,
+            "skipped": seen.skipped,
+            "temperature": seen.temperature,
             "findings": findings,
         }
         self.work.keep("logs", self.key, record)
         return self._result(record)
 
-    def _skipped(self, number: int) -> float | None:
-        """Seconds of a chunk that were too short; None where its factor is not there, or broken."""
+    def _seen(self, number: int) -> Seen | None:
+        """What was seen of a chunk; None where its factor is not there, or broken."""
         for found in attempt(partial(self.work.factor, self.key, number), self.told):
             return unpacked(found)[2]
         return None
 
     def _result(self, record: dict[str, Any]) -> Done:
         tuples = {name: tuple(record[name]) for name in ("chunks", "findings")}
-        return Done(
-            self.log.name, self.key, **{**record, **tuples}, told=tuple(dict.fromkeys(self.told))
-        )
+        told = tuple(dict.fromkeys(self.told))
+        found = {**record, **tuples}
+        return Done(self.log.name, self.key, self.mark, **found, told=told)
 
 
 def _check(robot: Robot, streamed: Streamed, cut: Cut) -> list[str]:
@@ -244,11 +248,29 @@ def _check(robot: Robot, streamed: Streamed, cut: Cut) -> list[str]:
     return list(refuse_spoiled(robot, head).sentences)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What is told of parts beside their rows: seconds too short, sum and number of degrees."""
+
+    skipped: float = 0.0
+    degrees: float = 0.0
+    counted: int = 0
+
+    def __add__(self, other: Seen) -> Seen:
+        both = zip(astuple(self), astuple(other), strict=True)
+        return Seen(*(a + b for a, b in both))
+
+    @property
+    def temperature(self) -> float | None:
+        """The mean, in degrees Celsius; None where it was not recorded."""
+        return self.degrees / self.counted if self.counted else None
+
+
 class _Parts:
-    """The parts of a log in their order, numbered, and what was lost so far (s)."""
+    """The parts of a log in their order, numbered, and what was seen beside their rows."""
 
     def __init__(self, robot: Robot, log: Streamed, settings: Settings, cut: Cut) -> None:
-        self.skipped, self.ended = 0.0, False
+        self.seen, self.ended = Seen(), False
         self._name, self._band = log.name, settings.band
         rate = 1 / log.head.sample_time
         self._filter = None if settings.band is None else LowPass.of(rate, settings.band)
@@ -274,8 +296,11 @@ class _Parts:
             part = make()
             even = len(part) if part.grid is None else len(part.grid.t)
             if self._filter is not None and self._filter.length(even) < 2:
-                self.skipped += float(part.t[-1] - part.t[0])
+                self.seen += Seen(skipped=float(part.t[-1] - part.t[0]))
                 continue
+            if part.temperature is not None:
+                known = part.temperature[np.isfinite(part.temperature)]
+                self.seen += Seen(0.0, float(known.sum()), len(known))
             yield str(number), [replace(part.with_band(self._band), name=self._name)]
 
     def _next(self, count: int) -> Iterator[tuple[int, Callable[[], Prepared]]]:
@@ -340,19 +365,20 @@ class Tally:
         self.level += 1
 
 
-def _packed(tally: Tally, skipped: float) -> Information:
-    """The factor of a chunk; its last label holds the level, and seconds that were too short."""
+def _packed(tally: Tally, seen: Seen) -> Information:
+    """The factor of a chunk; its last label holds the level, and what was seen beside it."""
     whole = tally.whole()
     labels = [label.partition(":")[2] for label in whole.recordings]
-    last = json.dumps({"level": tally.level, "skipped": skipped})
+    last = json.dumps({"level": tally.level, **asdict(seen)})
     return replace(whole, recordings=(*labels, last))
 
 
-def unpacked(chunk: Information) -> tuple[Information, int, float]:
-    """The factor of a chunk with its parts as recordings, its level, and the seconds lost."""
+def unpacked(chunk: Information) -> tuple[Information, int, Seen]:
+    """The factor of a chunk with its parts as recordings, its level, and what was seen beside."""
     *labels, last = chunk.recordings
     told = json.loads(last)
-    return replace(chunk, recordings=tuple(labels)), told["level"], told["skipped"]
+    level = told.pop("level")
+    return replace(chunk, recordings=tuple(labels)), level, Seen(**told)
 
 
 def _lifted(item: Information, level: int) -> Information:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +101,15 @@ class IdentifyOptions(RunOptions):
 
 @dataclass(frozen=True, eq=False)
 class PeriodFit:
-    """The fit of one robot in one period, or the `problem` that there is none."""
+    """The fit of one robot in one period, or the `problem` that there is none.
+
+    `days` are those of its logs that have one. `record` holds the parameters by name (`values`,
+    `std`, `units`) with their `covariance`, residuals, verdict, and the mean temperature.
+    """
 
     serial: str
     period: str
+    days: tuple[date, ...]
     logs: tuple[str, ...]
     samples: int
     seconds: float
@@ -112,7 +119,9 @@ class PeriodFit:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         own = {name: getattr(self, name) for name in ("serial", "period", "samples", "seconds")}
-        return {**own, "logs": list(self.logs), "problem": self.problem, **self.record}
+        days = [day.isoformat() for day in self.days]
+        texts = {"days": days, "logs": list(self.logs), "problem": self.problem}
+        return {**own, **texts, **self.record}
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +199,7 @@ def identify_fleet(
     cut = asked.cut
     with session(source, asked) as run:
         done = _all_factors(run, robot, cut)
-        fits = _all_fits(run, robot, asked, cut, done)
+        fits = _all_fits(run, robot, asked, done)
         order = sorted(run.left_out, key=lambda item: (item.serial, item.log))
         notes = tuple(dict.fromkeys(run.notes))
         return FleetFits(robot.name, asked.period, fits, tuple(order), run.others, notes)
@@ -225,8 +234,8 @@ def _all_factors(run: Session, robot: Robot, cut: Cut) -> dict[str, _Robot]:
         for log in run.logs[serial]
         if log.name not in found[serial].logs and not _is_out(run, serial, log)
     ]
-    tasks = [(robot, log, found[serial].settings, cut, run.work) for serial, log in rest]
-    for number, item in run.results("logs", factors, tasks):
+    others = [(robot, log, found[serial].settings, cut, run.work) for serial, log in rest]
+    for number, item in run.results("logs", factors, others):
         serial, log = rest[number]
         if isinstance(item, Died):
             run.leave_out(serial, log.name, str(item))
@@ -251,7 +260,6 @@ def _all_fits(
     run: Session,
     robot: Robot,
     asked: IdentifyOptions,
-    cut: Cut,
     done: dict[str, _Robot],
 ) -> tuple[PeriodFit, ...]:
     """One fit for every robot and period."""
@@ -261,7 +269,10 @@ def _all_fits(
         for period, logs in run.by_period(serial).items():
             good = [own.logs[log.name] for log in logs if log.name in own.logs]
             if good:
-                job = FitJob(serial, period, tuple(good), own.settings, asked.method, cut.band)
+                days = {log.day for log in logs if log.name in own.logs and log.day is not None}
+                job = FitJob(
+                    serial, period, tuple(sorted(days)), tuple(good), own.settings, asked.method
+                )
                 tasks.append((robot, job, asked.fit, _folder(asked), run.work))
     fits: dict[int, PeriodFit] = {}
     for number, item in run.results("fits", period_fit, tasks):
@@ -281,10 +292,10 @@ class FitJob:
 
     serial: str
     period: str
+    days: tuple[date, ...]
     logs: tuple[Done, ...]
     settings: Settings
     method: str
-    band: Any = "auto"
 
     def failed(self, problem: str) -> PeriodFit:
         """No fit, and why."""
@@ -295,6 +306,7 @@ class FitJob:
         return PeriodFit(
             self.serial,
             self.period,
+            self.days,
             tuple(item.name for item in self.logs),
             sum(item.samples for item in self.logs),
             sum(item.seconds for item in self.logs),
@@ -372,5 +384,14 @@ def _record(fit: Fit, job: FitJob) -> dict[str, Any]:
         "residual": fit.residual.tolist(),
         "torque_level": fit.torque_level.tolist(),
         "skipped_s": sum(item.skipped for item in job.logs),
+        "temperature_degC": _temperature(job.logs),
+        "fingerprint": sha256("\n".join(item.mark for item in job.logs).encode()).hexdigest(),
         "warnings": [*fit.warnings, *dict.fromkeys(f for item in job.logs for f in item.findings)],
     }
+
+
+def _temperature(logs: Sequence[Done]) -> float | None:
+    """The mean over logs, by their seconds; None where none has it."""
+    pairs = [(item.temperature, item.seconds) for item in logs if item.temperature is not None]
+    total = sum(seconds for _, seconds in pairs)
+    return sum(degrees * seconds for degrees, seconds in pairs) / total if total > 0 else None

@@ -15,9 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deltadyn.backends import status
+from deltadyn import backends
 from deltadyn.errors import FileError
-from deltadyn.files import write_whole
+from deltadyn.files import file_digest, write_whole
+from deltadyn.history.results import code_fingerprint
 from deltadyn.identification.information import Information, load_information
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
@@ -25,15 +26,10 @@ from deltadyn.robot.file import robot_text
 
 @cache
 def program() -> str:
-    """The fingerprint of the program: its sources, and whether the compiled kernels run."""
-    import deltadyn.fleet
-
-    root = Path(deltadyn.fleet.__file__).parents[1]
-    digest = hashlib.sha256(status().encode())
-    for path in sorted((*root.rglob("*.py"), *root.glob("backends/_kernels*.so"))):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """The fingerprint of the program: its sources, and the kernels that run."""
+    root = Path(backends.__file__).parent
+    kernels = [file_digest(path) for path in sorted(root.glob("_kernels*.so"))]
+    return " ".join([code_fingerprint(), backends.status(), *kernels])
 
 
 def key_of(*parts: object) -> str:

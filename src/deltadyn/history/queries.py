@@ -10,7 +10,8 @@ from typing import Any
 from deltadyn.errors import InputError
 from deltadyn.history.database import Row
 from deltadyn.history.entry import KINDS, Entry
-from deltadyn.history.times import edge, local, restored, stored
+from deltadyn.history.rows import damaged, plain
+from deltadyn.history.times import edge, local, restored, stored, zone_of
 
 Edge = datetime | date | str | None
 
@@ -79,7 +80,16 @@ def condition(
     return (f"WHERE {where}" if where else ""), {name: value for name, (_, value) in used.items()}
 
 
-def span(row: Row) -> tuple[datetime | None, datetime | None]:
-    """The first and the last time of a row."""
-    first, last = row["first"], row["last"]
-    return (None if first is None else restored(first), None if last is None else restored(last))
+def member(place: str, row: Row) -> Member:
+    """A robot from its row; what no robot can have is damage."""
+    try:
+        zone_of(row["zone"])
+        return Member(
+            plain("robot", row["type"]),
+            plain("serial number", row["serial"]),
+            row["zone"],
+            int(row["entries"]),
+            *(None if row[end] is None else restored(row[end]) for end in ("first", "last")),
+        )
+    except (ValueError, TypeError) as error:
+        raise damaged(place, f"robot {row['serial']!r}: {error}") from error

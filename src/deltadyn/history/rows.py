@@ -165,7 +165,7 @@ def _sound(place: str, row: Row, parameters: list[Row], axes: list[Row]) -> Entr
     """An entry from its rows; what no entry can hold is damage."""
     try:
         return _entry(row, parameters, axes)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (LookupError, ValueError, TypeError, OverflowError) as error:
         raise damaged(place, f"entry {row['number']}: {error}") from error
 
 
@@ -187,11 +187,11 @@ def _entry(row: Row, parameters: list[Row], axes: list[Row]) -> Entry:
     count = len(parameters)
     numbers = np.frombuffer(packed(row, "covariance"), dtype="<f8").astype(np.float64)
     return Entry(
-        robot=row["type"],
-        serial=row["serial"],
+        robot=plain("robot", row["type"]),
+        serial=plain("serial number", row["serial"]),
         time=restored(row["time"]),
-        names=tuple(item["name"] for item in parameters),
-        units=tuple(item["unit"] for item in parameters),
+        names=tuple(plain("name", item["name"]) for item in parameters),
+        units=tuple(plain("unit", item["unit"]) for item in parameters),
         values=_column(parameters, "value"),
         std=_column(parameters, "std"),
         covariance=numbers.reshape(count, count),

@@ -14,7 +14,7 @@ from deltadyn.history import copies, factors, rows
 from deltadyn.history.database import Database
 from deltadyn.history.entry import Entry
 from deltadyn.history.logs import Night, Task
-from deltadyn.history.queries import Added, Edge, Forgotten, Member, condition, span
+from deltadyn.history.queries import Added, Edge, Forgotten, Member, condition, member
 from deltadyn.history.results import entry_of, kept
 from deltadyn.history.schema import prepare
 from deltadyn.history.server import ServerDatabase
@@ -183,10 +183,7 @@ class History:
             "MAX(e.time) AS last FROM history_robots r LEFT JOIN history_entries e "
             "ON e.robot = r.number GROUP BY r.type, r.serial, r.zone ORDER BY r.type, r.serial"
         )
-        return tuple(
-            Member(row["type"], row["serial"], row["zone"], row["entries"], *span(row))
-            for row in found
-        )
+        return tuple(member(self.place, row) for row in found)
 
     def entries(
         self,

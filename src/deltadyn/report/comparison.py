@@ -250,7 +250,7 @@ def _checked(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
                 raise InputError(f"entry {key!r} of a parameter", row[key], allowed, where=where)
     for key, allowed, holds in _ORIGIN:
         value = record["provenance"].get(key)
-        if value is not None and not holds(value):
+        if key in record["provenance"] and not holds(value):
             raise InputError(f"entry {key!r} of the provenance", value, allowed, where=where)
     return record
 
@@ -258,7 +258,7 @@ def _checked(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 def _is_number(value: object) -> bool:
     """A number of a record: finite, and not as large that no computation holds it."""
     known = isinstance(value, int | float) and not isinstance(value, bool)
-    return known and abs(value) < LARGEST  # type: ignore[operator,arg-type]
+    return known and abs(value) < LARGEST  # type: ignore[arg-type]
 
 
 def _is_deviation(value: object) -> bool:

@@ -48,15 +48,16 @@ def _first(found: Drift) -> First:
     if not found.watched:
         steps = [f"Add nights: it takes {found.burn_in} before a parameter is watched."]
         return First("unknown", found.status, "", [(str(len(found.times)), "nights")], "", steps)
+    alarms = found.raised_since(None)
     newest = max(found.changes, key=lambda item: item.raised, default=None)
     shown = found[newest.parameter] if newest else _most_moved(found)
     numbers = [
         (str(len(found.times)), "nights"),
-        (str(len(found.changes)), "alarm" if len(found.changes) == 1 else "alarms"),
+        (str(len(alarms)), "alarm" if len(alarms) == 1 else "alarms"),
         (str(len(found.odd)), "odd night" if len(found.odd) == 1 else "odd nights"),
     ]
     words = "\n".join(f"{item.words}." for item in found.changes)
-    steps = [f"Inspect: {item.words}." for item in found.changes[-3:]]
+    steps = [f"Inspect: {item.words}." for item in alarms[-3:]]
     steps += [
         f"Look at the log of {found.day(night.date)}: it does not fit to those around it."
         for night in found.odd[-2:]
@@ -64,7 +65,7 @@ def _first(found: Drift) -> First:
     figure = figure_html(
         f"{shown.name}: {title(shown.name)}", _figure(found, [shown], 1, FIRST_HEIGHT), CAPTION
     )
-    kind = "care" if found.changes else "good"
+    kind = "care" if alarms else "good"
     quiet = "Nothing to do; keep the nights coming."
     return First(kind, found.status, words, numbers, figure, steps or [quiet])
 

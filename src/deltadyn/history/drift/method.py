@@ -60,6 +60,7 @@ def found_in(series: Series, options: DriftOptions) -> Drift:
         years_per_alarm=options.years_per_alarm,
         level=options.level,
         burn_in=options.burn_in,
+        left_out=series.left_out,
     )
 
 

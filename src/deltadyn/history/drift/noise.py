@@ -2,7 +2,8 @@
 
 A fit states a deviation s_i, but nights differ by more than the noise of a log (another motion,
 another load, grease), or by less where s_i covers models that remain. So with the stated s_i only
-as a shape, the deviation of night i is
+as a shape, drawn half-way to its median (a night that claims to be exact is not believed), the
+deviation of night i is
 
     sigma_i^2 = kappa^2 (s_i^2 + v),   kappa = 1, v >= 0  or  kappa <= 1, v = 0,
 
@@ -37,8 +38,12 @@ TRUSTED = 60.0  # nights at which a parameter's own phi counts as much as the me
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The numbers kappa, v, phi (k,) of each parameter, and slopes (m, k) on warmth."""
+    """The numbers kappa, v, phi (k,) of each parameter, and slopes (m, k) on warmth.
 
+    `usual` (k,) is the median of the stated deviations.
+    """
+
+    usual: FloatArray
     kappa: FloatArray
     v: FloatArray
     phi: FloatArray
@@ -46,7 +51,7 @@ class Noise:
 
     def sigma(self, s: FloatArray) -> FloatArray:
         """Deviations (n, k) of nights with stated deviations s (n, k)."""
-        size = self.kappa * np.sqrt(_stated(s) ** 2 + self.v)
+        size = self.kappa * np.sqrt(_stated(s, self.usual) ** 2 + self.v)
         return np.asarray(size / np.sqrt(1 - self.phi))
 
 
@@ -55,7 +60,8 @@ def noise_of(y: FloatArray, s: FloatArray, warmth: FloatArray, prior: FloatArray
 
     `warmth` (n, m) is explained first, with slopes about 0 of deviation `prior` (m, k).
     """
-    stated = np.where(np.isfinite(y), _stated(s), np.nan)
+    usual = _usual(np.where(np.isfinite(y), s, np.nan))
+    stated = np.where(np.isfinite(y), _stated(s, usual), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # parameters that no night shows yet
         kappa, v = _sizes(differences(y, 1), stated)
@@ -67,11 +73,22 @@ def noise_of(y: FloatArray, s: FloatArray, warmth: FloatArray, prior: FloatArray
             kappa, v = _sizes(differences(y, 1), stated)
         size = kappa * np.sqrt(stated**2 + v)
         phi = _memory(differences(y, 1), differences(y, 2), size)
-    return Noise(kappa, np.where(np.isfinite(v), v, 1.0), phi, slope)
+    return Noise(usual, kappa, np.where(np.isfinite(v), v, 1.0), phi, slope)
 
 
-def _stated(s: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(s) & (s > 0), s, 0.0)
+def _usual(s: FloatArray) -> FloatArray:
+    """The median (k,) of the stated deviations; 0 where no night states one."""
+    found = np.zeros(s.shape[1])
+    for k in range(s.shape[1]):
+        known = s[np.isfinite(s[:, k]) & (s[:, k] > 0), k]
+        found[k] = np.median(known) if len(known) else 0.0
+    return found
+
+
+def _stated(s: FloatArray, usual: FloatArray) -> FloatArray:
+    """The stated deviations (n, k), half-way to their median in square."""
+    known = np.where(np.isfinite(s) & (s > 0), s, usual)
+    return np.asarray(np.sqrt((known**2 + usual**2) / 2))
 
 
 def differences(x: FloatArray, lag: int) -> FloatArray:

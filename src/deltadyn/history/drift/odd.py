@@ -1,10 +1,10 @@
 """Odd nights: one bad log is no change.
 
 Night i of a parameter is odd where it differs from the median of the five nights before it by more
-than `FAR` deviations, and stands out from its neighbours the same way: from the night before and
-from both after. A step has a neighbour that stands as far, the next night, and a ramp one that
-stands further. Until that comes the newest night waits: `held` says from which nights no alarm may
-be raised.
+than `FAR` deviations (the first five nights: from the median of the first eleven), and stands out
+from its neighbours the same way: from the night before and from both after. A step has a neighbour
+that stands as far, the next night, and a ramp one that stands further. Until that comes the newest
+night waits: `held` says from which nights no alarm may be raised.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def _without_gaps(y: FloatArray, sigma: FloatArray) -> tuple[Bools, Bools]:
     windows = np.lib.stride_tricks.sliding_window_view(y, BEFORE, axis=0)[:-1]
     off = np.zeros(y.shape)
     off[BEFORE:] = y[BEFORE:] - np.median(windows, axis=-1)
+    off[:BEFORE] = y[:BEFORE] - np.median(y[: 2 * BEFORE + 1], axis=0)  # the first have no five
     alone = (np.abs(off) > FAR * sigma) & _sticks_out(y, sigma, off, -1)
     after = alone & _sticks_out(y, sigma, off, 1)
     waits = alone.copy()  # the newest night, and the last but one where its follower differs

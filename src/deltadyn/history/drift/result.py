@@ -150,7 +150,8 @@ class Drift:
     is not recorded. `explained` says what stands for temperature: "recorded", "friction of all
     axes" or "". `threshold` is the |z| beyond which a change is an alarm, for the stated rate of
     one false alarm in `years_per_alarm` years of this robot. `skipped` are parameters that too few
-    nights show.
+    nights show, `left_out` counts entries by another method or model than the newest, and of logs
+    that are there twice.
     """
 
     robot: str
@@ -167,6 +168,7 @@ class Drift:
     years_per_alarm: float
     level: float
     burn_in: int
+    left_out: int = 0
 
     @property
     def watched(self) -> bool:
@@ -211,6 +213,9 @@ class Drift:
             lines.append(f"- odd night {self.day(night.date)}, not a change: {names}")
         if self.skipped:
             lines.append(f"- not watched, too few nights show them: {', '.join(self.skipped)}")
+        if self.left_out:
+            why = "by another method or model than the newest, or a log twice"
+            lines.append(f"- entries left out, {why}: {self.left_out}")
         lines.append(self.how)
         return "\n".join(lines)
 
@@ -249,6 +254,7 @@ class Drift:
             "changes": [item.as_dict() for item in self.changes],
             "odd": [item.as_dict() for item in self.odd],
             "skipped": list(self.skipped),
+            "left_out": self.left_out,
             "threshold": self.threshold,
             "years_per_alarm": self.years_per_alarm,
             "level": self.level,

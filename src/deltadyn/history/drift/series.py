@@ -44,6 +44,7 @@ class Series:
     ratio: npt.NDArray[np.bool_]
     temperature: FloatArray  # (n,) degrees Celsius, NaN where it is not recorded
     skipped: tuple[str, ...]
+    left_out: int = 0  # entries by another method or model, or of a log that is there twice
 
     @property
     def y(self) -> FloatArray:
@@ -66,6 +67,7 @@ class Series:
     def spacing(self) -> float:
         """Days between two nights, the median."""
         gaps = np.diff(self.days)
+        gaps = gaps[gaps > 0]
         return float(np.median(gaps)) if len(gaps) else 1.0
 
     def when(self, day: float) -> datetime:
@@ -96,7 +98,8 @@ def series_of(
 
     A parameter that fewer than `fewest` nights show is skipped, and named in the result.
     """
-    nights = sorted((e for e in entries if e.kind != "validation"), key=lambda e: e.time)
+    given = sorted((e for e in entries if e.kind != "validation"), key=lambda e: e.time)
+    nights = _alike(given)
     if not nights:
         raise InputError("entries", len(entries), "at least one fit or log of a robot")
     robots = [" ".join(key) for key in by_robot(nights)]
@@ -126,7 +129,20 @@ def series_of(
             [np.nan if e.temperature is None else float(e.temperature) for e in nights]
         ),
         skipped=skipped,
+        left_out=len(given) - len(nights),
     )
+
+
+def _alike(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries by the method and model of the newest, one per log.
+
+    Another method is no change of the robot, and one log twice is not two nights that agree.
+    """
+    newest: dict[str, Entry] = {}
+    for number, entry in enumerate(entries):
+        if (entry.method, entry.model) == (entries[-1].method, entries[-1].model):
+            newest[entry.log or f"entry {number}"] = entry
+    return sorted(newest.values(), key=lambda entry: entry.time)
 
 
 def _names(

@@ -11,11 +11,12 @@ from deltadyn.arrays import FloatArray
 from deltadyn.history.drift.noise import Noise, differences, noise_of
 from deltadyn.history.drift.odd import odd_nights
 from deltadyn.history.drift.options import DriftOptions
-from deltadyn.history.drift.scan import FLAT, MONTH, STEP, Bools, Ints, Sums, sums_of
+from deltadyn.history.drift.scan import FLAT, MONTH, RAMP, STEP, Bools, Ints, Sums, sums_of
 from deltadyn.history.drift.series import Series
 from deltadyn.history.drift.temperature import Warmth, warmth_of
 from deltadyn.history.drift.threshold import effective_number, threshold
 
+AFTERWARDS = 3  # columns of a change: level, trend and the bend of a ramp
 BLURRED = 7  # nights about a step's date that are left out afterwards, at most
 
 
@@ -118,16 +119,19 @@ class State:
         w = self.warmth
         n, count = self.y.shape
         m = w.columns.shape[1]
-        h = np.zeros((n, count, 1 + m + 2 * len(alarms)))
+        h = np.zeros((n, count, 1 + m + AFTERWARDS * len(alarms)))
         P = np.ones((count, h.shape[2]))
         h[..., 0], P[:, 0] = 1.0, FLAT
         h[..., 1 : 1 + m] = w.columns[:, None]
         P[:, 1 : 1 + m] = w.prior.T**-2.0
         t = self.series.days / MONTH
         for number, alarm in enumerate(alarms):
-            at = 1 + m + 2 * number
+            at = 1 + m + AFTERWARDS * number
             for k, place in alarm.places.items():
                 h[place.row :, k, at] = 1.0
                 h[place.row :, k, at + 1] = t[place.row :] - t[place.row]
                 P[k, at : at + 2] = FLAT
+                if place.kind == RAMP:  # growth bends
+                    h[:, k, at + 2] = h[:, k, at + 1] ** 2
+                    P[k, at + 2] = FLAT
         return h, P

@@ -182,7 +182,7 @@ def smooth_even(y: FloatArray, steps: FloatArray, dt: float = 1.0) -> FloatArray
     Rates are per unit of time in which a step takes `dt`.
     """
     out = np.empty((3, *y.shape))
-    powers = dt ** np.arange(3)
+    powers = np.asarray(dt ** np.arange(3), dtype=np.float64)
     for h in np.unique(steps):
         settled = steady_filter(float(h))
         (same,) = np.nonzero(steps == h)

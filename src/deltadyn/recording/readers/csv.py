@@ -123,9 +123,11 @@ def _parsed(file: TextFile, parser: CarefulParser, first_line: int) -> Iterator[
     """Blocks of numbers, cut at line ends."""
     rest, line, first = b"", 1, first_line
     for piece in file.pieces():
-        text = rest + piece
-        end = text.rfind(b"\n") + 1
-        text, rest = text[:end], text[end:]
+        end = piece.rfind(b"\n") + 1
+        if end:  # one copy of the bytes
+            text, rest = b"".join((rest, memoryview(piece)[:end])), piece[end:]
+        else:
+            text, rest = b"", rest + piece
         if len(rest) > LONGEST_LINE:
             number = line + text.count(b"\n")
             allowed = f"at most {LONGEST_LINE}: are its rows one line?"

@@ -133,8 +133,7 @@ class _Rows:
     def _looked_at(self) -> tuple[list[int], float]:
         """The numbers of the episodes, and the frame rate in Hz; 0 where the times say another."""
         given = self.info.get("fps")
-        told = isinstance(given, int | float) and 0 < given < 1e9
-        rate = float(given) if told else 0.0
+        rate = float(given) if isinstance(given, int | float) and 0 < given < 1e9 else 0.0
         episodes: set[int] = set()
         for batch in self._batches([EPISODE, FRAME, TIME]):
             numbers = (batch.column(k).to_numpy(zero_copy_only=False) for k in range(3))
@@ -178,8 +177,8 @@ class _Rows:
         names = about.get("names")
         if isinstance(names, dict):  # {"motors": [...]}
             names = next(iter(names.values()), None)
-        batch = next(self._batches([feature]))
-        width = len(batch.column(0)[0].as_py() or ()) if batch.num_rows else 0
+        batch = next(self._batches([feature]), None)
+        width = len(batch.column(0)[0].as_py() or ()) if batch is not None and batch.num_rows else 0
         if isinstance(names, list) and len(names) == width:
             return tuple(str(name) for name in names)
         return ("",) * width

@@ -415,11 +415,11 @@ def parse_plain(text: bytes, separator: bytes, count: int, used: list[int]) -> F
 
     head = b"%%%%MatrixMarket matrix array real general\n%d %d\n" % (len(used), rows)
     try:
-        block = mmread(io.BytesIO(head + text.replace(separator, b"\n")))
+        found = mmread(io.BytesIO(head + text.replace(separator, b"\n")))
     except ValueError:  # a lone point, for instance
         return None
-    # digits that stand for more than a double holds
-    return np.asarray(block, dtype=np.float64) if np.isfinite(block).all() else None
+    block = np.asarray(found, dtype=np.float64)
+    return block if np.isfinite(block).all() else None  # digits may say more than a double holds
 
 
 def _without_blanks(text: bytes, separator: bytes) -> bytes:
