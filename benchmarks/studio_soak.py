@@ -4,7 +4,7 @@ Run: OMP_NUM_THREADS=1 python -m benchmarks.studio_soak [--minutes 60] [--window
 
 The windows are sockets that speak as the page does. Each lives for a few acts: poses, motions,
 logs (good and damaged), identifications; half of them leave politely, half vanish in the middle.
-Memory is that of the process without a window: after a first window that did every act, and at the
+Memory is that of the process without a window: after first windows that did every act, and at the
 end. Exit status 1 where it grew by more than --grown (MB), where threads, sessions or temporary
 files are left at the end, or where an act was in vain.
 """
@@ -33,11 +33,10 @@ from tests.waits import PATIENCE
 import deltadyn as dd
 from benchmarks.machine import machine_name
 from benchmarks.soak import resident
-from deltadyn.studio.server import Studio, give_back_memory
+from deltadyn.studio.server import THREADS, Studio, give_back_memory
 
 ACTS = ("drag", "play", "good", "damaged", "fit")
 LIMIT = 5  # MB
-POOL = 32  # threads that viser keeps for the acts of all windows
 
 
 class Soak:
@@ -54,17 +53,19 @@ class Soak:
 
     async def run(self, seconds: float, windows: int) -> None:
         """Windows come and go until the time is over."""
-        first = await Client(self.studio).__aenter__()
-        await first.ready()
-        for act in ACTS:
-            await getattr(self, act)(first)
-        await first.__aexit__(None, None, None)
-        del first
+        await asyncio.gather(*(self.every_act() for _ in range(windows)))
         self.before = await self.alone()
         self.began = time.monotonic()
         self.end = self.began + seconds
         await asyncio.gather(*(self.place() for _ in range(windows)), self.watch())
         self.after = await self.alone()
+
+    async def every_act(self) -> None:
+        """A window that does everything: code is loaded, and all threads have worked."""
+        async with Client(self.studio) as client:
+            await client.ready()
+            for act in ACTS:
+                await getattr(self, act)(client)
 
     async def alone(self) -> float:
         """Memory (MB) when all windows are gone and their work has ended."""
@@ -149,7 +150,7 @@ class Soak:
 
     def left(self) -> list[str]:
         """What is left when all windows are gone."""
-        more = threading.active_count() - POOL - 4  # this one, the server's, viser's own
+        more = threading.active_count() - THREADS - 4  # this one, the server's, viser's own
         return [
             f"{count} {what} left"
             for count, what in (
