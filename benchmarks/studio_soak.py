@@ -94,9 +94,10 @@ class Soak:
         rng = self.rng
         client = await Client(self.studio).__aenter__()
         await client.ready()
-        for act in rng.choice(ACTS, int(rng.integers(1, 6))):
-            await getattr(self, str(act))(client)
-            self.done[str(act)] += 1
+        chosen = rng.choice(ACTS, int(rng.integers(1, 6))).tolist()
+        for act in sorted(chosen, key=ACTS.index):  # motions before logs
+            await getattr(self, act)(client)
+            self.done[act] += 1
         if rng.random() < 0.5:
             if rng.random() < 0.5:  # with work under way
                 await client.upload("Upload a log", "log.csv", self.logs[0])

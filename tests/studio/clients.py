@@ -145,7 +145,8 @@ class Client:
 
         def whole() -> bool:
             labels = {part["props"].get("label") for part in self.parts.values()}
-            return {"Save the session", "strut length (mm)", "z (mm)"} <= labels
+            shown = "Struts at rest" in self.text()  # the last that a new window writes
+            return shown and {"Save the session", "strut length (mm)", "z (mm)"} <= labels
 
         await self.until(whole, "a whole page")
 
