@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from click.testing import CliRunner
-from tests.crash.cases import CASES, HELD_OUT, LOG, POSES, ROBOT, WORK, Case
+from tests.crash.cases import CASES, EMPTY, HELD_OUT, LOG, POSES, ROBOT, WORK, Case
 from tests.crash.harness import (
     Action,
     Outcome,
@@ -213,10 +213,10 @@ def _make_input(folder: Path, name: str) -> None:
     path.parent.mkdir(exist_ok=True)
     if path.exists():
         return
-    if name in (LOG, HELD_OUT):
+    if name in (LOG, HELD_OUT, EMPTY):
         seed = 1 if name == LOG else 2
         law = dd.PD(robot, bandwidth=8.0)  # stable at 1 kHz
-        motion = swing(robot, 2.0, seed=seed)
+        motion = swing(robot, 25.0 if name == EMPTY else 2.0, seed=seed)
         run = dd.simulate(robot, motion, law, preset="lab", rate=1000.0, seed=seed)
         run.recording.save(path)
     elif name == POSES:

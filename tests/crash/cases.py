@@ -14,6 +14,7 @@ from deltadyn.commands.project import MARK
 
 ROBOT, OTHER = "sipro-d3-1200", "autonox-rl5-1450"
 LOG, HELD_OUT, POSES = "inputs/log.csv", "inputs/held-out.csv", "inputs/poses.csv"
+EMPTY = "inputs/empty.csv"  # long enough to learn what no contact looks like
 WORK = "work"  # the folder that is watched
 
 
@@ -106,7 +107,7 @@ CASES: dict[str, Case] = {
         ("report", "--compare", "inputs/two.json", "inputs/one.json", "--out", "work/r.html"),
     ),
     "payload": _page("payload", ROBOT, LOG, "--empty", HELD_OUT, slow=True),
-    "force": _page("force", ROBOT, LOG, "--empty", HELD_OUT, slow=True),
+    "force": _page("force", ROBOT, LOG, "--empty", EMPTY, slow=True),
     "sizing": _page("sizing", ROBOT, "--cycles", "60"),
     "fleet compare": Case(
         ("fleet", "compare", ROBOT, *_FLEET),
@@ -132,7 +133,7 @@ CASES: dict[str, Case] = {
         slow=True,
     ),
     "fleet payload": Case(
-        ("fleet", "payload", ROBOT, "inputs/fleet", "--work", "work/kept"),
+        ("fleet", "payload", ROBOT, "inputs/nights", "--work", "work/kept"),
         (),
         pieces=("kept/",),
         failures=False,
