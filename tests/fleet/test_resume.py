@@ -23,6 +23,7 @@ from tests.fleet.deaths import die_or_count
 
 import deltadyn as dd
 from deltadyn.commands.fleet import fleet as command
+from deltadyn.errors import FileError
 from deltadyn.fleet import FleetLog, find_logs, identify_fleet
 from deltadyn.fleet.schedule import TRIES, Died, running
 from deltadyn.recording.prepare.stream import Streamed
@@ -128,6 +129,16 @@ def test_a_damaged_work_folder(robot: dd.Robot, plant: Path, kept: Path, tmp_pat
     assert third.exists()
     again = identify_fleet(robot, plant, work=work, **OPTIONS)
     assert again.notes == ()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("kind", ["settings", "factors"])
+def test_a_work_folder_that_cannot_be_written_is_no_fault_of_a_log(
+    robot: dd.Robot, plant: Path, tmp_path: Path, kind: str, workers: int
+) -> None:
+    (tmp_path / kind).write_text("a file in the place of a folder")
+    with pytest.raises(FileError, match=r"work folder is .*; allowed: a folder with room"):
+        identify_fleet(robot, plant, work=tmp_path, workers=workers, **OPTIONS)
 
 
 def test_what_was_made_again_is_said(robot: dd.Robot, plant: Path, tmp_path: Path) -> None:

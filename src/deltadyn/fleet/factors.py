@@ -23,7 +23,7 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError, MissingExtraError
 from deltadyn.fleet.sources import FleetLog
-from deltadyn.fleet.work import Work, attempt, key_of
+from deltadyn.fleet.work import Work, WorkFolderError, attempt, key_of
 from deltadyn.identification.information import Information, gather, pair_blocks
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.options import Preparation
@@ -138,7 +138,7 @@ def first_factors(robot: Robot, logs: Sequence[FleetLog], cut: Cut, work: Work) 
                 work.keep("settings", key, vars(settings))
                 job = _Job(robot, log, settings, cut, work, mark, told)
                 return First(settings, (*done, job.known() or job.made(streamed, findings)))
-        except MissingExtraError:
+        except (MissingExtraError, WorkFolderError):
             raise
         except (DeltadynError, OSError) as error:
             done.append(Done(log.name, problem=str(error), told=tuple(told)))
@@ -150,7 +150,7 @@ def factors(robot: Robot, log: FleetLog, settings: Settings, cut: Cut, work: Wor
     told: list[str] = []
     try:
         return _Job(robot, log, settings, cut, work, log.fingerprint(), told).done()
-    except MissingExtraError:
+    except (MissingExtraError, WorkFolderError):
         raise
     except (DeltadynError, OSError) as error:
         return Done(log.name, problem=str(error), told=tuple(told))

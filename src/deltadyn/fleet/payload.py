@@ -16,7 +16,7 @@ from deltadyn.fleet.factors import CHECKED
 from deltadyn.fleet.run import LeftOut, RunOptions, Session, session
 from deltadyn.fleet.schedule import Died
 from deltadyn.fleet.sources import FleetLog, reading_text
-from deltadyn.fleet.work import Work, attempt, key_of
+from deltadyn.fleet.work import Work, WorkFolderError, attempt, key_of
 from deltadyn.options import merged
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.events import LOST_GRIP, Pick
@@ -228,7 +228,7 @@ def log_picks(
             }
         work.keep("picks", key, record)
         return _log_picks(record, told)
-    except MissingExtraError:
+    except (MissingExtraError, WorkFolderError):
         raise
     except (DeltadynError, OSError) as error:
         return LogPicks(problem=str(error), told=tuple(told))

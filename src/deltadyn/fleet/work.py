@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,19 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256(json.dumps([program(), *texts]).encode()).hexdigest()[:40]
 
 
+class WorkFolderError(FileError):
+    """The work folder cannot be written: no log is at fault, and the run ends."""
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        allowed = f"a folder with room that can be written ({error.strerror or error})"
+        raise WorkFolderError("work folder", str(path.parent), allowed, path=str(path)) from error
+
+
 @dataclass(frozen=True)
 class Work:
     """A work folder; `kind` is a folder in it, `key` the name of a file there."""
@@ -52,7 +66,9 @@ class Work:
         """Keep a record (JSON) with its checksum."""
         text = json.dumps(record, allow_nan=False)
         whole = json.dumps({"sha256": _digest(text), "record": record}, allow_nan=False)
-        write_whole(self.path(kind, key, ".json"), whole)
+        path = self.path(kind, key, ".json")
+        with _writing(path):
+            write_whole(path, whole)
 
     def recall(self, kind: str, key: str) -> Any:
         """The record; None where there is none. One that is damaged is a `FileError`."""
@@ -70,8 +86,9 @@ class Work:
     def keep_factor(self, key: str, number: int, information: Information) -> None:
         """Keep the factor of a chunk."""
         path = self.path("factors", key, f"-{number:04d}.npz")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        information.save(path)
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            information.save(path)
 
     def factor(self, key: str, number: int) -> Information | None:
         """The factor of a chunk; None where there is none. A damaged one is a `FileError`."""
