@@ -24,7 +24,9 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from deltadyn.arrays import FloatArray
 
-A0, A1 = -2.41, 0.67
+# The simulation gave A0 = -2.41. 195 drawn robots (`benchmarks.drift`, seed 7), whose parameters
+# differ in memory and in how well they are known, had 1.7 times as many alarms: log(1.7) more.
+A0, A1 = -1.88, 0.67
 FREEDOM = 0.8
 
 
