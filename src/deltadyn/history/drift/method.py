@@ -20,6 +20,7 @@ from deltadyn.history.drift.words import cause_of, sentence
 from deltadyn.history.entry import Entry
 from deltadyn.options import merged
 
+BENT = 2.2  # deviations of a ramp's size in those of straight lines: `benchmarks.drift`, seeds 7, 8
 BACK = 0.25  # of a change that may be left after a repair
 NEAR_ZERO = 3.0  # deviations from 0 within which a size has no percent
 
@@ -131,6 +132,7 @@ def _move(found: Watched, alarm: Alarm, k: int) -> Move:
     shape = line.h[_end(found, alarm, k)] * line.of[place.row]
     size, std = float(shape @ line.beta), float(np.sqrt(shape @ line.covariance @ shape))
     z = size / std if std else 0.0
+    std *= BENT if place.kind == RAMP else 1.0
     before = float(line.level[max(place.row - 1, 0)])
     name, unit = series.names[k], series.units[k]
     if series.ratio[k]:

@@ -32,7 +32,7 @@ CAUSES = {
     "unmodelled": "something new that the model does not have: play, a loose screw, a soft belt",
 }
 #: Alarms of planted faults with this cause: how many were right, and of how many (docs/drift.md).
-HITS = {"friction": (26, 30), "belt": (25, 27), "strut": (25, 25), "counterweight": (25, 25)}
+HITS = {"friction": (52, 70), "belt": (49, 57), "strut": (50, 50), "counterweight": (50, 50)}
 SURE = 0.9
 LARGE = 5.0  # percent of Coulomb friction that no strut does
 
