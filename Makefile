@@ -102,17 +102,24 @@ $(STAMPS)/core: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	$(PIP_INSTALL) --editable .
 	@touch $@
 
-$(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/venv
+# Both ask for botocore, of which there are a thousand versions: beside everything else pip would
+# try hundreds of them. Bounds are in pyproject.toml, which the next call looks at.
+$(STAMPS)/cloud: | $(STAMPS)/venv
+	@echo "Installing s3fs and moto into $(VENV)"
+	$(PIP_INSTALL) s3fs 'moto[server]'
+	@touch $@
+
+$(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
 	@echo "Installing deltadyn and its test tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[test]'
 	@touch $(STAMPS)/core $@
 
-$(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/venv
+$(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
 	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
 	$(PIP_INSTALL) --editable '.[bench]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
 
-$(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/venv
+$(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
 	@echo "Installing deltadyn and the tools of its campaigns into $(VENV)"
 	$(PIP_INSTALL) --editable '.[nightly]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
