@@ -28,7 +28,7 @@ from deltadyn.fleet.factors import (
     first_factors,
     unpacked,
 )
-from deltadyn.fleet.run import LeftOut, RunOptions, Session, session
+from deltadyn.fleet.run import LeftOut, RunOptions, Session, left_out_text, session
 from deltadyn.fleet.schedule import Died
 from deltadyn.fleet.sources import FleetLog
 from deltadyn.fleet.work import Work, attempt, key_of
@@ -145,8 +145,7 @@ class FleetFits:
         robots = len({fit.serial for fit in self.fits})
         samples = sum(fit.samples for fit in self.fits)
         text = f"{len(good)} fits of {robots} robots from {samples:,} samples"
-        if self.left_out:
-            text += f"; {len(self.left_out)} logs left out"
+        text += left_out_text(self.left_out)
         if len(good) < len(self.fits):
             text += f"; {len(self.fits) - len(good)} periods without a fit"
         return f"{text}."

@@ -13,7 +13,7 @@ import numpy as np
 from deltadyn.errors import DeltadynError, InputError, MissingExtraError
 from deltadyn.files import file_digest
 from deltadyn.fleet.factors import CHECKED
-from deltadyn.fleet.run import LeftOut, RunOptions, Session, session
+from deltadyn.fleet.run import LeftOut, RunOptions, Session, left_out_text, session
 from deltadyn.fleet.schedule import Died
 from deltadyn.fleet.sources import FleetLog, reading_text
 from deltadyn.fleet.work import Work, WorkFolderError, attempt, key_of
@@ -103,8 +103,7 @@ class FleetPicks:
         robots = len({row.serial for row in self.rows})
         hours = sum(row.seconds for row in self.rows) / 3600
         text = f"{count} picks of {robots} robots in {hours:.4g} h"
-        if self.left_out:
-            text += f"; {len(self.left_out)} logs left out"
+        text += left_out_text(self.left_out)
         return f"{text}. {self.noise}"
 
     @property

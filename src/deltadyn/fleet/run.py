@@ -64,6 +64,11 @@ class LeftOut:
         return f"{self.serial}: {self.log} was left out: {self.reason}"
 
 
+def left_out_text(items: Sequence[LeftOut]) -> str:
+    """How many logs were left out, as the tail of a sentence; empty where none was."""
+    return f"; {len(items)} log{'s' if len(items) > 1 else ''} left out" if items else ""
+
+
 @dataclass(eq=False)
 class Session:
     """One run over the logs of a source: `logs` by robot in the order of their names.

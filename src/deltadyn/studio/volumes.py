@@ -463,9 +463,9 @@ class VolumesTab(Tab):
                 self._stale = False
             try:
                 self._draw_once()
-            except Exception:
+            except Exception:  # of any kind: the next draw must not wait for this one for ever
                 with lock:
-                    if not self._stale:  # else the next draw tells
+                    if not self._stale:  # else it is out of date, and the next draw tells
                         self._drawing = False
                         raise
 
