@@ -107,6 +107,14 @@ def test_the_bill_names_packages_licences_and_needs() -> None:
     assert not re.search(r"://|file:|/(root|home|work|tmp|opt)/", text)
 
 
+def test_a_licence_is_found_by_every_finder_of_packages() -> None:
+    """One that a package replaces the standard one by raises for fields that are absent."""
+    finder = pytest.importorskip("importlib_metadata", reason="needs importlib_metadata")
+    assert kinds_of(licence_of(finder.distribution("numpy"))) == ("permissive",)
+    for name in installed(declared()):
+        assert licence_of(finder.distribution(name)) == licence_of(distribution(name))
+
+
 def test_licences_read_by_hand_are_still_needed() -> None:
     """A package that says its licence by now is not to be overruled."""
     for name in READ:

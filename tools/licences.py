@@ -61,13 +61,14 @@ class Row:
 
 def licence_of(package: Distribution) -> str:
     """What the metadata say: the expression, else the classifiers, else the first line."""
-    about = package.metadata
-    if about["License-Expression"]:
-        return str(about["License-Expression"])
+    about = package.metadata  # [...] of an absent field raises with some finders of packages
+    expression = about.get("License-Expression")
+    if expression:
+        return str(expression)
     marks = about.get_all("Classifier") or []
     told = [mark.rpartition(" :: ")[2] for mark in marks if mark.startswith("License :: ")]
     told = [text for text in told if text != "OSI Approved"]
-    lines = (about["License"] or "").strip().splitlines()
+    lines = (about.get("License") or "").strip().splitlines()
     return "; ".join(told) or (lines[0] if lines else "")
 
 
