@@ -13,11 +13,12 @@ KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench nightly lock locked lowest docs docs-pictures chromium clang mosquitto postgresql clean distclean
+.PHONY: help demo test tools-test tools lint bench nightly lock locked lowest docs docs-pictures chromium clang mosquitto postgresql clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
 	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
+	@echo "make tools-test     take the exports into tools of others; what cannot be installed is named"
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
 	@echo "make nightly        run the long campaigns and print a table, results in build/nightly"
@@ -35,6 +36,11 @@ demo: $(STAMPS)/core
 # A file's tests run in one worker, which makes what they share once.
 test: $(STAMPS)/test chromium clang mosquitto postgresql
 	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# Compilers, emulators, analysers and simulators that nobody here wrote. Their tests are in
+# tests/deploy; one whose tool is absent is skipped and says so.
+tools-test: $(STAMPS)/tools clang tools
+	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m tools tests/deploy $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -124,6 +130,11 @@ $(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
 	$(PIP_INSTALL) --editable '.[nightly]'
 	@touch $(STAMPS)/core $(STAMPS)/test $@
 
+$(STAMPS)/tools: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
+	@echo "Installing deltadyn and the tools that its exports are taken into, into $(VENV)"
+	$(PIP_INSTALL) --editable '.[tools]'
+	@touch $(STAMPS)/core $(STAMPS)/test $@
+
 $(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn and its documentation tools into $(VENV)"
 	$(PIP_INSTALL) --editable '.[docs]'
@@ -182,6 +193,24 @@ postgresql:
 			|| echo "PostgreSQL could not be installed: its tests will be skipped."; \
 	else \
 		echo "There is no PostgreSQL, and installing it needs root and apt-get: its tests will be skipped."; \
+	fi
+
+# A package and the program that shows it is there, one pair a word.
+TOOLS := tcc:tcc cppcheck:cppcheck clang-tidy:clang-tidy gcc-arm-none-eabi:arm-none-eabi-gcc \
+	libnewlib-arm-none-eabi: qemu-system-arm:qemu-system-arm gcc-mingw-w64-x86-64:x86_64-w64-mingw32-gcc \
+	wine64: libxml2-utils:xmllint liburdfdom-tools:check_urdf libsdformat-dev: \
+	sdformat-sdf: ignition-tools:ign
+tools: | clang
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq >/dev/null; \
+		for pair in $(TOOLS); do \
+			package=$${pair%%:*}; program=$${pair#*:}; \
+			[ -n "$$program" ] && command -v "$$program" >/dev/null && continue; \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$$package" >/dev/null 2>&1 \
+				|| echo "$$package could not be installed: its tests will be skipped."; \
+		done; \
+	else \
+		echo "Installing the tools needs root and apt-get: tests of those that are absent will be skipped."; \
 	fi
 
 clean:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tools.dependencies import declared, extras, installed
 
-TOOLS = ("test", "docs", "bench", "nightly", "dev")  # extras that no user of the package needs
-ABSENT = ("bench", "dev")  # extras that `make test` and `make nightly` do not install
+TOOLS = ("test", "docs", "bench", "nightly", "tools", "dev")  # extras that no user of the package needs
+ABSENT = ("bench", "tools", "dev")  # extras that `make test` and `make nightly` do not install
 #: What a licence may be called, by the kind that it is.
 KINDS = {
     "permissive": (
