@@ -15,12 +15,12 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, PackageMetadata
 from pathlib import Path
 
 from tools.dependencies import declared, extras, installed
 
-TOOLS = ("test", "docs", "bench", "nightly", "tools", "dev")  # extras that no user of the package needs
+TOOLS = ("test", "docs", "bench", "nightly", "tools", "dev")  # extras that no user needs
 ABSENT = ("bench", "tools", "dev")  # extras that `make test` and `make nightly` do not install
 #: What a licence may be called, by the kind that it is.
 KINDS = {
@@ -61,15 +61,19 @@ class Row:
 
 def licence_of(package: Distribution) -> str:
     """What the metadata say: the expression, else the classifiers, else the first line."""
-    about = package.metadata  # [...] of an absent field raises with some finders of packages
-    expression = about.get("License-Expression")
-    if expression:
-        return str(expression)
+    about = package.metadata
+    if _field(about, "License-Expression"):
+        return _field(about, "License-Expression")
     marks = about.get_all("Classifier") or []
     told = [mark.rpartition(" :: ")[2] for mark in marks if mark.startswith("License :: ")]
     told = [text for text in told if text != "OSI Approved"]
-    lines = (about.get("License") or "").strip().splitlines()
+    lines = _field(about, "License").strip().splitlines()
     return "; ".join(told) or (lines[0] if lines else "")
+
+
+def _field(about: PackageMetadata, name: str) -> str:
+    """A field, or nothing: some finders of packages raise for one that is absent."""
+    return str(about[name] or "") if name in about else ""
 
 
 def kinds_of(licence: str) -> tuple[str, ...]:
