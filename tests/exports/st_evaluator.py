@@ -3,24 +3,27 @@
 The text is parsed strictly (declared names, no mixing of LREAL and DINT, no other statement than
 those the exports use) and becomes a Python function. What traps on a controller raises here:
 a division by zero, the root of a negative number, an exponential that overflows, an index out of
-bounds; with `strict` also any LREAL that is not finite. AND and OR look at both sides.
+bounds; with `strict` also any LREAL that is not finite. AND and OR look at both sides. With
+`single` an LREAL keeps the 32 bits of a REAL, as on controllers that have no other.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 TOKEN = re.compile(
-    r"\s*(?:(?P<comment>\(\*.*?\*\))|(?P<real>(?:LREAL#)?\d+\.\d+(?:E[-+]?\d+)?)|(?P<int>\d+)(?!\w)"
+    r"\s*(?:(?P<comment>\(\*.*?\*\))|(?P<text>'[^'$]*')"
+    r"|(?P<real>(?:LREAL#)?\d+\.\d+(?:E[-+]?\d+)?)|(?P<int>\d+)(?!\w)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>:=|\.\.|<=|>=|<>|[-+*/<>=()\[\],;:.]))",
     re.S,
 )
 FUNCTIONS = {"sqrt", "abs", "exp", "atan", "sin", "cos", "ln"}
-ZERO: dict[str, Any] = {"lreal": 0.0, "dint": 0, "bool": False}
+ZERO: dict[str, Any] = {"lreal": 0.0, "dint": 0, "bool": False, "string": ""}
 
 
 class StructuredTextError(ValueError):
@@ -42,7 +45,7 @@ class Source:
 
     name: str
     variables: dict[str, Declared]
-    code: Callable[[dict[str, Any], Callable[[float], None]], None]
+    code: Callable[[dict[str, Any], Callable[[float], float]], None]
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Instance:
     source: Source
     library: dict[str, Source]
     strict: bool = True
+    single: bool = False
     values: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,7 +64,7 @@ class Instance:
 
     def _fresh(self, declared: Declared) -> Any:
         if declared.kind not in ZERO:
-            return Instance(self.library[declared.kind], self.library, self.strict)
+            return Instance(self.library[declared.kind], self.library, self.strict, self.single)
         zero = ZERO[declared.kind]
         if declared.bounds is None:
             return zero
@@ -71,8 +75,15 @@ class Instance:
             own = self.source.variables[name.lower()]
             assert own.section == "var_input", name
             self.values[name.lower()] = value
-        self.source.code(self.values, _finite if self.strict else _any)
+        self.source.code(self.values, self.keep)
         return self
+
+    @property
+    def keep(self) -> Callable[[float], float]:
+        """What becomes of a value that is given to an LREAL."""
+        if self.single:
+            return _single
+        return _finite if self.strict else _any
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -81,13 +92,18 @@ class Instance:
             raise AttributeError(name) from None
 
 
-def _finite(value: float) -> None:
+def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise OverflowError("an LREAL is not finite")
+    return value
 
 
-def _any(_value: float) -> None:
-    return None
+def _any(value: float) -> float:
+    return value
+
+
+def _single(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def load(text: str) -> dict[str, Source]:
@@ -99,10 +115,10 @@ def load(text: str) -> dict[str, Source]:
     return parser.blocks
 
 
-def instance(text: str, name: str, *, strict: bool = True) -> Instance:
+def instance(text: str, name: str, *, strict: bool = True, single: bool = False) -> Instance:
     """An instance of a block of a text."""
     library = load(text)
-    return Instance(library[name.lower()], library, strict)
+    return Instance(library[name.lower()], library, strict, single)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -174,6 +190,10 @@ class _Parser:
             self.take("]")
             self.take("OF")
         kind = self.take("name").lower()
+        if kind == "string":  # a text of constant length
+            self.take("[")
+            self.take("int")
+            self.take("]")
         self.take(";")
         for name in names:
             if name.lower() in self.variables:
@@ -183,7 +203,7 @@ class _Parser:
 
     def compiled(self, name: str, lines: list[str]) -> Any:
         scalars = [n for n, d in self.variables.items() if d.bounds is None and d.kind in ZERO]
-        source = ["def run(V, check):"]
+        source = ["def run(V, keep):"]
         source += [f"    v_{n} = V[{n!r}]" for n in self.variables]
         source += ["    try:", *(lines or ["        pass"]), "    finally:"]
         source += [f"        V[{n!r}] = v_{n}" for n in scalars] or ["        pass"]
@@ -220,8 +240,7 @@ class _Parser:
         value, given = self.expression()
         self.same(kind, given)
         self.take(";")
-        lines = [f"{indent}{target} = {value}"]
-        return [*lines, f"{indent}check({target})"] if kind == "lreal" else lines
+        return [f"{indent}{target} = {f'keep({value})' if kind == 'lreal' else value}"]
 
     def call(self, name: str, indent: str) -> list[str]:
         self.take("(")
@@ -336,6 +355,8 @@ class _Parser:
             return text.removeprefix("LREAL#"), "lreal"
         if kind == "int":
             return text, "dint"
+        if kind == "text":
+            return text, "string"
         if kind != "name":
             raise StructuredTextError(f"{text!r} in an expression")
         if text.upper() in ("TRUE", "FALSE"):
