@@ -30,6 +30,7 @@ from deltadyn.exports.common import (
     kernel_sources,
     limb_kind,
     number,
+    one_sample,
     platform_kind,
     provenance,
     refuse_eccentricity,
@@ -282,12 +283,14 @@ def _kernels(robot: Robot, model: str) -> str:
     names = [_function(robot, name) for name in FUNCTIONS[model]]
     if not standard(robot):
         names = [name for name in names if not name.startswith("passive_")]
-    if platform_kind(robot) in HALVES:
-        names += [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
-    body = "\n".join(found[name] for name in names)
+    texts = [found[name] for name in names]
+    if platform_kind(robot) in HALVES:  # those that target `c` has for the pose of joints
+        own = [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
+        texts += [one_sample(found[name], reach=True) for name in own]
+    body = "\n".join(texts)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
 
 
