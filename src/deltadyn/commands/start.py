@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from deltadyn.commands.common import (
     echo_json,
     guarded,
     json_option,
+    json_text,
     robot_option,
     seed_option,
 )
@@ -49,7 +49,7 @@ def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
         result = run_demo(robot, out, seed=seed, learn=not quick, tell=tell)
     record = _record(result)
     if result.learned is not None:
-        write_whole(Path(out) / "demo.json", json.dumps(record, indent=2) + "\n")
+        write_whole(Path(out) / "demo.json", json_text(record) + "\n")
     if as_json:
         echo_json(record)
         return
