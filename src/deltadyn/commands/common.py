@@ -243,8 +243,13 @@ def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> 
 
 
 def echo_json(record: Any) -> None:
-    """Print a record; NaN has no place in it."""
-    click.echo(json.dumps(_spoken_record(record), indent=2, allow_nan=False))
+    """Print a record."""
+    click.echo(json_text(record))
+
+
+def json_text(record: Any) -> str:
+    """A record as JSON; NaN has no place in it."""
+    return json.dumps(_spoken_record(record), indent=2, allow_nan=False)
 
 
 def written(*files: object) -> str:
