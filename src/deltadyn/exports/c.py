@@ -28,8 +28,10 @@ from deltadyn.exports.common import (
     kernel_sources,
     kind_of,
     limb_kind,
+    math_guard,
     middle,
     number,
+    one_sample,
     payload_estimator,
     platform_kind,
     provenance,
@@ -77,6 +79,8 @@ class Precision:
     agreement: float
     weighing: float
     faint: float
+    bits: str  # the unsigned type of its size, and the bits of its exponent
+    exponent: str
 
     def literal(self, value: float) -> str:
         """A number of this type."""
@@ -88,8 +92,36 @@ class Precision:
 
 
 PRECISIONS = {
-    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30, 1e-6, 1e-6, -690.0),
-    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8, 5e-4, 0.02, -80.0),
+    "double": Precision(
+        real="double",
+        suffix="",
+        largest=1e6,
+        tiny=1e-9,
+        information=1e-30,
+        residual=1e60,
+        weight=1e30,
+        full=1e30,
+        agreement=1e-6,
+        weighing=1e-6,
+        faint=-690.0,
+        bits="uint64_t",
+        exponent="UINT64_C(0x7ff0000000000000)",
+    ),
+    "float": Precision(
+        real="float",
+        suffix="f",
+        largest=1e5,
+        tiny=1e-3,
+        information=1e-6,
+        residual=1e9,
+        weight=1e12,
+        full=1e8,
+        agreement=5e-4,
+        weighing=0.02,
+        faint=-80.0,
+        bits="uint32_t",
+        exponent="UINT32_C(0x7f800000)",
+    ),
 }
 
 
@@ -480,7 +512,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     out = {"README-c.md": _readme(robot, kind, payload, name, force)}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
-        out[file] = f"{head}\n{_with_words(text, words)}"
+        out[file] = f"{head}\n{math_guard()}\n{_with_words(text, words)}"
     return out
 
 
@@ -582,14 +614,15 @@ def _least_squares(
 
 
 def kernels(dof: int, kind: str = "rotary") -> str:
-    """The generated functions that the export needs, as the package compiles them."""
+    """The generated functions that the export needs: those of the package, for one sample."""
     known, found = kernel_sources(), []
     own = "" if kind == "rotary" else f"_{kind}"
     closing = "pose_step" if parts_of(kind)[1] in HALVES else "forward_kinematics"
     for name in (name.format(dof=dof, kind=own, closing=closing) for name in KERNELS):
         if name not in known:
             raise InputError("generated function", name, "in the package's kernels; install again")
-        found.append(known[name].rstrip("\n"))
+        reach = name.startswith(("inverse_kinematics", closing, "platform_state", "joint_state"))
+        found.append(one_sample(known[name], reach=reach).rstrip("\n"))
     return "\n\n".join(found)
 
 
@@ -617,6 +650,8 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "own_payload": kind.literal(robot.payload.mass),
         "largest": kind.literal(kind.largest),
         "tiny": kind.literal(kind.tiny),
+        "bits": kind.bits,
+        "exponent": kind.exponent,
         "place": ", ".join(kind.literal(x) for x in middle(robot)),
     }
     for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "log", "atan2"):

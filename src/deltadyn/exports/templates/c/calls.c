@@ -117,7 +117,7 @@ static void mass_of(const real *par, const real *x, real *M)
         in[AT_POSE + i] = x[AT_P + i];
     for (int i = 0; i < 4; i++) /* cosine and sine of psi, of the bars */
         in[AT_TURN + i] = x[AT_PSI + i];
-    deltadyn_mass@kind@_@dof@(par, in, M, 1);
+    deltadyn_mass@kind@_@dof@(par, in, M);
 }
 
 int @id@_mass_matrix(const real *q, @near_own@real payload, real *M)
