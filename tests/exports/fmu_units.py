@@ -75,8 +75,8 @@ def made(dof: int, fmi: str) -> dict[str, Path]:
 
 
 def units(robot: Robot, folder: Path, **options: Any) -> dict[str, Path]:
-    """The two units of a robot in a folder, as "plant" and "inverse"."""
-    done = dd.export(robot, "fmu", folder, **options)
+    """The two units of a robot in a folder, as "plant" and "inverse", for Linux unless said."""
+    done = dd.export(robot, "fmu", folder, **{"windows": False} | options)
     return {path.stem.rsplit("_", 1)[1]: path for path in done.files if path.suffix == ".fmu"}
 
 

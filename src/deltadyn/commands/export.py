@@ -63,6 +63,7 @@ def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
 @click.option("--fmi", default=None, help="Version of the standard, 2.0 or 3.0 (target fmu).")
 @click.option("--no-binary", is_flag=True, help="Sources alone (target fmu).")
+@click.option("--no-windows", is_flag=True, help="No library for Windows (target fmu).")
 @log_options
 @no_check_option
 @click.option("--force", is_flag=True, help="Replace files that an export did not write.")
@@ -90,6 +91,7 @@ def export(
     linear_units: str | None,
     fmi: str | None,
     no_binary: bool,
+    no_windows: bool,
     columns: str | None,
     read: tuple[str, ...],
     no_check: bool,
@@ -116,6 +118,7 @@ def export(
         "linear_units": linear_units,
         "fmi": fmi,
         "binary": False if no_binary else None,
+        "windows": False if no_windows else None,
     }
     options = {key: value for key, value in given.items() if value is not None}
     if empty is not None:

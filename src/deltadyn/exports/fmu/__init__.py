@@ -15,7 +15,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
@@ -54,11 +54,12 @@ from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.robot import Robot
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
-BINARY = {
-    "yes": "Each holds a library for x86-64 Linux in `binaries/{folder}`, and its C sources.",
-    "none": "Each holds **C sources alone**: no compiler for x86-64 Linux was found at the export. "
-    "Compile them as below, or export again where there is one.",
-    "no": "Each holds **C sources alone**, as asked with `binary=False`. Compile them as below.",
+#: What the README says of the libraries inside.
+HELD = "Each holds its C sources, and a library for {machines}."
+NONE_HELD = {
+    True: "Each holds **C sources alone**: no compiler for x86-64 Linux was found at the export, "
+    "nor one for Windows. Compile them as below, or export again where there is one.",
+    False: "Each holds **C sources alone**, as asked with `binary=False`. Compile them as below.",
 }
 
 
@@ -68,7 +69,8 @@ class Options:
 
     fmi: str = "2.0"  # or "3.0"
     timestep: float = 1e-4  # s, the plant's longest integration step
-    binary: bool = True  # add a library for x86-64 Linux where there is a C compiler
+    binary: bool = True  # add libraries; for x86-64 Linux where there is a C compiler
+    windows: bool = True  # one for x86-64 Windows too where there is x86_64-w64-mingw32-gcc
 
 
 def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | bytes]:
@@ -82,15 +84,16 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
         allowed = "none but on a Delta robot with arms that stand alike"
         raise InputError("friction.passive for target 'fmu'", joints, allowed)
     chosen = Options() if options is None else options
-    fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
-    command = compiler() if binary else None
+    fmi, step = chosen.fmi, _checked_step(chosen)
+    machines = list(_machines(chosen)) if chosen.binary else []
     name = identifier(robot)
     tables = {"plant": plant_variables(robot, step), "inverse": inverse_variables(robot)}
     units = {
-        f"{name}_{model}.fmu": _unit(robot, model, fmi, command, table)
+        f"{name}_{model}.fmu": _unit(robot, model, fmi, machines, table)
         for model, table in tables.items()
     }
-    held = "no" if not binary else ("none" if command is None else "yes")
+    places = [f"{item.name} in `binaries/{item.folders[fmi]}`" for item in machines]
+    held = HELD.format(machines=" and ".join(places)) if places else NONE_HELD[chosen.binary]
     text = _readme(robot, name, fmi, step, held, tables)
     return {**units, "README-fmu.md": text}
 
@@ -100,13 +103,18 @@ def _checked_step(options: Options) -> float:
         raise UnknownNameError("fmi", options.fmi, LAYERS)
     allowed = f"a number of seconds from {LEAST_STEP:g} to {LONGEST_STEP:g}"
     step = checked_step(options.timestep, LEAST_STEP, LONGEST_STEP, allowed)
-    if not isinstance(options.binary, bool):
-        raise InputError("binary", options.binary, "True or False")
+    for name in ("binary", "windows"):
+        if not isinstance(getattr(options, name), bool):
+            raise InputError(name, getattr(options, name), "True or False")
     return step
 
 
 def _unit(
-    robot: Robot, model: str, fmi: str, command: list[str] | None, variables: Sequence[Variable]
+    robot: Robot,
+    model: str,
+    fmi: str,
+    machines: Sequence[Machine],
+    variables: Sequence[Variable],
 ) -> bytes:
     """One .fmu file; what identifies it follows from all of its text."""
     name, layer = f"{identifier(robot)}_{model}", LAYERS[fmi]
@@ -121,8 +129,9 @@ def _unit(
     inside |= {f"sources/{key}": text for key, text in sources.items()}
     if fmi == "3.0":
         inside["sources/buildDescription.xml"] = build_description(name, layer)
-    if command is not None:
-        inside[f"binaries/{FOLDERS[fmi]}/{name}.so"] = compiled(command, sources, layer)
+    for item in machines:
+        library = f"binaries/{item.folders[fmi]}/{name}{item.suffix}"
+        inside[library] = compiled(item.command, sources, layer, item)
     return archive(inside)
 
 
@@ -139,8 +148,8 @@ def _readme(
     binary: str,
     tables: Mapping[str, Sequence[Variable]],
 ) -> str:
-    """README-fmu.md; `binary` is "yes", "none" (no compiler) or "no" (not asked for)."""
-    folder, own, rate = FOLDERS[fmi], robot.friction.smoothing, robot.axis_units("qd")[0]
+    """README-fmu.md; `binary` says which libraries are inside."""
+    folder, own, rate = LINUX.folders[fmi], robot.friction.smoothing, robot.axis_units("qd")[0]
     lines = [safe(line) for line in provenance(robot, "Functional mock-up units of a Delta robot")]
     if own is None:
         used = f"The robot names none: here it is {smoothing_of(robot):g} {rate}."
@@ -154,11 +163,11 @@ def _readme(
         "name": name,
         "fmi": fmi,
         "folder": folder,
-        "binary": BINARY[binary].format(folder=folder),
+        "binary": binary,
         "torques": "[" + ", ".join(["0.0"] * robot.dof) + "]",
         "names": ", ".join(f'"tau[{i + 1}]"' for i in range(robot.dof)),
         "meaning_of_q": RAIL_MEANING if robot.linear else ARM_MEANING,
-        "flags": " ".join(FLAGS),
+        "flags": " ".join(LINUX.flags),
         "layer": LAYERS[fmi],
         "moment": " and `moment_z`" if robot.turns else "",
         "sign": ", ".join(f"{value:+g}" for value in robot.controller.sign),
@@ -396,21 +405,49 @@ def _array(head: str, values: Iterable[float]) -> str:
     return f"static const {head} = {{\n{body}\n}};\n"
 
 
-COMPILERS = ("gcc", "clang", "cc")
 # No fast-math: NaN marks what does not exist. No contraction: every processor gives the same bits.
-FLAGS = (
-    "-std=c99",
-    "-O2",
-    "-g0",
-    "-fPIC",
-    "-shared",
-    "-s",
-    "-fvisibility=hidden",
-    "-fno-math-errno",
-    "-ffp-contract=off",
+FLAGS = ("-std=c99", "-O2", "-g0", "-shared", "-s", "-fno-math-errno", "-ffp-contract=off")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a library is made for, and how."""
+
+    name: str
+    folders: Mapping[str, str]  # in `binaries`, by version of the standard
+    suffix: str
+    flags: tuple[str, ...]
+    compilers: tuple[str, ...]
+    command: tuple[str, ...] = ()  # the compiler that was found
+
+
+LINUX = Machine(
+    "x86-64 Linux",
+    {"2.0": "linux64", "3.0": "x86_64-linux"},
+    ".so",
+    (*FLAGS, "-fPIC", "-fvisibility=hidden"),
+    ("gcc", "clang", "cc"),
 )
-FOLDERS = {"2.0": "linux64", "3.0": "x86_64-linux"}
+# Static: nothing of the compiler's own libraries is needed beside it. No time stamp: equal sources
+# give equal bytes.
+WINDOWS = Machine(
+    "x86-64 Windows",
+    {"2.0": "win64", "3.0": "x86_64-windows"},
+    ".dll",
+    (*FLAGS, "-static", "-static-libgcc", "-Wl,--no-insert-timestamp"),
+    ("x86_64-w64-mingw32-gcc",),
+)
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # of all files in the archive: equal robots give equal bytes
+
+
+def _machines(options: Options) -> Iterator[Machine]:
+    """The machines for which there is a compiler."""
+    linux = compiler()
+    if linux is not None:
+        yield replace(LINUX, command=tuple(linux))
+    windows = next(filter(None, map(shutil.which, WINDOWS.compilers)), None)
+    if options.windows and windows is not None:
+        yield replace(WINDOWS, command=(windows,))
 
 
 def compiler() -> list[str] | None:
@@ -423,19 +460,22 @@ def compiler() -> list[str] | None:
         if found is None:
             raise InputError("CC in the environment", asked[0], "a compiler that can be run")
         return [found, *asked[1:]]
-    for name in COMPILERS:
+    for name in LINUX.compilers:
         found = shutil.which(name)
         if found is not None:
             return [found]
     return None
 
 
-def compiled(command: list[str], sources: Mapping[str, str], layer: str) -> bytes:
+def compiled(
+    command: Sequence[str], sources: Mapping[str, str], layer: str, machine: Machine = LINUX
+) -> bytes:
     """The shared library of the sources; a failure shows what the compiler said."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sources.items():
             (Path(folder) / name).write_text(text, "utf-8")
-        call = [*command, *FLAGS, "-o", "unit.so", layer, "-lm"]
+        library = f"unit{machine.suffix}"
+        call = [*command, *machine.flags, "-o", library, layer, "-lm"]
         # Relative names in a folder of its own: its path is not in the library.
         done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -444,7 +484,7 @@ def compiled(command: list[str], sources: Mapping[str, str], layer: str) -> byte
                 f"the FMU's sources do not compile with {shlex.join(command)} "
                 f"(exit status {done.returncode}); pass binary=False for sources alone:\n{said}"
             )
-        return (Path(folder) / "unit.so").read_bytes()
+        return (Path(folder) / library).read_bytes()
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:

@@ -32,7 +32,7 @@ STATUS_MEANING = (
     "0 good, 1 out of reach, 2 singular, 3 mass matrix not positive definite, 4 motion without "
     "bound, 5 gear losses without solution, 6 too many integration steps"
 )
-COORDINATES = "coordinate {} of the platform, of x, y, z, psi"
+COORDINATES = "coordinate {} of the platform, of @"  # @: their names
 
 #: Outputs of both models: description, kind of coordinates, and their rate.
 MOTION = {
@@ -139,14 +139,8 @@ def _fmi_units(robot: Robot, quantity: str) -> tuple[str, ...]:
 
 def _about(robot: Robot, symbol: str) -> str:
     """What a group of coordinates is."""
-    text = MOTION[symbol][0].replace(", of x, y, z, psi", _of_coordinates(robot))
+    text = MOTION[symbol][0].replace("@", ", ".join(robot.coordinates))
     return text.replace("angle", speech(robot)["angle"]) if symbol == "Q" else text
-
-
-def _of_coordinates(robot: Robot) -> str:
-    if robot.legs == 3:
-        return ", of x, y, z, psi"
-    return f", of {', '.join(robot.coordinates)}"
 
 
 def _start(robot: Robot, symbol: str) -> Variable:
@@ -160,7 +154,7 @@ def _axes(
     model: Variable, units: Sequence[str], starts: Iterable[float] = ()
 ) -> Iterator[Variable]:
     """One variable like `model` per axis, name[1] and so on; {} in its text is the number."""
-    values: list[float | None] = [float(start) for start in starts] or [None] * len(units)
+    values: list[float | None] = [_plain(start) for start in starts] or [None] * len(units)
     for i, (unit, start) in enumerate(zip(units, values, strict=True), start=1):
         yield replace(
             model,
@@ -183,8 +177,13 @@ def _scalar(
 ) -> Variable:
     """A tunable parameter."""
     return Variable(
-        symbol, name, "parameter", description, unit, float(start), least, most, "tunable"
+        symbol, name, "parameter", description, unit, _plain(start), least, most, "tunable"
     )
+
+
+def _plain(value: float) -> float:
+    """A number without the sign of zero: no start value is -0.0."""
+    return float(value) + 0.0
 
 
 def _loads(robot: Robot) -> Iterator[Variable]:
@@ -201,7 +200,7 @@ def _loads(robot: Robot) -> Iterator[Variable]:
         "input",
         "mass that the platform carries",
         "kg",
-        float(robot.payload.mass),
+        _plain(robot.payload.mass),
         0.0,
         variability="discrete",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from deltadyn.errors import DeltadynError, InputError, extra_module
 from deltadyn.exports.common import (
     checked_step,
     filled,
+    fingerprint,
     identifier,
     kind_of,
     middle,
@@ -23,9 +25,11 @@ from deltadyn.exports.common import (
     speech,
     standard,
 )
-from deltadyn.exports.mjcf.pose import home_angles, joint_values
-from deltadyn.exports.mjcf.tree import add_look, model_tree
-from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.exports.mjcf.pose import joint_values
+from deltadyn.exports.mjcf.states import check_files, check_points, random_states, states_in_words
+from deltadyn.exports.mjcf.tree import add, add_look, model_tree
+from deltadyn.exports.mjcf.view import aim, refer_to_meshes
+from deltadyn.exports.scenes.scene import mesh_files, read_scene
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, ArticulatedPlatform, Carriage, HelicalPlatform
@@ -37,10 +41,6 @@ LONGEST = 2e-3  # s: measured up to here, 5e-6 rad after 1 s of simulation
 SHORTEST = 1e-6  # s
 ALLOWED = 2e-3  # of the acceleration
 ALLOWED_HALVES = 5e-3  # the same on a platform of halves
-RATE = 3.0  # rad/s, where the robot file has no limit
-ACCELERATION = 100.0  # rad/s^2, likewise
-NEAR_HOME = 0.3  # rad around home, where there is no workspace
-TURN = 0.8  # rad of a tool whose platform turns it
 SPINDLE_JOINTS = """\
 | `psi` | driven: effector about z up |
 | `fork`, `cross` | lower universal joint of the telescope |
@@ -70,9 +70,10 @@ class Options:
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
-    """The model and its README; refused where MuJoCo shows an acceleration error above 0.2 %.
+    """Model, meshes, check points with their test, README; refused at an error above 0.2 %.
 
-    Above 0.5 % on a platform of halves, where the force of a strut passes two soft constraints.
+    The error is that of MuJoCo's acceleration; 0.5 % on a platform of halves, where the force of a
+    strut passes two soft constraints.
     """
     chosen = Options() if options is None else options
     allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
@@ -87,8 +88,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
             f"{100 * error.largest:.2g} %, above {100 * most:g} %: its moving platform is too "
             "light for MuJoCo's soft constraints; a payload or the effector's mass helps"
         )
-    written = xml_text(robot, step)
-    return {"README-mjcf.md": _readme(robot, name, step, error), name: written}
+    own, bare, mark = identifier(robot), _bare(robot), fingerprint(robot)
+    points = {"fingerprint": mark, **check_points(bare, reference_model(robot), most)}
+    return {
+        "README-mjcf.md": _readme(robot, name, step, error),
+        **model_files(robot, step),
+        **check_files(own, points),
+    }
 
 
 def allowed_error(robot: Robot) -> float:
@@ -96,19 +102,28 @@ def allowed_error(robot: Robot) -> float:
     return ALLOWED if robot.legs != 4 else ALLOWED_HALVES
 
 
-def xml_text(robot: Robot, timestep: float = TIMESTEP) -> str:
-    """The MJCF document."""
+def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
+    """The MJCF document and the meshes that it reads, by their places in a folder."""
+    own = identifier(robot)
     root = model_tree(robot, timestep)
     add_look(root, robot)
+    aim(root)
     lines = provenance(robot, "MuJoCo model of a Delta robot with closed loops")
+    meshes = mesh_files(
+        read_scene(root), f"{own}_meshes", [f"mesh of {line}" for line in lines[1:2]]
+    )
+    refer_to_meshes(root, f"{own}_meshes")
+    told = add(root, "custom")
+    add(told, "text", name="deltadyn", data=version("deltadyn"))
+    add(told, "text", name="fingerprint", data=fingerprint(robot))
     words = speech(robot)
-    own = f"{words['angles']} and {words['torques']} are this project's own"
-    lines += [f"{own}, not the controller's: see the README"]
+    own_words = f"{words['angles']} and {words['torques']} are this project's own"
+    lines += [f"{own_words}, not the controller's: see the README"]
     lines += [f"not in the model: {item}" for item in left_out(robot)]
     note = "\n".join(lines).replace("--", "- -")
     root.insert(0, ET.Comment(f"\n{note}\n"))
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return {f"{own}.xml": ET.tostring(root, encoding="unicode") + "\n", **meshes}
 
 
 def left_out(robot: Robot) -> list[str]:
@@ -179,7 +194,8 @@ def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError |
         "count": {2: "two", 3: "three"}[len(coordinate_joints(robot))],
         "point": ", ".join(_somewhere(robot)),
         "timestep": f"{timestep:g}",
-        "measured": _measured(error),
+        "measured": _measured(robot, error),
+        "own": identifier(robot),
         "rigid": RIGID if reference_model(robot) == "rigid" else "",
         "signs": "\n".join(f"| {axis} | {s:+g} | {offset:.9g} |" for axis, s, offset in signs),
         "left_out": "".join(f"- Not in the model: {item}.\n" for item in left_out(robot)),
@@ -227,13 +243,14 @@ def _somewhere(robot: Robot) -> list[str]:
     return ["0.1", "0.0", f"{z:g}", "0.0"][: robot.dof]
 
 
-def _measured(error: AccelerationError | None) -> str:
+def _measured(robot: Robot, error: AccelerationError | None) -> str:
     if error is None:
         return "Not measured at this export: mujoco is not installed."
     return (
         f"Measured at this export over {error.states} random states and torques without "
         f"friction, against the model '{error.reference}': largest error of the acceleration "
-        f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %."
+        f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %.\n\n"
+        f"States that this figure covers: {states_in_words(robot)}."
     )
 
 
@@ -248,17 +265,21 @@ def reference_model(robot: Robot) -> str:
     return "exact" if all(ten is None for ten in tens) else "rigid"
 
 
+def _bare(robot: Robot) -> Robot:
+    """The robot without friction, ripple and errors of its sensors."""
+    drives = replace(robot.drives, ripple=())
+    return robot.replace(friction=Friction(), sensors=Sensors(), drives=drives)
+
+
 def acceleration_error(
     robot: Robot, timestep: float, states: int = 200, seed: int = 1
 ) -> AccelerationError:
     """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
     engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
-    bare = robot.replace(
-        friction=Friction(), sensors=Sensors(), drives=replace(robot.drives, ripple=())
-    )
+    bare = _bare(robot)
     root = model_tree(bare, timestep)
     model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
-    q, qd, qdd = _random_states(bare, states, seed)
+    q, qd, qdd = random_states(bare, states, seed)
     name = reference_model(robot)
     motion = Motion.from_joints(bare, np.arange(states, dtype=float), q, qd, qdd)
     tau = inverse_dynamics(bare, motion, model=name)
@@ -280,35 +301,3 @@ def _acceleration(
     data.qfrc_applied[driven] = tau
     engine.mj_forward(model, data)
     return np.array(data.qacc[driven])
-
-
-def _random_states(
-    robot: Robot, count: int, seed: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, qd, qdd (count, dof) within the workspace and the limits."""
-    rng, dof, limits = np.random.default_rng(seed), robot.dof, robot.limits
-    radian = np.asarray(robot.radian)
-    rate = RATE * radian if limits.rate is None else np.minimum(limits.rate, RATE * radian)
-    most = np.asarray(limits.acceleration or ACCELERATION * radian)
-    qd, qdd = (rng.uniform(-1, 1, (count, dof)) * scale for scale in (rate, most))
-    space = limits.workspace
-    if space is None:
-        away = rng.uniform(-NEAR_HOME, NEAR_HOME, (count, dof)) * radian
-        return home_angles(robot) + away, qd, qdd
-    found = np.empty((0, dof))
-    while len(found) < count:
-        radius, turn = space.radius * np.sqrt(rng.uniform(size=count)), rng.uniform(0, 6.28, count)
-        widest = 3.0 if robot.spindle is not None else TURN
-        parts = {
-            "x": radius * np.cos(turn),
-            "y": radius * np.sin(turn),
-            "z": rng.uniform(space.z_min, space.z_max, count),
-            "psi": rng.uniform(-widest, widest, count),
-        }
-        p = np.stack([parts[name] for name in robot.coordinates], axis=-1)
-        q = inverse_kinematics(robot, p, unreachable="nan")
-        kept = q[np.isfinite(q).all(axis=1)]
-        if not len(kept):
-            raise InputError("limits.workspace", str(space), "one that the robot reaches")
-        found = np.concatenate([found, kept])
-    return found[:count], qd, qdd

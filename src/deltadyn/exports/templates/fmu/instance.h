@@ -144,7 +144,7 @@ static int get_reals(Instance *instance, const unsigned *references, size_t coun
             return report(
                 instance, LEVEL_DISCARD, "%s: %s", VARIABLES[reference].name,
                 status_text(instance->model.status));
-        values[i] = instance->model.values[reference];
+        values[i] = instance->model.values[reference] + 0.0; /* no zero has a sign */
     }
     return LEVEL_OK;
 }
