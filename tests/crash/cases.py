@@ -171,6 +171,7 @@ CASES: dict[str, Case] = {
     "export c": _export("c"),
     "export structured-text": _export("structured-text"),
     "export mjcf": _export("mjcf", slow=True),
+    "export urdf": _export("urdf", slow=True),
     "export fmu": _export("fmu", "--no-binary", slow=True),
     "export sheets": _export("sheets"),
     "reproduce audit": _page("reproduce", "audit", slow=True),
