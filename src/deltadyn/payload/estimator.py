@@ -33,6 +33,7 @@ from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
+FEW = 32  # samples from which it is worth the while to look at them together
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
 
 
@@ -62,6 +63,14 @@ class Samples:
         """One of them."""
         columns = (self.q, self.qd, self.qdd, self.tau)
         return Sample._make(None if x is None else x[k].tolist() for x in columns)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """One by one."""
+        none = [None] * len(self)
+        columns = (self.q, self.qd, self.qdd, self.tau)
+        lists = (none if x is None else x.tolist() for x in columns)
+        return [Sample._make(values) for values in zip(*lists, strict=True)]
 
 
 class Step(NamedTuple):
