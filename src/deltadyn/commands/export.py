@@ -58,6 +58,11 @@ def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -
     "the force observer (c, structured-text).",
 )
 @click.option("--name", "called", default=None, help="Name of the blocks (structured-text).")
+@click.option(
+    "--codesys-dynamics",
+    is_flag=True,
+    help="Also a block for CODESYS' SMC_GroupSetDynamics (structured-text).",
+)
 @click.option("--payload", default=None, type=float, help="kg to carry instead of the file's.")
 @click.option("--timestep", default=None, type=float, help="Step in s (targets mjcf, fmu).")
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
@@ -86,6 +91,7 @@ def export(
     estimator: str | None,
     empty: str | None,
     called: str | None,
+    codesys_dynamics: bool,
     payload: float | None,
     timestep: float | None,
     linear_units: str | None,
@@ -114,6 +120,7 @@ def export(
         "rate": rate,
         "estimator": estimator,
         "name": called,
+        "codesys_dynamics": True if codesys_dynamics else None,
         "timestep": timestep,
         "linear_units": linear_units,
         "fmi": fmi,
