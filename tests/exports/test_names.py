@@ -40,7 +40,7 @@ def test_every_target_takes_any_name(target: str, tmp_path: Path) -> None:
     options = {"binary": False} if target == "fmu" else {}
     made = dd.export(robot, target, tmp_path, **options)
     for path in made.files:
-        if path.suffix in (".xml", ".TcPOU", ".urdf"):
+        if path.suffix in (".xml", ".TcPOU", ".urdf", ".sdf", ".config"):
             ElementTree.parse(path)
         if path.suffix in (".c", ".h", ".st", ".obj", ".yaml"):
             assert "\n#define double" not in path.read_text("utf-8")

@@ -15,14 +15,19 @@ from deltadyn.robot import Robot
 
 CLOSE, SINGLE = 1e-9, 2e-5  # of the largest number, where an LREAL has 64 bits and where it has 32
 NAME = "SelfTest"
-DIGITS = 16  # of a fingerprint
+PARTS = 4  # of a fingerprint, four hexadecimal digits each: common to the tools is no text
 
 
 def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
     """The block; `work` are the operations of the four blocks that it calls."""
     n, checks = robot.dof, len(test.checks)
     words = speech(robot)
-    lists = {"tables": _tables(test), "seen": _seen(robot), "far": _far(robot, test)}
+    lists = {
+        "identity": _identity(robot),
+        "tables": _tables(test),
+        "seen": _seen(robot),
+        "far": _far(robot, test),
+    }
     text = template("structured_text", "model_test.st")
     text = expanded(text, {name: "\n".join(own) for name, own in lists.items()}, "$")
     tau = max(("N", "N m"), key=robot.axis_units("tau").count)
@@ -60,7 +65,10 @@ def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
             Variable("Sample", "DINT", "check points taken so far"),
             Variable("Bits", "DINT", "of an LREAL on this controller: 64, or 32"),
             Variable("InterfaceVersion", "DINT", "of the blocks, also without Run"),
-            Variable("Fingerprint", f"STRING[{DIGITS}]", "of the robot file, also without Run"),
+            *(
+                Variable(f"Fingerprint{k}", "DINT", f"digits {4 * k - 3} to {4 * k}, hexadecimal")
+                for k in range(1, PARTS + 1)
+            ),
         ),
         tuple(Variable(name, kind, in_units(robot, what)) for name, kind, what in rows),
         tuple(Template(text).substitute(_values(robot, test)).rstrip().splitlines()),
@@ -80,8 +88,6 @@ def _values(robot: Robot, test: ModelTest) -> dict[str, object]:
     moves = [f"{name} := Moves[m + {k}]" for k, name in enumerate(own)]
     turns = [f"{name} := Turns[m + {k}]" for k, name in enumerate(turned)]
     return {
-        "interface": INTERFACE,
-        "fingerprint": fingerprint(robot),
         "dof": n,
         "three_dof": 3 * n,
         "last_axis": n - 1,
@@ -96,6 +102,14 @@ def _values(robot: Robot, test: ModelTest) -> dict[str, object]:
         "motion": _wrapped([*moves, *load], n),
         "turning": _wrapped([*turns, *load, *reset], n),
     }
+
+
+def _identity(robot: Robot) -> list[str]:
+    """Version of the interface and fingerprint, which every call sets."""
+    digits = fingerprint(robot).upper()
+    parts = [digits[4 * k : 4 * k + 4] for k in range(PARTS)]
+    lines = [f"Fingerprint{k} := 16#{part};" for k, part in enumerate(parts, start=1)]
+    return [f"InterfaceVersion := {INTERFACE};", *lines]
 
 
 def _wrapped(arguments: list[str], per_line: int) -> str:
