@@ -129,7 +129,7 @@ class BankEstimator(PayloadEstimator):
                 rows = self.front.push_many(block.q, block.tau)
             if block is None or rows is None:  # what is odd about them is told one by one
                 last = min(k + max(count, FEW), len(given))
-                yield from (self._next(given, number) for number in range(k, last))
+                yield from self._one_by_one(given, k, last)
                 k = last
                 continue
             for place, row in rows:
