@@ -206,9 +206,16 @@ def _reader_has_gone() -> bool:
 
     It may also be another pipe that broke, such as that to a worker: an error to show.
     """
-    output = select.poll()
-    output.register(STDOUT, 0)  # a pipe without a reader shows as an error
-    gone = any(state & select.POLLERR for _, state in output.poll(0))
+    if hasattr(select, "poll"):
+        output = select.poll()
+        output.register(STDOUT, 0)  # a pipe without a reader shows as an error
+        gone = any(state & select.POLLERR for _, state in output.poll(0))
+    else:  # Windows: what is left in our own buffer finds no reader either
+        try:
+            sys.stdout.flush()
+            gone = False
+        except OSError:
+            gone = True
     if gone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # Python writes what is left at its end
     return gone
