@@ -59,6 +59,9 @@ FIRST = 5  # samples that tell the sample time
 SECOND = 10_000_000  # ticks of 100 ns
 DAY = 86_400 * SECOND
 NO_PORT, NO_MACHINE, NO_SYMBOL = 6, 7, 1808  # codes of ADS
+#: Functions that were given to the library. pyads forgets one as soon as its notification ends, but
+#: a thread of the library may be about to call it: they stay until very many others came.
+KEPT: deque[Any] = deque(maxlen=10_000)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,11 @@ class AdsStream:
     def _begin(self, plc: Any, inlet: _Inlet, handles: _Handles) -> list[_Column]:
         """Connect, look at state and symbols, and ask for notifications."""
         ads, address = self._library, self.address
-        plc.open()
+        try:
+            plc.open()
+        except ads.ADSError as error:
+            where = f"{address.net_id} at {address.ip}"
+            raise ConnectionError(f"no route to {where}: {_plain(error)}") from error
         plc.set_timeout(int(TIMEOUT * 1e3))
         self._check_runs(plc)
         columns = [self._column(plc, name, symbol) for name, symbol in address.symbols]
@@ -256,7 +263,9 @@ class AdsStream:
         for number, column, how in wanted:
             attributes = ads.NotificationAttrib(column.size, how, PERIOD * 1e3, address.cycle)
             call = inlet.callback(number)
-            handles.append(plc.add_device_notification(column.place, attributes, call))
+            handle = plc.add_device_notification(column.place, attributes, call)
+            handles.append(handle)
+            KEPT.append(ads.pyads_ex.callback_store.get((plc._adr, handle[0])))
         return columns
 
     def _end(self, plc: Any, handles: _Handles) -> None:
@@ -266,8 +275,6 @@ class AdsStream:
         that is away is not waited for.
         """
         ads = self._library
-        # a thread of the library may be about to call one: they are kept until it has ended
-        kept = list(ads.pyads_ex.callback_store.values())
         if handles:
             plc.set_timeout(int(PARTING * 1e3))
         for handle in handles:
@@ -275,7 +282,6 @@ class AdsStream:
                 plc.del_device_notification(*handle)
         with suppress(ads.ADSError):
             plc.close()
-        del kept
 
     def _check_runs(self, plc: Any) -> None:
         """Refuse a PLC that does not run: its notifications would be of values that stand still."""
