@@ -14,8 +14,10 @@ from deltadyn.identification.bodies.charts import Chart, charts
 from deltadyn.identification.bodies.consistency import consistency, pseudo_inertia
 from deltadyn.identification.bodies.guesses import geometric_guess
 from deltadyn.identification.bodies.realise import robot_from_standard
+from deltadyn.identification.methods import log_cholesky as module
 from deltadyn.identification.methods.convex import solve_convex
 from deltadyn.identification.methods.log_cholesky import (
+    Descent,
     _Region,
     descend,
     relative_scale,
@@ -186,6 +188,26 @@ def test_border_is_said_and_convex_ends_it() -> None:
     assert total <= (found.objective + found.regularisation) * (1 + 1e-8)
 
 
+def test_a_descent_that_ends_higher_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From where the first one ended, lifted off the border."""
+    given = problem("nt-robot", "rigid", hull=False, states=20)
+    starts: list[FloatArray] = []
+
+    def once(residual: object, x: FloatArray, **settings: object) -> Descent:
+        starts.append(x)
+        if len(starts) > 1:
+            return Descent(x, 1, "not begun", True)
+        return descend(residual, x, **settings)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "LIFTS", 0)
+        alone = solve_log_cholesky(given.factor, given.K, given.bodies)
+    monkeypatch.setattr(module, "descend", once)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies)
+    assert len(starts) == 2
+    np.testing.assert_array_equal(found.vector, alone.vector)
+
+
 def test_inside_nothing_is_said_of_a_border() -> None:
     given = problem("example-delta-4", "exact", noise=0.001)
     found = solve_log_cholesky(given.factor, given.K, given.bodies)
@@ -263,3 +285,6 @@ def test_a_step_has_the_length_of_its_region(radius: float) -> None:
     assert step @ (J.T @ r) < 0
     whole = np.linalg.lstsq(J, -r)[0]
     np.testing.assert_allclose(_Region.of(r, J, 1e3).solve(r), whole, rtol=1e-10)
+    for size in (1e-4, 1e4):  # in other units of the residual too
+        step = _Region.of(r, size * J, 1e9).solve(r)
+        np.testing.assert_allclose(size * step, whole, rtol=1e-10)
