@@ -14,6 +14,7 @@ from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.cone_program import ConeProgram
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.bodies.realise import robot_from_standard
+from deltadyn.identification.methods import convex as module
 from deltadyn.identification.methods.convex import Answer, _better, solve_convex
 from deltadyn.identification.problem import Certificate
 
@@ -363,3 +364,14 @@ def test_strength_does_not_depend_on_the_unit_of_torque() -> None:
     np.testing.assert_allclose(
         one.vector, other.vector, rtol=0, atol=1e-5 * np.abs(one.vector).max()
     )
+
+
+def test_an_answer_outside_the_cones_is_said_and_moved_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = problem("sipro-d3-1200", "exact")
+    plain = solve_convex(given.factor, given.K, given.bodies)
+    monkeypatch.setattr(module, "MOST_INWARD", -1.0)  # every answer is too far outside
+    found = solve_convex(given.factor, given.K, given.bodies)
+    assert not found.converged
+    assert "Its answer lies outside the cones" in found.status
+    # as good a fit; which of the bodies that fit alike is nearest is asked of an optimum alone
+    assert found.objective == pytest.approx(plain.objective, rel=1e-6)

@@ -207,3 +207,14 @@ def test_the_simplex_method_helps_where_the_interior_point_fails(
     assert asked[:2] == ["highs-ipm", "highs-ds"]
     assert found.objective == pytest.approx(plain.objective, rel=1e-12)
     np.testing.assert_allclose(found.x, plain.x, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_the_optimum_has_no_unit(size: float) -> None:
+    """Tolerances of a linear program are absolute, those of the optimum are not."""
+    rng = np.random.default_rng(6)
+    Y = rng.normal(size=(60, 3))
+    tau = Y @ [1.0, -2.0, 3.0] + rng.standard_t(3, size=60)
+    plain, found = least_absolute(Y, tau), least_absolute(Y, size * tau)
+    np.testing.assert_allclose(found.x / size, plain.x, rtol=1e-9)
+    assert found.objective == pytest.approx(size * plain.objective, rel=1e-12)
