@@ -275,6 +275,20 @@ def test_descent_follows_a_curved_valley() -> None:
     assert found.converged
 
 
+def test_descent_ends_after_ten_steps_that_gain_nothing() -> None:
+    """The way is long, and no step is much beside the unit of the objective."""
+
+    def residual(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return x - 1e6, np.eye(2)
+
+    found = descend(residual, np.zeros(2), unit=1e30, floor=0.0, limit=500)
+    assert found.converged
+    assert found.evaluations == 21  # the start, then two for each step
+    assert "10 steps in a row" in found.reason
+    less = descend(residual, np.zeros(2), unit=1e30, floor=0.0, limit=19)
+    assert not less.converged
+
+
 @pytest.mark.parametrize("radius", [1e-6, 1e-3, 0.1])
 def test_a_step_has_the_length_of_its_region(radius: float) -> None:
     """Shorter by the rounding of the bisection at most; in a wide region it is Gauss-Newton's."""
@@ -288,3 +302,13 @@ def test_a_step_has_the_length_of_its_region(radius: float) -> None:
     for size in (1e-4, 1e4):  # in other units of the residual too
         step = _Region.of(r, size * J, 1e9).solve(r)
         np.testing.assert_allclose(size * step, whole, rtol=1e-10)
+
+
+def test_regularisation_does_not_depend_on_the_unit_of_torque() -> None:
+    given = problem("example-delta-4", "exact", noise=0.001, states=20)
+    one, other = (
+        solve_log_cholesky(size * given.factor, given.K, given.bodies, regularisation=0.1)
+        for size in (1.0, 30.0)
+    )
+    assert other.regularisation == pytest.approx(900 * one.regularisation, rel=1e-3)
+    assert other.objective == pytest.approx(900 * one.objective, rel=1e-6)

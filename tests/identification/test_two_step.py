@@ -18,6 +18,7 @@ from deltadyn.identification.methods.two_step import (
     TwoStep,
     TwoStepResult,
     _arm,
+    _not_negative,
     _prepared,
     _shaped,
     arms_alone,
@@ -388,3 +389,26 @@ def test_whatever_is_asked_for_is_prepared(
     changed: Any = SimpleNamespace(**(settings | asked))
     _prepared(robot, recording, changed)
     assert called == [settings | asked]
+
+
+def test_the_arms_move_as_before_without_axis_4() -> None:
+    state = random_states(nominal(), 20)
+    found = arms_alone(state)
+    for name in ("p", "pd", "pdd", "qd", "qdd"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(state, name)[:, :3])
+    np.testing.assert_array_equal(found.cos_q, state.cos_q)
+    assert arms_alone(found) is found
+
+
+def test_least_squares_without_negative_values() -> None:
+    """By the conditions of the optimum: no slope where free, none that points inward at 0."""
+    rng = np.random.default_rng(4)
+    Y = rng.normal(size=(40, 4)) * [1.0, 1e3, 1e-3, 1.0]
+    names = ("arm.m", "strut.m", "rotor", "F01")
+    tau = Y @ [1.0, -2e-3, 3e3, -4.0] + 0.01 * rng.normal(size=40)
+    x = _not_negative(np.linalg.qr(np.column_stack([Y, tau]), mode="r"), names)
+    slope = Y.T @ (Y @ x - tau) / np.linalg.norm(Y, axis=0)
+    assert x[1] == 0.0
+    assert slope[1] > 1.0
+    np.testing.assert_allclose(slope[[0, 2, 3]], 0.0, atol=1e-9)
+    assert x[3] < 0  # an offset has either sign
