@@ -116,7 +116,7 @@ def test_roll_pitch_yaw_give_the_rotation_also_where_pitch_is_a_right_angle(
     np.testing.assert_allclose(pin.rpy.rpyToMatrix(*urdf.rpy(R)), R, atol=1e-15)
 
 
-@pytest.mark.parametrize("target", ["urdf", "sdf"])
+@pytest.mark.parametrize("target", ["urdf", "sdf", "usd"])
 def test_gears_and_screws_are_refused_by_name(target: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"target '{target}' is 'articulated with arms'; allowed"):
         dd.export(robot_of("par4"), target, tmp_path)

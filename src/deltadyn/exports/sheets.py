@@ -370,6 +370,8 @@ def _real(text: str) -> str:
 
 def twincat(robot: Robot) -> Sheet:
     """The table of parameters, kinematic and dynamic."""
+    from deltadyn.exports.sheets_twincat import dynamic_lines
+
     lengths = (
         ("Inner arm length", "arm_length", "arm_length l1"),
         ("Outer arm length", "strut_length", "strut_length l2"),
@@ -383,43 +385,11 @@ def twincat(robot: Robot) -> Sheet:
         _length_rows(robot, lengths),
         ("M1", "M2", "M3"),
         ("  psi: a separate axis in deg beside this transformation, which has three",),
-        more={"dynamics": _dynamics(robot)},
+        more={"dynamics": dynamic_lines(robot)},
     )
     text = "\n".join(draft.lines(robot)) + "\n"
     summary = "3D-Delta Type 1 (P_3C) with its dynamic model, mm, deg, kg"
     return Sheet("twincat-3d-delta-type-1.txt", text, summary)
-
-
-def _dynamics(robot: Robot) -> list[str]:
-    """Masses as the page defines them, where the three limbs are alike."""
-    if len(set(robot.arms)) > 1 or len(set(robot.struts)) > 1:
-        return ["left out: the limbs differ in their bodies, and the page has one set for all"]
-    arm, strut = robot.rotary_arms[0], robot.struts[0]
-    rows = [
-        Parameter("Inner arm mass", arm.mass, "kg", "arm.mass, without elbow_mass"),
-        Parameter(
-            "Inner arm moment of inertia",
-            arm.axis_inertia * MM**2,
-            "kg mm^2",
-            "about the motor axis (P1), without rotor and elbow_mass",
-        ),
-        Parameter("Outer arm mass", strut.rods * strut.mass, "kg", f"{strut.rods} rods together"),
-        Parameter("Link mass", arm.elbow_mass, "kg", "arm.elbow_mass"),
-        Parameter("TCP mass", robot.platform.mass + robot.effector.mass, "kg", "without payload"),
-    ]
-    lines = [
-        *table(rows),
-        f"payload of the robot file, a parameter of its own there: {robot.payload.mass:.9g} kg",
-        "The page does not say how the outer arm's mass is shared; the exact model of this project",
-        "is what the targets c and structured-text give. Rotors belong to the drive torque",
-        "objects.",
-    ]
-    if robot.spindle is not None:
-        lines.append(
-            "The centre stick of that page is one rigid stick; the telescope of this robot is two "
-            "rods and is left out."
-        )
-    return lines
 
 
 # B&R mapp Motion: the mechanical system 3-axis (4-axis) Delta A; every limb has its own numbers.
