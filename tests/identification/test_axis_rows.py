@@ -23,6 +23,7 @@ from deltadyn.identification.parametrisation import widest
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.data import prepare
+from deltadyn.robot.settings import Ripple
 
 needs_kernels = pytest.mark.skipif(
     not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"
@@ -71,6 +72,17 @@ def test_rows_equal_the_regressor(friction: str, compiled: bool) -> None:
     with kernels.switched_off():
         Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
     with nullcontext() if compiled else kernels.switched_off():
+        same_rows(axis_rows(robot, state, tau, "exact"), Y, tau)
+
+
+def test_rows_have_the_waves_of_the_drives_before_the_torque() -> None:
+    waves = (Ripple(3.0, 0.1, 0.2), Ripple(7.0, 0.3, 0.4))
+    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION["drives"])
+    robot = robot.replace(drives=replace(robot.drives, ripple=waves))
+    state = exciting_states(robot, 200, 3)
+    tau = np.random.default_rng(0).standard_normal((200, 3))
+    with kernels.switched_off():
+        Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
         same_rows(axis_rows(robot, state, tau, "exact"), Y, tau)
 
 
@@ -139,3 +151,12 @@ def test_rows_of_every_kind(kind: str, compiled: bool) -> None:
         full = np.zeros((len(Y), Y.shape[2]))
         full[:, places[:-1]] = rows[:-1].T
         np.testing.assert_allclose(full, Y[:, axis], atol=1e-12 * np.abs(Y).max())
+
+
+def test_rows_are_made_where_all_terms_are_known() -> None:
+    robot = dd.load_robot("sipro-d3-1200").with_friction(viscous=0.4, coulomb=1.2)
+    passive = full_friction(3).passive
+    assert columns.has_axis_rows(robot, "exact")
+    assert not columns.has_axis_rows(robot, "rigid")
+    for more in ({"load": 0.1}, {"motor_load": 0.1}, {"passive": passive}):
+        assert not columns.has_axis_rows(robot.with_friction(**more), "exact")

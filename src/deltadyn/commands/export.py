@@ -58,6 +58,11 @@ def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -
     "the force observer (c, structured-text).",
 )
 @click.option("--name", "called", default=None, help="Name of the blocks (structured-text).")
+@click.option(
+    "--codesys-dynamics",
+    is_flag=True,
+    help="Also a block for CODESYS' SMC_GroupSetDynamics (structured-text).",
+)
 @click.option("--payload", default=None, type=float, help="kg to carry instead of the file's.")
 @click.option("--timestep", default=None, type=float, help="Step in s (targets mjcf, fmu).")
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
@@ -86,6 +91,7 @@ def export(
     estimator: str | None,
     empty: str | None,
     called: str | None,
+    codesys_dynamics: bool,
     payload: float | None,
     timestep: float | None,
     linear_units: str | None,
@@ -98,11 +104,12 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a robot's model for TARGET: c, structured-text, mjcf, fmu or sheets.
+    """Write a robot's model for TARGET: c, structured-text, mjcf, urdf, sdf, usd, fmu or sheets.
 
     c, structured-text and fmu hold every kind of robot, but planar, articulated and helical ones
-    with inclined arms; mjcf holds all; sheets those that a controller has a transformation for.
-    --kinds lists them.
+    with inclined arms; mjcf holds all; urdf and usd those without gears and screws in the platform,
+    sdf those of three limbs; sheets those that a controller has a transformation for. --kinds lists
+    them.
     """
     from deltadyn.exports import export as write
 
@@ -114,6 +121,7 @@ def export(
         "rate": rate,
         "estimator": estimator,
         "name": called,
+        "codesys_dynamics": True if codesys_dynamics else None,
         "timestep": timestep,
         "linear_units": linear_units,
         "fmi": fmi,

@@ -127,7 +127,7 @@ static int numbers_with(real payload, real *par)
     return status;
 }
 
-/* Torque of a motion without friction. */
+@load@/* Torque of a motion without friction. */
 static void torque(const real *par, const real *x, real *tau)
 {
     real y[3 * DOF];
@@ -213,17 +213,14 @@ static void from_drives(const real *x, const real *direction, real *tau)
 }
 
 @passive@
-/* Torque of a motion as the drives count it, own signs. */
-static int own_torque_of_motion(const real *x, real payload, real *own)
+/* Torque of a motion as the drives count it, own signs; `par` has the payload. */
+static int own_torque_of_motion(const real *par, const real *x, real *own)
 {
-    real par[PAR_COUNT], direction[DOF];
-    int status = numbers_with(payload, par);
-    if (status != @ID@_OK)
-        return status;
+    real direction[DOF];
     torque(par, x, own);
     for (int i = 0; i < DOF; i++)
         direction[i] = direction_of(x[AT_QD + i]);
-    status = add_passive(x, 0, own);
+    const int status = add_passive(x, 0, own);
     if (status != @ID@_OK)
         return status;
     add_friction(EMPTY, x, direction, own);
@@ -231,10 +228,10 @@ static int own_torque_of_motion(const real *x, real payload, real *own)
     return check_result(own, DOF);
 }
 
-static int torque_of_motion(const real *x, real payload, real *tau)
+static int torque_of_motion(const real *par, const real *x, real *tau)
 {
     real own[DOF];
-    const int status = own_torque_of_motion(x, payload, own);
+    const int status = own_torque_of_motion(par, x, own);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         tau[i] = SIGN[i] * own[i];
     return status;
