@@ -92,6 +92,11 @@ def test_a_mutant_meets_the_tests_of_its_line_first() -> None:
     assert found.of(Mutant("m.py", "", 0, 3, 0)) == ["t/a.py::one", "t/b.py::far", "t/a.py::two"]
     assert found.of(Mutant("m.py", "", 0, 4, 0))[:2] == ["t/a.py::one", "t/a.py::two"]
     assert len(found.of(Mutant("m.py", "", 0, 5, 0))) == 3
+    (declared,) = mutants.DECLARED
+    seconds |= {f"{declared}::frozen": 0.1}
+    found = mutants.witnesses({"seconds": seconds, "lines": lines})
+    assert f"{declared}::frozen" in found.of(Mutant("m.py", "", 0, 9, 0))
+    assert f"{declared}::frozen" not in found.of(Mutant("m.py", "", 0, 3, 0))
     many = Witnesses(
         {f"t::{k}": 6.0 for k in range(9)}, {"m.py": {1: [f"t::{k}" for k in range(9)]}}
     )

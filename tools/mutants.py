@@ -69,6 +69,8 @@ TESTS = (
     "tests/reference",
     "tests/identification",
 )
+#: Tests of what modules declare. They run no line of them, and meet what runs at import first.
+DECLARED = ("tests/properties/test_values.py",)
 #: Tests of code that is compiled for minutes, chosen by -k of pytest.
 LEFT_OUT = "not jax and not traced"
 COPIED = ("src", "tests", "tools", "benchmarks", "examples", "docs", "pyproject.toml")
@@ -156,13 +158,15 @@ class Witnesses:
         """Tests that execute the line, then others of the module for a quarter of the limit.
 
         First those that execute much of the module in little time. Without a test of the line the
-        others have the whole limit.
+        others have the whole limit, after those of what modules declare.
         """
         lines = self.lines.get(mutant.path, {})
         executed = Counter(test for tests in lines.values() for test in tests)
         near = set(lines.get(mutant.line, ()))
         first = self._within(near, limit, executed)
         share = 0.25 if first else 1.0
+        if mutant.line in self.early.get(mutant.path, ()):
+            first += [test for test in self.seconds if _file(test) in DECLARED]
         return first + self._within(executed.keys() - near, share * limit, executed)
 
     def _within(
