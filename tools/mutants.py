@@ -315,10 +315,6 @@ def sample(
 # Tests, in processes that fork from one that has loaded the libraries
 
 
-class Slow(pytest.skip.Exception):
-    """A test has used its processor time; fixtures and Hypothesis let it pass as a skip."""
-
-
 def preload() -> None:
     """Load what the tests import beside deltadyn."""
     for name in LIBRARIES:
@@ -383,7 +379,7 @@ class Watch:
         signal.signal(signal.SIGPROF, self._too_long)
 
     def _too_long(self, *_: object) -> None:
-        raise Slow(f"longer than {self.longest:g} s")
+        pytest.skip(f"longer than {self.longest:g} s")  # fixtures and Hypothesis let it pass
 
     def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
         self.start = time.process_time()
@@ -825,7 +821,8 @@ def kept(
 
 def _drawn(asked: argparse.Namespace) -> tuple[int, dict[Mutant, str]]:
     """How many mutants there are, and the sample; both are written, and read again for the same."""
-    rules = map(inspect.getsource, (population, _mutants_of, _hopeless, _left_out, mutated, sample))
+    functions = (population, _mutants_of, _hopeless, _left_out, mutated, sample)
+    rules = [inspect.getsource(function) for function in functions]
     paths = sorted(path for room in ROOMS for path in (ROOT / SOURCE / room).glob("*.py"))
     sources = "".join([*rules, *(path.read_text("utf-8") for path in paths)])
     of = [asked.sample, asked.seed, digest(sources)]
