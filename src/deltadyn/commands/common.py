@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deltadyn import systems
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
 
@@ -142,7 +143,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
-            if isinstance(error, BrokenPipeError) and _reader_has_gone():
+            if _broken_pipe(error) and _reader_has_gone():
                 sys.exit(CUT_OFF)
             line = hint(error, context.command_path)
             if kwargs.get("as_json"):
@@ -201,14 +202,28 @@ def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
             click.echo(f"folder made: {', '.join(kept)}", err=True)
 
 
+def _broken_pipe(error: BaseException) -> bool:
+    """Whether a pipe may have lost its reader; Windows calls that a wrong argument."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    return systems.WINDOWS and isinstance(error, OSError) and error.errno == errno.EINVAL
+
+
 def _reader_has_gone() -> bool:
     """Whether nobody reads our output any more, as behind `| head`; if so, the rest is dropped.
 
     It may also be another pipe that broke, such as that to a worker: an error to show.
     """
-    output = select.poll()
-    output.register(STDOUT, 0)  # a pipe without a reader shows as an error
-    gone = any(state & select.POLLERR for _, state in output.poll(0))
+    if hasattr(select, "poll"):
+        output = select.poll()
+        output.register(STDOUT, 0)  # a pipe without a reader shows as an error
+        gone = any(state & select.POLLERR for _, state in output.poll(0))
+    else:  # Windows: what is left in our own buffer finds no reader either
+        try:
+            sys.stdout.flush()
+            gone = False
+        except OSError:
+            gone = True
     if gone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # Python writes what is left at its end
     return gone
@@ -236,8 +251,13 @@ def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> 
 
 
 def echo_json(record: Any) -> None:
-    """Print a record; NaN has no place in it."""
-    click.echo(json.dumps(_spoken_record(record), indent=2, allow_nan=False))
+    """Print a record."""
+    click.echo(json_text(record))
+
+
+def json_text(record: Any) -> str:
+    """A record as JSON; NaN has no place in it."""
+    return json.dumps(_spoken_record(record), indent=2, allow_nan=False)
 
 
 def written(*files: object) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import math
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
@@ -15,11 +15,15 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.c import bars_behind, followed_pose
 from deltadyn.exports.common import (
@@ -30,13 +34,15 @@ from deltadyn.exports.common import (
     kernel_sources,
     limb_kind,
     number,
+    one_sample,
     platform_kind,
     provenance,
     refuse_eccentricity,
-    speech,
     standard,
     template,
 )
+from deltadyn.exports.fmu.documentation import page, readme, safe
+from deltadyn.exports.fmu.tangents import tangent
 from deltadyn.exports.fmu.variables import (
     LEAST_STEP,
     LONGEST_STEP,
@@ -50,14 +56,18 @@ from deltadyn.exports.fmu.variables import (
 )
 from deltadyn.kinematics.actuation import HALVES, actuation, kernel_name, limb_kernel
 from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.forward import forward_kinematics
+from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
+from deltadyn.simulation.plant.machine import home_angles
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
-BINARY = {
-    "yes": "Each holds a library for x86-64 Linux in `binaries/{folder}`, and its C sources.",
-    "none": "Each holds **C sources alone**: no compiler for x86-64 Linux was found at the export. "
-    "Compile them as below, or export again where there is one.",
-    "no": "Each holds **C sources alone**, as asked with `binary=False`. Compile them as below.",
+#: What the README says of the libraries inside.
+HELD = "Each holds its C sources, and a library for {machines}."
+NONE_HELD = {
+    True: "Each holds **C sources alone**: no compiler for x86-64 Linux was found at the export, "
+    "nor one for Windows. Compile them as below, or export again where there is one.",
+    False: "Each holds **C sources alone**, as asked with `binary=False`. Compile them as below.",
 }
 
 
@@ -67,7 +77,8 @@ class Options:
 
     fmi: str = "2.0"  # or "3.0"
     timestep: float = 1e-4  # s, the plant's longest integration step
-    binary: bool = True  # add a library for x86-64 Linux where there is a C compiler
+    binary: bool = True  # add libraries; for x86-64 Linux where there is a C compiler
+    windows: bool = True  # one for x86-64 Windows too where there is x86_64-w64-mingw32-gcc
 
 
 def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | bytes]:
@@ -81,16 +92,17 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
         allowed = "none but on a Delta robot with arms that stand alike"
         raise InputError("friction.passive for target 'fmu'", joints, allowed)
     chosen = Options() if options is None else options
-    fmi, binary, step = chosen.fmi, chosen.binary, _checked_step(chosen)
-    command = compiler() if binary else None
+    fmi, step = chosen.fmi, _checked_step(chosen)
+    machines = list(_machines(chosen)) if chosen.binary else []
     name = identifier(robot)
     tables = {"plant": plant_variables(robot, step), "inverse": inverse_variables(robot)}
     units = {
-        f"{name}_{model}.fmu": _unit(robot, model, fmi, command, table)
+        f"{name}_{model}.fmu": _unit(robot, model, fmi, machines, table)
         for model, table in tables.items()
     }
-    held = "no" if not binary else ("none" if command is None else "yes")
-    text = _readme(robot, name, fmi, step, held, tables)
+    places = [f"{item.name} in `binaries/{item.folders[fmi]}`" for item in machines]
+    held = HELD.format(machines=" and ".join(places)) if places else NONE_HELD[chosen.binary]
+    text = readme(robot, fmi, step, held, tables, (LINUX.folders[fmi], LINUX.flags, LAYERS[fmi]))
     return {**units, "README-fmu.md": text}
 
 
@@ -99,13 +111,18 @@ def _checked_step(options: Options) -> float:
         raise UnknownNameError("fmi", options.fmi, LAYERS)
     allowed = f"a number of seconds from {LEAST_STEP:g} to {LONGEST_STEP:g}"
     step = checked_step(options.timestep, LEAST_STEP, LONGEST_STEP, allowed)
-    if not isinstance(options.binary, bool):
-        raise InputError("binary", options.binary, "True or False")
+    for name in ("binary", "windows"):
+        if not isinstance(getattr(options, name), bool):
+            raise InputError(name, getattr(options, name), "True or False")
     return step
 
 
 def _unit(
-    robot: Robot, model: str, fmi: str, command: list[str] | None, variables: Sequence[Variable]
+    robot: Robot,
+    model: str,
+    fmi: str,
+    machines: Sequence[Machine],
+    variables: Sequence[Variable],
 ) -> bytes:
     """One .fmu file; what identifies it follows from all of its text."""
     name, layer = f"{identifier(robot)}_{model}", LAYERS[fmi]
@@ -118,93 +135,21 @@ def _unit(
     sources["robot.h"] = sources["robot.h"].replace(TOKEN, token)
     inside: dict[str, str | bytes] = {"modelDescription.xml": told.replace(TOKEN, token)}
     inside |= {f"sources/{key}": text for key, text in sources.items()}
+    inside |= {
+        "documentation/index.html": page(robot, model, fmi, variables),
+        "documentation/licenses/license.txt": template("fmu", "license.txt"),
+    }
     if fmi == "3.0":
         inside["sources/buildDescription.xml"] = build_description(name, layer)
-    if command is not None:
-        inside[f"binaries/{FOLDERS[fmi]}/{name}.so"] = compiled(command, sources, layer)
+    for item in machines:
+        library = f"binaries/{item.folders[fmi]}/{name}{item.suffix}"
+        inside[library] = compiled(item.command, sources, layer, item)
     return archive(inside)
 
 
 def _guid(digest: str) -> str:
     parts = (digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])
     return "{" + "-".join(parts) + "}"
-
-
-def _readme(
-    robot: Robot,
-    name: str,
-    fmi: str,
-    timestep: float,
-    binary: str,
-    tables: Mapping[str, Sequence[Variable]],
-) -> str:
-    """README-fmu.md; `binary` is "yes", "none" (no compiler) or "no" (not asked for)."""
-    folder, own, rate = FOLDERS[fmi], robot.friction.smoothing, robot.axis_units("qd")[0]
-    lines = [safe(line) for line in provenance(robot, "Functional mock-up units of a Delta robot")]
-    if own is None:
-        used = f"The robot names none: here it is {smoothing_of(robot):g} {rate}."
-    else:
-        used = f"The robot names {own:g} {rate}."
-    status = next(item for item in tables["plant"] if item.symbol == "STATUS")
-    words = {
-        **speech(robot),
-        "title": f"{safe(robot.name)}: functional mock-up units (FMI {fmi})",
-        "head": "  \n".join(lines[1:]),
-        "name": name,
-        "fmi": fmi,
-        "folder": folder,
-        "binary": BINARY[binary].format(folder=folder),
-        "torques": "[" + ", ".join(["0.0"] * robot.dof) + "]",
-        "names": ", ".join(f'"tau[{i + 1}]"' for i in range(robot.dof)),
-        "meaning_of_q": RAIL_MEANING if robot.linear else ARM_MEANING,
-        "flags": " ".join(FLAGS),
-        "layer": LAYERS[fmi],
-        "moment": " and `moment_z`" if robot.turns else "",
-        "sign": ", ".join(f"{value:+g}" for value in robot.controller.sign),
-        "offset": ", ".join(f"{value:g}" for value in robot.controller.offset),
-        "plant": "\n".join(_table(tables["plant"])),
-        "inverse": "\n".join(_table(_own(tables["inverse"], tables["plant"]))),
-        "timestep": f"{timestep:g}",
-        "smoothing": used,
-        "meaning": status.description,
-    }
-    return filled("fmu", "README.md", words)
-
-
-ARM_MEANING = (
-    "shoulder axes, z points up, the platform works at negative z. An arm's angle is 0 when it is\n"
-    "horizontal and outward, positive downward. Torques act along increasing angles"
-)
-RAIL_MEANING = (
-    "rails' points of q = 0, z points up. An axis counts a carriage's way along its rail in m,\n"
-    "upward, outward on a level rail. Forces act along it in N"
-)
-
-
-def _own(variables: Sequence[Variable], others: Sequence[Variable]) -> list[Variable]:
-    """Those that the others do not have under the same name and causality."""
-    known = {(item.name, item.causality) for item in others}
-    return [item for item in variables if (item.name, item.causality) not in known]
-
-
-def _table(variables: Sequence[Variable]) -> Iterator[str]:
-    """One row per group of variables that differ by their number alone."""
-    yield "| variable | causality | unit | start | what |"
-    yield "|---|---|---|---|---|"
-    groups: dict[str, list[Variable]] = {}
-    for item in variables:
-        groups.setdefault(re.sub(r"\[\d+\]$", "", item.name), []).append(item)
-    for base, items in groups.items():
-        first, last = items[0], items[-1]
-        name = base if len(items) == 1 and "[" not in first.name else f"{base}[1..{len(items)}]"
-        unit = first.unit if first.unit == last.unit else f"{first.unit}, [4] {last.unit}"
-        start = ", ".join(_start(item) for item in items if item.start is not None)
-        text = re.sub(r"\b1\b", "i", first.description) if len(items) > 1 else first.description
-        yield f"| `{name}` | {first.causality} | {unit} | {start} | {text} |"
-
-
-def _start(item: Variable) -> str:
-    return str(item.start).lower() if isinstance(item.start, bool) else f"{item.start:.6g}"
 
 
 # The C sources of an FMU: shared files, generated functions, and the robot's numbers.
@@ -221,6 +166,8 @@ FUNCTIONS = {
         "passive_DOF",
     ),
 }
+#: Those whose derivatives along a direction are written too.
+DIFFERENTIATED = ("joint_state", "platform_state", "state_torque", "friction", "passive")
 #: Places of a limb's numbers, and its elbow, by what moves it.
 ELBOWS = {
     "rotary": (5, 2, "reach * limb[3]", "reach * limb[4]", "-limb[1] * sine"),
@@ -246,7 +193,7 @@ def source_files(
 
     The head of robot.h has a place @TOKEN@ for what identifies the whole unit.
     """
-    shared = ("model.h", f"{model}.h", "instance.h", "layer.h", layer)
+    shared = ("model.h", "derivatives.h", f"{model}.h", "instance.h", "layer.h", layer)
     texts = {name: _shared(robot, name) for name in shared}
     if platform_kind(robot) in HALVES:
         head = comment(robot, "pose.h: the pose of joints, by Newton's method")
@@ -263,15 +210,6 @@ def comment(robot: Robot, what: str) -> str:
     return commented(lines, "/*", " * ", " */\n")
 
 
-def safe(text: str) -> str:
-    """One line that neither opens nor closes a comment of C, nor holds a trigraph."""
-    line = " ".join(text.split())
-    for pair in ("/*", "*/", "??"):
-        while pair in line:
-            line = line.replace(pair, f"{pair[0]} {pair[1]}")
-    return line
-
-
 def _shared(robot: Robot, name: str) -> str:
     return comment(robot, f"{name}: part of a functional mock-up unit") + template("fmu", name)
 
@@ -282,12 +220,15 @@ def _kernels(robot: Robot, model: str) -> str:
     names = [_function(robot, name) for name in FUNCTIONS[model]]
     if not standard(robot):
         names = [name for name in names if not name.startswith("passive_")]
-    if platform_kind(robot) in HALVES:
-        names += [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
-    body = "\n".join(found[name] for name in names)
+    differentiated = [name for name in names if name.startswith(DIFFERENTIATED)]
+    texts = [found[name] for name in names] + [tangent(found[name]) for name in differentiated]
+    if platform_kind(robot) in HALVES:  # those that target `c` has for the pose of joints
+        own = [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
+        texts += [one_sample(found[name], reach=True) for name in own]
+    body = "\n".join(texts)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
 
 
@@ -344,6 +285,8 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
     if platform_kind(robot) in HALVES:  # where the pose is followed from at first
         first = next(k for k, item in enumerate(reals) if item.symbol == "P")
         starts[first : first + dof] = [float(x) for x in home_pose(robot)]
+    texts = [str(item.start) for item in variables if item.kind == "string"]
+    points = check_points(robot, model)
     what = "robot.h: the robot's numbers, and the places of the variables"
     words = {
         "head": comment(robot, what).rstrip(),
@@ -357,6 +300,9 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "passive": ("" if standard(robot) else "#define NO_PASSIVE\n")
         + (f"#define BARS_BEHIND {bars_behind(robot)}\n" if platform_kind(robot) in HALVES else ""),
         "joint": "(cosine)" if robot.linear else "atan2(sine, cosine)",
+        "joint_change": "(dcosine)"
+        if robot.linear
+        else "((cosine) * (dsine) - (sine) * (dcosine))",
         "elbow": _elbow(robot),
         "places": ",\n".join(places),
         "reals": len(reals),
@@ -366,16 +312,56 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "sign": _array(f"real CONTROLLER_SIGN[{dof}]", robot.controller.sign),
         "offset": _array(f"real CONTROLLER_OFFSET[{dof}]", robot.controller.offset),
         "start": _array(f"real START[{len(reals)}]", starts),
-        "table": ",\n".join(f"    {_row(item)}" for item in reals),
+        "table": ",\n".join(f"    {row}" for row in _rows(reals)),
+        "strings": len(texts),
+        "texts": ",\n".join(f'    "{safe(text)}"' for text in texts),
+        "checks": len(points),
+        "tolerance": number(CHECK_TOLERANCE),
+        "points": ",\n".join(f"    {{ {', '.join(map(number, row))} }}" for row in points),
     }
     return filled("fmu", "robot.h", words)
 
 
-def _row(item: Variable) -> str:
-    role = "INPUT" if item.causality == "input" else ROLES.get(item.variability, "OUTPUT")
-    least = "-DBL_MAX" if item.least is None else number(item.least)
-    most = "DBL_MAX" if item.most is None else number(item.most)
-    return f'{{ "{item.name}", {role}, {least}, {most} }}'
+def _rows(reals: Sequence[Variable]) -> Iterator[str]:
+    """The table of variables: name, role, limits, and how many scalars begin here."""
+    for place, item in enumerate(reals):
+        role = "INPUT" if item.causality == "input" else ROLES.get(item.variability, "OUTPUT")
+        least = "-DBL_MAX" if item.least is None else number(item.least)
+        most = "DBL_MAX" if item.most is None else number(item.most)
+        behind = itertools.takewhile(lambda other: other.place > 0, reals[place + 1 :])
+        size = 0 if item.place else 1 + sum(1 for _ in behind)
+        yield f'{{ "{item.name}", {role}, {least}, {most}, {size} }}'
+
+
+#: Motions about the middle that a unit answers on the machine where it runs.
+CHECKS = 5
+CHECK_SIZE = 0.1  # rad about the middle, halved until all is in reach
+#: Of the largest answer: solves and other C libraries' functions lose less than 1e-12 of it.
+CHECK_TOLERANCE = 1e-9
+
+
+def check_points(robot: Robot, model: str) -> FloatArray:
+    """Motions and their answers (CHECKS, 4 dof), by the package's inverse dynamics.
+
+    Of the plant q, qd, tau and qdd, of the inverse model p, pd, pdd and tau. The plant's friction
+    has the unit's own smoothing.
+    """
+    own = robot
+    if model == "plant":
+        own = robot.replace(friction=replace(robot.friction, smoothing=smoothing_of(robot)))
+    dof, size = robot.dof, CHECK_SIZE
+    phase = np.arange(CHECKS)[:, None] * 1.7 + np.arange(dof) * 2.3 + 0.4
+    home, radian = home_angles(robot), np.asarray(robot.radian)
+    rates, speeds = radian * 2.0 * np.cos(phase), radian * 30.0 * np.sin(1.3 * phase)
+    q = home + size * radian * np.sin(phase)
+    while not np.isfinite(forward_kinematics(robot, q, unreachable="nan")).all():
+        size /= 2
+        q = home + size * radian * np.sin(phase)
+    motion = Motion.from_joints(own, np.arange(float(CHECKS)), q, rates, speeds)
+    tau = inverse_dynamics(own, motion)
+    if model == "plant":
+        return np.hstack([motion.q, motion.qd, tau, motion.qdd]) + 0.0
+    return np.hstack([motion.p, motion.pd, motion.pdd, tau]) + 0.0
 
 
 def _array(head: str, values: Iterable[float]) -> str:
@@ -393,21 +379,49 @@ def _array(head: str, values: Iterable[float]) -> str:
     return f"static const {head} = {{\n{body}\n}};\n"
 
 
-COMPILERS = ("gcc", "clang", "cc")
 # No fast-math: NaN marks what does not exist. No contraction: every processor gives the same bits.
-FLAGS = (
-    "-std=c99",
-    "-O2",
-    "-g0",
-    "-fPIC",
-    "-shared",
-    "-s",
-    "-fvisibility=hidden",
-    "-fno-math-errno",
-    "-ffp-contract=off",
+FLAGS = ("-std=c99", "-O2", "-g0", "-shared", "-s", "-fno-math-errno", "-ffp-contract=off")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a library is made for, and how."""
+
+    name: str
+    folders: Mapping[str, str]  # in `binaries`, by version of the standard
+    suffix: str
+    flags: tuple[str, ...]
+    compilers: tuple[str, ...]
+    command: tuple[str, ...] = ()  # the compiler that was found
+
+
+LINUX = Machine(
+    "x86-64 Linux",
+    {"2.0": "linux64", "3.0": "x86_64-linux"},
+    ".so",
+    (*FLAGS, "-fPIC", "-fvisibility=hidden"),
+    ("gcc", "clang", "cc"),
 )
-FOLDERS = {"2.0": "linux64", "3.0": "x86_64-linux"}
+# Static: nothing of the compiler's own libraries is needed beside it. No time stamp: equal sources
+# give equal bytes.
+WINDOWS = Machine(
+    "x86-64 Windows",
+    {"2.0": "win64", "3.0": "x86_64-windows"},
+    ".dll",
+    (*FLAGS, "-static", "-static-libgcc", "-Wl,--no-insert-timestamp"),
+    ("x86_64-w64-mingw32-gcc",),
+)
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # of all files in the archive: equal robots give equal bytes
+
+
+def _machines(options: Options) -> Iterator[Machine]:
+    """The machines for which there is a compiler."""
+    linux = compiler()
+    if linux is not None:
+        yield replace(LINUX, command=tuple(linux))
+    windows = next(filter(None, map(shutil.which, WINDOWS.compilers)), None)
+    if options.windows and windows is not None:
+        yield replace(WINDOWS, command=(windows,))
 
 
 def compiler() -> list[str] | None:
@@ -420,19 +434,22 @@ def compiler() -> list[str] | None:
         if found is None:
             raise InputError("CC in the environment", asked[0], "a compiler that can be run")
         return [found, *asked[1:]]
-    for name in COMPILERS:
+    for name in LINUX.compilers:
         found = shutil.which(name)
         if found is not None:
             return [found]
     return None
 
 
-def compiled(command: list[str], sources: Mapping[str, str], layer: str) -> bytes:
+def compiled(
+    command: Sequence[str], sources: Mapping[str, str], layer: str, machine: Machine = LINUX
+) -> bytes:
     """The shared library of the sources; a failure shows what the compiler said."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sources.items():
             (Path(folder) / name).write_text(text, "utf-8")
-        call = [*command, *FLAGS, "-o", "unit.so", layer, "-lm"]
+        library = f"unit{machine.suffix}"
+        call = [*command, *machine.flags, "-o", library, layer, "-lm"]
         # Relative names in a folder of its own: its path is not in the library.
         done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -441,7 +458,7 @@ def compiled(command: list[str], sources: Mapping[str, str], layer: str) -> byte
                 f"the FMU's sources do not compile with {shlex.join(command)} "
                 f"(exit status {done.returncode}); pass binary=False for sources alone:\n{said}"
             )
-        return (Path(folder) / "unit.so").read_bytes()
+        return (Path(folder) / library).read_bytes()
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:

@@ -26,6 +26,7 @@ from deltadyn.exports.common import (
     standard,
 )
 from deltadyn.exports.force import ForceExport, force_export
+from deltadyn.exports.model_test import model_test
 from deltadyn.exports.payload_test import payload_test
 from deltadyn.exports.structured_text.bank import bank_blocks
 from deltadyn.exports.structured_text.blocks import (
@@ -37,6 +38,8 @@ from deltadyn.exports.structured_text.blocks import (
     short_name,
     torque_blocks,
 )
+from deltadyn.exports.structured_text.checks import CLOSE, SINGLE, model_test_block
+from deltadyn.exports.structured_text.codesys import codesys_files
 from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
 from deltadyn.exports.structured_text.self_test import payload_test_block
@@ -60,13 +63,15 @@ class Options:
     `name` stands in the names of the blocks, FB_<name>_Feedforward; else it is the robot's.
     `rate` (Hz) is that of the task which calls the payload estimator; `estimator` gives its noise
     and thresholds, measured ones where it has them, and its own rate. With a `tare` the force
-    observer of that empty run is written too.
+    observer of that empty run is written too. With `codesys_dynamics` there is a block that
+    implements `ISMDynamics` of CODESYS SoftMotion.
     """
 
     name: str | None = None
     rate: float = 2000.0
     estimator: PayloadEstimator | str | None = None
     tare: Tare | None = None
+    codesys_dynamics: bool = False
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
@@ -75,11 +80,19 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
+    texts = _blocks(robot, own, chosen)
+    if chosen.codesys_dynamics:
+        texts |= codesys_files(robot, own, head(robot, "Dynamics for CODESYS SoftMotion"))
+    return texts
+
+
+def _blocks(robot: Robot, own: str, chosen: Options) -> dict[str, str]:
+    """The blocks that all tools take."""
     if robot.legs != 3:
         return _without_estimators(robot, own, chosen)
     estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
     force = force_export(robot, chosen.tare)
-    bare = [*kinematic_blocks(robot), *torque_blocks(robot), *_weighing(robot, estimator)]
+    bare = [*model_blocks(robot), *_weighing(robot, estimator)]
     work = {block.name: block.operations for block in bare}
     test = payload_test(robot, estimator)
     most = work["FeedforwardJoints"] + work["PayloadEstimator"]
@@ -95,7 +108,7 @@ def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, st
         if value is not None:
             allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
             raise InputError(f"{name} of an export", type(value).__name__, allowed)
-    bare = [*kinematic_blocks(robot), *torque_blocks(robot)]
+    bare = model_blocks(robot)
     blocks = [named(block, own) for block in bare]
     names = [name.capitalize() for name in robot.coordinates]
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
@@ -113,8 +126,19 @@ def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, st
         "followed": followed,
         "blocks": "\n".join(_row(block) for block in blocks),
         "tables": "\n\n".join(_variables(block) for block in blocks),
+        **_self_test_words(robot, own),
     }
     return _texts(robot, own, blocks, filled("structured_text", "README-model.md", words))
+
+
+def _self_test_words(robot: Robot, own: str) -> dict[str, str]:
+    """What a README says of the self-test of the model."""
+    return {
+        "SelfTest": f"FB_{own}_SelfTest",
+        "said_torques": speech(robot)["torques"],
+        "self_tolerance": f"{CLOSE:g} of the largest number",
+        "self_single": f"{SINGLE:g}",
+    }
 
 
 FOLLOWED = """\
@@ -139,6 +163,13 @@ def _texts(robot: Robot, own: str, blocks: Sequence[FunctionBlock], readme: str)
         texts[f"twincat/{block.name}.TcPOU"] = twincat(robot, block)
         texts[f"br/{block.name}.st"] = br_statements(robot, block)
     return texts
+
+
+def model_blocks(robot: Robot) -> list[FunctionBlock]:
+    """Kinematics, torques, and the self-test of both."""
+    blocks = [*kinematic_blocks(robot), *torque_blocks(robot)]
+    work = sum(block.operations for block in blocks)
+    return [*blocks, model_test_block(robot, model_test(robot), work)]
 
 
 def _weighing(robot: Robot, estimator: PayloadEstimator) -> list[FunctionBlock]:
@@ -194,6 +225,7 @@ def _readme(
     usual, said = standard(robot), speech(robot)
     words = {
         **names,
+        **_self_test_words(robot, own),
         "kind": "" if usual else f"A {kind_of(robot)}. {'; '.join(axis_lines(robot))}.\n\n",
         "units": "N m" if usual else "N, N m",
         "frame": RAIL_FRAME if robot.linear else ARM_FRAME,

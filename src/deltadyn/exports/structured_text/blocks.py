@@ -208,10 +208,10 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         "door": [step_text(Step("", "within", (f"Q{k + 1}", literal(FASTEST)))) for k in range(4)],
         "own": own,
         "home": [f"Pose[{k}] := {literal(float(x))};" for k, x in enumerate(home)]
-        + [f"From[{k}] := {literal(float(x))};" for k, x in enumerate(first)],
+        + [f"Start[{k}] := {literal(float(x))};" for k, x in enumerate(first)],
         "wrap": [] if robot.linear else WRAP.splitlines(),
-        "next": [f"Next[{k}] := Step.Next{name};" for k, name in enumerate(names)],
-        "gaps": [f"Gap[{k}] := Step.Left{k + 1};" for k in range(4)],
+        "next": [f"Next[{k}] := Closer.Next{name};" for k, name in enumerate(names)],
+        "gaps": [f"Gap[{k}] := Closer.Left{k + 1};" for k in range(4)],
         "out": [f"{name} := Pose[{k}];" for k, name in enumerate(names)],
     }
     text = template("structured_text", "followed_pose.st")
@@ -227,9 +227,9 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         "unreachable": UNREACHABLE,
     }
     inner = [
-        Variable("Step", step.name, "towards the pose"),
+        Variable("Closer", step.name, "a step towards the pose"),
         Variable("Pose", "ARRAY[0..3] OF LREAL", "of the call before, then of this one"),
-        Variable("From", "ARRAY[0..3] OF LREAL", "own joints of the call before"),
+        Variable("Start", "ARRAY[0..3] OF LREAL", "own joints of the call before"),
         Variable("Own", "ARRAY[0..3] OF LREAL", "own joints"),
         Variable("Way", "ARRAY[0..3] OF LREAL", "from joints to joints"),
         Variable("Now", "ARRAY[0..3] OF LREAL", "joints on the way"),
@@ -238,7 +238,7 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         Variable("Known", "BOOL", "the call before found its pose"),
         Variable("Done", "BOOL", "temporary"),
     ]
-    inner += [Variable(name, "LREAL", "temporary") for name in ("Most", "Share", "At", "Moved")]
+    inner += [Variable(name, "LREAL", "temporary") for name in ("Most", "Share", "Along", "Moved")]
     inner += [Variable(name, "DINT", "temporary") for name in ("Legs", "Rounds", "i", "k", "r")]
     return FunctionBlock(
         "ForwardKinematics",

@@ -7,13 +7,17 @@ others is refused.
 
 from __future__ import annotations
 
+import bz2
 import re
+import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -32,7 +36,9 @@ _WHAT = "a ROS bag"
 _SQLITE, _MCAP = b"SQLite format 3\0", b"\x89MCAP0"
 _MAGIC = (_MCAP, _SQLITE, b"#ROSBAG V")
 _CHUNK = 6  # the kind of a record of MCAP that holds others, packed or not
-MOST_CHUNK = 2**28  # bytes of a chunk when unpacked; recorders make them of some 10**6
+MOST_CHUNK = 2**28  # bytes of a chunk or message when unpacked; recorders make them of some 10**6
+MOST_BAG = 2**32  # bytes of the files of a bag that are packed as a whole, when unpacked
+_Chunk = tuple[int, str, int]  # place in the file, packing, bytes as packed
 #: Tables and indices of a database that hold rows and nothing to compute.
 _PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
 CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
@@ -99,14 +105,35 @@ class _Messages:
         self.path, self.kind = path, kind
         self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
+        self._chunks: dict[str, set[_Chunk]] = {}
         with damaged(path, self.allowed):
-            place = Path(path)
+            self._place = place = self._plain(Path(path))
             for file in place.iterdir() if place.is_dir() else [place]:
                 if file.is_file():
                     _check_database(file)
-                    _check_chunks(file)
+                    self._chunks[file.name] = _checked_chunks(file)
         self.start: str | None = None
         self.topic = self._topic(topic)
+
+    def _plain(self, bag: Path) -> Path:
+        """A bag, or its copy where its files are packed as a whole: the copy goes with this."""
+        if not (bag / "metadata.yaml").is_file():
+            return bag
+        yaml = extra_module("ruamel.yaml", _WHAT, "ros").YAML(typ="safe")
+        told = yaml.load((bag / "metadata.yaml").read_text())
+        own = told["rosbag2_bagfile_information"]
+        if str(own.get("compression_mode", "")).lower() != "file":
+            return bag
+        copy = Path(tempfile.mkdtemp(prefix="deltadyn-bag-"))
+        weakref.finalize(self, shutil.rmtree, copy, ignore_errors=True)
+        names, left = [PurePath(name).name for name in own["relative_file_paths"]], MOST_BAG
+        for name in names:
+            left -= _unpack_file(bag / name, copy / PurePath(name).stem, left)
+        own["relative_file_paths"] = [PurePath(name).stem for name in names]
+        own["compression_mode"] = own["compression_format"] = ""
+        with (copy / "metadata.yaml").open("w", encoding="utf-8") as file:
+            yaml.dump(told, file)
+        return copy
 
     def contents(self) -> tuple[list[str], list[str]]:
         """The joints of the first message, and the fields that it fills."""
@@ -179,14 +206,15 @@ class _Messages:
                     connection, stamp, raw = found
                     if connection.msgtype != self.kind:
                         raise ValueError(f"{self.topic} has messages of another kind")
-                    message = self._deserialize(raw, connection.msgtype)
+                    message = self._deserialize(self._unpack(raw), connection.msgtype)
                 yield stamp, message
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
         with damaged(self.path, self.allowed):
-            reader = self._reader_kind(BoundedPath(self.path))
+            reader = self._reader_kind(BoundedPath(self._place))
             reader.open()
+            self._unpack = _bounded(reader, self._chunks)
         try:
             yield reader
         finally:
@@ -208,11 +236,12 @@ def _check_database(file: Path) -> None:
                 raise ValueError(f"it has the {kind} {name!r}, where a bag has plain tables")
 
 
-def _check_chunks(file: Path) -> None:
-    """Refuse an MCAP file with a chunk that unpacks to more than a recorder makes."""
+def _checked_chunks(file: Path) -> set[_Chunk]:
+    """The chunks of an MCAP file; one that unpacks to more than a recorder makes is refused."""
+    chunks: set[_Chunk] = set()
     with BoundedFile(file) as opened:
         if opened.read(len(_MCAP)) != _MCAP:
-            return
+            return chunks
         place = 8  # behind the magic bytes; a record has its kind in 1 byte, its length in 8
         while len(head := _at(opened, place, 9)) == 9:
             length = int.from_bytes(head[1:], "little")
@@ -225,7 +254,56 @@ def _check_chunks(file: Path) -> None:
                 found = max(size, _unpacked(packing, packed) if packing else 0)
                 if found > MOST_CHUNK:
                     raise ValueError(f"a chunk at byte {place} unpacks to more than {MOST_CHUNK}")
+                chunks.add((place, packing.decode("latin-1"), len(packed)))
             place += 9 + length
+    return chunks
+
+
+def _bounded(reader: Any, known: dict[str, set[_Chunk]]) -> Callable[[bytes], bytes]:
+    """What unpacks the messages of an open reader, which is kept from doing it without a bound.
+
+    `known` are the chunks of MCAP files that were looked at: an index may name others.
+    """
+    for place, chunk in getattr(reader, "chunks", {}).items():  # of ROS 1
+        reader.chunks[place] = chunk._replace(decompressor=partial(_checked, chunk.decompressor))
+    storage = getattr(reader, "storage", None)
+    for part in getattr(storage, "storages", [storage]):
+        for item in getattr(part, "chunks", ()):
+            named = (item.chunk_start_offset, item.compression, item.compressed_size)
+            if named not in known[part.path.name]:
+                raise ValueError(f"its index names a chunk at byte {named[0]}, which is none")
+    told = getattr(storage, "metadata", None)
+    if told is None or told.compression_mode != "message":
+        return bytes
+    reader.storage.metadata = told._replace(compression_mode=None)
+    return partial(_checked, extra_module(_zstd_name(), _WHAT, "ros").decompress)
+
+
+def _checked(unpack: Callable[[bytes], bytes], packed: bytes) -> bytes:
+    """Unpacked bytes, where they are not too many."""
+    packing = next((name for start, name in _STARTS.items() if packed.startswith(start)), b"")
+    if _unpacked(packing, packed) > MOST_CHUNK:
+        raise ValueError(f"a chunk or message unpacks to more than {MOST_CHUNK} bytes")
+    return unpack(packed)
+
+
+def _unpack_file(packed: Path, target: Path, most: int) -> int:
+    """Unpack a file of one or more frames piece by piece; how many bytes it became."""
+    count = 0
+    with packed.open("rb") as source, target.open("wb") as file:
+        unpacker = _zstd()
+        while rest := source.read(_PIECE):
+            while rest or not (unpacker.eof or unpacker.needs_input):
+                if unpacker.eof:
+                    unpacker = _zstd()
+                count += file.write(unpacker.decompress(rest, max_length=_PIECE))
+                if count > most:
+                    problem = f"its files unpack to more than {MOST_BAG / 2**30:g} GiB"
+                    raise ValueError(f"{problem}: unpack them before, and read the bag then")
+                rest = unpacker.unused_data if unpacker.eof else b""
+        if not unpacker.eof:
+            raise ValueError(f"{packed.name} ends within a frame")
+    return count
 
 
 def _at(file: BoundedFile, place: int, size: int) -> bytes:
@@ -254,14 +332,17 @@ def _lz4() -> Any:
     return extra_module("lz4.frame", _WHAT, "ros").LZ4FrameDecompressor()
 
 
+def _zstd_name() -> str:
+    return "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def _zstd() -> Any:
-    own = sys.version_info >= (3, 14)
-    module: Any = extra_module("compression.zstd" if own else "backports.zstd", _WHAT, "ros")
-    return module.ZstdDecompressor()
+    return extra_module(_zstd_name(), _WHAT, "ros").ZstdDecompressor()
 
 
 _PIECE = 1 << 20  # bytes that are unpacked at a time
-_UNPACKERS = {b"lz4": _lz4, b"zstd": _zstd}
+_UNPACKERS = {b"lz4": _lz4, b"zstd": _zstd, b"bz2": bz2.BZ2Decompressor}
+_STARTS = {b"BZh": b"bz2", b"\x04\x22\x4d\x18": b"lz4", b"\x28\xb5\x2f\xfd": b"zstd"}
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:
