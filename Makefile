@@ -37,10 +37,10 @@ demo: $(STAMPS)/core
 test: $(STAMPS)/test chromium clang mosquitto postgresql
 	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# Compilers, emulators, analysers and simulators that nobody here wrote. Their tests are in
+# Compilers, emulators, analysers and simulators that nobody here wrote. Most of their tests are in
 # tests/deploy; one whose tool is absent is skipped and says so.
 tools-test: $(STAMPS)/tools clang tools
-	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m tools tests/deploy $(PYTEST_ARGS)
+	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m tools $(PYTEST_ARGS)
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .

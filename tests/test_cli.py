@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 import deltadyn as dd
-from deltadyn import demo
 from deltadyn.cli import main
-
-PATIENT = 600.0  # s: a design that is compared must not be cut short on a busy machine
 
 
 def run(*arguments: str) -> Result:
@@ -53,52 +47,6 @@ def test_demo_json_carries_units_and_a_small_round_trip(tmp_path: Path) -> None:
     assert record["round_trip_m"] < 1e-13  # some roundings of 1 m
     half = next(rung for rung in record["ladder"]["rungs"] if rung["model"] == "half-half")
     assert 1.0 < half["rms_arms_Nm"] < 5.0
-
-
-@pytest.fixture(scope="module")
-def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The folder and the record of the whole demonstration, on its own robot."""
-    place = tmp_path_factory.mktemp("demo")
-    patient = functools.partial(dd.design_excitation, time_limit=PATIENT)
-    with mock.patch.object(demo, "design_excitation", patient):
-        result = run("demo", "--out", str(place), "--json")
-    assert result.exit_code == 0, result.output
-    return place, json.loads(result.stdout)
-
-
-def test_the_demo_goes_the_whole_path(whole_demo: tuple[Path, Any]) -> None:
-    place, record = whole_demo
-    assert dd.load_robot(record["robot"]).dof == 4
-    learned = record["learned"]
-    assert learned["verdict"] in ("good", "usable with care")
-    error = learned["tracking_error_mrad"]
-    assert error["identified"] < error["file"] < error["without"]
-    for item in learned["payloads_kg"]:
-        assert abs(item["found"] - item["true"]) < 3 * item["std"]
-    assert len(learned["payloads_kg"]) == 6
-    for path in (*learned["files"].values(), *learned["export"]["files"]):
-        assert Path(path).stat().st_size > 0
-    report = json.loads((place / "report.json").read_text())
-    assert report["verdict"]["grade"] == learned["verdict"]
-    saved = json.loads(Path(learned["files"]["record"]).read_text("utf-8"))
-    assert saved["verdict"]["grade"] == learned["fit"]["verdict"]["grade"] == learned["verdict"]
-    truth = learned["truth"]
-    assert truth["known"] > 30
-    # 95 % intervals: a few of some forty may miss by chance
-    assert len(truth["missed"]) <= 0.15 * truth["known"]
-    rows = report["sections"]["parameters"]["parameters"]
-    assert sum(row["true"] is not None for row in rows) == truth["known"]
-    page = (place / "report.html").read_text("utf-8")
-    assert "The log is that of a simulated machine, whose parameters are known" in page
-
-
-def test_the_demo_is_seeded(whole_demo: tuple[Path, Any], tmp_path: Path) -> None:
-    _, record = whole_demo
-    robot = dd.load_robot(record["robot"])
-    again = dd.design_excitation(robot, 8.0, periods=4, starts=1, seed=0, time_limit=PATIENT)
-    again.save(tmp_path / "excite.csv")
-    first = Path(record["learned"]["files"]["excite"])
-    assert (tmp_path / "excite.csv").read_bytes() == first.read_bytes()
 
 
 def test_robots_lists_the_catalogue_and_prints_a_file() -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import deltadyn as dd
+
 ROOT = Path(__file__).resolve().parents[1]
 MINUTES = 15  # for an install on a slow line
 
@@ -39,16 +41,18 @@ exec gcc "${kept[@]}" -O0
     return wrapper
 
 
-def test_make_demo_in_a_fresh_clone(tmp_path: Path) -> None:
-    """Environment, install, the whole path: a report to open."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a clone in which `make demo` was called, and what that printed."""
     if shutil.which("make") is None:
         pytest.skip("there is no make")
-    clone = tmp_path / "deltadyn"
+    place = tmp_path_factory.mktemp("fresh")
+    clone = place / "deltadyn"
     for name in sources():
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, clone / name)
     (command,) = re.findall(r"^(make demo)\b", (clone / "README.md").read_text(), re.MULTILINE)
-    kept = {"CC": str(quick_compiler(tmp_path))} if shutil.which("gcc") else {}
+    kept = {"CC": str(quick_compiler(place))} if shutil.which("gcc") else {}
     kept |= {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
         [*command.split(), f"PYTHON={sys.executable}"],
@@ -60,8 +64,42 @@ def test_make_demo_in_a_fresh_clone(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "report: demo/report.html (open it in a browser)" in done.stdout
+    return clone, done.stdout
+
+
+def test_make_demo_in_a_fresh_clone(made: tuple[Path, str]) -> None:
+    """Environment, install, the whole path: a report to open."""
+    clone, told = made
+    assert "report: demo/report.html (open it in a browser)" in told
     grade = json.loads((clone / "demo" / "report.json").read_text())["verdict"]["grade"]
-    assert f"\n{grade}: " in done.stdout
-    if kept.get("CC"):
+    assert f"\n{grade}: " in told
+    if shutil.which("gcc"):
         assert list((clone / "src" / "deltadyn" / "backends").glob("_kernels*.so"))
+
+
+def test_the_demo_goes_the_whole_path(made: tuple[Path, str]) -> None:
+    clone, told = made
+    record = json.loads((clone / "demo" / "demo.json").read_text("utf-8"))
+    assert record["robot"] in told
+    assert dd.load_robot(record["robot"]).dof == 4
+    learned = record["learned"]
+    assert learned["verdict"] in ("good", "usable with care")
+    error = learned["tracking_error_mrad"]
+    assert error["identified"] < error["file"] < error["without"]
+    for item in learned["payloads_kg"]:
+        assert abs(item["found"] - item["true"]) < 3 * item["std"]
+    assert len(learned["payloads_kg"]) == 6
+    for path in (*learned["files"].values(), *learned["export"]["files"]):
+        assert (clone / path).stat().st_size > 0
+    report = json.loads((clone / "demo" / "report.json").read_text("utf-8"))
+    assert report["verdict"]["grade"] == learned["verdict"]
+    saved = json.loads((clone / learned["files"]["record"]).read_text("utf-8"))
+    assert saved["verdict"]["grade"] == learned["fit"]["verdict"]["grade"] == learned["verdict"]
+    truth = learned["truth"]
+    assert truth["known"] > 30
+    # 95 % intervals: a few of some forty may miss by chance
+    assert len(truth["missed"]) <= 0.15 * truth["known"]
+    rows = report["sections"]["parameters"]["parameters"]
+    assert sum(row["true"] is not None for row in rows) == truth["known"]
+    page = (clone / "demo" / "report.html").read_text("utf-8")
+    assert "The log is that of a simulated machine, whose parameters are known" in page

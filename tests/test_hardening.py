@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -78,26 +79,138 @@ def test_a_sample_is_seeded(tmp_path: Path) -> None:
     every = list(mutants._mutants_of("a.py", TEXT))
     first, again, other = (mutants.sample(every, 5, seed, tmp_path) for seed in (1, 1, 2))
     assert len(first) == 5
-    assert first == again != other
+    assert list(first.items()) == list(again.items()) != list(other.items())
+    assert all(changed != TEXT for changed in first.values())
 
 
-def test_a_mutant_meets_the_tests_of_its_line_first(tmp_path: Path) -> None:
+def test_a_mutant_meets_the_tests_of_its_line_first() -> None:
     """Lines that a fixture executes are those of all tests of its file."""
     seconds = {"t/a.py::one": 2.0, "t/a.py::two": 1.0, "t/b.py::far": 0.5}
-    lines = {"m.py": {"3": ["t/a.py::one"], "4": ["t/a.py::one|setup"], "9": ["t/b.py::far"]}}
-    path = tmp_path / "map.json"
-    path.write_text(json.dumps({"seconds": seconds, "lines": lines, "bad": []}))
-    found = mutants.witnesses(path)
-    assert found.of(Mutant("m.py", "", 0, 3, 0)) == (
-        ["t/a.py::one"],
-        ["t/b.py::far", "t/a.py::two"],
-    )
-    assert found.of(Mutant("m.py", "", 0, 4, 0))[0] == ["t/a.py::two", "t/a.py::one"]
-    assert found.of(Mutant("m.py", "", 0, 5, 0))[0] == []
+    lines = {"m.py": {"3": ["t/a.py::one"], "4": ["t/a.py::one|setup"], "9": ["", "t/b.py::far"]}}
+    found = mutants.witnesses({"seconds": seconds, "lines": lines})
+    assert found.early == {"m.py": {9}}
+    assert found.of(Mutant("m.py", "", 0, 3, 0)) == ["t/a.py::one", "t/b.py::far", "t/a.py::two"]
+    assert found.of(Mutant("m.py", "", 0, 4, 0))[:2] == ["t/a.py::one", "t/a.py::two"]
+    assert len(found.of(Mutant("m.py", "", 0, 5, 0))) == 3
     many = Witnesses(
         {f"t::{k}": 6.0 for k in range(9)}, {"m.py": {1: [f"t::{k}" for k in range(9)]}}
     )
-    assert len(many.of(Mutant("m.py", "", 0, 1, 0))[0]) == 3  # 18 of at most 20 s
+    assert len(many.of(Mutant("m.py", "", 0, 1, 0), 20.0)) == 3  # 18 of at most 20 s
+    assert len(many.of(Mutant("m.py", "", 0, 2, 0), 20.0)) == 3
+
+
+def test_maps_are_joined_by_file() -> None:
+    old = {
+        "seconds": {"a.py::gone": 1.0, "b.py::stays": 1.0},
+        "lines": {"m.py": {"1": ["", "a.py::gone", "b.py::stays|setup"]}},
+        "bad": ["a.py::bad"],
+        "slow": ["b.py::slow"],
+    }
+    new = {
+        "seconds": {"a.py::new": 2.0},
+        "lines": {"m.py": {"1": ["a.py::new"], "2": ["a.py::new"]}},
+        "bad": [],
+        "slow": [],
+    }
+    found = mutants.joined(old, new)
+    assert found["seconds"] == {"b.py::stays": 1.0, "a.py::new": 2.0}
+    assert found["lines"]["m.py"] == {
+        "1": ["", "a.py::new", "b.py::stays|setup"],
+        "2": ["a.py::new"],
+    }
+    assert (found["bad"], found["slow"]) == ([], ["b.py::slow"])
+
+
+def test_verdicts_hold_for_the_same_source(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("x = 1\n", "utf-8")
+    own = mutants.digest("x = 1\n")
+    one, two, old = (Mutant("m.py", "op", k, 1, 0) for k in range(3))
+    verdicts = [
+        Verdict(one, "killed", source=own),
+        Verdict(two, "survived", source=own),
+        Verdict(old, "killed", source="of another text"),
+    ]
+    told = tmp_path / "told.jsonl"
+    told.write_text("".join(json.dumps(asdict(v)) + "\n" for v in verdicts), "utf-8")
+    every = [one, two, old]
+    assert set(mutants.kept(told, every, "all", tmp_path)) == {one, two}
+    assert mutants.kept(told, every, "killed", tmp_path) == {one: verdicts[0]}
+    assert mutants.kept(told, [two], "killed", tmp_path) == {}
+    assert mutants.kept(told, every, "none", tmp_path) == {}
+
+
+PLANTED = """\
+LIMIT = 3
+
+
+class Half:
+    def of(self, x):
+        return x / 2
+
+
+def bounded(x):
+    return min(x, LIMIT)
+
+
+def rounds(x):
+    while x > 0:
+        x = x - 1
+    return x
+"""
+
+
+def test_code_of_functions_is_told_from_the_rest() -> None:
+    def names(before: str, after: str) -> list[str] | None:
+        found = mutants.changed_functions(PLANTED, PLANTED.replace(before, after), "m.py")
+        return None if found is None else [code.co_qualname for code in found]
+
+    assert names("x / 2", "x * 2") == ["Half.of"]
+    assert names("min(x", "min(-x") == ["bounded"]
+    assert names("LIMIT = 3", "LIMIT = 4") is None
+    assert names("def bounded(x)", "def bounded(x=1)") is None
+
+
+def test_faults_are_planted_judged_and_taken_out(tmp_path: Path) -> None:
+    """In loaded functions, and by another import; a test that fails anyway kills nothing."""
+    source, test = tmp_path / "src" / "planted_faults.py", tmp_path / "test_small.py"
+    source.parent.mkdir()
+    source.write_text(PLANTED, "utf-8")
+    test.write_text(
+        "from planted_faults import Half, bounded, rounds\n"
+        "def test_wrong(): assert bounded(1) == 7\n"
+        "def test_half(): assert Half().of(6) == 3\n"
+        "def test_bounded(): assert bounded(9) == 3\n"
+        "def test_rounds(): assert rounds(2) == 0\n",
+        "utf-8",
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    tests = tuple(f"test_small.py::test_{name}" for name in ("wrong", "half", "bounded", "rounds"))
+
+    def case(line: int, before: str, after: str) -> mutants.Case:
+        mutant = Mutant("src/planted_faults.py", "", 0, line, 0)
+        return mutants.Case(mutant, PLANTED.replace(before, after), tests)
+
+    cases = [
+        case(6, "x / 2", "x * 2"),
+        case(1, "LIMIT = 3", "LIMIT = 4"),
+        case(10, "min(x", "min(+x"),
+        case(15, "x - 1", "x + 1"),
+    ]
+    told = tmp_path / "verdicts"
+    found = Witnesses(dict.fromkeys(tests, 0.01), {}, {"src/planted_faults.py": {1}})
+
+    def tell(verdict: Verdict) -> None:
+        with told.open("a") as out:
+            out.write(f"{verdict.mutant.line} {verdict.outcome} {verdict.by}\n")
+
+    mutants.Judge(tmp_path, found, 1.0, tell, grace=1.0).all(cases)
+    assert told.read_text().splitlines() == [
+        "6 killed test_small.py::test_half",
+        "10 survived ",
+        "15 hung ",
+        "1 killed test_small.py::test_bounded",
+    ]
+    assert source.read_text("utf-8") == PLANTED
 
 
 def test_a_run_of_tests_ends_by_itself_or_by_its_limit(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
 LAYERS = (
     "moved",
     "errors",
+    "systems",
     "options",
     "doors",
     "files",

@@ -5,6 +5,7 @@ A payload would leave the file `marker` behind.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sqlite3
 import zipfile
@@ -219,3 +220,88 @@ def test_a_chunk_that_unpacks_to_all_memory(
         read_recording(path)
     path.write_bytes(good)
     assert len(read_recording(path)) == 16
+
+
+def packed_bag(place: Path, mode: str, *statements: str) -> Path:
+    """A bag with its database, or each of its messages, packed by zstd."""
+    zstd = pytest.importorskip("backports.zstd")
+    bag(place / "bag", mcap=False)
+    (file,) = (place / "bag").glob("*.db3")
+    base = sqlite3.connect(file)
+    if mode == "MESSAGE":
+        base.create_function("packed", 1, zstd.compress)
+        base.execute("UPDATE messages SET data = packed(data)")
+    for text in statements:
+        base.execute(text)
+    base.commit()
+    base.close()
+    told = (place / "bag" / "metadata.yaml").read_text()
+    told = told.replace("compression_format: ''", "compression_format: zstd")
+    told = told.replace("compression_mode: ''", f"compression_mode: {mode}")
+    if mode == "FILE":
+        content = file.read_bytes()  # in two frames
+        packed = zstd.compress(content[:5000]) + zstd.compress(content[5000:])
+        file.with_name(f"{file.name}.zstd").write_bytes(packed)
+        file.unlink()
+        told = told.replace(f"- {file.name}", f"- {file.name}.zstd", 1)
+    assert mode in told
+    (place / "bag" / "metadata.yaml").write_text(told)
+    return place / "bag"
+
+
+@pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
+def test_a_packed_bag_that_unpacks_to_all_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    from deltadyn.recording.readers import ros
+
+    pytest.importorskip("rosbags.rosbag2")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = packed_bag(tmp_path, mode)
+    np.testing.assert_allclose(read_recording(path).q, log()[1], rtol=1e-15)
+    monkeypatch.setattr(ros, "MOST_BAG", 10_000)
+    monkeypatch.setattr(ros, "MOST_CHUNK", 50)
+    words = {"FILE": "its files unpack to more than", "MESSAGE": "message unpacks to more than 50"}
+    with pytest.raises(RecordingFileError, match=words[mode]):
+        read_recording(path)
+    gc.collect()
+    assert [item.name for item in tmp_path.iterdir()] == ["bag"]  # no copy is left
+
+
+def test_what_a_packed_database_would_run(tmp_path: Path) -> None:
+    pytest.importorskip("rosbags.rosbag2")
+    path = packed_bag(tmp_path, "FILE", VIEWS["view"])
+    with pytest.raises(RecordingFileError, match="it has the view 'endless'"):
+        read_recording(path)
+    (file,) = path.glob("*.zstd")
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(RecordingFileError, match="ends within a frame"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("packing", ["bz2", "lz4"])
+def test_a_chunk_of_ros_1_that_unpacks_to_all_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str
+) -> None:
+    from deltadyn.recording.readers import ros
+
+    rosbag1 = pytest.importorskip("rosbags.rosbag1")
+    typesys = pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    joint, (t, q, tau) = "sensor_msgs/msg/JointState", log()
+    path = tmp_path / "log.bag"
+    writer = rosbag1.Writer(path)
+    writer.set_compression(getattr(rosbag1.Writer.CompressionFormat, packing.upper()))
+    with writer:
+        connection = writer.add_connection("/joint_states", joint, typestore=store)
+        for k, now in enumerate(t):
+            stamp = store.types["builtin_interfaces/msg/Time"](1, int(1e9 * now))
+            header = store.types["std_msgs/msg/Header"](k, stamp, "cell")
+            names = [f"joint_{i}" for i in (1, 2, 3)]
+            message = store.types[joint](header, names, q[k], np.zeros(0), tau[k])
+            data = store.serialize_ros1(message, joint)
+            writer.write(connection, 10**9 + int(1e9 * now), data)
+    np.testing.assert_allclose(read_recording(path).q, q, rtol=1e-15)
+    monkeypatch.setattr(ros, "MOST_CHUNK", 1000)
+    with pytest.raises(RecordingFileError, match="message unpacks to more than 1000 bytes"):
+        read_recording(path)

@@ -11,11 +11,13 @@ import time
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.waits import PATIENCE
 
 import deltadyn as dd
+from deltadyn.backends.loader import absence, switched_off
 from deltadyn.cli import main
 from deltadyn.commands.common import reading_options
 from deltadyn.commands.project import FILE, MARK
@@ -240,3 +242,38 @@ def test_options_of_the_reader_are_typed_and_checked_at_once() -> None:
         reading_options(None, ["torque_side=gear"])
     with pytest.raises(UnknownNameError, match="--read is 'side'"):
         reading_options(None, ["side=motor"])
+
+
+def test_the_version_tells_what_it_runs_on() -> None:
+    assert run("--version").output == f"deltadyn, version {dd.__version__}\n"
+    first, python, libraries, kernels = run("--version", "--verbose").output.splitlines()
+    assert first == f"deltadyn, version {dd.__version__}"
+    assert python.startswith(f"Python {sys.version.split()[0]}, ")
+    assert f"numpy {np.__version__}" in libraries
+    assert kernels == f"kernels: {absence() or 'compiled'}"
+    assert run("--verbose", "--version").output.startswith(first)
+    alone = run("--verbose", "robots")
+    assert alone.exit_code == 2
+    assert "--verbose goes with --version" in alone.stderr
+
+
+def test_missing_kernels_are_told_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the long version and by the benchmark; not by an import or a command."""
+    told = "the compiled kernels are not in use (switched off by switched_off()): NumPy gives"
+    monkeypatch.setattr("deltadyn.commands.bench.ROOT", Path("nowhere"))
+    with switched_off():
+        assert run("--version", "--verbose").output.count(told) == 1
+        assert run("bench").stderr.count(f"note: {told}") == 1
+        assert "kernels" not in run("robots").output
+
+
+def test_an_import_without_kernels_warns_of_nothing() -> None:
+    code = "import deltadyn; deltadyn.load_robot('example-delta')"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "DELTADYN_KERNELS": "off"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,12 +1,14 @@
 """Mutation testing: small faults are planted in the source, one at a time; do the tests notice?
 
-Run: python -m tools.mutants [--sample 500] [--seed 0] [--workers 2] [--json FILE]
+Run: python -m tools.mutants [--sample 500] [--seed 0] [--workers 2] [--seconds 20] [--json FILE]
+     [--map FILE [--tests FILE ...]] [--keep all|killed]
 
 Cosmic Ray's operators make the mutants of kinematics, dynamics and identification/methods: another
 operator, another comparison, a number more or less, a condition turned, a loop without rounds. A
 seeded sample of them is judged. First the tests run once with the lines that each of them
-executes; a mutant then meets the tests that execute its line, the fastest first, and after those
-the other tests of its module, within a limit of time.
+executes; tests that take long are left out, as a mutant meets many. A mutant then meets the tests
+that execute its line, and after those others of its module, within a limit of processor time. A
+test that kills must pass without the fault.
 
 The compiled kernels are off: else the mutated source would be compared with C that was generated
 from the source without its fault, and the tests of the mathematics would not be measured at all.
@@ -17,7 +19,10 @@ turned into bit operations and the reverse, and `is` turned into an order, which
 input; `==` turned into `is`; and what does not compile or compiles to the same.
 
 Every mutant is made in a copy of the tree. Beside FILE with the figures stand its .md, survivors
-with their difference, and its .map.json, the lines of the tests, for later calls with --map.
+with their difference; its .jsonl, a verdict a line as they come; its .sample.json; and its
+.map.json, the lines of the tests. With --map a later call reads them, with --tests it watches
+these files alone and adds them. With --keep verdicts of the .jsonl hold where the source is the
+same: all of them after a stop, or the killed ones, so that the survivors meet new tests.
 """
 
 from __future__ import annotations
@@ -26,7 +31,10 @@ import argparse
 import ast
 import contextlib
 import difflib
+import gc
+import hashlib
 import importlib
+import inspect
 import json
 import math
 import multiprocessing
@@ -39,10 +47,15 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path("build") / "nightly"
@@ -56,8 +69,8 @@ TESTS = (
     "tests/reference",
     "tests/identification",
 )
-#: Tests that read the source: they meet every mutant, as they execute no line of it.
-READERS = ("tests/test_layout.py",)
+#: Tests of code that is compiled for minutes, chosen by -k of pytest.
+LEFT_OUT = "not jax"
 COPIED = ("src", "tests", "tools", "benchmarks", "examples", "docs", "pyproject.toml")
 ARITHMETIC = {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"}
 CACHES = {"cache", "lru_cache", "cached_property"}
@@ -93,8 +106,9 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 GOAL = 85.0  # percent
-SECONDS = 60.0  # of tests for a mutant: a third for those of its line, the rest for its module
-GRACE = 30.0  # s beyond three times the usual before a run is a hang
+SECONDS = 20.0  # of processor time for the tests of a mutant
+GRACE = 20.0  # s beyond that before a run is a hang
+LONGEST = 3.0  # s of processor time under the watch: longer tests meet no mutant
 
 
 @dataclass(frozen=True)
@@ -123,29 +137,43 @@ class Verdict:
     tests: int = 0
     seconds: float = 0.0
     difference: str = ""
+    source: str = ""  # digest of the file without the fault
 
 
 @dataclass
 class Witnesses:
     """Seconds of every test, and the tests of every line of the source.
 
-    A test is a node of pytest. What a fixture executes counts for all tests of its file.
+    A test is a node of pytest. What a fixture executes counts for all tests of its file. Early are
+    lines that run when modules are imported or tests are collected.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+    early: dict[str, set[int]] = field(default_factory=dict)
 
-    def of(self, mutant: Mutant, limit: float = SECONDS) -> tuple[list[str], list[str]]:
-        """Tests that execute the line, then the others of the module, each the fastest first."""
+    def of(self, mutant: Mutant, limit: float = SECONDS) -> list[str]:
+        """Tests that execute the line, then others of the module for a quarter of the limit.
+
+        First those that execute much of the module in little time. Without a test of the line the
+        others have the whole limit.
+        """
         lines = self.lines.get(mutant.path, {})
+        executed = Counter(test for tests in lines.values() for test in tests)
         near = set(lines.get(mutant.line, ()))
-        far = {test for tests in lines.values() for test in tests} - near
-        return self._within(near, limit / 3), self._within(far, 2 * limit / 3)
+        first = self._within(near, limit, executed)
+        share = 0.25 if first else 1.0
+        return first + self._within(executed.keys() - near, share * limit, executed)
 
-    def _within(self, tests: set[str], limit: float) -> list[str]:
+    def _within(
+        self, tests: AbstractSet[str], limit: float, executed: Mapping[str, int]
+    ) -> list[str]:
+        def worth(test: str) -> tuple[float, str]:
+            return -executed[test] / (self.seconds[test] + 0.02), test
+
         chosen: list[str] = []
         spent = 0.0
-        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+        for test in sorted(tests, key=worth):
             spent += self.seconds[test]
             if chosen and spent > limit:
                 break
@@ -247,27 +275,37 @@ def mutated(mutant: Mutant, text: str) -> str | None:
     if changed is None:
         return None
     try:
-        same = ast.dump(ast.parse(changed)) == ast.dump(ast.parse(text))
+        same = ast.dump(ast.parse(changed)) == _tree(text)
     except SyntaxError:
         return None
     return None if same else changed
 
 
-def sample(mutants: Sequence[Mutant], count: int, seed: int, root: Path = ROOT) -> list[Mutant]:
-    """A seeded sample of the mutants that compile."""
+@lru_cache(maxsize=64)
+def _tree(text: str) -> str:
+    return ast.dump(ast.parse(text))
+
+
+def sample(
+    mutants: Sequence[Mutant], count: int, seed: int, root: Path = ROOT
+) -> dict[Mutant, str]:
+    """A seeded sample of the mutants that compile, with their sources."""
     every = random.Random(seed).sample(mutants, len(mutants))
-    texts: dict[str, str] = {}
-    chosen: list[Mutant] = []
+    chosen: dict[Mutant, str] = {}
     for mutant in every:
         if len(chosen) == count:
             break
-        text = texts.setdefault(mutant.path, (root / mutant.path).read_text("utf-8"))
-        if mutated(mutant, text) is not None:
-            chosen.append(mutant)
+        changed = mutated(mutant, (root / mutant.path).read_text("utf-8"))
+        if changed is not None:
+            chosen[mutant] = changed
     return chosen
 
 
 # Tests, in processes that fork from one that has loaded the libraries
+
+
+class Slow(pytest.skip.Exception):
+    """A test has used its processor time; fixtures and Hypothesis let it pass as a skip."""
 
 
 def preload() -> None:
@@ -280,12 +318,13 @@ def preload() -> None:
         raise RuntimeError(f"deltadyn is loaded before the mutants are made: {loaded[0]}")
 
 
-def in_child(tree: Path, limit: float, work: Any) -> int | None:
-    """What `work` returns in a process of its own, in the tree; None: it took longer than that.
+def in_child(tree: Path, limit: float, work: Callable[[], int]) -> int | None:
+    """What `work` returns in a process of its own; None: it took longer than that.
 
-    The limit is one of processor seconds, so that a busy machine hangs no mutant; ten times as long
+    The limit is one of processor seconds, so that a busy machine hangs no mutant; 20 times as long
     by the clock ends what waits for ever.
     """
+    sys.stdout.flush()
     child = os.fork()
     if child == 0:
         status = 70
@@ -295,72 +334,84 @@ def in_child(tree: Path, limit: float, work: Any) -> int | None:
             with (tree / "run.log").open("wb") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
-            os.chdir(tree)
-            os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree}"
-            sys.path[:0] = [str(tree / "src"), str(tree)]
-            sys.dont_write_bytecode = True
-            for name in [name for name in sys.modules if name.partition(".")[0] == "tools"]:
-                del sys.modules[name]
             status = int(work())
         finally:
             os._exit(status)
-    end = time.monotonic() + 10 * limit
+    end = time.monotonic() + 20 * limit
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-            return None if code == -signal.SIGXCPU else code
-        time.sleep(0.02)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
+        time.sleep(0.01)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
 
 
-class Times:
-    """A plugin of pytest: seconds of every test, those that failed, and contexts of coverage."""
+def enter(tree: Path) -> None:
+    """Make a copy of the tree the place where this process and its children import."""
+    os.chdir(tree)
+    os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree}"
+    sys.path[:0] = [str(tree / "src"), str(tree)]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tools"]:
+        del sys.modules[name]
 
-    def __init__(self, coverage: Any = None) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
+
+class Watch:
+    """A plugin of pytest: processor seconds of the tests that pass, and contexts of coverage."""
+
+    def __init__(self, coverage: Any, longest: float) -> None:
+        self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
+        self.slow: list[str] = []
         self.coverage = coverage
+        self.longest = longest
+        self.start = 0.0
+        signal.signal(signal.SIGPROF, self._too_long)
+
+    def _too_long(self, *_: object) -> None:
+        raise Slow(f"longer than {self.longest:g} s")
 
     def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
-        if self.coverage is not None:
-            self.coverage.switch_context(f"{nodeid}|setup")
+        self.start = time.process_time()
+        self.coverage.switch_context(f"{nodeid}|setup")
+        signal.setitimer(signal.ITIMER_PROF, self.longest)
 
     def pytest_runtest_call(self, item: Any) -> None:
-        if self.coverage is not None:
-            self.coverage.switch_context(item.nodeid)
+        self.coverage.switch_context(item.nodeid)
 
     def pytest_runtest_teardown(self, item: Any) -> None:
-        if self.coverage is not None:
-            self.coverage.switch_context("")
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        self.coverage.switch_context("")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.passed or report.failed:
-            self.seconds[report.nodeid] += report.duration
-        if report.failed:
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = time.process_time() - self.start
+        elif report.failed:
             self.failed.append(report.nodeid)
+        elif report.skipped and "longer than" in str(report.longrepr):
+            self.slow.append(report.nodeid)
 
 
-def _pytest(words: Sequence[str], plugin: Times) -> int:
-    import pytest
-
+def _pytest(words: Sequence[str], plugin: object) -> int:
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov", "--tb=line"]
+    options += ["--basetemp=temporary", "-k", LEFT_OUT]
     return int(pytest.main([*options, *words], plugins=[plugin]))
 
 
-def watch(tree: Path, tests: Sequence[str], limit: float) -> Witnesses:
-    """Run the tests once, and note which lines of the rooms each of them executes."""
+def watch(tree: Path, tests: Sequence[str], longest: float) -> Path:
+    """Run the tests once, and write which lines of the rooms each of them executes."""
     out = tree / "witnesses.json"
 
     def work() -> int:
         import coverage
 
+        enter(tree)
         folders = [str(tree / SOURCE / room / "*") for room in ROOMS]
         tracer = coverage.Coverage(data_file=None, include=folders, config_file=False)
-        plugin = Times(tracer)
+        plugin = Watch(tracer, longest)
         tracer.start()
         _pytest(tests, plugin)
         tracer.stop()
@@ -368,20 +419,40 @@ def watch(tree: Path, tests: Sequence[str], limit: float) -> Witnesses:
         for path in data.measured_files():
             name = str(Path(path).relative_to(tree))
             by_line = data.contexts_by_lineno(path)
-            lines[name] = {str(line): sorted(filter(None, own)) for line, own in by_line.items()}
-        seconds = {test: s for test, s in plugin.seconds.items() if test not in plugin.failed}
-        out.write_text(json.dumps({"seconds": seconds, "lines": lines, "bad": plugin.failed}))
+            lines[name] = {str(line): sorted(own) for line, own in by_line.items()}
+        seconds = {test: round(s, 3) for test, s in plugin.seconds.items()}
+        for test in plugin.failed:
+            seconds.pop(test, None)
+        written = {"seconds": seconds, "lines": lines, "bad": plugin.failed, "slow": plugin.slow}
+        out.write_text(json.dumps(written))
         return 0
 
-    if in_child(tree, limit, work) != 0:
+    if in_child(tree, 7200, work) != 0:
         said = (tree / "run.log").read_text("utf-8", "replace")[-2000:]
         raise SystemExit(f"the tests could not be watched:\n{said}")
-    return witnesses(out)
+    return out
 
 
-def witnesses(path: Path) -> Witnesses:
+def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """One map of two: tests of files that the new one holds are taken from it alone."""
+    files = {test.partition("::")[0] for key in ("seconds", "bad", "slow") for test in new[key]}
+
+    def kept(tests: Iterable[str]) -> list[str]:
+        return [test for test in tests if test.partition("::")[0] not in files]
+
+    seconds = {test: old["seconds"][test] for test in kept(old["seconds"])} | new["seconds"]
+    lines: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for source in (old["lines"], new["lines"]):
+        for name, by_line in source.items():
+            for line, own in by_line.items():
+                mine = kept(own) if source is old["lines"] else own
+                lines[name][line] = sorted({*lines[name].get(line, ()), *mine})
+    lists = {key: sorted({*kept(old[key]), *new[key]}) for key in ("bad", "slow")}
+    return {"seconds": seconds, "lines": lines, **lists}
+
+
+def witnesses(found: Mapping[str, Any]) -> Witnesses:
     """What `watch` has written; a fixture's lines are those of all tests of its file."""
-    found = json.loads(path.read_text("utf-8"))
     seconds: dict[str, float] = found["seconds"]
     by_file = defaultdict(list)
     for test in seconds:
@@ -398,7 +469,11 @@ def witnesses(path: Path) -> Witnesses:
         name: {int(line): spread(own) for line, own in by_line.items()}
         for name, by_line in found["lines"].items()
     }
-    return Witnesses(seconds, lines)
+    early = {
+        name: {int(line) for line, own in by_line.items() if "" in own}
+        for name, by_line in found["lines"].items()
+    }
+    return Witnesses(seconds, lines, early)
 
 
 def copy_tree(target: Path) -> Path:
@@ -419,65 +494,214 @@ def copy_tree(target: Path) -> Path:
     return target
 
 
+# The fault in functions that are already loaded
+
+
+def changed_functions(before: str, after: str, path: str) -> list[CodeType] | None:
+    """New code of the outermost functions that differ; None: more than functions differs."""
+    pairs = [(compile(before, path, "exec"), compile(after, path, "exec"))]
+    found: list[CodeType] = []
+    while pairs:
+        old, new = pairs.pop()
+        if (old.co_code, old.co_names) != (new.co_code, new.co_names):
+            return None
+        if len(old.co_consts) != len(new.co_consts):
+            return None
+        for one, other in zip(old.co_consts, new.co_consts, strict=True):
+            if not (isinstance(one, CodeType) and isinstance(other, CodeType)):
+                if (type(one), repr(one)) != (type(other), repr(other)):
+                    return None
+            elif not one.co_flags & inspect.CO_OPTIMIZED:
+                pairs.append((one, other))  # the body of a class
+            elif one != other:
+                found.append(other)
+    return found
+
+
+Place = tuple[str, str, int]
+
+
+def _place(code: CodeType) -> Place:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def loaded_functions(folder: Path) -> dict[Place, list[FunctionType]]:
+    """All functions in memory that come from a folder, by their place."""
+    found: dict[Place, list[FunctionType]] = defaultdict(list)
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType and thing.__code__.co_filename.startswith(str(folder)):
+            found[_place(thing.__code__)].append(thing)
+    return found
+
+
+def plant(codes: Sequence[CodeType], functions: Mapping[Place, Sequence[FunctionType]]) -> None:
+    """Give the loaded functions their new code; what is not loaded yet is read from its file."""
+    for code in codes:
+        for function in functions.get(_place(code), ()):
+            function.__code__ = code
+
+
 # The judgement
 
-_state: dict[str, Any] = {}
+
+@dataclass(frozen=True)
+class Case:
+    """A mutant, its source and the tests that it meets."""
+
+    mutant: Mutant
+    changed: str
+    tests: tuple[str, ...]
 
 
-def _begin(folder: Path, found: Witnesses, seconds: float) -> None:
-    _state["seconds"] = seconds
-    _state["tree"] = copy_tree(folder / f"worker-{os.getpid()}" / "tree")
-    _state["witnesses"] = found
+@dataclass(eq=False)
+class Judge:
+    """Judges cases in a copy of the tree, by two ways to the same end.
 
+    Most faults lie within functions that run in tests alone. For these the tests are collected
+    once, and for every fault a fork gives the functions their new code (`pytest_runtestloop`).
+    Where a line runs when its module is imported or tests are collected, or where more than the
+    code of functions differs, a process without deltadyn imports it all anew.
+    """
 
-def judge(mutant: Mutant | None) -> Verdict:
-    """Plant the fault, run the tests, take it out again. None: no fault, the tests must pass."""
-    tree: Path = _state["tree"]
-    found: Witnesses = _state["witnesses"]
-    start = time.monotonic()
-    if mutant is None:
-        quick = sorted(found.seconds, key=lambda test: found.seconds[test])[::40]
-        outcome, by = _meet(tree, found, quick)
-        return Verdict(Mutant("", "", 0, 0, 0), outcome, by, len(quick))
-    path = tree / mutant.path
-    text = path.read_text("utf-8")
-    changed = mutated(mutant, text)
-    assert changed is not None
-    near, far = found.of(mutant, _state["seconds"])
-    outcome, by, ran = "survived", "", 0
-    try:
-        path.write_text(changed, "utf-8")
+    tree: Path
+    found: Witnesses
+    limit: float
+    tell: Callable[[Verdict], None]
+    grace: float = GRACE
+    trusted: dict[str, bool] = field(default_factory=dict)
+    cases: list[Case] = field(default_factory=list)
+    session: Any = None
+    functions: dict[Place, list[FunctionType]] = field(default_factory=dict)
+
+    def all(self, cases: Sequence[Case]) -> None:
+        """Judge first what needs no import, then the rest."""
+        fast = [case for case in cases if self._within_functions(case)]
+        files = sorted({test.partition("::")[0] for test in self.found.seconds})
+
+        def work() -> int:
+            enter(self.tree)
+            self.cases = fast
+            return _pytest(files, self)
+
+        if fast and in_child(self.tree, 360_000, work) not in (0, 5):
+            said = (self.tree / "run.log").read_text("utf-8", "replace")[-2000:]
+            raise SystemExit(f"the tests could not be collected:\n{said}")
+        for case in cases:
+            if case not in fast:
+                self.judge(case)
+
+    def _within_functions(self, case: Case) -> bool:
+        mutant = case.mutant
+        if mutant.line in self.found.early.get(mutant.path, ()):
+            return False
+        path = self.tree / mutant.path
+        return changed_functions(path.read_text("utf-8"), case.changed, str(path)) is not None
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """In place of pytest's own loop: fork for every fault."""
+        self.session = session
+        self.functions = loaded_functions(self.tree / SOURCE.parent)
+        gc.freeze()
+        for case in self.cases:
+            self.judge(case)
+        return True
+
+    def judge(self, case: Case) -> None:
+        """Plant the fault, run the tests, take it out again."""
+        path = self.tree / case.mutant.path
+        text, start = path.read_text("utf-8"), time.monotonic()
+        outcome, by, ran = "survived", "", 0
+        while True:
+            tests = [test for test in case.tests if self.trusted.get(test, True)]
+            try:
+                self._write(path, case.changed)
+                outcome, by, ran = self._meet(tests, path, text)
+            finally:
+                self._write(path, text)
+            # A test that kills must pass without the fault, on its own; that is asked once.
+            if outcome == "killed" and by in self.found.seconds and by not in self.trusted:
+                self.trusted[by] = self._meet([by], path, text)[0] == "survived"
+            if self.trusted.get(by, True):
+                break
+        lines = difflib.unified_diff(text.splitlines(), case.changed.splitlines(), lineterm="", n=2)
+        shown = "\n".join(list(lines)[2:])
+        taken = round(time.monotonic() - start, 1)
+        self.tell(Verdict(case.mutant, outcome, by, ran, taken, shown, digest(text)))
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        path.write_text(text, "utf-8")
         for old in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
             old.unlink()
-        for tests in (near, far, READERS):
-            if tests and outcome == "survived":
-                ran += len(tests)
-                outcome, by = _meet(tree, found, tests)
-    finally:
-        path.write_text(text, "utf-8")
-    lines = difflib.unified_diff(text.splitlines(), changed.splitlines(), lineterm="", n=2)
-    shown = "\n".join(list(lines)[2:])
-    return Verdict(mutant, outcome, by, ran, round(time.monotonic() - start, 1), shown)
+
+    def _meet(self, tests: Sequence[str], path: Path, text: str) -> tuple[str, str, int]:
+        """killed, hung or survived, the test that failed, and how many ran."""
+        if not tests:
+            return "survived", "", 0
+        told = self.tree / "told.json"
+        told.unlink(missing_ok=True)
+        changed = path.read_text("utf-8")
+
+        def work() -> int:
+            loop = Loop(tests, self.limit, told)
+            if self.session is None:
+                enter(self.tree)
+                return _pytest(["-x", *sorted({_file(test) for test in tests})], loop)
+            plant(changed_functions(text, changed, str(path)) or (), self.functions)
+            self.session.config.pluginmanager.register(loop)
+            loop.run(self.session)
+            return 0
+
+        status = in_child(self.tree, self.limit + self.grace, work)
+        if status is None:
+            return "hung", "", len(tests)
+        if not told.exists():  # not even collected
+            return "killed", f"ended with {status}", 0
+        by, ran = json.loads(told.read_text("utf-8"))
+        return ("killed" if by else "survived"), by, ran
 
 
-def _meet(tree: Path, found: Witnesses, tests: Sequence[str]) -> tuple[str, str]:
-    """killed, hung or survived, and the test that failed."""
-    told = tree / "failed.txt"
-    told.unlink(missing_ok=True)
+class Loop:
+    """A plugin of pytest: some of the collected tests in the order of a list, up to a failure."""
 
-    def work() -> int:
-        plugin = Times()
-        status = _pytest(["-x", *tests], plugin)
-        told.write_text(plugin.failed[0] if plugin.failed else f"pytest ended with {status}")
-        return status
+    def __init__(self, tests: Sequence[str], limit: float, told: Path) -> None:
+        self.tests, self.limit, self.told = tests, limit, told
+        self.failed = ""
 
-    usual = sum(found.seconds.get(test, GRACE) for test in tests)
-    status = in_child(tree, GRACE + 3 * usual, work)
-    if status is None:
-        return "hung", ""
-    if status == 0:
-        return "survived", ""
-    return "killed", told.read_text("utf-8") if told.exists() else f"ended with {status}"
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Where the tests were collected for this fault."""
+        if session.testsfailed:  # a file that could not be imported
+            self.failed = "collection"
+            self.told.write_text(json.dumps([self.failed, 0]))
+        else:
+            self.run(session)
+        return True
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def run(self, session: Any) -> None:
+        """Run them within the limit of processor seconds."""
+        place = {test: index for index, test in enumerate(self.tests)}
+        items = [item for item in session.items if item.nodeid in place]
+        items.sort(key=lambda item: place[item.nodeid])
+        start, ran = time.process_time(), 0
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            ran += 1
+            if self.failed or time.process_time() - start > self.limit:
+                break
+        self.told.write_text(json.dumps([self.failed, ran]))
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def digest(text: str) -> str:
+    """Of the source without its fault: an earlier verdict holds for the same source alone."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 # The report
@@ -525,56 +749,140 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=500, help="mutants to judge")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--tests", nargs="*", default=list(TESTS), help="files and folders")
+    parser.add_argument("--tests", nargs="*", help="files and folders to watch")
     parser.add_argument("--only", default="", help="mutants of files whose path holds this")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of tests for a mutant")
+    parser.add_argument("--longest", type=float, default=LONGEST, help="seconds of a test")
     parser.add_argument("--map", type=Path, help="lines of the tests, written by an earlier call")
+    parser.add_argument("--keep", choices=["none", "all", "killed"], default="none")
     parser.add_argument("--json", type=Path, default=FOLDER / "mutants.json", help="figures")
     asked = parser.parse_args(arguments)
     asked.json.parent.mkdir(parents=True, exist_ok=True)
     os.environ |= ENVIRONMENT
-    every = population()
-    chosen = [m for m in sample(every, asked.sample, asked.seed) if asked.only in m.path]
-    print(f"{len(every)} mutants, {len(chosen)} to judge", flush=True)
+    every, chosen = _drawn(asked)
+    chosen = {m: changed for m, changed in chosen.items() if asked.only in m.path}
+    told = asked.json.with_suffix(".jsonl")
+    verdicts = kept(told, chosen, asked.keep)
+    told.write_text("".join(json.dumps(asdict(v)) + "\n" for v in verdicts.values()), "utf-8")
     preload()
     with tempfile.TemporaryDirectory(prefix="deltadyn-mutants-") as name:
         folder = Path(name).resolve()
-        if asked.map:
-            found = witnesses(asked.map)
-        else:
-            tree = copy_tree(folder / "watched" / "tree")
-            found = watch(tree, asked.tests, 7200)
-            shutil.copy(tree / "witnesses.json", asked.json.with_suffix(".map.json"))
+        found = witnesses(_map(asked, folder))
         took = sum(found.seconds.values())
+        print(f"{every} mutants, {len(chosen)} chosen, {len(verdicts)} kept", flush=True)
         print(f"{len(found.seconds)} tests take {took:.0f} s", flush=True)
-        verdicts = list(_judged(chosen, asked, folder, found))
-    result = figures(verdicts, len(every), asked.seed)
+        cases = [
+            Case(m, changed, tuple(_by_file(found.of(m, asked.seconds))))
+            for m, changed in chosen.items()
+            if m not in verdicts
+        ]
+        with told.open("a", encoding="utf-8") as out:
+            for verdict in _judged(cases, asked, folder, found):
+                verdicts[verdict.mutant] = verdict
+                out.write(json.dumps(asdict(verdict)) + "\n")
+                out.flush()
+    result = figures(list(verdicts.values()), every, asked.seed)
     asked.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     asked.json.with_suffix(".md").write_text(page(result), "utf-8")
     print(page(result).partition("\n## ")[0])
     return 0 if result["reached"] else 1
 
 
+def kept(
+    path: Path, chosen: Iterable[Mutant], which: str, root: Path = ROOT
+) -> dict[Mutant, Verdict]:
+    """Verdicts of an earlier call on the same source: none, all, or all but the survivors."""
+    if which == "none" or not path.exists():
+        return {}
+    wanted, found = set(chosen), {}
+    for line in path.read_text("utf-8").splitlines():
+        values = json.loads(line)
+        verdict = Verdict(Mutant(**values.pop("mutant")), **values)
+        source = root / verdict.mutant.path
+        if (
+            verdict.mutant in wanted
+            and verdict.source == digest(source.read_text("utf-8"))
+            and (which == "all" or verdict.outcome != "survived")
+        ):
+            found[verdict.mutant] = verdict
+    return found
+
+
+def _drawn(asked: argparse.Namespace) -> tuple[int, dict[Mutant, str]]:
+    """How many mutants there are, and the sample; both are written, and read again for the same."""
+    rules = map(inspect.getsource, (population, _mutants_of, _hopeless, _left_out, mutated, sample))
+    paths = sorted(path for room in ROOMS for path in (ROOT / SOURCE / room).glob("*.py"))
+    sources = "".join([*rules, *(path.read_text("utf-8") for path in paths)])
+    of = [asked.sample, asked.seed, digest(sources)]
+    path = asked.json.with_suffix(".sample.json")
+    if path.exists() and (found := json.loads(path.read_text("utf-8")))["of"] == of:
+        return found["every"], {Mutant(**mutant): text for mutant, text in found["chosen"]}
+    every = population()
+    chosen = sample(every, asked.sample, asked.seed)
+    written = [(asdict(mutant), text) for mutant, text in chosen.items()]
+    path.write_text(json.dumps({"of": of, "every": len(every), "chosen": written}), "utf-8")
+    return len(every), chosen
+
+
+def _map(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """The lines of the tests, read or watched, and written beside the figures."""
+    old = json.loads(asked.map.read_text("utf-8")) if asked.map else None
+    found: dict[str, Any] = old or {}
+    if asked.tests or old is None:
+        path = watch(copy_tree(folder / "watched" / "tree"), asked.tests or TESTS, asked.longest)
+        new = json.loads(path.read_text("utf-8"))
+        found = joined(old, new) if old else new
+        for test in new["bad"]:
+            print(f"fails without a fault: {test}", flush=True)
+        print(f"{len(new['slow'])} tests take longer than {asked.longest:g} s", flush=True)
+    asked.json.with_suffix(".map.json").write_text(json.dumps(found), "utf-8")
+    return found
+
+
+def _by_file(tests: Sequence[str]) -> list[str]:
+    """The same tests, those of a file together, so that its fixtures are made once."""
+    order = {file: index for index, file in enumerate(dict.fromkeys(map(_file, tests)))}
+    return sorted(tests, key=lambda test: order[_file(test)])
+
+
 def _judged(
-    chosen: Sequence[Mutant], asked: argparse.Namespace, folder: Path, found: Witnesses
+    cases: Sequence[Case], asked: argparse.Namespace, folder: Path, found: Witnesses
 ) -> Iterator[Verdict]:
-    """The verdicts as they come, each printed; first one without a fault."""
+    """The verdicts as they come, each printed."""
     context: Any = multiprocessing.get_context("fork")
-    with context.Pool(asked.workers, _begin, (folder, found, asked.seconds)) as pool:
-        control = pool.apply(judge, (None,))
-        if control.outcome != "survived":
-            raise SystemExit(f"the tests fail without a fault: {control.by or control.outcome}")
-        for done, verdict in enumerate(pool.imap_unordered(judge, chosen), 1):
-            mutant = verdict.mutant
-            where = f"{mutant.path}:{mutant.line}:{mutant.column}"
-            what = mutant.operator.rpartition("/")[2]
-            by = f" by {verdict.by}" if verdict.by else ""
-            print(
-                f"[{done}/{len(chosen)}] {verdict.outcome}{by}: {where} {what}, "
-                f"{verdict.seconds:.0f} s",
-                flush=True,
-            )
-            yield verdict
+    queue = context.SimpleQueue()
+
+    def work(number: int) -> None:
+        tree = copy_tree(folder / f"worker-{number}" / "tree")
+        try:
+            Judge(tree, found, asked.seconds, queue.put).all(cases[number :: asked.workers])
+        finally:
+            queue.put(None)
+
+    workers = [context.Process(target=work, args=(number,)) for number in range(asked.workers)]
+    for worker in workers:
+        worker.start()
+    done, running = 0, len(workers)
+    while running:
+        verdict = queue.get()
+        if verdict is None:
+            running -= 1
+            continue
+        done += 1
+        mutant = verdict.mutant
+        where = f"{mutant.path}:{mutant.line}:{mutant.column}"
+        what = mutant.operator.rpartition("/")[2]
+        by = f" by {verdict.by}" if verdict.by else ""
+        print(
+            f"[{done}/{len(cases)}] {verdict.outcome}{by}: {where} {what}, "
+            f"{verdict.tests} tests, {verdict.seconds:.0f} s",
+            flush=True,
+        )
+        yield verdict
+    for worker in workers:
+        worker.join()
+    if any(worker.exitcode for worker in workers):
+        raise SystemExit("a process of the mutants ended early")
 
 
 if __name__ == "__main__":

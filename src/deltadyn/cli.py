@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import sys
+from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any
 
 import click
@@ -24,8 +27,11 @@ from deltadyn.commands.reproduce import reproduce
 from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio
 from deltadyn.errors import DeltadynError
+from deltadyn.systems import write_any_text
 
 AS_JSON = "deltadyn.as_json"  # in a context: whether the call asks for JSON
+LIBRARIES = ("numpy", "scipy", "clarabel")
+VERBOSE = "deltadyn.verbose"  # whether it asks for more than the version
 
 
 class _InOrder(click.Group):
@@ -46,6 +52,11 @@ class _InOrder(click.Group):
         context.meta[AS_JSON] = asked
         return context
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[VERBOSE] = "--verbose" in args  # --version ends the parsing, wherever it stands
+        write_any_text()
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """A wrong call is told as JSON where that was asked for."""
         try:
@@ -59,16 +70,47 @@ class _InOrder(click.Group):
             sys.exit(WRONG_CALL)
 
 
+def _show_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    """Print the version, and what it runs on; then end."""
+    if not asked or context.resilient_parsing:
+        return
+    click.echo(f"deltadyn, version {version('deltadyn')}")
+    if context.meta[VERBOSE]:
+        for line in _environment():
+            click.echo(line)
+    context.exit()
+
+
+def _environment() -> Iterator[str]:
+    """Lines of what a report of a problem needs: interpreter, system, libraries, kernels."""
+    from deltadyn.backends.loader import absence
+
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield f"Python {platform.python_version()}, {system}"
+    yield f"libraries: {', '.join(f'{name} {version(name)}' for name in LIBRARIES)}"
+    yield f"kernels: {absence() or 'compiled'}"
+
+
 @click.group(
     cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
-@click.version_option(package_name="deltadyn")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.option("--verbose", is_flag=True, help="With --version: the system, libraries and kernels.")
 @click.pass_context
-def main(context: click.Context) -> None:
+def main(context: click.Context, verbose: bool) -> None:
     """Dynamic models of Delta robots, from a robot description to a model to deploy.
 
     ROBOT is a catalogue name, a robot file, or "." for the robot of the project in this folder.
     """
+    if verbose:
+        raise click.UsageError("--verbose goes with --version")
     try:
         context.default_map = defaults(main)
     except DeltadynError as error:

@@ -10,9 +10,11 @@ belongs to nobody and is removed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -25,12 +27,13 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
+from deltadyn import systems
 from deltadyn.errors import FileError, InputError
 
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+fcntl: Any = None if systems.WINDOWS else import_module("fcntl")
 
 JOURNAL = ".deltadyn-writing.json"
 MOST_BYTES = 10_000_000  # of a journal
@@ -38,8 +41,11 @@ MOST_BYTES = 10_000_000  # of a journal
 # nobody who writes a set in a folder takes parts of a set of the folder above for abandoned.
 PART = re.compile(r"\.(.+)\.[0-9a-f]{32}\.([0-9]+)\.part")
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database that it writes
+HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # what locking tells where another one locks
 ENDINGS = (".yaml", ".yml", ".json", ".html")
 WAIT, PAUSE = 30.0, 0.05  # s, for further folders of a set: two processes may wait for each other
+OPEN = 2.0  # s that a rename waits on Windows for whoever has the file open, such as a scanner
+ABANDONED = 60.0  # s without a write, from which a scratch file is nobody's on Windows
 
 
 @contextmanager
@@ -150,9 +156,11 @@ def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
         return
     windows: Any = import_module("msvcrt")
     # a folder cannot be locked there: a file of its own, outside of it
-    name = hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()[:32]
+    name = hashlib.sha256(os.path.normcase(os.path.realpath(folder)).encode()).hexdigest()[:32]
     with (Path(tempfile.gettempdir()) / f"deltadyn-{name}.lock").open("a+b") as file:
-        windows.locking(file.fileno(), windows.LK_LOCK, 1)
+        file.seek(0)
+        take = partial(windows.locking, file.fileno(), windows.LK_NBLCK, 1)
+        _take(take, folder, math.inf if longest is None else longest)
         try:
             yield
         finally:
@@ -163,12 +171,20 @@ def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
 def _lock(number: int, folder: Path, longest: float | None) -> None:
     if longest is None:
         fcntl.flock(number, fcntl.LOCK_EX)
-        return
+    else:
+        _take(partial(fcntl.flock, number, fcntl.LOCK_EX | fcntl.LOCK_NB), folder, longest)
+
+
+def _take(take: Callable[[], object], folder: Path, longest: float) -> None:
+    """Call `take` until it raises no error of a lock that another one holds, at most so many s."""
     until = time.monotonic() + longest
     while True:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            take()
             return
+        except OSError as error:
+            if error.errno not in HELD:
+                raise
         if time.monotonic() > until:
             raise TimeoutError(
                 f"{folder}: another process writes there for more than {longest:g} s"
@@ -188,9 +204,12 @@ def with_ending(path: str | os.PathLike[str], ending: str) -> Path:
 
 
 def file_name(what: str, name: str) -> str:
-    """A name that is to become a file's; refuses one that leads elsewhere."""
+    """A name that is to become a file's; refuses one that leads elsewhere, or that Windows bars."""
     if not name or name in (".", "..") or re.search(r"[/\\\0]", name):
         raise InputError(what, name, "a name for a file, without / and \\")
+    if systems.WINDOWS and systems.barred_by_windows(name):
+        allowed = 'a name for a file of Windows: without <>:"|?*, no point or blank at its end'
+        raise InputError(what, name, f"{allowed}, not that of a device such as NUL or COM1")
     return name
 
 
@@ -209,6 +228,11 @@ def _bytes(content: str | bytes) -> bytes:
 
 def _is_node(path: str | os.PathLike[str]) -> bool:
     """Whether there is something that is neither a file nor a folder: a pipe, a device."""
+    if systems.WINDOWS and systems.is_device(path):
+        if PureWindowsPath(path).name.lower() != "nul":
+            allowed = "another name: Windows keeps this one for a device"
+            raise InputError("file to write", os.fspath(path), allowed)
+        return True
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -224,10 +248,10 @@ def _replacing_alone(target: Path) -> Iterator[IO[bytes]]:
         with file:
             yield file
             _keep(file, target)
-            if fcntl is not None:
+            if not systems.WINDOWS:
                 scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
-        if fcntl is None:
-            scratch.replace(target)
+        if systems.WINDOWS:
+            _put(scratch, target)
     finally:
         with contextlib.suppress(OSError):
             scratch.unlink()
@@ -237,8 +261,24 @@ def _keep(file: IO[bytes], target: Path) -> None:
     """Bring a new file to the disk, with the permissions of the one whose place it takes."""
     file.flush()
     os.fsync(file.fileno())
-    if target.exists():
+    if target.exists() and not systems.WINDOWS:  # there they are one mark: not to be written
         shutil.copymode(target, file.name)
+
+
+def _put(scratch: Path, target: Path) -> None:
+    """Rename over what is there. Windows refuses while somebody has that open; it mostly ends soon.
+
+    Elsewhere an open file is no obstacle, and an error is raised at once.
+    """
+    until = time.monotonic() + (OPEN if systems.WINDOWS else 0.0)
+    while True:
+        try:
+            scratch.replace(target)
+            return
+        except PermissionError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(PAUSE)
 
 
 def _scratch(target: Path) -> tuple[Path, IO[bytes]]:
@@ -246,7 +286,7 @@ def _scratch(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         file = scratch.open("xb")
-        if fcntl is None:
+        if systems.WINDOWS:
             return scratch, file
         fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
@@ -258,11 +298,11 @@ def _sweep(target: Path) -> None:
     """Remove what killed processes left of this target: nobody holds a lock on it."""
     for old in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 32}.tmp"):
         with contextlib.suppress(OSError):
-            if fcntl is not None:
+            if not systems.WINDOWS:
                 with old.open("rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     old.unlink()
-            else:
+            elif time.time() - old.stat().st_mtime > ABANDONED:
                 old.unlink()  # refused while it is open
             for ending in BESIDE:
                 old.with_name(old.name + ending).unlink(missing_ok=True)
@@ -323,7 +363,7 @@ class _Set:
         moves = [(root, *move) for root, own in self._moves.items() for move in own]
         if len(moves) == 1:
             ((root, part, name),) = moves
-            (root / part).replace(root / name)
+            _put(root / part, root / name)
             return
         try:
             for root, own in self._moves.items():
@@ -356,7 +396,7 @@ def _finish(place: Path) -> None:
             if target.exists() and target.stat().st_mtime_ns > written:
                 part.unlink()
             else:
-                part.replace(target)
+                _put(part, target)
         journal.unlink()
     _sweep(journal)
 
@@ -384,6 +424,7 @@ def _moves(journal: Path) -> list[tuple[Path, Path]]:
         found = PART.fullmatch(part.name)
         own = found is not None and (found[1], int(found[2])) == (name.name, len(name.parts) - 1)
         below = ".." not in name.parts and not name.is_absolute() and part.parent == name.parent
+        below &= not (systems.WINDOWS and re.search(r"[\\:]", str(name)))  # leads elsewhere there
         real = Path(os.path.realpath(place / name.parent))
         if not (own and below and real.is_relative_to(place)) or (place / part).is_symlink():
             raise error

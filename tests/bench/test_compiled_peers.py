@@ -60,7 +60,11 @@ def test_a_counterweight_is_refused() -> None:
         Tree.of(heavy)
 
 
-@pytest.mark.parametrize("name", list(RECIPES))
+#: Pinocchio's headers compile for more than a minute: `make tools-test` does it.
+PEERS = [pytest.param(name, marks=[pytest.mark.tools] * (name == "Pinocchio")) for name in RECIPES]
+
+
+@pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("dof", [3, 4])
 def test_a_compiled_peer_gives_our_torques(name: str, dof: int) -> None:
     """By both ways, on a robot in which every number of the dynamics is its own."""

@@ -9,6 +9,7 @@ import pytest
 from tests.dynamics.factory import full_friction, make_robot, make_states, rich_drives
 
 import deltadyn as dd
+from deltadyn import backends
 from deltadyn.backends import forward_dynamics as packed_forward
 from deltadyn.backends import inverse_dynamics_joints, inverse_dynamics_platform, switched_off
 from deltadyn.backends.components import packed_torque
@@ -116,7 +117,15 @@ def test_packed_numbers_have_them(dof: int, kind: str) -> None:
         inverse_dynamics_joints(par, state.q, state.qd, state.qdd, friction=False),
         dd.inverse_dynamics(robot, state, friction=False),
     )
-    light = robot.with_friction(load=None)
+
+
+@pytest.mark.skipif(not backends.available(), reason=f"no compiled kernels: {backends.status()}")
+@each_dof
+@each_kind
+def test_forward_of_packed_numbers_has_them(dof: int, kind: str) -> None:
+    """Forward dynamics of packed numbers has no other path than the kernels."""
+    light = rich(dof, kind).with_friction(passive=(), load=None)
+    state = make_states(light, 50)
     tau = dd.inverse_dynamics(light, state)
     found = packed_forward(packed_parameters(light), state.q, state.qd, tau)
     np.testing.assert_allclose(found, state.qdd, rtol=0, atol=1e-9 * np.abs(state.qdd).max())
@@ -183,8 +192,7 @@ def test_files_name_the_place_of_bad_ripple() -> None:
             robot_from_text(text.replace(old, new))
 
 
-@each_dof
-@each_kind
+@pytest.mark.parametrize(("dof", "kind"), [(3, "load"), (4, "motor"), (4, "sharp")])
 def test_jax_is_numpy(dof: int, kind: str) -> None:
     pytest.importorskip("jax")
     from deltadyn.tracing import doubles, jax_numpy

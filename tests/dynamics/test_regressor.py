@@ -276,7 +276,7 @@ def test_columns_of_the_exact_model_by_hand(equal_limbs: bool) -> None:
         (changed(robot, "upper", mass=kg), {"H": kg * c1**2, "mu": kg * c1}),
         (changed(robot, "lower", mass=kg), {"H": kg * c2**2, "kappa": kg * c2, "M_P": kg}),
         (changed(robot, "upper", inertia=0.01), {"H": 0.01}),
-        (changed(robot, "lower", axial_inertia=0.001), {"I_axial": 0.001}),
+        (changed(robot, "lower", axial_inertia=0.01), {"I_axial": 0.01}),
         (changed(robot, "effector", inertia_zz=0.01), {"I_psi": 0.01}),
     ]
     for after, expected in cases:

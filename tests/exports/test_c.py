@@ -29,6 +29,8 @@ from deltadyn.exports.c import PRECISIONS as KINDS
 from deltadyn.exports.common import fingerprint, middle, payload_numbers
 from deltadyn.payload.least_squares import LeastSquaresEstimator
 
+GUARD = re.compile(r"    if \(!\(v\d+ >= \(real\)0\.0\)\) \{\n        return 1;.*\n    \}\n")
+
 
 def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
     robot = ROBOTS["plain"]
@@ -46,12 +48,18 @@ def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
 def test_the_generated_functions_are_those_of_the_package() -> None:
     folder = resources("deltadyn.backends.generated")
     headers = [item for item in folder.iterdir() if item.name.endswith(".h")]
-    compiled = "\n".join(item.read_text("utf-8") for item in headers)
+    compiled = "\n".join(item.read_text("utf-8") for item in headers).replace(" * stride]", "]")
     for dof in (3, 4):
         text = kernels(dof)
         found = text.split("\n\n")
         assert len(found) == len(KERNELS)
-        assert all(function in compiled for function in found)
+        for function in found:  # the same statements, but for the test before a root
+            roots = function.count("= REAL_SQRT(")
+            begin, bare = function.index("{\n"), GUARD.sub("", function)
+            closes = bare.endswith("    return 0;\n}")
+            assert function.count("return 1;") == (roots if closes else 0)
+            assert bare[begin:].replace("    return 0;\n", "") in compiled
+        assert sum("return 1;" in function for function in found) == 4
         name = f"rubbing-{dof}"
         assert text in library_of(sources(name, "double")).read_text()
 

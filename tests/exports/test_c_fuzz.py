@@ -146,7 +146,8 @@ def test_it_needs_math_alone_and_has_no_variables(
 
 def test_the_text_calls_nothing_of_the_heap_and_of_stdio() -> None:
     text = library_of(sources("full-4", "double")).read_text()
-    assert re.findall(r"#include\s+(\S+)", text) == ['"full_4_delta.h"', "<math.h>", "<stddef.h>"]
+    libraries = ["<math.h>", "<stddef.h>", "<stdint.h>"]
+    assert re.findall(r"#include\s+(\S+)", text) == ['"full_4_delta.h"', *libraries]
     assert "malloc" not in text
     kinds = r"const|inline|int \w+\(|real \w+\(|void \w+\(|hypothesis \*|unsigned long \w+\("
     assert re.search(rf"^static (?!{kinds})", text, re.M) is None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.dynamics.factory import full_friction, rich_drives
 from tests.exports.c_build import Library, library_for
+from tests.exports.mujoco_cases import loaded
 from tests.exports.st_cases import controller_angles, lettered, numbered
 from tests.exports.st_evaluator import Instance, instance
 from tests.family.robots import make, waves
@@ -223,7 +224,7 @@ def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
     robot = make(kind)
     error = mjcf.acceleration_error(robot, mjcf.TIMESTEP, states=20)
     assert 1e-6 < error.largest < mjcf.ALLOWED  # soft constraints are never exact
-    model = mujoco.MjModel.from_xml_string(mjcf.xml_text(robot))
+    model = loaded(robot)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     for i in (1, 2, 3):

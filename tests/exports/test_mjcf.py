@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.exports.mujoco_cases import loaded
+from tests.family.robots import make
 
 import deltadyn as dd
-from deltadyn.exports.mjcf import files, xml_text
+from deltadyn.exports.mjcf import files
 from deltadyn.exports.mjcf.pose import home_angles, joint_values
+from deltadyn.exports.scenes.robot import robot_scene
 from deltadyn.kinematics.struts import skeleton
 from deltadyn.robot.settings import Friction, PassiveFriction
 
@@ -23,7 +30,7 @@ DRIVEN = ("theta_1", "theta_2", "theta_3", "psi")
 
 
 def load(robot: dd.Robot, timestep: float = 5e-4) -> tuple[Any, Any]:
-    model = mujoco.MjModel.from_xml_string(xml_text(robot, timestep))
+    model = loaded(robot, timestep)
     return model, mujoco.MjData(model)
 
 
@@ -251,8 +258,96 @@ def test_drives_have_the_robots_limits() -> None:
 def test_the_readme_says_what_was_measured() -> None:
     robot = dd.load_robot("sipro-d3-1200")
     written = files(robot)
-    assert sorted(written) == ["README-mjcf.md", "sipro_d3_1200.xml"]
+    meshes = [f"sipro_d3_1200_meshes/{name}.obj" for name in ("arm_1", "arm_2", "arm_3", "base")]
+    assert sorted(written) == [
+        "README-mjcf.md",
+        "sipro_d3_1200.xml",
+        "sipro_d3_1200_check_points.json",
+        *meshes,
+        "sipro_d3_1200_meshes/plate.obj",
+        "sipro_d3_1200_self_test.py",
+    ]
     text = written["README-mjcf.md"]
     assert "over 200 random states and torques" in text
     assert "largest error of the acceleration 0.11 %" in text
     assert "mujoco.MjModel.from_xml_path" in text
+    space = robot.limits.workspace
+    assert space is not None
+    assert f"platform within {space.radius:g} m of the axis, z from {space.z_min:g} to" in text
+    assert "rates of the axes within 3, 3, 3 (rad/s or m/s)" in text
+
+
+@pytest.mark.parametrize("name", ["sipro-d3-1200", "example-delta-4", "vertical"])
+def test_views_show_the_whole_robot(name: str) -> None:
+    """Every corner of a geom is within the field of the free camera and of `front`."""
+    robot = make(name) if name == "vertical" else dd.load_robot(name)
+    model, data = load(robot)
+    mujoco.mj_forward(model, data)
+    seen = [k for k in range(model.ngeom) if model.geom(k).name != "floor"]
+    signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    middles, sizes = model.geom_aabb[:, :3], model.geom_aabb[:, 3:]
+    points = np.concatenate(
+        [
+            (middles[k] + signs * sizes[k]) @ data.geom_xmat[k].reshape(3, 3).T + data.geom_xpos[k]
+            for k in seen
+        ]
+    )
+    free = mujoco.MjvCamera()
+    mujoco.mjv_defaultFreeCamera(model, free)
+    a, e = np.radians([free.azimuth, free.elevation])
+    forward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = np.array([np.sin(a), -np.cos(a), 0.0])
+    axes = np.stack([right, np.cross(right, forward), -forward], axis=-1)
+    views = [(np.array(free.lookat) - free.distance * forward, axes)]
+    views.append((data.camera("front").xpos, data.camera("front").xmat.reshape(3, 3)))
+    for eye, turned in views:
+        x, y, z = ((points - eye) @ turned).T
+        assert (z < 0).all()
+        widest = max(np.abs(x / z).max(), np.abs(y / z).max())
+        assert (
+            0.5 < widest / np.tan(np.radians(45 / 2)) < 1.0
+        )  # neither cut nor lost in the distance
+
+
+def test_meshes_are_closed_and_turned_outward() -> None:
+    """The volume by the divergence theorem is positive; every edge is passed once each way."""
+    for body in robot_scene(dd.load_robot("sipro-d3-1200")).bodies:
+        for shape in body.shapes:
+            if shape.mesh is None:
+                continue
+            a, b, c = (shape.mesh.points[[face[k] for face in shape.mesh.faces]] for k in range(3))
+            volume = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6
+            box = np.ptp(shape.mesh.points, axis=0)
+            assert 0.2 * box.prod() < volume < 1.001 * box.prod()
+            edges = [
+                pair
+                for f in shape.mesh.faces
+                for pair in ((f[0], f[1]), (f[1], f[2]), (f[2], f[0]))
+            ]
+            assert sorted(edges) == sorted((j, i) for i, j in edges)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("mjcf")
+    dd.export(dd.load_robot("example-delta-4"), "mjcf", place)
+    return place
+
+
+def run_self_test(place: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", str(place / "example_delta_4_self_test.py")]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_self_test_tells_a_good_model_from_another(folder: Path) -> None:
+    done = run_self_test(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("good\n")
+    model = folder / "example_delta_4.xml"
+    text = model.read_text("utf-8")
+    mass = re.search(r'mass="(0\.\d+)"', text)
+    assert mass is not None
+    model.write_text(text.replace(mass[0], f'mass="{1.001 * float(mass[1])!r}"', 1), "utf-8")
+    done = run_self_test(folder)
+    assert done.returncode == 1, done.stdout
+    assert "NOT GOOD" in done.stdout

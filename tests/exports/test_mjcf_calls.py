@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exports.mujoco_cases import loaded, of_files
 
 import deltadyn as dd
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.exports import mjcf
-from deltadyn.exports.mjcf import Options, files, xml_text
+from deltadyn.exports.mjcf import Options, files
 from deltadyn.robot.bodies import Platform
 from deltadyn.robot.settings import Friction
 
@@ -61,7 +62,8 @@ def test_terms_without_an_equal_are_named_in_both_files() -> None:
         offset=0.3, load=0.05, smoothing=0.01,
     )  # fmt: skip
     written = files(ROBOT.replace(friction=friction))
-    for text in written.values():
+    for name in ("README-mjcf.md", "sipro_d3_1200.xml"):
+        text = written[name]
         for term in ("friction.stribeck", "friction.load", "friction.offset", "coulomb_negative"):
             assert term in text
     assert 'frictionloss="1.5"' in written["sipro_d3_1200.xml"]
@@ -69,9 +71,9 @@ def test_terms_without_an_equal_are_named_in_both_files() -> None:
 
 
 def test_any_name_gives_a_document() -> None:
-    mujoco = pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco")
     robot = ROBOT.replace(name='a "robot" <of> mine -- & yours')
-    assert mujoco.MjModel.from_xml_string(xml_text(robot)).nv == 12
+    assert loaded(robot).nv == 12
 
 
 def test_the_controllers_signs_are_in_the_readme() -> None:
@@ -111,7 +113,6 @@ def test_a_robot_without_limits_is_exported() -> None:
     robot = ROBOT.replace(
         limits=type(ROBOT.limits)(), geometry=replace(ROBOT.geometry, rod_spacing=None)
     )
-    text = files(robot)["sipro_d3_1200.xml"]
-    model = mujoco.MjModel.from_xml_string(text)
+    model = of_files(mujoco, files(robot))
     assert not model.jnt_limited.any()
     assert not model.actuator_ctrllimited.any()

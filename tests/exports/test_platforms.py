@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.dynamics.factory import rich_drives
 from tests.exports.c_build import HERE, STRICT, library_of, need, run, sources_of
+from tests.exports.mujoco_cases import loaded
 from tests.exports.st_cases import controller_angles, numbered
 from tests.exports.st_evaluator import instance
 from tests.family.robots import make, waves
@@ -247,7 +248,7 @@ def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
     robot = make(kind)
     error = mjcf.acceleration_error(robot, mjcf.TIMESTEP, states=20)
     assert 1e-6 < error.largest < mjcf.allowed_error(robot)  # soft constraints are never exact
-    model = mujoco.MjModel.from_xml_string(mjcf.xml_text(robot))
+    model = loaded(robot)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     assert np.abs(data.efc_pos).max() < 1e-12  # all loops, gears and screws are closed at home

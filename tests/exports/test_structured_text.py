@@ -25,6 +25,7 @@ PURPOSES = (
     "ForwardKinematics",
     "Feedforward",
     "FeedforwardJoints",
+    "SelfTest",
     "PayloadModel",
     "PayloadEstimator",
     "PayloadSelfTest",
@@ -70,7 +71,7 @@ def test_files_for_all_three_tools(robot: Robot) -> None:
 def test_names_are_short_and_not_reserved(robot: Robot) -> None:
     texts = files(robot)
     blocks = load(next(text for name, text in texts.items() if re.fullmatch(r"\w+\.st", name)))
-    assert len(blocks) == 7
+    assert len(blocks) == len(PURPOSES)
     reserved = set(RESERVED.split())
     for name, block in blocks.items():
         assert len(name) <= 32
@@ -125,7 +126,7 @@ def test_twincat_holds_the_same_text_under_stable_identifiers(robot: Robot) -> N
         assert declaration is not None
         assert code is not None
         assert f"{declaration}{code}END_FUNCTION_BLOCK\n".endswith(plain)
-    assert len(seen) == 7
+    assert len(seen) == len(PURPOSES)
     first, second = (re.findall(r'Id="(.*)"', "".join(files(robot).values())) for _ in range(2))
     assert first == second
     other = re.findall(r'Id="(.*)"', "".join(files(robot.with_payload(1.0)).values()))
@@ -200,7 +201,7 @@ def test_friction_in_passive_joints_is_refused(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
     done = dd.export(robot.with_friction(passive=()), "structured-text", tmp_path)
     assert done.files[0].name == "README-structured-text.md"
-    assert len(done.files) == 18
+    assert len(done.files) == 20
 
 
 def test_unknown_options_are_named(tmp_path: Path) -> None:

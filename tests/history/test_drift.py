@@ -156,6 +156,7 @@ def test_few_nights_are_said() -> None:
     assert not found.watched
     assert found.changes == ()
     assert "6 nights are too few" in found.status
+    assert drift(history(1)).status.startswith("1 night is too few to watch cell-7: it takes 14")
 
 
 def test_misuse_is_refused() -> None:

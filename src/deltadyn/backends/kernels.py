@@ -40,7 +40,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import PASSIVE_JOINTS, SPINDLE_JOINTS
 
-IntArray = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.intc]
 
 
 _DRIVES = {dof: f"friction_columns_{dof}" for dof in (2, 3, 4)}  # of any actuation
@@ -286,7 +286,7 @@ def encoded(places: Iterable[int]) -> IntArray:
     for place in places:
         out.append(-1 if place < 0 else 2 * place + (place in seen))
         seen.add(place)
-    code = np.array(out, dtype=np.int32)
+    code = np.array(out, dtype=np.intc)  # "i" to the extension; int32 is "l" on Windows
     code.flags.writeable = False
     return code
 

@@ -75,6 +75,16 @@ def status() -> str:
     return _loaded.status
 
 
+def absence() -> str:
+    """Empty where the compiled kernels are in use; else that they are not, and what to do."""
+    if available():
+        return ""
+    return (
+        f"the compiled kernels are not in use ({status()}): NumPy gives the same numbers, slower. "
+        "Wheels have them; from sources they are built where there is a C compiler"
+    )
+
+
 @contextmanager
 def switched_off() -> Iterator[None]:
     """Take the NumPy path inside this block, in all threads."""
@@ -125,7 +135,7 @@ def run(
 def fill(
     name: str,
     par: FloatArray,
-    places: npt.NDArray[np.int32],
+    places: npt.NDArray[np.intc],
     inputs: Sequence[Array],
     output: Array,
 ) -> None:
@@ -193,7 +203,7 @@ def parse_lines(
     parse = getattr(_loaded.module, "parse_lines", None)
     if parse is None or len(separator) > 1 or not (separator + decimal).isascii():
         return False, None
-    chosen = np.asarray(used, dtype=np.int32)
+    chosen = np.asarray(used, dtype=np.intc)  # "i" to the extension; int32 is "l" on Windows
     block = np.empty((len(chosen), text.count(b"\n")))
     mark = ord(separator) if separator else 0
     return True, block if parse(text, mark, ord(decimal), columns, chosen, block) else None

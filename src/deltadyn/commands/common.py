@@ -206,9 +206,16 @@ def _reader_has_gone() -> bool:
 
     It may also be another pipe that broke, such as that to a worker: an error to show.
     """
-    output = select.poll()
-    output.register(STDOUT, 0)  # a pipe without a reader shows as an error
-    gone = any(state & select.POLLERR for _, state in output.poll(0))
+    if hasattr(select, "poll"):
+        output = select.poll()
+        output.register(STDOUT, 0)  # a pipe without a reader shows as an error
+        gone = any(state & select.POLLERR for _, state in output.poll(0))
+    else:  # Windows: what is left in our own buffer finds no reader either
+        try:
+            sys.stdout.flush()
+            gone = False
+        except OSError:
+            gone = True
     if gone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # Python writes what is left at its end
     return gone
@@ -236,8 +243,13 @@ def show_with_page(result: Any, out: str | None, as_json: bool, **more: Any) -> 
 
 
 def echo_json(record: Any) -> None:
-    """Print a record; NaN has no place in it."""
-    click.echo(json.dumps(_spoken_record(record), indent=2, allow_nan=False))
+    """Print a record."""
+    click.echo(json_text(record))
+
+
+def json_text(record: Any) -> str:
+    """A record as JSON; NaN has no place in it."""
+    return json.dumps(_spoken_record(record), indent=2, allow_nan=False)
 
 
 def written(*files: object) -> str:

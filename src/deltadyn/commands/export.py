@@ -98,11 +98,11 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a robot's model for TARGET: c, structured-text, mjcf, fmu or sheets.
+    """Write a robot's model for TARGET: c, structured-text, mjcf, urdf, fmu or sheets.
 
     c, structured-text and fmu hold every kind of robot, but planar, articulated and helical ones
-    with inclined arms; mjcf holds all; sheets those that a controller has a transformation for.
-    --kinds lists them.
+    with inclined arms; mjcf holds all, urdf those without gears and screws in the platform; sheets
+    those that a controller has a transformation for. --kinds lists them.
     """
     from deltadyn.exports import export as write
 

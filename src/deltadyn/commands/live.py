@@ -11,6 +11,7 @@ import click
 
 from deltadyn.commands.common import ANSWER_NO, WRONG_CALL, error_record
 from deltadyn.errors import InputError
+from deltadyn.systems import run_loop
 
 if TYPE_CHECKING:
     import asyncio
@@ -140,8 +141,11 @@ def follow(
     async def run() -> None:
         loop, signalled = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread
-                loop.add_signal_handler(number, signalled.set)
+            with suppress(ValueError, RuntimeError):  # not the main thread
+                try:
+                    loop.add_signal_handler(number, signalled.set)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda *_: loop.call_soon_threadsafe(signalled.set))
         tasks = [loop.create_task(watch()), loop.create_task(_wait(signalled))]
         await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
@@ -149,7 +153,7 @@ def follow(
 
     gave_up: GaveUpError | None = None
     try:
-        asyncio.run(run())
+        run_loop(run())
     except GaveUpError as error:
         gave_up = error
     counts, unpublished = model.counts, getattr(stream, "unpublished", 0)

@@ -16,11 +16,13 @@ from deltadyn.commands.common import (
     echo_json,
     guarded,
     json_option,
+    json_text,
     robot_option,
     seed_option,
 )
 from deltadyn.commands.project import FILE, changed_inputs, read_project
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
+from deltadyn.files import write_whole
 
 if TYPE_CHECKING:
     from deltadyn.demo import Demo, Learned
@@ -45,8 +47,11 @@ def demo(name: str, out: str, seed: int, quick: bool, as_json: bool) -> None:
     robot = load_robot(name)
     with _stages(len(STAGES[:1] if quick else STAGES), quiet=as_json) as tell:
         result = run_demo(robot, out, seed=seed, learn=not quick, tell=tell)
+    record = _record(result)
+    if result.learned is not None:
+        write_whole(Path(out) / "demo.json", json_text(record) + "\n")
     if as_json:
-        echo_json(_record(result))
+        echo_json(record)
         return
     _show_models(result)
     if result.learned is not None:

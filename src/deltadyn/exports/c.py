@@ -17,19 +17,24 @@ from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.bank import BankExport
+from deltadyn.exports.check_points import CheckPoints, check_points
 from deltadyn.exports.common import (
+    INTERFACE_VERSION,
     PayloadNumbers,
     axis_lines,
     column_parameters,
     commented,
     empty_parameters,
     filled,
+    fingerprint,
     identifier,
     kernel_sources,
     kind_of,
     limb_kind,
+    math_guard,
     middle,
     number,
+    one_sample,
     payload_estimator,
     platform_kind,
     provenance,
@@ -62,8 +67,9 @@ class Precision:
     The limits keep squares and quotients of accepted numbers inside the type, so that nothing
     overflows: `largest` input in its unit, `tiny` relative denominator, `information` (1/kg^2) that
     counts as none, `residual` (N m, N m/kg) and `weight` beyond which a robot is not at work.
-    Sums of the load are halved above `full`. A self-test agrees to `agreement` of its forces and to
-    `weighing` kg. A hypothesis whose logarithm is below `faint` has no chance.
+    Sums of the load are halved above `full`. A self-test agrees to `model` of the largest number of
+    its kind, to `agreement` of its forces and to `weighing` kg. A hypothesis whose logarithm is
+    below `faint` has no chance.
     """
 
     real: str
@@ -74,9 +80,12 @@ class Precision:
     residual: float
     weight: float
     full: float
+    model: float
     agreement: float
     weighing: float
     faint: float
+    bits: str  # the unsigned type of its size, and the bits of its exponent
+    exponent: str
 
     def literal(self, value: float) -> str:
         """A number of this type."""
@@ -88,8 +97,38 @@ class Precision:
 
 
 PRECISIONS = {
-    "double": Precision("double", "", 1e6, 1e-9, 1e-30, 1e60, 1e30, 1e30, 1e-6, 1e-6, -690.0),
-    "float": Precision("float", "f", 1e5, 1e-3, 1e-6, 1e9, 1e12, 1e8, 5e-4, 0.02, -80.0),
+    "double": Precision(
+        real="double",
+        suffix="",
+        largest=1e6,
+        tiny=1e-9,
+        information=1e-30,
+        residual=1e60,
+        weight=1e30,
+        full=1e30,
+        model=1e-9,
+        agreement=1e-6,
+        weighing=1e-6,
+        faint=-690.0,
+        bits="uint64_t",
+        exponent="UINT64_C(0x7ff0000000000000)",
+    ),
+    "float": Precision(
+        real="float",
+        suffix="f",
+        largest=1e5,
+        tiny=1e-3,
+        information=1e-6,
+        residual=1e9,
+        weight=1e12,
+        full=1e8,
+        model=1e-4,
+        agreement=5e-4,
+        weighing=0.02,
+        faint=-80.0,
+        bits="uint32_t",
+        exponent="UINT32_C(0x7f800000)",
+    ),
 }
 
 
@@ -370,6 +409,39 @@ def test_numbers(test: PayloadTest, precision: Precision) -> str:
     )
 
 
+#: How much less exact a kind is: a screw's turn follows from small differences of heights.
+CONDITION = {"helical": 20.0}
+
+
+def model_tolerance(robot: Robot, precision: Precision) -> float:
+    """To how much of the largest number of its kind the model's self-test agrees."""
+    return CONDITION.get(platform_kind(robot), 1.0) * precision.model
+
+
+def point_numbers(robot: Robot, points: CheckPoints, precision: Precision) -> str:
+    """The states of the model's self-test and what is to be seen at them."""
+    kinds = {"ANGLES": points.q, "PLACES": points.p, "TORQUES": points.tau}
+    kinds["ACCELERATIONS"] = points.qdd
+    names = ("p", "pd", "pdd", "q", "qd", "qdd", "tau")
+    tables = {name.upper(): getattr(points, name) for name in names}
+    tables |= {"TAU_LOAD": points.tau_load} if robot.turns else {}
+    places = {f"AT_{name}": k for k, name in enumerate(kinds)}
+    scale = [max(float(abs(values).max()), 1e-3) for values in kinds.values()]
+    return "\n".join(
+        [
+            _enumeration({"POINTS": len(points), **places}),
+            _scalar("POINT_TOLERANCE", model_tolerance(robot, precision), precision),
+            _array("POINT_SCALE[4]", scale, precision),
+            *(
+                _table(f"POINT_{name}[POINTS][DOF]", values.tolist(), precision)
+                for name, values in tables.items()
+            ),
+            "/* mass, inertia, x, y */",
+            _table("POINT_LOAD[POINTS][4]", points.load.tolist(), precision),
+        ]
+    )
+
+
 def _enumeration(values: Mapping[str, int]) -> str:
     rows = ",\n".join(f"    {name} = {value}" for name, value in values.items())
     return "enum {\n" + rows + "\n};"
@@ -410,7 +482,7 @@ def _parameters(name: str, values: Sequence[float], precision: Precision) -> str
     return f"static const real {name}[PAR_COUNT] = {{\n" + ",\n".join(rows) + "\n};"
 
 
-PARTS = ("model.c", "calls.c")
+PARTS = ("model.c", "calls.c")  # the model's functions
 KERNELS = (
     "inverse_kinematics{kind}",
     "{closing}{kind}",
@@ -450,10 +522,16 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         payload, force = _payload(robot, estimator, kind), force_export(robot, chosen.tare)
     name = f"{identifier(robot)}_delta"
     words = _words(robot, kind, name) | payload.words | _force_words(kind, force)
-    parts = (*PARTS, *payload.parts, *(() if force is None else ("force.c",)))
+    turning = ("load_calls.c",) if robot.turns else ()
+    observing = () if force is None else ("force.c",)
+    parts = (*PARTS, *turning, "self_test.c", *payload.parts, *observing)
     source = "\n".join(template("c", part) for part in parts)
     if payload.test is not None:
         source = source.replace("@test_numbers@", test_numbers(payload.test, kind))
+    points = check_points(robot)
+    source = source.replace("@point_numbers@", point_numbers(robot, points, kind))
+    source = source.replace("@load@", template("c", "load.c") if robot.turns else "")
+    words["points"] = str(len(points))
     constants = robot_numbers(robot, kind)
     if payload.constants:
         constants += "\n" + payload.constants
@@ -465,6 +543,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     functions = kernels(robot.dof, actuation(robot))
     source = source.replace("@numbers@", constants).replace("@kernels@", functions)
     header = template("c", "delta.h").replace("@payload@", payload.header)
+    header = header.replace("@load@", template("c", "load.h") if robot.turns else "")
     header = header.replace("@rate_line@", RATE_LINE if payload.test else "")
     header = header.replace("@force@", "" if force is None else template("c", "force.h"))
     if force is not None:
@@ -472,15 +551,16 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     what = "payload estimator" if force is None else "payload estimator and force observer"
     held = f"kinematics, dynamics and {what}" if payload.test else "kinematics and dynamics"
     example = template("c", "example.c" if payload.test else "example_model.c")
+    words["title"] = f"{held[0].upper()}{held[1:]} of {robot.name}."
     texts = {
         f"{name}.h": (f"{held}, C99", header),
         f"{name}.c": (f"what {name}.h declares", source),
         "example.c": (f"an example of a program that uses {name}.c", example),
     }
-    out = {"README-c.md": _readme(robot, kind, payload, name, force)}
+    out = {"README-c.md": _readme(robot, kind, payload, name, force, len(points))}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
-        out[file] = f"{head}\n{_with_words(text, words)}"
+        out[file] = f"{head}\n{math_guard()}\n{_with_words(text, words)}"
     return out
 
 
@@ -582,14 +662,15 @@ def _least_squares(
 
 
 def kernels(dof: int, kind: str = "rotary") -> str:
-    """The generated functions that the export needs, as the package compiles them."""
+    """The generated functions that the export needs: those of the package, for one sample."""
     known, found = kernel_sources(), []
     own = "" if kind == "rotary" else f"_{kind}"
     closing = "pose_step" if parts_of(kind)[1] in HALVES else "forward_kinematics"
     for name in (name.format(dof=dof, kind=own, closing=closing) for name in KERNELS):
         if name not in known:
             raise InputError("generated function", name, "in the package's kernels; install again")
-        found.append(known[name].rstrip("\n"))
+        reach = name.startswith(("inverse_kinematics", closing, "platform_state", "joint_state"))
+        found.append(one_sample(known[name], reach=reach).rstrip("\n"))
     return "\n\n".join(found)
 
 
@@ -612,11 +693,18 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "coordinates": ", ".join(robot.coordinates[:3]),
         "legs": str(robot.legs),
         "spindle": str(int(robot.spindle is not None)),
+        "turns": str(int(robot.turns)),
+        "moments": "PAR_SPINDLE + 5" if robot.spindle is not None else "PAR_HALVES + 2",
+        "interface": str(INTERFACE_VERSION),
+        "fingerprint": fingerprint(robot),
+        "model_tolerance": f"{model_tolerance(robot, kind):g}",
         "singular": SINGULAR_AT[platform_kind(robot)],
         **_near(robot, own, kind),
         "own_payload": kind.literal(robot.payload.mass),
         "largest": kind.literal(kind.largest),
         "tiny": kind.literal(kind.tiny),
+        "bits": kind.bits,
+        "exponent": kind.exponent,
         "place": ", ".join(kind.literal(x) for x in middle(robot)),
     }
     for function in ("sqrt", "fabs", "sin", "cos", "tanh", "exp", "log", "atan2"):
@@ -624,7 +712,10 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
     return words
 
 
-RATE_LINE = "#define @ID@_RATE @rate@ /* Hz, of the samples of the payload estimator */\n"
+RATE_LINE = """\
+/** Samples per second of the payload estimator, in Hz. */
+#define @ID@_RATE @rate@
+"""
 SINGULAR_AT = {
     "": "struts in one plane, spindle horizontal",
     "planar": "struts parallel",
@@ -635,11 +726,12 @@ SINGULAR_AT = {
 
 def _near(robot: Robot, own: str, kind: Precision) -> dict[str, str]:
     """Words of the argument for a pose nearby, and of Newton's method from there."""
-    names = ("near", "near_own", "near_arg", "near_null")
+    names = ("near", "near_own", "near_arg", "near_null", "near_doc")
     if platform_kind(robot) not in HALVES:
         return dict.fromkeys(names, "")
     turning = 0 if robot.linear else 2 * robot.legs
-    texts = ("near, ", "const real *near, ", f"const {own}_real *near, ", "NULL, ")
+    said = " * \\param[in] near a pose near that of the joints, or NULL\n"
+    texts = ("near, ", "const real *near, ", f"const {own}_real *near, ", "NULL, ", said)
     single = kind.real == "float"
     return {
         **dict(zip(names, texts, strict=True)),
@@ -716,6 +808,7 @@ def _readme(
     payload: Payload,
     name: str,
     force: ForceExport | None,
+    points: int,
 ) -> str:
     own, dof, usual = identifier(robot), robot.dof, standard(robot)
     words: dict[str, object] = {
@@ -746,6 +839,11 @@ def _readme(
         "weighs": " and weighs a payload" if payload.test else "",
         "payload_calls": PAYLOAD_CALLS.format(id=own) if payload.test else "",
         "estimate": " The estimator's mass may go in as it is." if payload.test else "",
+        "load": README_LOAD.format(id=own) if robot.turns else "",
+        "load_calls": LOAD_CALLS.format(id=own) if robot.turns else "",
+        "fingerprint": fingerprint(robot),
+        "points": points,
+        "model_tolerance": f"{model_tolerance(robot, kind):g}",
         "singular": README_SINGULAR[platform_kind(robot)],
         "near": README_NEAR if platform_kind(robot) in HALVES else "",
         "statuses": "",
@@ -778,6 +876,16 @@ PAYLOAD_CALLS = """\
 | `{id}_payload_init`, `{id}_payload_update` | samples | mass, deviation, event |
 | `{id}_payload_self_test` | | 0, or the check point that fails |
 """
+LOAD_CALLS = """\
+| `{id}_feedforward_payload`, `{id}_feedforward_joints_payload`, `{id}_gravity_torque_payload`, \
+`{id}_mass_matrix_payload`, `{id}_forward_dynamics_payload` | the same with a load | the same |
+"""
+README_LOAD = """
+
+Functions that end in `_payload` take a `{id}_load` instead: its mass in kg, its inertia in kg m^2
+about the vertical axis through its centre of mass, and where that is from the axis of psi, x and y
+in m in the frame of the tool, instead of the robot file's offset. 0.05 kg m^2 at 100 rad/s^2 are
+5 N m on psi."""
 README_SINGULAR = {**SINGULAR_AT, "": "struts in one plane, elbows in line, spindle horizontal"}
 README_NEAR = """\
 

@@ -27,6 +27,10 @@ from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 from deltadyn.robot.file import robot_text
 
+#: Version of the functions and blocks that exports offer: a change that a caller must know of
+#: counts it up.
+INTERFACE_VERSION = 1
+
 #: What moves the limbs, and what they carry, in words.
 DRIVEN = {
     "rotary": "arms",
@@ -230,6 +234,29 @@ def kernel_sources() -> Mapping[str, str]:
         if source.name.endswith(".h"):
             found |= {item[2]: item[1] for item in FUNCTION.finditer(source.read_text("utf-8"))}
     return found
+
+
+SIGNATURE = re.compile(r"INLINE void (deltadyn_\w+)\(\n    (.*), size_t stride\)")
+ROOT = re.compile(r"^( +)(const real v\d+ = REAL_SQRT\((.*)\);)$", re.M)
+
+
+def one_sample(source: str, *, reach: bool) -> str:
+    """A generated function for single samples: x and y without a stride.
+
+    With `reach` it returns 0, or 1 as soon as the argument of a root is negative: the loop cannot
+    be closed there. Reach is then told by a sign, not by NaN, which some compilers ignore.
+    """
+    text = re.sub(r"\b([xy])\[(\d+) \* stride\]", r"\1[\2]", source)
+    if not reach:
+        return SIGNATURE.sub(r"static void \1(\2)", text)
+    text = SIGNATURE.sub(r"static int \1(\2)", text)
+    guard = r"\1if (!(\3 >= (real)0.0)) {\n\1    return 1; /* out of reach */\n\1}\n\1\2"
+    return ROOT.sub(guard, text).rstrip("\n").removesuffix("}") + "    return 0;\n}\n"
+
+
+def math_guard() -> str:
+    """Lines of C that end a compilation in which NaN and infinity are assumed not to be there."""
+    return template("c", "guard.h")
 
 
 # Every number of a payload estimator, gathered for those who write it in another language.

@@ -24,6 +24,7 @@ TARGETS = {
     "c": "c",
     "structured-text": "structured_text",
     "mjcf": "mjcf",
+    "urdf": "urdf",
     "fmu": "fmu",
     "sheets": "sheets",
 }
@@ -48,6 +49,7 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
         "helical": ("arms", "rails"),
     },
     "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
+    "urdf": dict.fromkeys(("translation", "spindle", "planar"), ALL_LIMBS),
     "fmu": {
         "translation": ALL_LIMBS,
         "spindle": ALL_LIMBS,

@@ -26,6 +26,7 @@ from deltadyn.exports.common import (
 )
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import RailGeometry
 
 EQUAL = 1e-9  # rad and m: what counts as equal in a robot file
 THIRD = 2 * math.pi / 3
@@ -100,20 +101,40 @@ def _refuse_displaced(robot: Robot) -> None:
         )
 
 
-def check_points(robot: Robot, layout: Layout) -> CheckPoints:
-    """A point on the axis and two beside it, inside the robot's reach."""
+def refuse_leaning(robot: Robot, why: str) -> None:
+    """Refuse rails that are not vertical."""
+    g = robot.geometry
+    assert isinstance(g, RailGeometry)
+    if any(g.rail_pitch + g.rail_roll):
+        pitch, roll = (
+            ", ".join(f"{math.degrees(x):g}" for x in values)
+            for values in (g.rail_pitch, g.rail_roll)
+        )
+        raise NotExpressibleError(
+            f"geometry.rail_pitch is [{pitch}] deg, rail_roll [{roll}] deg, and {why}"
+        )
+
+
+def spots(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """A point on the axis and two beside it (3, 3) in m, inside the robot's reach, and q (3, 3)."""
     # round numbers: within the stated workspace, or below the robot's middle
     z, space = working_height(robot), robot.limits.workspace
     aside = round(robot.geometry.size / 4 if space is None else space.radius / 2, 3)
     points = np.array([(0.0, 0.0, z), (aside, 0.0, z), (0.0, aside, z)])
     full = np.column_stack([points, np.zeros((len(points), robot.dof - 3))])
-    angles = inverse_kinematics(robot, full, unreachable="nan")[:, list(layout.order)]
-    if not np.isfinite(angles).all():
+    q = np.asarray(inverse_kinematics(robot, full, unreachable="nan"))[:, :3]
+    if not np.isfinite(q).all():
         raise NotExpressibleError(
             f"the check points at z = {z:g} m, {aside:g} m beside the axis, are out of reach; "
             "give limits.workspace in the robot file"
         )
-    return CheckPoints(points, layout.point(points), angles)
+    return points, q
+
+
+def check_points(robot: Robot, layout: Layout, sign: float = 1.0) -> CheckPoints:
+    """The points, where the controller's axes count `sign` times q."""
+    points, q = spots(robot)
+    return CheckPoints(points, layout.point(points), sign * q[:, list(layout.order)])
 
 
 @dataclass(frozen=True)
@@ -174,14 +195,14 @@ def frame_lines(robot: Robot, layout: Layout) -> list[str]:
     """How our coordinates map into the controller's."""
     turn = math.degrees(layout.turn)
     lines = [
-        f"p_controller = Rz({turn:.6g} deg) p + (0, 0, {layout.lift * MM:.9g} mm); "
+        f"p_controller = Rz({turn:.9g} deg) p + (0, 0, {layout.lift * MM:.9g} mm); "
         "Rz turns from x towards y, seen from above",
         f"axes of the controller in order = our arms {layout.arms}",
     ]
     if robot.dof == 4:
         lines.append(
             "axis 4: psi of the effector is 1:1 with its drive (about z up, from x towards y); "
-            f"in the controller's frame the effector stands at psi {turn:+.6g} deg"
+            f"in the controller's frame the effector stands at psi {turn:+.9g} deg"
         )
     return lines
 
@@ -206,8 +227,8 @@ def _plain(value: float) -> float:
 class Draft:
     """What a sheet is filled with: a template, and what is the controller's own in it.
 
-    `axes` are the controller's names of its axes, `fourth` says where axis 4 goes, `more` holds
-    further blocks of lines by the template's word. Points are in `unit`.
+    `axes` are the controller's names of its axes, which count `sign` times q; `fourth` says where
+    axis 4 goes, `more` holds further blocks of lines by the template's word. Points are in `unit`.
     """
 
     template: str
@@ -217,11 +238,12 @@ class Draft:
     axes: tuple[str, str, str]
     fourth: tuple[str, ...] = ()
     unit: str = "mm"
+    sign: float = 1.0
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def lines(self, robot: Robot) -> list[str]:
         """The lines of the sheet, without the marks of a comment."""
-        points = check_points(robot, self.layout)
+        points = check_points(robot, self.layout, self.sign)
         blocks = {
             "head": head(robot, self.title),
             "table": table(self.rows),
@@ -473,7 +495,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     linear_units = (Options() if options is None else options).linear_units
     writers = _writers(robot, linear_units)
     sheets: dict[str, Sheet] = {}
-    refused = dict(NOT_KNOWN) if robot.planar else {}
+    refused: dict[str, str] = {}
     for title, write in writers.items():
         try:
             sheets[title] = write(robot)
@@ -482,6 +504,10 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
                 sheets[title] = _nearest_sheet(robot, title, write, str(error))
             except NotExpressibleError as reason:
                 refused[title] = str(reason)
+    if robot.planar:
+        refused |= NOT_KNOWN
+    elif not robot.linear:
+        refused |= NO_ARMS
     if not sheets:
         reasons = "; ".join(f"{title}: {reason}" for title, reason in refused.items())
         raise DeltadynError(f"no sheet can be written for {robot.name}: {reasons}")
@@ -493,6 +519,11 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
 NOT_KNOWN = {
     "CODESYS SoftMotion Kin_Bipod_Rotary": "the names of its inputs are on no public page",
     "TwinCAT 2D-Kinematics Type 1 (P_2C)": "its parameters are on no public page; Type 2 is",
+}
+#: Firmwares without a Delta on arms, by their sources.
+NO_ARMS = {
+    "Marlin": "it has no rotary Delta (2.1.2.4): DELTA is one on vertical towers, and its "
+    "MORGAN_SCARA, MP_SCARA, AXEL_TPARA and ARTICULATED_ROBOT_ARM are other arms",
 }
 
 
@@ -514,6 +545,12 @@ ROOMS = {
     "TwinCAT 3D-Delta Type 1": _ROTARY,
     "B&R mapp Motion Delta A": Room(
         ("radius", "tangential", "height", "arm", "offset", "strut"), azimuths=True
+    ),
+    "Klipper, kinematics rotary_delta": Room(
+        ("arm", "strut", "tangential"), ("radius",), azimuths=True
+    ),
+    "RepRapFirmware, rotary delta": Room(
+        ("height", "strut", "tangential"), ("radius", "arm"), azimuths=True
     ),
     "Klipper, kinematics delta": _TOWERS,
     "Marlin, DELTA": Room(("height", "strut", "tangential", "radius"), azimuths=True),
@@ -549,6 +586,7 @@ def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], re
 
 def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[Robot], Sheet]]:
     """The sheets that a robot of this kind may have, by title."""
+    from deltadyn.exports import sheets_printers as printers
     from deltadyn.exports import sheets_rails as other
 
     if robot.planar:
@@ -557,9 +595,9 @@ def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[Robot], She
         }
     if robot.linear:
         return {
-            "Klipper, kinematics delta": other.klipper,
-            "Marlin, DELTA": other.marlin,
-            "RepRapFirmware, linear delta": other.reprap,
+            "Klipper, kinematics delta": printers.klipper,
+            "Marlin, DELTA": printers.marlin,
+            "RepRapFirmware, linear delta": printers.reprap,
             "CODESYS SoftMotion Kin_Tripod_Linear": other.codesys_linear,
             "TwinCAT 3D-Tripod Type 1": other.twincat_tripod,
         }
@@ -568,6 +606,8 @@ def _writers(robot: Robot, linear_units: str) -> dict[str, Callable[[Robot], She
         "CODESYS SoftMotion Kin_Tripod_Rotary": codesys,
         "TwinCAT 3D-Delta Type 1": twincat,
         "B&R mapp Motion Delta A": b_and_r,
+        "Klipper, kinematics rotary_delta": printers.klipper_rotary,
+        "RepRapFirmware, rotary delta": printers.reprap_rotary,
     }
 
 

@@ -110,7 +110,7 @@ def _entry(robot: str, fit: PeriodFit, zone: str) -> Entry:
         zone=zone,
         log=record["fingerprint"],
         code=code_fingerprint(),
-        note=f"{fit.period}: {len(fit.logs)} logs",
+        note=f"{fit.period}: {len(fit.logs)} {'log' if len(fit.logs) == 1 else 'logs'}",
     )
 
 

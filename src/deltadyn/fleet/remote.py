@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError, extra_module
+from deltadyn.systems import is_url, process_lives
 
 BUFFER = 8 * 2**20  # bytes that are brought at once
 SCRATCH = "deltadyn-fleet-"  # folders of objects, with the number of the process
@@ -25,7 +26,7 @@ SPARE = 256 * 2**20  # bytes of the disk that stay free
 
 def is_remote(place: str) -> bool:
     """Whether a source is a URL."""
-    return "://" in place
+    return is_url(place)
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,8 @@ def _sweep() -> None:
         number = re.match(rf"{SCRATCH}(\d+)-", place.name)
         if number is None:
             continue
-        try:
-            os.kill(int(number[1]), 0)
-        except ProcessLookupError:
+        if not process_lives(int(number[1])):
             shutil.rmtree(place, ignore_errors=True)
-        except OSError:  # it lives, and is another user's
-            continue
 
 
 def _told(error: BaseException) -> str:

@@ -23,6 +23,7 @@ from deltadyn.options import names_of
 from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.read import ReadOptions
 from deltadyn.robot import Robot
+from deltadyn.systems import path_of_url
 
 HIDDEN = (".", "_")
 PERIODS = ("day", "week", "month", "all")
@@ -195,7 +196,7 @@ def find_logs(
     if options is not None and isinstance(options.columns, str | PathLike):
         options = replace(options, columns=str(Path(options.columns).absolute()))
     if place.startswith("file://"):
-        place = place.removeprefix("file://")
+        place = path_of_url(place)
     logs: list[FleetLog] = []
     others = []
     if is_remote(place):

@@ -30,6 +30,7 @@ from deltadyn.recording.read import ReadOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
+from deltadyn.systems import is_url
 from deltadyn.validation.result import Validation
 
 DEFAULT = "deltadyn-history.db"
@@ -295,9 +296,9 @@ def open_database(store: str | os.PathLike[str], create: bool) -> Database:
     text = os.fspath(store)
     if not isinstance(text, str) or not text or "\0" in text:
         raise InputError("history", text, "a path, or postgresql+psycopg://user@host/name")
-    kind, mark, rest = text.partition("://")
-    if not mark:
+    if not is_url(text):
         return SqliteDatabase(text, create)
+    kind, _, rest = text.partition("://")
     if kind not in ("postgresql", "postgresql+psycopg"):
         allowed = "the path of an SQLite file, or postgresql+psycopg://user@host/name"
         raise InputError("history", f"{kind}://...", allowed)

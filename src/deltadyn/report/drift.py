@@ -47,7 +47,9 @@ def _first(found: Drift) -> First:
     """What changed since when, and what to look at."""
     if not found.watched:
         steps = [f"Add nights: it takes {found.burn_in} before a parameter is watched."]
-        return First("unknown", found.status, "", [(str(len(found.times)), "nights")], "", steps)
+        nights = len(found.times)
+        number = (str(nights), "night" if nights == 1 else "nights")
+        return First("unknown", found.status, "", [number], "", steps)
     alarms = found.raised_since(None)
     newest = max(found.changes, key=lambda item: item.raised, default=None)
     shown = found[newest.parameter] if newest else _most_moved(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -12,10 +13,11 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.errors import DeltadynError, InputError, extra_module
+from deltadyn.errors import DeltadynError, extra_module
 from deltadyn.exports.common import (
     checked_step,
     filled,
+    fingerprint,
     identifier,
     kind_of,
     middle,
@@ -23,12 +25,15 @@ from deltadyn.exports.common import (
     speech,
     standard,
 )
-from deltadyn.exports.mjcf.pose import home_angles, joint_values
-from deltadyn.exports.mjcf.tree import add_look, model_tree
-from deltadyn.kinematics.inverse import inverse_kinematics
+from deltadyn.exports.mjcf.pose import joint_values
+from deltadyn.exports.mjcf.states import check_files, check_points, random_states, states_in_words
+from deltadyn.exports.mjcf.tree import add, add_look, model_tree
+from deltadyn.exports.mjcf.view import aim, refer_to_meshes
+from deltadyn.exports.scenes.checks import check_masses, left_out
+from deltadyn.exports.scenes.scene import mesh_files, read_scene
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, ArticulatedPlatform, Carriage, HelicalPlatform
+from deltadyn.robot.bodies import ArticulatedPlatform, Carriage, HelicalPlatform
 from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import coordinate_joints, driven_joints
 
@@ -37,10 +42,6 @@ LONGEST = 2e-3  # s: measured up to here, 5e-6 rad after 1 s of simulation
 SHORTEST = 1e-6  # s
 ALLOWED = 2e-3  # of the acceleration
 ALLOWED_HALVES = 5e-3  # the same on a platform of halves
-RATE = 3.0  # rad/s, where the robot file has no limit
-ACCELERATION = 100.0  # rad/s^2, likewise
-NEAR_HOME = 0.3  # rad around home, where there is no workspace
-TURN = 0.8  # rad of a tool whose platform turns it
 SPINDLE_JOINTS = """\
 | `psi` | driven: effector about z up |
 | `fork`, `cross` | lower universal joint of the telescope |
@@ -70,14 +71,15 @@ class Options:
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
-    """The model and its README; refused where MuJoCo shows an acceleration error above 0.2 %.
+    """Model, meshes, check points with their test, README; refused at an error above 0.2 %.
 
-    Above 0.5 % on a platform of halves, where the force of a strut passes two soft constraints.
+    The error is that of MuJoCo's acceleration; 0.5 % on a platform of halves, where the force of a
+    strut passes two soft constraints.
     """
     chosen = Options() if options is None else options
     allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
     step = checked_step(chosen.timestep, SHORTEST, LONGEST, allowed)
-    _check_mass(robot)
+    check_masses(robot, "mjcf")
     name = f"{identifier(robot)}.xml"
     error = None if find_spec("mujoco") is None else acceleration_error(robot, step)
     most = allowed_error(robot)
@@ -87,8 +89,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
             f"{100 * error.largest:.2g} %, above {100 * most:g} %: its moving platform is too "
             "light for MuJoCo's soft constraints; a payload or the effector's mass helps"
         )
-    written = xml_text(robot, step)
-    return {"README-mjcf.md": _readme(robot, name, step, error), name: written}
+    own, bare, mark = identifier(robot), _bare(robot), fingerprint(robot)
+    points = {"fingerprint": mark, **check_points(bare, reference_model(robot), most)}
+    return {
+        "README-mjcf.md": _readme(robot, name, step, error),
+        **model_files(robot, step),
+        **check_files(own, points),
+    }
 
 
 def allowed_error(robot: Robot) -> float:
@@ -96,61 +103,28 @@ def allowed_error(robot: Robot) -> float:
     return ALLOWED if robot.legs != 4 else ALLOWED_HALVES
 
 
-def xml_text(robot: Robot, timestep: float = TIMESTEP) -> str:
-    """The MJCF document."""
+def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
+    """The MJCF document and the meshes that it reads, by their places in a folder."""
+    own = identifier(robot)
     root = model_tree(robot, timestep)
     add_look(root, robot)
+    aim(root)
     lines = provenance(robot, "MuJoCo model of a Delta robot with closed loops")
+    meshes = mesh_files(
+        read_scene(root), f"{own}_meshes", [f"mesh of {line}" for line in lines[1:2]]
+    )
+    refer_to_meshes(root, f"{own}_meshes")
+    told = add(root, "custom")
+    add(told, "text", name="deltadyn", data=version("deltadyn"))
+    add(told, "text", name="fingerprint", data=fingerprint(robot))
     words = speech(robot)
-    own = f"{words['angles']} and {words['torques']} are this project's own"
-    lines += [f"{own}, not the controller's: see the README"]
+    own_words = f"{words['angles']} and {words['torques']} are this project's own"
+    lines += [f"{own_words}, not the controller's: see the README"]
     lines += [f"not in the model: {item}" for item in left_out(robot)]
     note = "\n".join(lines).replace("--", "- -")
     root.insert(0, ET.Comment(f"\n{note}\n"))
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
-
-
-def left_out(robot: Robot) -> list[str]:
-    """Terms of the robot file for which MuJoCo has no equal."""
-    friction = robot.friction
-    given = {
-        "friction.stribeck (MuJoCo has no Stribeck term)": friction.stribeck,
-        "friction.thinning (MuJoCo's damping is linear)": friction.thinning,
-        "friction.load (MuJoCo has no friction that grows with the load)": friction.load,
-        "friction.motor_load (nor with the motor's torque)": friction.motor_load,
-        "friction.offset (add it to the torque)": friction.offset,
-    }
-    items = [name for name, value in given.items() if value is not None and any(value)]
-    if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
-        items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
-    if robot.drives.ripple:
-        items.append("drives.ripple (add it to the torque)")
-    if robot.drives.stiffness is not None:
-        items.append("drives.stiffness (gears are rigid)")
-    if robot.sensors.eccentricity:
-        items.append("sensors.eccentricity (angles are true ones)")
-    if set(robot.sensors.torque_ratio) != {1.0}:
-        items.append("sensors.torque_ratio (torques are true ones)")
-    if friction.smoothing is not None:
-        items.append("friction.smoothing (frictionloss is Coulomb friction with a soft start)")
-    return items
-
-
-def _check_mass(robot: Robot) -> None:
-    masses = {} if robot.legs == 4 else {"platform.mass": robot.platform.mass}
-    masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
-    for i, arm in enumerate(robot.arms):
-        if isinstance(arm, Carriage):
-            masses[f"arms[{i}].mass"] = arm.mass
-        elif isinstance(arm, Arm):
-            masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
-    if robot.spindle is not None:
-        masses["spindle.upper.mass"] = robot.spindle.upper.mass
-        masses["spindle.lower.mass"] = robot.spindle.lower.mass
-    for name, mass in masses.items():
-        if mass <= 0:
-            raise InputError(name, mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies")
+    return {f"{own}.xml": ET.tostring(root, encoding="unicode") + "\n", **meshes}
 
 
 def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:
@@ -179,7 +153,8 @@ def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError |
         "count": {2: "two", 3: "three"}[len(coordinate_joints(robot))],
         "point": ", ".join(_somewhere(robot)),
         "timestep": f"{timestep:g}",
-        "measured": _measured(error),
+        "measured": _measured(robot, error),
+        "own": identifier(robot),
         "rigid": RIGID if reference_model(robot) == "rigid" else "",
         "signs": "\n".join(f"| {axis} | {s:+g} | {offset:.9g} |" for axis, s, offset in signs),
         "left_out": "".join(f"- Not in the model: {item}.\n" for item in left_out(robot)),
@@ -227,13 +202,14 @@ def _somewhere(robot: Robot) -> list[str]:
     return ["0.1", "0.0", f"{z:g}", "0.0"][: robot.dof]
 
 
-def _measured(error: AccelerationError | None) -> str:
+def _measured(robot: Robot, error: AccelerationError | None) -> str:
     if error is None:
         return "Not measured at this export: mujoco is not installed."
     return (
         f"Measured at this export over {error.states} random states and torques without "
         f"friction, against the model '{error.reference}': largest error of the acceleration "
-        f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %."
+        f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %.\n\n"
+        f"States that this figure covers: {states_in_words(robot)}."
     )
 
 
@@ -248,17 +224,21 @@ def reference_model(robot: Robot) -> str:
     return "exact" if all(ten is None for ten in tens) else "rigid"
 
 
+def _bare(robot: Robot) -> Robot:
+    """The robot without friction, ripple and errors of its sensors."""
+    drives = replace(robot.drives, ripple=())
+    return robot.replace(friction=Friction(), sensors=Sensors(), drives=drives)
+
+
 def acceleration_error(
     robot: Robot, timestep: float, states: int = 200, seed: int = 1
 ) -> AccelerationError:
     """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
     engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
-    bare = robot.replace(
-        friction=Friction(), sensors=Sensors(), drives=replace(robot.drives, ripple=())
-    )
+    bare = _bare(robot)
     root = model_tree(bare, timestep)
     model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
-    q, qd, qdd = _random_states(bare, states, seed)
+    q, qd, qdd = random_states(bare, states, seed)
     name = reference_model(robot)
     motion = Motion.from_joints(bare, np.arange(states, dtype=float), q, qd, qdd)
     tau = inverse_dynamics(bare, motion, model=name)
@@ -280,35 +260,3 @@ def _acceleration(
     data.qfrc_applied[driven] = tau
     engine.mj_forward(model, data)
     return np.array(data.qacc[driven])
-
-
-def _random_states(
-    robot: Robot, count: int, seed: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, qd, qdd (count, dof) within the workspace and the limits."""
-    rng, dof, limits = np.random.default_rng(seed), robot.dof, robot.limits
-    radian = np.asarray(robot.radian)
-    rate = RATE * radian if limits.rate is None else np.minimum(limits.rate, RATE * radian)
-    most = np.asarray(limits.acceleration or ACCELERATION * radian)
-    qd, qdd = (rng.uniform(-1, 1, (count, dof)) * scale for scale in (rate, most))
-    space = limits.workspace
-    if space is None:
-        away = rng.uniform(-NEAR_HOME, NEAR_HOME, (count, dof)) * radian
-        return home_angles(robot) + away, qd, qdd
-    found = np.empty((0, dof))
-    while len(found) < count:
-        radius, turn = space.radius * np.sqrt(rng.uniform(size=count)), rng.uniform(0, 6.28, count)
-        widest = 3.0 if robot.spindle is not None else TURN
-        parts = {
-            "x": radius * np.cos(turn),
-            "y": radius * np.sin(turn),
-            "z": rng.uniform(space.z_min, space.z_max, count),
-            "psi": rng.uniform(-widest, widest, count),
-        }
-        p = np.stack([parts[name] for name in robot.coordinates], axis=-1)
-        q = inverse_kinematics(robot, p, unreachable="nan")
-        kept = q[np.isfinite(q).all(axis=1)]
-        if not len(kept):
-            raise InputError("limits.workspace", str(space), "one that the robot reaches")
-        found = np.concatenate([found, kept])
-    return found[:count], qd, qdd

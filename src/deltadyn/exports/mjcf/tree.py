@@ -1,4 +1,4 @@
-"""What the exported MuJoCo model looks like: geoms without mass or contact, lights, a camera.
+"""The exported MuJoCo model, and what it looks like: geoms without mass or contact, a light.
 
 A strut's two rods stay parallel to each other and keep apart along the elbow's axis, which turns
 with the arm and not with the strut. So they are drawn as tendons without force, straight from the
@@ -334,20 +334,16 @@ def add_look(root: Element, robot: Robot) -> None:
 
 
 def _surroundings(root: Element, robot: Robot) -> None:
-    """Defaults, materials, light, floor and camera."""
+    """Defaults, materials, light and floor."""
     for place, part in enumerate(ET.fromstring(template("mjcf", "look.xml")), start=1):
         root.insert(place, part)
     size, z = _size(robot), working_height(robot)
-    statistic = ET.Element("statistic", center=text((0.0, 0.0, z / 2)), extent=text(size))
-    root.insert(4, statistic)
     world = child(root, "worldbody")
     space = robot.limits.workspace
     floor = (z if space is None else space.z_min) - FLOOR_GAP
     add(world, "light", pos=(size, -size, 2 * size), dir="-1 1 -2", diffuse="0.7 0.7 0.7")
     add(world, "geom", name="floor", type="plane", pos=(0.0, 0.0, floor), size="3 3 0.1",
         material="floor")  # fmt: skip
-    eye = (1.9 * size, -1.9 * size, z / 2 + 0.9 * size)
-    add(world, "camera", name="front", pos=eye, xyaxes="0.7071 0.7071 0 -0.226 0.226 0.948")
 
 
 def _size(robot: Robot) -> float:

@@ -26,6 +26,7 @@ from deltadyn.exports.common import (
     standard,
 )
 from deltadyn.exports.force import ForceExport, force_export
+from deltadyn.exports.model_test import model_test
 from deltadyn.exports.payload_test import payload_test
 from deltadyn.exports.structured_text.bank import bank_blocks
 from deltadyn.exports.structured_text.blocks import (
@@ -37,6 +38,7 @@ from deltadyn.exports.structured_text.blocks import (
     short_name,
     torque_blocks,
 )
+from deltadyn.exports.structured_text.checks import CLOSE, SINGLE, model_test_block
 from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
 from deltadyn.exports.structured_text.self_test import payload_test_block
@@ -51,6 +53,7 @@ RAIL_FRAME = "rails' points of q = 0, z up"
 ARM_ASSEMBLY = "elbows outward and the platform\nbelow them"
 RAIL_ASSEMBLY = "carriages above the\nplatform, outward of it on level rails,"
 BYTES = {"LREAL": 8, "DINT": 4, "BOOL": 1}
+TEXT = re.compile(r"STRING\[(\d+)\]")
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         return _without_estimators(robot, own, chosen)
     estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
     force = force_export(robot, chosen.tare)
-    bare = [*kinematic_blocks(robot), *torque_blocks(robot), *_weighing(robot, estimator)]
+    bare = [*model_blocks(robot), *_weighing(robot, estimator)]
     work = {block.name: block.operations for block in bare}
     test = payload_test(robot, estimator)
     most = work["FeedforwardJoints"] + work["PayloadEstimator"]
@@ -95,7 +98,7 @@ def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, st
         if value is not None:
             allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
             raise InputError(f"{name} of an export", type(value).__name__, allowed)
-    bare = [*kinematic_blocks(robot), *torque_blocks(robot)]
+    bare = model_blocks(robot)
     blocks = [named(block, own) for block in bare]
     names = [name.capitalize() for name in robot.coordinates]
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
@@ -113,8 +116,19 @@ def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, st
         "followed": followed,
         "blocks": "\n".join(_row(block) for block in blocks),
         "tables": "\n\n".join(_variables(block) for block in blocks),
+        **_self_test_words(robot, own),
     }
     return _texts(robot, own, blocks, filled("structured_text", "README-model.md", words))
+
+
+def _self_test_words(robot: Robot, own: str) -> dict[str, str]:
+    """What a README says of the self-test of the model."""
+    return {
+        "SelfTest": f"FB_{own}_SelfTest",
+        "said_torques": speech(robot)["torques"],
+        "self_tolerance": f"{CLOSE:g} of the largest number",
+        "self_single": f"{SINGLE:g}",
+    }
 
 
 FOLLOWED = """\
@@ -139,6 +153,13 @@ def _texts(robot: Robot, own: str, blocks: Sequence[FunctionBlock], readme: str)
         texts[f"twincat/{block.name}.TcPOU"] = twincat(robot, block)
         texts[f"br/{block.name}.st"] = br_statements(robot, block)
     return texts
+
+
+def model_blocks(robot: Robot) -> list[FunctionBlock]:
+    """Kinematics, torques, and the self-test of both."""
+    blocks = [*kinematic_blocks(robot), *torque_blocks(robot)]
+    work = sum(block.operations for block in blocks)
+    return [*blocks, model_test_block(robot, model_test(robot), work)]
 
 
 def _weighing(robot: Robot, estimator: PayloadEstimator) -> list[FunctionBlock]:
@@ -194,6 +215,7 @@ def _readme(
     usual, said = standard(robot), speech(robot)
     words = {
         **names,
+        **_self_test_words(robot, own),
         "kind": "" if usual else f"A {kind_of(robot)}. {'; '.join(axis_lines(robot))}.\n\n",
         "units": "N m" if usual else "N, N m",
         "frame": RAIL_FRAME if robot.linear else ARM_FRAME,
@@ -254,6 +276,9 @@ def _row(block: FunctionBlock) -> str:
 
 def _size(kind: str) -> int:
     """Bytes of a variable; of an instance none, it has its own row."""
+    text = TEXT.fullmatch(kind)
+    if text is not None:
+        return int(text[1]) + 1
     if not kind.startswith("ARRAY"):
         return BYTES.get(kind, 0)
     bounds, _, element = kind.removeprefix("ARRAY[0..").partition("] OF ")
@@ -365,15 +390,17 @@ def _variable(variable: Variable) -> str:
         low, high, kind = array.groups()
         inner = f'<dimension lower="{low}" upper="{high}" />'
         kind_text = f"<array>{inner}<baseType><{kind} /></baseType></array>"
+    elif (text := TEXT.fullmatch(variable.kind)) is not None:
+        kind_text = f'<string length="{text[1]}" />'
     elif variable.kind in ELEMENTARY:
         kind_text = f"<{variable.kind} />"
     else:
         kind_text = f'<derived name="{variable.kind}" />'
-    text = ""
+    said = ""
     if variable.comment:
         note = escape(variable.comment)
-        text = f"<documentation><xhtml:p>{note}</xhtml:p></documentation>"
-    return f'<variable name="{variable.name}"><type>{kind_text}</type>{text}</variable>'
+        said = f"<documentation><xhtml:p>{note}</xhtml:p></documentation>"
+    return f'<variable name="{variable.name}"><type>{kind_text}</type>{said}</variable>'
 
 
 def br_declarations(robot: Robot, blocks: Sequence[FunctionBlock]) -> str:

@@ -38,7 +38,7 @@ from deltadyn.robot import Robot
 
 #: Largest inputs that are taken, beyond which a sum of products could overflow.
 FARTHEST, FASTEST, HEAVIEST = 100.0, 1.0e6, 1.0e4
-ELEMENTARY = re.compile(r"\b(?:LREAL|DINT|BOOL)$")
+ELEMENTARY = re.compile(r"\b(?:LREAL|DINT|BOOL|STRING\[\d+\])$")
 STRIDE = 0.15  # rad of an arm, on rails as much of `robot.radian`, between steps towards a pose
 SHORT = 11  # characters of a robot's name: block names then have 32 at most
 STATUS = (

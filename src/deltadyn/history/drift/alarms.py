@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 from deltadyn.errors import InputError, extra_module
 from deltadyn.history.drift.result import Change, Drift
 from deltadyn.streams.transports import MqttAddress
+from deltadyn.systems import run_loop
 
 TIMEOUT = 10.0  # s
 
@@ -65,7 +66,7 @@ def publish(address: str, record: Any, timeout: float = TIMEOUT) -> str:
     library = extra_module("aiomqtt", "a message over MQTT", "mqtt")
     text = json.dumps(record, allow_nan=False)
     try:
-        asyncio.run(asyncio.wait_for(_publish(library, place, text, timeout), timeout))
+        run_loop(asyncio.wait_for(_publish(library, place, text, timeout), timeout))
     except (library.MqttError, OSError, TimeoutError, ssl.SSLError) as error:
         why = str(error) or "no answer"
         return f"the broker at {place} did not take the message: {why}"

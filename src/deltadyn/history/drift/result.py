@@ -180,8 +180,9 @@ class Drift:
         """What was found, in a sentence."""
         count, nights = len(self.changes), len(self.times)
         if not self.watched:
+            few = "1 night is" if nights == 1 else f"{nights} nights are"
             return (
-                f"{nights} nights are too few to watch {self.serial}: "
+                f"{few} too few to watch {self.serial}: "
                 f"it takes {self.burn_in} that show a parameter."
             )
         span = f"in {nights} nights from {self.day(self.times[0])} to {self.day(self.times[-1])}"

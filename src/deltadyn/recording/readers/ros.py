@@ -7,13 +7,17 @@ others is refused.
 
 from __future__ import annotations
 
+import bz2
 import re
+import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -32,7 +36,8 @@ _WHAT = "a ROS bag"
 _SQLITE, _MCAP = b"SQLite format 3\0", b"\x89MCAP0"
 _MAGIC = (_MCAP, _SQLITE, b"#ROSBAG V")
 _CHUNK = 6  # the kind of a record of MCAP that holds others, packed or not
-MOST_CHUNK = 2**28  # bytes of a chunk when unpacked; recorders make them of some 10**6
+MOST_CHUNK = 2**28  # bytes of a chunk or message when unpacked; recorders make them of some 10**6
+MOST_BAG = 2**32  # bytes of the files of a bag that are packed as a whole, when unpacked
 #: Tables and indices of a database that hold rows and nothing to compute.
 _PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
 CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
@@ -100,13 +105,33 @@ class _Messages:
         self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
         with damaged(path, self.allowed):
-            place = Path(path)
+            self._place = place = self._plain(Path(path))
             for file in place.iterdir() if place.is_dir() else [place]:
                 if file.is_file():
                     _check_database(file)
                     _check_chunks(file)
         self.start: str | None = None
         self.topic = self._topic(topic)
+
+    def _plain(self, bag: Path) -> Path:
+        """A bag, or its copy where its files are packed as a whole: the copy goes with this."""
+        if not (bag / "metadata.yaml").is_file():
+            return bag
+        yaml = extra_module("ruamel.yaml", _WHAT, "ros").YAML(typ="safe")
+        told = yaml.load((bag / "metadata.yaml").read_text())
+        own = told["rosbag2_bagfile_information"]
+        if str(own.get("compression_mode", "")).lower() != "file":
+            return bag
+        copy = Path(tempfile.mkdtemp(prefix="deltadyn-bag-"))
+        weakref.finalize(self, shutil.rmtree, copy, ignore_errors=True)
+        names, left = [PurePath(name).name for name in own["relative_file_paths"]], MOST_BAG
+        for name in names:
+            left -= _unpack_file(bag / name, copy / PurePath(name).stem, left)
+        own["relative_file_paths"] = [PurePath(name).stem for name in names]
+        own["compression_mode"] = own["compression_format"] = ""
+        with (copy / "metadata.yaml").open("w", encoding="utf-8") as file:
+            yaml.dump(told, file)
+        return copy
 
     def contents(self) -> tuple[list[str], list[str]]:
         """The joints of the first message, and the fields that it fills."""
@@ -179,14 +204,15 @@ class _Messages:
                     connection, stamp, raw = found
                     if connection.msgtype != self.kind:
                         raise ValueError(f"{self.topic} has messages of another kind")
-                    message = self._deserialize(raw, connection.msgtype)
+                    message = self._deserialize(self._unpack(raw), connection.msgtype)
                 yield stamp, message
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
         with damaged(self.path, self.allowed):
-            reader = self._reader_kind(BoundedPath(self.path))
+            reader = self._reader_kind(BoundedPath(self._place))
             reader.open()
+            self._unpack = _bounded(reader)
         try:
             yield reader
         finally:
@@ -228,6 +254,44 @@ def _check_chunks(file: Path) -> None:
             place += 9 + length
 
 
+def _bounded(reader: Any) -> Callable[[bytes], bytes]:
+    """What unpacks the messages of an open reader, which is kept from doing it without a bound."""
+    for place, chunk in getattr(reader, "chunks", {}).items():  # of ROS 1
+        reader.chunks[place] = chunk._replace(decompressor=partial(_checked, chunk.decompressor))
+    told = getattr(getattr(reader, "storage", None), "metadata", None)
+    if told is None or told.compression_mode != "message":
+        return bytes
+    reader.storage.metadata = told._replace(compression_mode=None)
+    return partial(_checked, extra_module(_zstd_name(), _WHAT, "ros").decompress)
+
+
+def _checked(unpack: Callable[[bytes], bytes], packed: bytes) -> bytes:
+    """Unpacked bytes, where they are not too many."""
+    packing = next((name for start, name in _STARTS.items() if packed.startswith(start)), b"")
+    if _unpacked(packing, packed) > MOST_CHUNK:
+        raise ValueError(f"a chunk or message unpacks to more than {MOST_CHUNK} bytes")
+    return unpack(packed)
+
+
+def _unpack_file(packed: Path, target: Path, most: int) -> int:
+    """Unpack a file of one or more frames piece by piece; how many bytes it became."""
+    count = 0
+    with packed.open("rb") as source, target.open("wb") as file:
+        unpacker = _zstd()
+        while rest := source.read(_PIECE):
+            while rest or not (unpacker.eof or unpacker.needs_input):
+                if unpacker.eof:
+                    unpacker = _zstd()
+                count += file.write(unpacker.decompress(rest, max_length=_PIECE))
+                if count > most:
+                    problem = f"its files unpack to more than {MOST_BAG / 2**30:g} GiB"
+                    raise ValueError(f"{problem}: unpack them before, and read the bag then")
+                rest = unpacker.unused_data if unpacker.eof else b""
+        if not unpacker.eof:
+            raise ValueError(f"{packed.name} ends within a frame")
+    return count
+
+
 def _at(file: BoundedFile, place: int, size: int) -> bytes:
     if place > file.bytes:
         return b""
@@ -254,14 +318,17 @@ def _lz4() -> Any:
     return extra_module("lz4.frame", _WHAT, "ros").LZ4FrameDecompressor()
 
 
+def _zstd_name() -> str:
+    return "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def _zstd() -> Any:
-    own = sys.version_info >= (3, 14)
-    module: Any = extra_module("compression.zstd" if own else "backports.zstd", _WHAT, "ros")
-    return module.ZstdDecompressor()
+    return extra_module(_zstd_name(), _WHAT, "ros").ZstdDecompressor()
 
 
 _PIECE = 1 << 20  # bytes that are unpacked at a time
-_UNPACKERS = {b"lz4": _lz4, b"zstd": _zstd}
+_UNPACKERS = {b"lz4": _lz4, b"zstd": _zstd, b"bz2": bz2.BZ2Decompressor}
+_STARTS = {b"BZh": b"bz2", b"\x04\x22\x4d\x18": b"lz4", b"\x28\xb5\x2f\xfd": b"zstd"}
 
 
 def _fill(row: FloatArray, message: Any, place: dict[str, int], fields: Sequence[str]) -> None:

@@ -725,7 +725,7 @@ static void announce(payload_state *e, int holding)
         e->start = now_of(e);
         tell(e, @ID@_PICK, e->start);
     } else if (!holding && e->loaded && EVENTS) {
-        const int known = isfinite(std_of_load(e)), best = heaviest(e);
+        const int known = is_finite(std_of_load(e)), best = heaviest(e);
         if (at(e, best)->carries)
             let_go(at(e, best), 0);
         keep_only(e, best);
@@ -748,7 +748,7 @@ static void restart(payload_state *e)
 
 static void close_pick(payload_state *e)
 {
-    if (e->loaded && e->known && isfinite(std_of_load(e)))
+    if (e->loaded && e->known && is_finite(std_of_load(e)))
         file_pick(e, @ID@_BEGUN_ANEW, now_of(e), std_of_load(e));
 }
 

@@ -70,40 +70,49 @@ int @id@_platform_rates(
 int @id@_feedforward(
     const real *p, const real *pd, const real *pdd, real payload, real *tau)
 {
-    real x[MOTION];
-    const int status = motion_of_platform(p, pd, pdd, x);
-    return status == @ID@_OK ? torque_of_motion(x, payload, tau) : status;
+    real x[MOTION], par[PAR_COUNT];
+    int status = motion_of_platform(p, pd, pdd, x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    return status == @ID@_OK ? torque_of_motion(par, x, tau) : status;
 }
 
 int @id@_feedforward_joints(
     const real *q, const real *qd, const real *qdd, @near_own@real payload, real *tau)
 {
-    real x[MOTION];
-    const int status = motion_of_joints(q, qd, qdd, @near@x);
-    return status == @ID@_OK ? torque_of_motion(x, payload, tau) : status;
+    real x[MOTION], par[PAR_COUNT];
+    int status = motion_of_joints(q, qd, qdd, @near@x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    return status == @ID@_OK ? torque_of_motion(par, x, tau) : status;
 }
 
-/* A pose at rest, and the numbers with the payload. */
-static int rest_at(const real *q, @near_own@real payload, real *x, real *par)
+/* The motion of a robot that rests at a pose. */
+static int rest_at(const real *q, @near_own@real *x)
 {
     real zero[DOF];
     for (int i = 0; i < DOF; i++)
         zero[i] = (real)0.0;
-    const int status = motion_of_joints(q, zero, zero, @near@x);
-    return status == @ID@_OK ? numbers_with(payload, par) : status;
+    return motion_of_joints(q, zero, zero, @near@x);
+}
+
+static int torque_at_rest(const real *par, const real *x, real *tau)
+{
+    real own[DOF];
+    torque(par, x, own);
+    const int status = check_result(own, DOF);
+    for (int i = 0; status == @ID@_OK && i < DOF; i++)
+        tau[i] = SIGN[i] * EMPTY[PAR_TORQUE_RATIO + i] * own[i];
+    return status;
 }
 
 int @id@_gravity_torque(const real *q, @near_own@real payload, real *tau)
 {
-    real x[MOTION], par[PAR_COUNT], own[DOF];
-    int status = rest_at(q, @near@payload, x, par);
-    if (status != @ID@_OK)
-        return status;
-    torque(par, x, own);
-    status = check_result(own, DOF);
-    for (int i = 0; status == @ID@_OK && i < DOF; i++)
-        tau[i] = SIGN[i] * EMPTY[PAR_TORQUE_RATIO + i] * own[i];
-    return status;
+    real x[MOTION], par[PAR_COUNT];
+    int status = rest_at(q, @near@x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    return status == @ID@_OK ? torque_at_rest(par, x, tau) : status;
 }
 
 /* Mass matrix of a motion's pose, own signs. */
@@ -117,21 +126,27 @@ static void mass_of(const real *par, const real *x, real *M)
         in[AT_POSE + i] = x[AT_P + i];
     for (int i = 0; i < 4; i++) /* cosine and sine of psi, of the bars */
         in[AT_TURN + i] = x[AT_PSI + i];
-    deltadyn_mass@kind@_@dof@(par, in, M, 1);
+    deltadyn_mass@kind@_@dof@(par, in, M);
 }
 
-int @id@_mass_matrix(const real *q, @near_own@real payload, real *M)
+static int mass_at_rest(const real *par, const real *x, real *M)
 {
-    real x[MOTION], par[PAR_COUNT], own[DOF * DOF];
-    int status = rest_at(q, @near@payload, x, par);
-    if (status != @ID@_OK)
-        return status;
+    real own[DOF * DOF];
     mass_of(par, x, own);
-    status = check_result(own, DOF * DOF);
+    const int status = check_result(own, DOF * DOF);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         for (int j = 0; j < DOF; j++)
             M[i * DOF + j] = SIGN[i] * SIGN[j] * own[i * DOF + j];
     return status;
+}
+
+int @id@_mass_matrix(const real *q, @near_own@real payload, real *M)
+{
+    real x[MOTION], par[PAR_COUNT];
+    int status = rest_at(q, @near@x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    return status == @ID@_OK ? mass_at_rest(par, x, M) : status;
 }
 
 /* x of A x = b by elimination with pivots; A (DOF, DOF) and b are used up. */
@@ -205,23 +220,14 @@ static int accelerate(
     return @ID@_UNSETTLED;
 }
 
-int @id@_forward_dynamics(
-    const real *q, const real *qd, const real *tau, @near_own@real payload, real *qdd)
+/* qdd of torques in a motion that knows no qdd yet; all in the controller's sign. */
+static int acceleration_of(const real *par, const real *x, const real *tau, real *qdd)
 {
-    real x[MOTION], par[PAR_COUNT], M[DOF * DOF], needed[DOF], zero[DOF];
+    real M[DOF * DOF], needed[DOF];
     real dry[DOF], given[DOF], loss[DOF], direction[DOF], out[DOF];
-    for (int i = 0; i < DOF; i++)
-        zero[i] = (real)0.0;
-    int status = check_three(q, qd, tau);
-    if (status == @ID@_OK)
-        status = motion_of_joints(q, qd, zero, @near@x);
-    if (status == @ID@_OK)
-        status = numbers_with(payload, par);
-    if (status != @ID@_OK)
-        return status;
     mass_of(par, x, M);
     torque(par, x, needed);
-    status = add_passive(x, 0, needed);
+    int status = add_passive(x, 0, needed);
     if (status != @ID@_OK)
         return status;
     for (int i = 0; i < DOF; i++) {
@@ -244,4 +250,24 @@ int @id@_forward_dynamics(
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         qdd[i] = SIGN[i] * out[i];
     return status;
+}
+
+/* The motion that torques act on: rates without accelerations. */
+static int motion_under(const real *q, const real *qd, const real *tau, @near_own@real *x)
+{
+    real zero[DOF];
+    for (int i = 0; i < DOF; i++)
+        zero[i] = (real)0.0;
+    const int status = check_three(q, qd, tau);
+    return status == @ID@_OK ? motion_of_joints(q, qd, zero, @near@x) : status;
+}
+
+int @id@_forward_dynamics(
+    const real *q, const real *qd, const real *tau, @near_own@real payload, real *qdd)
+{
+    real x[MOTION], par[PAR_COUNT];
+    int status = motion_under(q, qd, tau, @near@x);
+    if (status == @ID@_OK)
+        status = numbers_with(payload, par);
+    return status == @ID@_OK ? acceleration_of(par, x, tau, qdd) : status;
 }

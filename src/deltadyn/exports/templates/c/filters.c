@@ -74,7 +74,7 @@ static int residual(payload_state *e, const real *middle, const real *bend)
     }
     e->found[3 * DOF] = REAL_SQRT(dot(x + AT_PD, x + AT_PD));
     for (int i = 0; i < WIDTH; i++)
-        if (!isfinite(e->found[i]) || REAL_ABS(e->found[i]) > LARGE_RESIDUAL)
+        if (!is_finite(e->found[i]) || REAL_ABS(e->found[i]) > LARGE_RESIDUAL)
             return @ID@_RANGE;
     return @ID@_OK;
 }

@@ -158,7 +158,7 @@ static real per_load(int i, real turn, real qdd, real tau)
 /* The row of the window. */
 static int row_at(const force_state *e, real payload, force_row *row)
 {
-    real x[MOTION], q[DOF], qdd[DOF], own[DOF], *qd = row->qd, *tau = row->tau;
+    real x[MOTION], par[PAR_COUNT], q[DOF], qdd[DOF], own[DOF], *qd = row->qd, *tau = row->tau;
     const real *w[4];
     for (int k = 0; k < 4; k++)
         w[k] = kept(&e->q[0][0], FORCE_ANGLES, e->newest_angle, FORCE_ANGLES - 1 - k);
@@ -171,7 +171,9 @@ static int row_at(const force_state *e, real payload, force_row *row)
     }
     int status = motion_of_own_joints(q, qd, qdd, x);
     if (status == @ID@_OK)
-        status = own_torque_of_motion(x, payload, own);
+        status = numbers_with(payload, par);
+    if (status == @ID@_OK)
+        status = own_torque_of_motion(par, x, own);
     if (status != @ID@_OK)
         return status;
     torque_between(e, tau);

@@ -54,11 +54,7 @@ static int arms_at(const real *p, real *arms)
     }
     for (int i = 0; i < DOF; i++)
         in[i] = p[i];
-    deltadyn_inverse_kinematics@kind@(EMPTY, in, arms, 1);
-    for (int i = 0; i < 2 * LEGS; i++)
-        if (arms[i] != arms[i])
-            return @ID@_UNREACHABLE;
-    return @ID@_OK;
+    return deltadyn_inverse_kinematics@kind@(EMPTY, in, arms) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* Halves that the struts hold, and with `levers` drives that push along them. */
@@ -94,7 +90,8 @@ static int step_towards(const real *q, real *p, real *left, real *side)
     *side = struts_at(arms, p, bars, s, &size);
     if (!(REAL_ABS(*side) > size))
         return @ID@_SINGULAR;
-    deltadyn_pose_step@kind@(EMPTY, in, y, 1);
+    if (deltadyn_pose_step@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     *left = (real)0.0;
     for (int i = 0; i < LEGS; i++) {
         const real l2 = EMPTY[LIMB * i + LIMB_STRUT], own = REAL_ABS(y[DOF + i]) / (l2 * l2);
@@ -177,7 +174,8 @@ static int motion_of_platform(const real *p, const real *pd, const real *pdd, re
         in[2 * DOF + i] = x[AT_PDD + i] = pdd[i];
     }
     bars_at(p, in + 3 * DOF);
-    deltadyn_platform_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_platform_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < 4 * LEGS; i++) /* cos, sin, qd, qdd */
         x[i] = y[i];
     complete(x);
@@ -205,7 +203,8 @@ static int motion_of_own_joints(
     for (int i = 0; i < DOF; i++)
         in[i] = x[AT_P + i];
     bars_at(in, in + @bars_behind@);
-    deltadyn_joint_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_joint_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < 2 * DOF; i++)
         x[AT_PD + i] = y[2 * LEGS + i];
     complete(x);

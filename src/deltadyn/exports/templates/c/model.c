@@ -2,12 +2,12 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef @id@_real real;
 
-#define INLINE static
 #define REAL_ABS(value) @fabs@(value)
-#define REAL_SQRT(value) root(value)
+#define REAL_SQRT(value) @sqrt@(value)
 
 enum { DOF = @ID@_DOF, LEGS = @legs@ }; /* axes, limbs */
 
@@ -18,15 +18,27 @@ static const real LARGEST = @ID@_LARGEST;
 /* The robot's numbers, constant. SIGN and OFFSET: q_controller = SIGN * q + OFFSET. */
 @numbers@
 
-/* Square root that marks a point out of reach by NaN and raises no floating-point exception. */
-static real root(real value)
+/* Numbers are those of IEEE 754: all bits of the exponent are set where one is NaN or infinite.
+ * The bits are looked at, because compilers may assume that there are no such numbers. */
+typedef union {
+    real value;
+    @bits@ bits;
+} image;
+
+typedef char real_has_the_size_of_its_bits[sizeof(real) == sizeof(@bits@) ? 1 : -1];
+
+static int is_finite(real value)
 {
-    return value >= (real)0.0 ? @sqrt@(value) : (real)NAN;
+    const @bits@ exponent = @exponent@;
+    image number;
+    number.value = value;
+    return (number.bits & exponent) != exponent;
 }
 
 /* ---------------------------------------------------------------- generated functions
  * Straight-line code of the exact model, as the package itself compiles and tests it: `par` holds
- * the robot's numbers, x and y are columns with a stride. Written by tools/generate_kernels.py.
+ * the robot's numbers, x is read and y written. Those that close the loop return 0, or 1 and leave y
+ * where it cannot be closed.
  */
 
 @kernels@
@@ -57,7 +69,7 @@ static int check(const real *x, int count)
 {
     int status = @ID@_OK;
     for (int i = 0; i < count; i++) {
-        if (!isfinite(x[i]))
+        if (!is_finite(x[i]))
             return @ID@_NOT_FINITE;
         if (REAL_ABS(x[i]) > LARGEST)
             status = @ID@_RANGE;
@@ -76,7 +88,7 @@ static int check_three(const real *a, const real *b, const real *c)
 static int check_result(const real *x, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!isfinite(x[i]))
+        if (!is_finite(x[i]))
             return @ID@_RANGE;
     return @ID@_OK;
 }
@@ -115,11 +127,11 @@ static int numbers_with(real payload, real *par)
     return status;
 }
 
-/* Torque of a motion without friction. */
+@load@/* Torque of a motion without friction. */
 static void torque(const real *par, const real *x, real *tau)
 {
     real y[3 * DOF];
-    deltadyn_state_torque@kind@_@dof@(par, x, y, 1);
+    deltadyn_state_torque@kind@_@dof@(par, x, y);
     for (int i = 0; i < DOF; i++)
         tau[i] = y[i];
 }
@@ -148,7 +160,7 @@ static void add_friction(const real *par, const real *x, const real *direction, 
         in[3 * DOF + i] = direction[i];
         in[4 * DOF + i] = shape;
     }
-    deltadyn_friction_@dof@(par, in, tau, 1);
+    deltadyn_friction_@dof@(par, in, tau);
     for (int i = 0; i < DOF; i++)
         if (EMPTY[PAR_THINNING + i] > (real)0.0)
             tau[i] += EMPTY[PAR_THINNING + i]
@@ -201,17 +213,14 @@ static void from_drives(const real *x, const real *direction, real *tau)
 }
 
 @passive@
-/* Torque of a motion as the drives count it, own signs. */
-static int own_torque_of_motion(const real *x, real payload, real *own)
+/* Torque of a motion as the drives count it, own signs; `par` has the payload. */
+static int own_torque_of_motion(const real *par, const real *x, real *own)
 {
-    real par[PAR_COUNT], direction[DOF];
-    int status = numbers_with(payload, par);
-    if (status != @ID@_OK)
-        return status;
+    real direction[DOF];
     torque(par, x, own);
     for (int i = 0; i < DOF; i++)
         direction[i] = direction_of(x[AT_QD + i]);
-    status = add_passive(x, 0, own);
+    const int status = add_passive(x, 0, own);
     if (status != @ID@_OK)
         return status;
     add_friction(EMPTY, x, direction, own);
@@ -219,10 +228,10 @@ static int own_torque_of_motion(const real *x, real payload, real *own)
     return check_result(own, DOF);
 }
 
-static int torque_of_motion(const real *x, real payload, real *tau)
+static int torque_of_motion(const real *par, const real *x, real *tau)
 {
     real own[DOF];
-    const int status = own_torque_of_motion(x, payload, own);
+    const int status = own_torque_of_motion(par, x, own);
     for (int i = 0; status == @ID@_OK && i < DOF; i++)
         tau[i] = SIGN[i] * own[i];
     return status;

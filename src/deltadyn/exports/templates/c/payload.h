@@ -7,21 +7,21 @@ enum {
     @ID@_LOST_GRIP = 3
 };
 
-/* What an update tells. `std` is infinite while nothing is known of a load. */
+/** What an update tells. `std` is infinite while nothing is known of a load. */
 typedef struct {
-    @id@_real mass;      /* kg; 0 while the robot is empty */
-    @id@_real std;       /* kg, standard deviation of mass */
-    int event;           /* @ID@_NO_EVENT, or what became known in this update */
-    @id@_real event_age; /* s before this sample at which it happened, estimated */
-    int running;         /* 1 once the filters have settled */
-    int loaded;          /* 1 while a load is held */
-    int finished;        /* 1 where a pick ended in this update; it was: */
-    @id@_real pick_mass; /* kg */
-    @id@_real pick_std;  /* kg */
-    @id@_real pick_time; /* s from its begin to its end */
+    @id@_real mass; /**< kg; 0 while the robot is empty */
+    @id@_real std; /**< kg, standard deviation of mass */
+    int event; /**< @ID@_NO_EVENT, or what became known in this update */
+    @id@_real event_age; /**< s before this sample at which it happened, estimated */
+    int running; /**< 1 once the filters have settled */
+    int loaded; /**< 1 while a load is held */
+    int finished; /**< 1 where a pick ended in this update; it was: */
+    @id@_real pick_mass; /**< kg */
+    @id@_real pick_std; /**< kg */
+    @id@_real pick_time; /**< s from its begin to its end */
 } @id@_payload_result;
 
-/* State of an estimator, one per robot; init before the first update. No field is for the user. */
+/** State of an estimator, one per robot; init before the first update. No field is for the user. */
 typedef struct {
     int ready, begun, has_qd, has_qdd, has_last, jumped;
     int place, waiting, pending, running;
@@ -38,10 +38,10 @@ typedef struct {
     @id@_payload_result *out;
 } @id@_payload;
 
-/* Begin: an empty robot, nothing known. */
+/** Begin: an empty robot, nothing known. */
 void @id@_payload_init(@id@_payload *state);
 
-/*
+/**
  * Take one sample of measured @angles@ and @torques@; call it at @ID@_RATE. qd and qdd may be NULL:
  * then they come from the @angles@. `holding` is the gripper's own signal, 1 or 0, or -1 where there
  * is none. `result` is always written; a sample that is refused (NOT_FINITE, RANGE, PATTERN, JUMPED)

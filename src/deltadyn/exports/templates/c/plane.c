@@ -7,11 +7,7 @@ static int arms_at(const real *p, real *arms)
     for (int i = 0; i < LEGS; i++)
         if (!has_place(i, a))
             return @ID@_SINGULAR;
-    deltadyn_inverse_kinematics@kind@(EMPTY, p, arms, 1);
-    for (int i = 0; i < 2 * LEGS; i++)
-        if (arms[i] != arms[i])
-            return @ID@_UNREACHABLE;
-    return @ID@_OK;
+    return deltadyn_inverse_kinematics@kind@(EMPTY, p, arms) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* Platform point of joints q and arms at cos, sin: the elbows must be apart. */
@@ -30,8 +26,7 @@ static int point_of(const real *q, const real *arms, real *p)
     size *= TINY;
     if (!(across * across + up * up > size * size))
         return @ID@_SINGULAR;
-    deltadyn_forward_kinematics@kind@(EMPTY, x, p, 1);
-    return p[0] != p[0] || p[1] != p[1] ? @ID@_UNREACHABLE : @ID@_OK;
+    return deltadyn_forward_kinematics@kind@(EMPTY, x, p) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* Struts that are not parallel, and with `levers` drives that push along them. */
@@ -79,7 +74,8 @@ static int motion_of_platform(const real *p, const real *pd, const real *pdd, re
         in[DOF + i] = x[AT_PD + i] = pd[i];
         in[2 * DOF + i] = x[AT_PDD + i] = pdd[i];
     }
-    deltadyn_platform_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_platform_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < 4 * LEGS; i++) /* cos, sin, qd, qdd */
         x[i] = y[i];
     complete(x);
@@ -103,7 +99,8 @@ static int motion_of_own_joints(const real *q, const real *qd, const real *qdd, 
         status = solvable(x, x + AT_P, 0);
     if (status != @ID@_OK)
         return status;
-    deltadyn_joint_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_joint_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < 3 * DOF; i++)
         x[AT_P + i] = y[2 * LEGS + i];
     complete(x);

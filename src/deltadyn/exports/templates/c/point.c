@@ -6,11 +6,7 @@ static int arms_at(const real *p, real *arms)
     for (int i = 0; i < 3; i++)
         if (!has_place(i, p))
             return @ID@_SINGULAR;
-    deltadyn_inverse_kinematics@kind@(EMPTY, p, arms, 1);
-    for (int i = 0; i < 6; i++)
-        if (arms[i] != arms[i])
-            return @ID@_UNREACHABLE;
-    return @ID@_OK;
+    return deltadyn_inverse_kinematics@kind@(EMPTY, p, arms) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* Platform point of arms at x[0..5] = cos, sin: the elbows must span a plane. */
@@ -35,8 +31,7 @@ static int point_at(const real *arms, real *p)
         x[i] = @joint_in@
     for (int i = 0; i < 6; i++)
         x[3 + i] = arms[i];
-    deltadyn_forward_kinematics@kind@(EMPTY, x, p, 1);
-    return p[0] != p[0] || p[1] != p[1] || p[2] != p[2] ? @ID@_UNREACHABLE : @ID@_OK;
+    return deltadyn_forward_kinematics@kind@(EMPTY, x, p) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* The same with the joints themselves, which other platforms ask for. */
@@ -107,7 +102,8 @@ static int motion_of_platform(const real *p, const real *pd, const real *pdd, re
         in[3 + i] = pd[i];
         in[6 + i] = pdd[i];
     }
-    deltadyn_platform_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_platform_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < DOF; i++) {
         x[AT_QD + i] = i < 3 ? y[6 + i] : pd[i];
         x[AT_QDD + i] = i < 3 ? y[9 + i] : pdd[i];
@@ -137,7 +133,8 @@ static int motion_of_own_joints(const real *q, const real *qd, const real *qdd, 
         status = solvable(x, x + AT_P, 0);
     if (status != @ID@_OK)
         return status;
-    deltadyn_joint_state@kind@(EMPTY, in, y, 1);
+    if (deltadyn_joint_state@kind@(EMPTY, in, y) != 0)
+        return @ID@_UNREACHABLE;
     for (int i = 0; i < DOF; i++) {
         x[AT_QD + i] = qd[i];
         x[AT_QDD + i] = qdd[i];

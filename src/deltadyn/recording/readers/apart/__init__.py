@@ -2,8 +2,10 @@
 
 SciPy and HDF5 believe what a file says about itself: one wrong byte can end the process, a small
 file can ask for all memory. So a program of its own, `program.py`, reads such files. It lasts, and
-forks for every file: the fork has limits of memory and time, and what ends it ends nothing else. A
-format is a module beside this one, with `arrays(path)` that yields names with arrays or texts.
+forks for every file: the fork has limits of memory and time, and what ends it ends nothing else.
+Windows has no forks: a program reads one file there, and is ended when its time is over; memory
+has no limit. A format is a module beside this one, with `arrays(path)` that yields names with
+arrays or texts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import numpy as np
@@ -51,6 +55,15 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
     to, answers = program.stdin, program.stdout
     assert to is not None
     assert answers is not None
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        program.kill()
+
+    clock = Timer(request["seconds"], end)
+    if not hasattr(os, "fork"):
+        clock.start()
     try:
         to.write(json.dumps(request).encode() + b"\n")
         to.flush()
@@ -61,7 +74,12 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
     except (OSError, EOFError):
         program.kill()
         program.wait()
-        return b"", "its reader broke off"
+        answers.close()
+        with suppress(OSError):  # what was not sent is lost
+            to.close()
+        return b"", "it does not end" if late.is_set() else "its reader broke off"
+    finally:
+        clock.cancel()
     if hasattr(os, "fork"):
         _free.append(program)
     else:
