@@ -13,8 +13,8 @@ from tests.exports.c_points import KINDS, Points, compiled, folder_of, robot_of
 
 TOLERANCE = {"double": 1e-9, "float": 1e-4}
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
-#: Numbers that no function reads, or that only say which part of the code is used. The rotor's is in
-#: the arms' inertia too, and read by itself only where gears lose a share of the load.
+#: Numbers that no function reads, or that only say which part of the code is used. The rotor's is
+#: in the arms' inertia too, and read by itself only where gears lose a share of the load.
 UNREAD = {"payload_offset", "actuation", "beyond", "home", "smoothing", "rotor"}
 PER_AXIS = {"torque_ratio"}  # with a 1 for axes that are not there
 
