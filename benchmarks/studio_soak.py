@@ -28,7 +28,6 @@ from pathlib import Path
 import numpy as np
 from tests.studio.cases import ROBOT, log_bytes
 from tests.studio.clients import Client
-from tests.waits import PATIENCE
 
 import deltadyn as dd
 from benchmarks.machine import machine_name
@@ -42,8 +41,8 @@ LIMIT = 5  # MB
 class Soak:
     """A studio, what its windows did, and the memory over the time."""
 
-    def __init__(self, seed: int) -> None:
-        self.studio = Studio(dd.load_robot(ROBOT), 0, LIMIT)
+    def __init__(self, seed: int, patience: float) -> None:
+        self.studio, self.patience = Studio(dd.load_robot(ROBOT), 0, LIMIT), patience
         self.rng = np.random.default_rng(seed)
         self.done: Counter[str] = Counter()
         self.memory: list[tuple[float, float]] = []  # s, MB, with windows
@@ -62,14 +61,14 @@ class Soak:
 
     async def every_act(self) -> None:
         """A window that does everything: code is loaded, and all threads have worked."""
-        async with Client(self.studio) as client:
+        async with Client(self.studio, self.patience) as client:
             await client.ready()
             for act in ACTS:
                 await getattr(self, act)(client)
 
     async def alone(self) -> float:
         """Memory (MB) when all windows are gone and their work has ended."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while (self.studio.windows or jobs()) and time.monotonic() < deadline:
             await asyncio.sleep(0.1)
         gc.collect()
@@ -92,7 +91,7 @@ class Soak:
     async def window(self) -> None:
         """The life of a window."""
         rng = self.rng
-        client = await Client(self.studio).__aenter__()
+        client = await Client(self.studio, self.patience).__aenter__()
         await client.ready()
         chosen = rng.choice(ACTS, int(rng.integers(1, 6))).tolist()
         for act in sorted(chosen, key=ACTS.index):  # motions before logs
@@ -171,7 +170,7 @@ def jobs() -> list[threading.Thread]:
 
 async def soaked(given: argparse.Namespace) -> tuple[Soak, list[str]]:
     """Run it, and say what is wrong."""
-    soak = Soak(given.seed)
+    soak = Soak(given.seed, given.patience)
     try:
         await soak.run(60 * given.minutes, given.windows)
         wrong = soak.left()
@@ -189,6 +188,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--windows", type=int, default=8, help="at once")
     parser.add_argument("--grown", type=float, default=30.0, help="MB allowed")
+    parser.add_argument("--patience", type=float, default=600.0, help="s for an act, then it fails")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     given = parser.parse_args(argv)

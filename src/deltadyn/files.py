@@ -41,7 +41,8 @@ MOST_BYTES = 10_000_000  # of a journal
 # nobody who writes a set in a folder takes parts of a set of the folder above for abandoned.
 PART = re.compile(r"\.(.+)\.[0-9a-f]{32}\.([0-9]+)\.part")
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database that it writes
-HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # what locking tells where another one locks
+# What locking tells where another one locks; wine tells nothing.
+HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0)
 ENDINGS = (".yaml", ".yml", ".json", ".html")
 WAIT, PAUSE = 30.0, 0.05  # s, for further folders of a set: two processes may wait for each other
 OPEN = 2.0  # s that a rename waits on Windows for whoever has the file open, such as a scanner

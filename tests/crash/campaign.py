@@ -273,7 +273,7 @@ def run_case(
     with bench.ready(name) as ready:
         count = ready.clean.count
         attempt("killed", spread(count, kills, 0), ready.kill)
-        for how in FAILURES if ready.case.failures else ():
+        for how in FAILURES:
             points = spread(count, failures, 1) if FAILURES[how][0] != Action.FAIL_ALL else [1]
             attempt(how, points, lambda point, how=how: ready.fail(how, point))
         if ready.case.old and ready.case.beside:

@@ -35,7 +35,6 @@ class Case:
     call: str | None = None  # of the library, instead of the command line
     cwd: str = "."
     beside: bool = True  # whether the old and the new call may write at the same time
-    failures: bool = True  # False: what the disk refuses is told as logs that are left out
     slow: bool = False  # computes for long: for the nightly run
     before: Mapping[str, str] = field(default_factory=dict)  # files of the folder, by name
     then: Mapping[str, str] = field(default_factory=dict)  # what is changed after the old call
@@ -112,6 +111,7 @@ CASES: dict[str, Case] = {
     "fleet compare": Case(
         ("fleet", "compare", ROBOT, *_FLEET),
         ("fleet", "compare", ROBOT, *_FLEET, "--method", "base"),
+        pieces=("members",),  # a folder of its own, with a journal of its own
         slow=True,
     ),
     "fleet identify": Case(
@@ -129,14 +129,12 @@ CASES: dict[str, Case] = {
         ),
         (),
         pieces=("kept/", "fits/"),
-        failures=False,
         slow=True,
     ),
     "fleet payload": Case(
         ("fleet", "payload", ROBOT, "inputs/nights", "--work", "work/kept"),
         (),
         pieces=("kept/",),
-        failures=False,
         slow=True,
     ),
     "fleet drift": Case(
@@ -154,7 +152,6 @@ CASES: dict[str, Case] = {
         ),
         (),
         pieces=("kept/", "fits/", "d.html"),
-        failures=False,
         slow=True,
     ),
     "history add": Case(
@@ -175,6 +172,9 @@ CASES: dict[str, Case] = {
     "export c": _export("c"),
     "export structured-text": _export("structured-text"),
     "export mjcf": _export("mjcf", slow=True),
+    "export urdf": _export("urdf", slow=True),
+    "export sdf": _export("sdf", slow=True),
+    "export usd": _export("usd", slow=True),
     "export fmu": _export("fmu", "--no-binary", slow=True),
     "export sheets": _export("sheets"),
     "reproduce audit": _page("reproduce", "audit", slow=True),

@@ -6,7 +6,7 @@ import atexit
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -87,23 +87,76 @@ def axes(name: str, values: FloatArray) -> dict[str, float]:
 
 def columns(result: Any, name: str, dof: int) -> FloatArray:
     """(N, dof) of a result of fmpy's simulation."""
+    if name in result.dtype.names:  # an array of FMI 3.0
+        values: FloatArray = np.asarray(result[name]).reshape(-1, dof)
+        return values
     return np.stack([result[f"{name}[{i + 1}]"] for i in range(dof)], axis=1)
 
 
+def by_differences(outputs: Callable[[float], FloatArray], h: float) -> FloatArray:
+    """Central differences, two times extrapolated: errors of h^6 and rounding over h."""
+
+    def central(step: float) -> FloatArray:
+        return (outputs(step) - outputs(-step)) / (2 * step)
+
+    one, two, four = central(h), central(h / 2), central(h / 4)
+    first, second = (4 * two - one) / 3, (4 * four - two) / 3
+    return (16 * second - first) / 15
+
+
+def base_of(name: str) -> str:
+    """q of q[2]."""
+    return name.split("[")[0]
+
+
 def simulated(path: Path, dof: int, signals: Mapping[str, Any], **options: Any) -> Any:
-    """fmpy's simulation under input signals, which hold "time"; every output is recorded."""
-    rows = np.stack([np.asarray(values, dtype=float) for values in signals.values()], axis=1)
-    table = np.array([tuple(row) for row in rows], dtype=[(name, float) for name in signals])
-    names = [f"{name}[{i + 1}]" for name in options.pop("output") for i in range(dof)]
+    """fmpy's simulation under input signals, which hold "time"; every output is recorded.
+
+    Signals and start values are named as scalars; those of arrays are gathered for FMI 3.0.
+    """
+    t = np.asarray(signals["time"], dtype=float)
+    names = [name for name in signals if name != "time"]
+    outputs, start = options.pop("output"), dict(options.pop("start_values", {}))
+    if fmpy.read_model_description(str(path)).fmiVersion == "2.0":
+        fields: list[Any] = [(name, float) for name in names]
+        values = {name: signals[name] for name in names}
+        outputs = [f"{name}[{i + 1}]" for name in outputs for i in range(dof)]
+    else:
+        fields, values = [], {}
+        for base in dict.fromkeys(map(base_of, names)):
+            values[base] = np.stack([signals[n] for n in names if base_of(n) == base], axis=1)
+            fields.append((base, float, values[base].shape[1:]))
+        for name in [name for name in start if "[" in name]:
+            start.setdefault(base_of(name), []).append(start.pop(name))
+    table = np.zeros(len(t), dtype=[("time", float), *fields])
+    table["time"] = t
+    for name, value in values.items():
+        table[name] = value
     return fmpy.simulate_fmu(
-        str(path), input=table, output=[*names, "status"], stop_time=rows[-1, 0], **options
+        str(path),
+        input=table,
+        output=[*outputs, "status"],
+        stop_time=t[-1],
+        start_values=start,
+        **options,
     )
 
 
-class Unit:
-    """An instance of a unit; its messages are kept."""
+def text_in(path: Path, name: str) -> str:
+    """A text inside a unit."""
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(name).decode()
 
-    def __init__(self, path: Path, folder: str, name: str = "unit") -> None:
+
+class Unit:
+    """An instance of a unit, for co-simulation or exchange; its messages are kept.
+
+    Variables are named as scalars, q[1] and so on, also where FMI 3.0 has arrays.
+    """
+
+    def __init__(
+        self, path: Path, folder: str, name: str = "unit", *, exchange: bool = False
+    ) -> None:
         with zipfile.ZipFile(path) as archive:
             archive.extractall(folder)
         self.told: list[str] = []
@@ -115,14 +168,18 @@ class Unit:
             "modelIdentifier": description.coSimulation.modelIdentifier,
             "instanceName": name,
         }
-        self.old = description.fmiVersion == "2.0"
+        self.old, self.sizes = description.fmiVersion == "2.0", dict[str, int]()
+        if not self.old:
+            sizes = {item.name: item.shape for item in description.modelVariables}
+            self.sizes = {name: int(np.prod(shape)) for name, shape in sizes.items() if shape}
+        self.exchange = exchange
         if self.old:
-            self.fmu = fmi2.FMU2Slave(**given)
+            self.fmu = (fmi2.FMU2Model if exchange else fmi2.FMU2Slave)(**given)
             self._keep = fmi2.fmi2CallbackFunctions()
             self._keep.logger = fmi2.fmi2CallbackLoggerTYPE(self._hear_2)
             self.fmu.instantiate(callbacks=self._keep)
         else:
-            self.fmu = fmi3.FMU3Slave(**given)
+            self.fmu = (fmi3.FMU3Model if exchange else fmi3.FMU3Slave)(**given)
             self.fmu.instantiate(logMessage=self._hear_3)
 
     def _hear_2(self, _env: Any, _name: Any, _status: Any, _category: Any, message: bytes) -> None:
@@ -133,24 +190,66 @@ class Unit:
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set real variables by name."""
-        references = [self.places[name] for name in values]
-        put = self.fmu.setReal if self.old else self.fmu.setFloat64
-        put(references, list(values.values()))
+        if self.old:
+            self.fmu.setReal([self.places[name] for name in values], list(values.values()))
+            return
+        whole: dict[str, list[float]] = {}
+        for name, value in values.items():
+            base = base_of(name)
+            if base not in whole:
+                whole[base] = self._array(base)
+            whole[base][self._at(name)] = value
+        self.fmu.setFloat64(
+            [self.places[base] for base in whole], [one for row in whole.values() for one in row]
+        )
+
+    def _array(self, base: str) -> list[float]:
+        return list(self.fmu.getFloat64([self.places[base]], self.sizes.get(base, 1)))
+
+    def _at(self, name: str) -> int:
+        return int(name.split("[")[1][:-1]) - 1 if "[" in name else 0
 
     def get(self, *names: str) -> list[float]:
         """Real variables by name."""
-        references = [self.places[name] for name in names]
-        values = self.fmu.getReal(references) if self.old else self.fmu.getFloat64(references)
-        return [float(value) for value in values]
+        if self.old:
+            return [float(x) for x in self.fmu.getReal([self.places[name] for name in names])]
+        whole = {base: self._array(base) for base in dict.fromkeys(map(base_of, names))}
+        return [float(whole[base_of(name)][self._at(name)]) for name in names]
+
+    def derivative(self, unknowns: Sequence[str], knowns: Mapping[str, float]) -> FloatArray:
+        """The change of unknowns along that of knowns."""
+        if self.old:
+            places = [[self.places[name] for name in names] for names in (unknowns, knowns)]
+            found = self.fmu.getDirectionalDerivative(*places, list(knowns.values()))
+            return np.array(found)
+        seeds: dict[str, list[float]] = {}
+        for name, value in knowns.items():
+            base = base_of(name)
+            seeds.setdefault(base, [0.0] * self.sizes.get(base, 1))[self._at(name)] = value
+        bases = list(dict.fromkeys(map(base_of, unknowns)))
+        sizes = [self.sizes.get(base, 1) for base in bases]
+        flat = self.fmu.getDirectionalDerivative(
+            [self.places[base] for base in bases],
+            [self.places[base] for base in seeds],
+            [one for row in seeds.values() for one in row],
+            sum(sizes),
+        )
+        parts = dict(zip(bases, np.split(np.array(flat), np.cumsum(sizes)[:-1]), strict=True))
+        return np.array([parts[base_of(name)][self._at(name)] for name in unknowns])
 
     def row(self, name: str, dof: int) -> FloatArray:
         """name[1], name[2], ..."""
         return np.array(self.get(*(f"{name}[{i + 1}]" for i in range(dof))))
 
-    def status(self) -> int:
-        """The integer output."""
+    def status(self, name: str = "status") -> int:
+        """An integer output."""
         get = self.fmu.getInteger if self.old else self.fmu.getInt32
-        return int(get([self.places["status"]])[0])
+        return int(get([self.places[name]])[0])
+
+    def text(self, name: str) -> str:
+        """A text that the unit tells."""
+        found = self.fmu.getString([self.places[name]])[0]
+        return found.decode() if isinstance(found, bytes) else str(found)
 
     def snapshot(self) -> tuple[Any, bytes]:
         """The state now, and the same as bytes."""
@@ -175,6 +274,10 @@ class Unit:
         self.fmu.enterInitializationMode()
         self.set(values)
         self.fmu.exitInitializationMode()
+        if self.exchange:
+            update = self.fmu.newDiscreteStates if self.old else self.fmu.updateDiscreteStates
+            update()
+            self.fmu.enterContinuousTimeMode()
 
     def step(self, time: float, h: float) -> None:
         """One communication step."""
@@ -182,10 +285,10 @@ class Unit:
 
 
 @contextmanager
-def opened(path: Path, name: str = "unit") -> Iterator[Unit]:
+def opened(path: Path, name: str = "unit", *, exchange: bool = False) -> Iterator[Unit]:
     """An instance that is freed at the end."""
     with tempfile.TemporaryDirectory() as folder:
-        unit = Unit(path, folder, name)
+        unit = Unit(path, folder, name, exchange=exchange)
         try:
             yield unit
         finally:

@@ -20,6 +20,7 @@ from tests.exports.fmu_units import (
     opened,
     robots,
     simulated,
+    text_in,
     units,
     validation,
 )
@@ -39,11 +40,6 @@ def names_in(path: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def text_in(path: Path, name: str) -> str:
-    with zipfile.ZipFile(path) as archive:
-        return archive.read(name).decode()
-
-
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "abb-irb360-6-1600", "telescopic-delta"])
 def test_fmpy_finds_no_problem(tmp_path: Path, name: str, fmi: str) -> None:
@@ -57,11 +53,24 @@ def test_fmpy_finds_no_problem(tmp_path: Path, name: str, fmi: str) -> None:
         feeds = {
             name: {item.name for item in output.dependencies} for name, output in outputs.items()
         }
-        if model == "plant":
-            assert feeds["qdd[1]"] == feeds["pdd[3]"] == inputs
-            assert feeds["q[1]"] == feeds["qd[1]"] == feeds["p[1]"] == set()
-        else:
-            assert feeds["tau[1]"] == feeds["q[1]"] == inputs
+        one = "[1]" if fmi == "2.0" else ""  # arrays in FMI 3.0
+        assert description.modelExchange.modelIdentifier == path.stem
+        if model == "inverse":
+            assert feeds[f"tau{one}"] == feeds[f"q{one}"] == inputs
+            assert description.numberOfContinuousStates == 0
+            continue
+        dof = dd.load_robot(name).dof
+        many = [f"[{i + 1}]" for i in range(dof)] if fmi == "2.0" else [""]
+        states = {f"{base}{at}" for base in ("q", "qd") for at in many}
+        assert feeds[f"qdd{one}"] == feeds[f"pdd{one}"] == inputs | states
+        assert feeds[f"q{one}"] == {f"q{one}"}
+        assert feeds[f"qd{one}"] == feeds[f"controller_qd{one}"] == {f"qd{one}"}
+        assert feeds[f"p{one}"] == {f"q{at}" for at in many}
+        slopes = [item.variable for item in description.derivatives]
+        assert [item.name for item in slopes] == [f"{b}{at}" for b in ("qd", "qdd") for at in many]
+        assert [item.derivative.name for item in slopes] == [
+            f"{b}{at}" for b in ("q", "qd") for at in many
+        ]
 
 
 @needs_compiler
@@ -86,8 +95,9 @@ def test_no_zero_has_a_sign_and_no_description_names_what_is_not_there() -> None
 @needs_compiler
 def test_the_files_of_both_versions() -> None:
     shared = {
-        f"sources/{name}" for name in ("model.h", "instance.h", "layer.h", "kernels.h", "robot.h")
-    }
+        f"sources/{name}.h"
+        for name in ("model", "derivatives", "instance", "layer", "kernels", "robot")
+    } | {"documentation/index.html", "documentation/licenses/license.txt"}
     for fmi, own in (
         ("2.0", {"sources/fmi2.c", "binaries/linux64/sipro_d3_1200_plant.so"}),
         (
@@ -225,8 +235,11 @@ def test_the_readme_holds_the_variables_and_its_example_runs(
 ) -> None:
     path = units(THREE, tmp_path, timestep=2e-4)["plant"]
     text = (tmp_path / "README-fmu.md").read_text()
+    page = text_in(path, "documentation/index.html")
     for item in fmpy.read_model_description(str(path)).modelVariables:
-        assert f"| `{re.sub(r'.[0-9]+.$', '[1..', item.name)}" in text
+        name = re.sub(r".[0-9]+.$", "[1..", item.name)
+        assert f"| `{name}" in text
+        assert f"<td>{name}" in page
     assert "`step` (0.0002 s" in text
     example = re.search(r"```python\n(.*?)```", text, re.S)
     assert example is not None
@@ -234,5 +247,5 @@ def test_the_readme_holds_the_variables_and_its_example_runs(
     space: dict[str, Any] = {}
     exec(example[1], space)
     assert len(space["result"]) == 201
-    assert space["result"]["p[3]"][-1] < space["result"]["p[3]"][0]  # it falls
+    assert space["result"]["q[1]"][-1] > space["result"]["q[1]"][0]  # it falls
     capsys.readouterr()

@@ -51,9 +51,10 @@ def test_no_call_breaks_a_unit(tmp_path: Path, dof: int, fmi: str, model: str) -
         "-lm",
     )
     description = fmpy.read_model_description(str(tmp_path))
-    variables = len(description.modelVariables)
+    variables = max(item.valueReference for item in description.modelVariables) + 1
+    states = 2 * dof if model == "plant" else 0
     done = subprocess.run(
-        [str(program), description.guid, str(ROUNDS), str(variables)],
+        [str(program), description.guid, *map(str, (ROUNDS, variables, dof, states))],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -86,7 +87,8 @@ def test_a_library_exports_the_standard_and_needs_the_c_library_alone(
     rows = [line.split() for line in listed.stdout.splitlines()]
     given = {row[-1] for row in rows if row[-2] == "T"}
     assert all(name.startswith(f"fmi{fmi[0]}") for name in given)
-    classes = (fmi2.FMU2Slave,) if fmi == "2.0" else (fmi3.FMU3Slave, fmi3.FMU3Model)
+    own, layer = ("FMU2", fmi2) if fmi == "2.0" else ("FMU3", fmi3)
+    classes = (getattr(layer, f"{own}Slave"), getattr(layer, f"{own}Model"))
     assert given >= {
         name for kind in classes for name in dir(kind) if name.startswith(f"fmi{fmi[0]}")
     }

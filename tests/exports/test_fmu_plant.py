@@ -118,8 +118,10 @@ def test_the_motion_is_that_of_the_exact_model(dof: int) -> None:
 def test_both_versions_of_the_standard_give_the_same_bits(dof: int) -> None:
     tau = torques(dof)
     old, new = (run(made(dof, fmi)["plant"], dof, tau) for fmi in ("2.0", "3.0"))
-    for name in old.dtype.names:
+    for name in ("time", "status"):
         np.testing.assert_array_equal(old[name], new[name])
+    for name in ("q", "qd", "qdd", "p", "pd", "pdd", "controller_q", "controller_qd"):
+        np.testing.assert_array_equal(columns(old, name, dof), columns(new, name, dof))
 
 
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
@@ -220,8 +222,10 @@ def test_fmpy_ends_the_simulation_of_a_robot_that_stops() -> None:
 def test_wrong_calls_are_refused_with_their_reason(fmi: str) -> None:
     def refused(status: int, message: str) -> None:
         assert error.value.status == status
-        assert unit.told.pop() == message
+        assert unit.told[-1] == message
+        unit.told.clear()
 
+    told = "[1]" if fmi == "2.0" else "[3]"  # an array is set as a whole, its last is told last
     with opened(made(3, fmi)["plant"]) as unit:
         with pytest.raises(CallError) as error:
             unit.step(0.0, 0.01)
@@ -241,10 +245,10 @@ def test_wrong_calls_are_refused_with_their_reason(fmi: str) -> None:
         refused(DISCARD, "payload_mass is -1; allowed: 0 to 1.79769e+308, it stays 0.4")
         with pytest.raises(CallError) as error:
             unit.set({"q_start[1]": 0.2})
-        refused(ERROR, "q_start[1] can be set before the simulation only")
+        refused(ERROR, f"q_start{told} can be set before the simulation only")
         with pytest.raises(CallError) as error:
             unit.set({"q[1]": 0.2})
-        refused(ERROR, "q[1] cannot be set")
+        refused(ERROR, f"q{told} cannot be set")
         with pytest.raises(CallError) as error:
             unit.step(0.0, 0.0)
         refused(ERROR, "step size is 0 s; allowed: above 0")

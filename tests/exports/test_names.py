@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import deltadyn as dd
+from deltadyn.exports import TARGETS
 from deltadyn.exports.common import LONGEST, comment_text
 
 NASTY = (
@@ -33,16 +34,23 @@ def test_a_usual_name_is_kept() -> None:
         assert comment_text(name) == name
 
 
-@pytest.mark.parametrize("target", ["c", "structured-text", "mjcf", "fmu", "sheets"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_target_takes_any_name(target: str, tmp_path: Path) -> None:
     robot = dd.load_robot("sipro-d3-1200").replace(name=NASTY)
     options = {"binary": False} if target == "fmu" else {}
     made = dd.export(robot, target, tmp_path, **options)
     for path in made.files:
-        if path.suffix in (".xml", ".TcPOU"):
+        if path.suffix in (".xml", ".TcPOU", ".urdf", ".sdf", ".config"):
             ElementTree.parse(path)
-        if path.suffix in (".c", ".h", ".st"):
+        if path.suffix in (".c", ".h", ".st", ".obj", ".yaml"):
             assert "\n#define double" not in path.read_text("utf-8")
+        if path.suffix == ".usda":
+            from pxr import Sdf
+
+            layer = Sdf.Layer.FindOrOpen(str(path))
+            assert layer is not None
+            assert layer.defaultPrim == path.stem
+            assert "int main(void)" in layer.documentation
     if target == "c":
         sources = [str(path) for path in made.files if path.suffix == ".c"]
         for source in sources:

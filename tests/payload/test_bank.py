@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 from benchmarks.payload_machines import Cycles, cycles, matched, recorded, warmed
 from tests.machines import Machine, compiler, make_machine
-from tests.payload.cases import D3, FOUR, case
+from tests.payload.cases import D3, FOUR, RATE, case
 
 import deltadyn as dd
+from deltadyn.arrays import BoolArray
 from deltadyn.errors import InputError
 from deltadyn.payload import NoiseModel, PayloadEstimator, find_picks
 from deltadyn.payload.bank import Bank, BankNumbers, Row
 from deltadyn.payload.bank_estimator import ASSUMED, BankEstimator
+from deltadyn.payload.estimator import Samples
 from deltadyn.payload.least_squares import LeastSquaresEstimator
 from deltadyn.payload.rows import RowFront, RowNumbers, recorded_rows
 from deltadyn.payload.tare import LoadTare
+from deltadyn.recording.recording import Recording
 from deltadyn.robot.checks import ARMS
 
 ROBOT = "sipro-d3-1200"
@@ -257,3 +260,45 @@ def test_rows_are_the_same_online_and_over_a_log() -> None:
             np.testing.assert_array_equal(row.r, series.r[k])
             k += 1
     assert k == len(series)
+
+
+def account(log: Recording, size: int, holding: BoolArray | None = None) -> list[str]:
+    """What an estimator tells of a log in parts of so many samples; 0: by `update`.
+
+    Digits beyond the tenth are not told.
+    """
+    estimator = PayloadEstimator(D3, rate=RATE)
+    told: list[str] = []
+    for start in range(0, len(log), size or len(log)):
+        own = slice(start, start + (size or len(log)))
+        signal = None if holding is None else holding[own]
+        given = Samples(log.q[own], None, None, log.tau[own], log.t[own], signal)
+        steps = estimator.follow(given) if size else PayloadEstimator.follow(estimator, given)
+        for k, error in steps:
+            if error is not None:
+                told.append(f"{start + k} {error}")
+            elif estimator.event:
+                known = f"{estimator.mass:.10f} {estimator.std:.10f}"
+                told.append(f"{start + k} {estimator.event} {known}")
+    assert estimator.time == log.t[-1]
+    told += [f"{pick.start:.10f} {pick.end:.10f} {pick.mass:.10f}" for pick in estimator.picks]
+    return [*told, f"{estimator.bridged} bridged, {estimator.status}"]
+
+
+@pytest.mark.parametrize("signal", [False, True])
+def test_samples_at_once_are_taken_as_one_by_one(signal: bool) -> None:
+    """A log with lost samples, a pause, a jump, NaN, and a place where no loop closes."""
+    log, _, payload = case(6)
+    q, tau = log.q.copy(), log.tau.copy()
+    tau[2500, 1] = np.nan
+    q[4000] += 1.0
+    q[6000:6400, 0] += 3.0 * np.sin(np.linspace(0, np.pi, 400))
+    stay = np.ones(len(log), bool)
+    stay[[1500, 1501, 3000]] = stay[7000:7100] = False
+    spoiled = Recording(log.t[stay], q[stay], tau[stay])
+    holding = (payload > 0)[stay] if signal else None
+    alone = account(spoiled, 0, holding)
+    for word in ("is nan", "the sample was not used", "the loop closes", " pick ", "bridged"):
+        assert any(word in text for text in alone)
+    for size in (5, 100, 20_000):
+        assert account(spoiled, size, holding) == alone

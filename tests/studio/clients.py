@@ -39,10 +39,11 @@ class Client:
 
     `parts` are the components by their id: type, and properties as they are now. `notices` are the
     texts of notifications, `downloads` the files that came, `html` every HTML text that ever came.
+    `patience` (s) is how long it waits for anything.
     """
 
-    def __init__(self, studio: Studio) -> None:
-        self.studio = studio
+    def __init__(self, studio: Studio, patience: float = PATIENCE) -> None:
+        self.studio, self.patience = studio, patience
         self.parts: dict[str, dict[str, Any]] = {}
         self.notices: list[str] = []
         self.downloads: dict[str, bytes] = {}
@@ -59,7 +60,7 @@ class Client:
             subprotocols=[protocol],
             origin=Origin(self.studio.address),
             max_size=None,
-            open_timeout=PATIENCE,
+            open_timeout=self.patience,
         )
         self._task = asyncio.create_task(self._listen(self._page))
         await self.send(CAMERA)
@@ -135,7 +136,7 @@ class Client:
 
     async def until(self, true: Callable[[], bool], what: str) -> None:
         """Wait until something holds; fails after a time that is far longer than needed."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while not true():
             assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.text()[-2000:]}"
             await asyncio.sleep(0.01)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 Function = Callable[..., tuple[float, ...]]
 
 UNARY = ("sqrt", "cos", "sin", "tanh", "exp", "fabs")
@@ -110,16 +112,22 @@ SYMBOLS = SimpleNamespace(
 )
 
 
-def straight_line(inputs: int, trace: Callable[[Sequence[Any]], Sequence[Any]]) -> Function:
-    """The function of `inputs` floats that does what `trace` does to as many symbols."""
+def straight_line(
+    inputs: int, trace: Callable[[Sequence[Any]], Sequence[Any]], *, arrays: bool = False
+) -> Function:
+    """The function of `inputs` floats that does what `trace` does to as many symbols.
+
+    With `arrays` it is one of NumPy arrays of one length; what does not depend on them is a float.
+    """
     tape = Tape()
     arguments = [f"x{i}" for i in range(inputs)]
     results = [_name(value) for value in trace([Symbol(tape, name) for name in arguments])]
-    lines = [f"    {name} = {_text(tape.steps[name])}" for name in _needed(tape, results)]
+    lines = [f"    {name} = {_text(tape.steps[name], arrays)}" for name in _needed(tape, results)]
     source = "\n".join(
         [f"def compiled({', '.join(arguments)}):", *lines, f"    return ({', '.join(results)},)"]
     )
-    scope: dict[str, Any] = {name: getattr(math, name) for name in UNARY}
+    scope: dict[str, Any] = {name: getattr(np if arrays else math, name) for name in UNARY}
+    scope["where"] = np.where
     exec(compile(source, "<straight line>", "exec"), scope)
     function: Function = scope["compiled"]
     return function
@@ -134,12 +142,14 @@ def _needed(tape: Tape, results: list[str]) -> list[str]:
     return [name for name in tape.steps if name in wanted]
 
 
-def _text(step: tuple[str, ...]) -> str:
+def _text(step: tuple[str, ...], arrays: bool) -> str:
     operation, *operands = step
     if operation in UNARY:
         return f"{operation}({operands[0]})"
     if operation == "neg":
         return f"-{operands[0]}"
+    if operation == "where" and arrays:
+        return f"where({', '.join(operands)})"
     if operation == "where":
         return f"{operands[1]} if {operands[0]} else {operands[2]}"
     return f"{operands[0]} {operation} {operands[1]}"

@@ -24,6 +24,9 @@ TARGETS = {
     "c": "c",
     "structured-text": "structured_text",
     "mjcf": "mjcf",
+    "urdf": "urdf",
+    "sdf": "sdf",
+    "usd": "usd",
     "fmu": "fmu",
     "sheets": "sheets",
 }
@@ -48,6 +51,9 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
         "helical": ("arms", "rails"),
     },
     "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
+    "urdf": dict.fromkeys(("translation", "spindle", "planar"), ALL_LIMBS),
+    "sdf": dict.fromkeys(("translation", "spindle"), ALL_LIMBS),
+    "usd": dict.fromkeys(("translation", "spindle", "planar"), ALL_LIMBS),
     "fmu": {
         "translation": ALL_LIMBS,
         "spindle": ALL_LIMBS,
@@ -57,7 +63,7 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "sheets": {
         "translation": ALL_LIMBS,
-        "spindle": ("arms", "inclined arms"),
+        "spindle": ALL_LIMBS,
         "planar": ("arms",),
     },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from deltadyn.errors import InputError
 from deltadyn.payload import bank as core
 from deltadyn.payload.bank import Bank, BankNumbers, Filed, Row
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.estimator import FEW, PayloadEstimator, Samples, Step
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Pick
 from deltadyn.payload.front_end import Sample
 from deltadyn.payload.noise import reference_torque
@@ -22,6 +23,7 @@ NAMES = {core.PICK: PICK, core.RELEASE: RELEASE, core.LOST_GRIP: LOST_GRIP}
 ASSUMED = "running; without an empty run deviations are assumed"
 AT_ONCE = 2  # rows beyond the least gap: a pick within them follows at once
 MASKED = 2.0  # rev of a row that holds interpolated samples: above every limit, no arm counts
+BLOCK = 4096  # samples that become rows at once, at most
 NOT_KNOWN = 0.98  # of the deviation before a load is seen: nothing is known of it yet
 
 
@@ -30,6 +32,11 @@ def bank_numbers(tare: LoadTare, options: EstimatorOptions) -> BankNumbers:
     own = tare.numbers(float(options.rest_speed))
     usual = EstimatorOptions().false_alarms
     return own._replace(pick_odds=own.pick_odds - math.log(options.false_alarms / usual))
+
+
+def _hidden(row: Row) -> Row:
+    """A row that holds interpolated samples: no arm counts."""
+    return row._replace(rev=np.full_like(row.rev, MASKED))
 
 
 class BankEstimator(PayloadEstimator):
@@ -106,10 +113,43 @@ class BankEstimator(PayloadEstimator):
     def _take(self, row: Sample) -> None:
         found = self.front.push(row.q, row.tau)
         masked, self._masked = self._masked > 0, max(0, self._masked - 1)
-        if found is not None and masked:
-            found = found._replace(rev=np.full_like(found.rev, MASKED))
         if found is not None:
-            self._step(found)
+            self._step(_hidden(found) if masked else found)
+
+    def follow(self, given: Samples) -> Iterator[Step]:
+        """As `PayloadEstimator.follow`: samples in even steps become rows at once."""
+        k = 0
+        while k < len(given):
+            stop = min(k + BLOCK, self._next_change(given, k))
+            block = given.part(k, stop) if stop - k >= FEW else None
+            count = 0 if block is None else self.intake.even(block)
+            rows = None
+            if block is not None and count >= FEW:
+                block = block.part(0, count)
+                rows = self.front.push_many(block.q, block.tau)
+            if block is None or rows is None:  # what is odd about them is told one by one
+                last = min(k + max(count, FEW), len(given))
+                yield from self._one_by_one(given, k, last)
+                k = last
+                continue
+            for place, row in rows:
+                self.event, self.intake.t = None, float(block.t[place])
+                self._step(_hidden(row) if self._masked > place else row)
+                yield Step(k + place)
+            self.intake.took(block)
+            self._masked = max(0, self._masked - count)
+            k += count
+            if not rows or rows[-1][0] < count - 1:
+                self.event = None
+
+    def _next_change(self, given: Samples, k: int) -> int:
+        """Number of the next sample from k on at which the gripper tells something new."""
+        if given.holding is None:
+            return len(given)
+        if self._announced is None:
+            return k
+        found = np.flatnonzero(given.holding[k:] != self._announced)
+        return k + int(found[0]) if len(found) else len(given)
 
     def _step(self, row: Row) -> None:
         bank = self.bank

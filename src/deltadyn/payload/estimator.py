@@ -9,10 +9,14 @@ gaps), and finished picks are kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.payload.events import Pick
 from deltadyn.payload.front_end import GAP, Sample, delay_of
@@ -29,7 +33,51 @@ from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
+FEW = 32  # samples from which it is worth the while to look at them together
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples in a row, each (n, dof) at t (n,), and the gripper's signal (n,) where there is one.
+
+    Units are those of `PayloadEstimator.update`; rates that are not measured are None.
+    """
+
+    q: FloatArray
+    qd: FloatArray | None
+    qdd: FloatArray | None
+    tau: FloatArray
+    t: FloatArray
+    holding: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def part(self, start: int, stop: int) -> Samples:
+        """Those from one number up to another."""
+        own = (None if x is None else x[start:stop] for x in vars(self).values())
+        return Samples(*own)  # type: ignore[arg-type]
+
+    def sample(self, k: int) -> Sample:
+        """One of them."""
+        columns = (self.q, self.qd, self.qdd, self.tau)
+        return Sample._make(None if x is None else x[k].tolist() for x in columns)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """One by one."""
+        none = [None] * len(self)
+        columns = (self.q, self.qd, self.qdd, self.tau)
+        lists = (none if x is None else x.tolist() for x in columns)
+        return [Sample._make(values) for values in zip(*lists, strict=True)]
+
+
+class Step(NamedTuple):
+    """A sample of many, by its number, that was taken, or refused by an error."""
+
+    number: int
+    error: InputError | ArithmeticError | None = None
 
 
 class PayloadEstimator:
@@ -186,6 +234,27 @@ class PayloadEstimator:
             self._announce(bool(holding))
         return self.mass
 
+    def follow(self, given: Samples) -> Iterator[Step]:
+        """Take samples as `update` does one by one, but faster; to be gone through to its end.
+
+        It stops at every sample after which mass, deviation, status or event may be others, and at
+        those that are refused.
+        """
+        yield from self._one_by_one(given, 0, len(given))
+
+    def _one_by_one(self, given: Samples, start: int, stop: int) -> Iterator[Step]:
+        """`update` with some of many samples."""
+        part = given.part(start, stop)
+        holding = [None] * len(part) if part.holding is None else part.holding.tolist()
+        rows = zip(part.samples, part.t.tolist(), holding, strict=True)
+        for k, (sample, t, told) in enumerate(rows, start):
+            try:
+                self.update(*sample, t=t, holding=told)
+            except (InputError, ArithmeticError) as error:
+                yield Step(k, error)
+            else:
+                yield Step(k)
+
     def _build(self, delay: float) -> None:
         """Make the parts; `delay` (s) is that of the torque behind the angles."""
         raise NotImplementedError
@@ -296,6 +365,33 @@ class Intake:
         self.bridged += missing
         shares = [k / (missing + 1) for k in range(1, missing + 1)]
         return [*(_between(last, self.last, share) for share in shares), self.last]
+
+    def even(self, given: Samples) -> int:
+        """How many of the first samples `rows` would take as they are, each as one.
+
+        They are finite, on time, and next to each other. `took` says that they were taken.
+        """
+        q, t, last = given.q, given.t, self.last
+        columns = [x for x in (q, given.qd, given.qdd, given.tau) if x is not None]
+        pattern = (given.qd is not None, given.qdd is not None)
+        if last is None or self.pattern != pattern or not (self.timed and len(t)):
+            return 0
+        if any(x.shape != (len(t), self.dof) for x in columns):
+            return 0
+        legs = self.robot.legs
+        steps, moved = np.empty_like(t), np.empty_like(q[:, :legs])
+        steps[0], steps[1:] = t[0] - self.t, t[1:] - t[:-1]
+        moved[0], moved[1:] = q[0, :legs] - last.q[:legs], q[1:, :legs] - q[:-1, :legs]
+        good = np.abs(steps * self.rate - 1) <= OFF
+        good &= (np.abs(moved) <= self.reach).all(axis=1)
+        for column in columns:
+            good &= np.isfinite(column).all(axis=1)
+        return len(t) if good.all() else int(np.argmin(good))
+
+    def took(self, given: Samples) -> None:
+        """Samples that `even` found were taken."""
+        self.t, self.last = float(given.t[-1]), given.sample(-1)
+        self.wrong, self.wrong_time, self.jumped = 0, 0.0, 0
 
     def first(self, *row: Any) -> list[Sample]:
         """The sample after a gap, as the first of a new stretch."""

@@ -87,6 +87,7 @@ class SampleModel:
     dof: int
     accelerated: Function
     moving: Function
+    many: Function  # `accelerated` of arrays
     follower: Follower | None = None
 
     @classmethod
@@ -99,6 +100,16 @@ class SampleModel:
         """Forget the pose of the sample before."""
         if self.follower is not None:
             self.follower.x, self.follower.side = None, 0.0
+
+    @property
+    def place(self) -> tuple[Any, float] | None:
+        """Where the pose is followed from, to come back to by `go_back`."""
+        return None if self.follower is None else (self.follower.x, self.follower.side)
+
+    def go_back(self, place: tuple[Any, float] | None) -> None:
+        """Follow the pose from a place where it was before."""
+        if self.follower is not None and place is not None:
+            self.follower.x, self.follower.side = place
 
     def _pose(self, q: Sequence[float]) -> Floats:
         """The pose (dof,) where no formula gives it, else nothing."""
@@ -118,6 +129,25 @@ class SampleModel:
         out = self.accelerated(*q, *qd, *qdd, *s, *self._pose(q))
         return Answer(out[:n], out[n : 2 * n], out[2 * n], through=out[2 * n + 1 :])
 
+    def at_many(
+        self, q: FloatArray, qd: FloatArray, qdd: FloatArray, s: FloatArray
+    ) -> tuple[FloatArray, ...] | None:
+        """Torque, column, `through` (n, dof) and square of the speed (n,) of samples (n, dof).
+
+        None where a loop does not close, or where the pose follows that of the sample before.
+        """
+        if self.follower is not None:
+            return None
+        n = self.dof
+        with np.errstate(all="ignore"):
+            found = self.many(*q.T, *qd.T, *qdd.T, *s.T)
+        out = np.empty((len(q), 3 * n + 1))
+        for k, column in enumerate(found):
+            out[:, k] = column
+        if not np.isfinite(out).all():
+            return None
+        return out[:, :n], out[:, n : 2 * n], out[:, 2 * n + 1 :], out[:, 2 * n]
+
     def momentum_at(self, q: Sequence[float], qd: Sequence[float], s: Sequence[float]) -> Answer:
         """One sample without an acceleration, each (dof,)."""
         n = self.dof
@@ -128,15 +158,19 @@ class SampleModel:
 
 
 @lru_cache(maxsize=16)
-def _compiled(robot: Robot) -> tuple[Function, Function]:
+def _compiled(robot: Robot) -> tuple[Function, Function, Function]:
     dof, more = robot.dof, int(follows(robot))
 
     def parts(inputs: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
         return [tuple(inputs[k * dof : (k + 1) * dof]) for k in range(count)]
 
+    def accelerated(x: Sequence[Any]) -> list[Component]:
+        return _accelerated(robot, *parts(x, 4 + more))
+
     return (
-        straight_line((4 + more) * dof, lambda x: _accelerated(robot, *parts(x, 4 + more))),
+        straight_line((4 + more) * dof, accelerated),
         straight_line((3 + more) * dof, lambda x: _moving(robot, *parts(x, 3 + more))),
+        straight_line((4 + more) * dof, accelerated, arrays=True),
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from deltadyn.errors import InputError
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.estimator import PayloadEstimator, Samples
 from deltadyn.payload.events import Pick
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import EstimatorOptions
-from deltadyn.streams.live import LiveModel, Notice, Used, finite_or_none, listed, name_of
+from deltadyn.streams.live import LiveModel, Notice, Used, finite_or_none, name_of
 from deltadyn.streams.order import PATIENCE
 from deltadyn.streams.packing import Batch
 
@@ -156,31 +157,50 @@ class LiveEstimator(LiveModel[Event | Reading]):
 
     def _use(self, batch: Batch) -> Used[Event | Reading]:
         estimator = self._made
-        columns = [listed(values, len(batch)) for values in self._own(batch)]
+        q, qd, qdd, tau, holding = self._own(batch)
+        assert q is not None  # as in every batch
+        assert tau is not None
+        times = batch.t.tolist()
         out: list[Event | Reading] = []
         refused, reason = 0, ""
-        filled = estimator.bridged
-        for t, q, qd, qdd, tau, holding in zip(batch.t.tolist(), *columns, strict=True):
-            before = (estimator.mass, estimator.std) if estimator.loaded else None
-            try:
-                estimator.update(q, qd, qdd, tau, t=t, holding=holding)
-            except (InputError, ArithmeticError) as error:
-                refused, reason = refused + 1, reason or str(error)
-                out += self._forgotten(before, t)
-                continue
-            if estimator.event is not None:
+        filled, done = estimator.bridged, 0
+        before, told = self._known(), self._told()
+        for k, error in estimator.follow(Samples(q, qd, qdd, tau, batch.t, holding)):
+            out += self._readings(times[done:k], told)
+            done, t = k + 1, times[k]
+            if error is None and estimator.event is not None:
                 out.append(self._event(estimator, t))
             else:
                 out += self._forgotten(before, t)
-            if self._is_due(t):
-                std = estimator.std if estimator.settled else math.inf
-                out.append(Reading(t, estimator.mass, std, estimator.status))
+            before, told = self._known(), self._told()
+            if error is None:
+                out += self._readings([t], told)
+            else:
+                refused, reason = refused + 1, reason or str(error)
+        out += self._readings(times[done:], told)
         self._now = batch.end
         return Used(out, refused, reason, estimator.bridged - filled)
 
+    def _known(self) -> tuple[float, float] | None:
+        """Mass and deviation (kg) of a load; None without one."""
+        estimator = self._made
+        return (estimator.mass, estimator.std) if estimator.loaded else None
+
+    def _told(self) -> tuple[float, float, str]:
+        """Mass, deviation and status of a reading."""
+        estimator = self._made
+        std = estimator.std if estimator.settled else math.inf
+        return estimator.mass, std, estimator.status
+
+    def _readings(
+        self, times: Sequence[float], told: tuple[float, float, str]
+    ) -> list[Event | Reading]:
+        """Those that are due at the times of samples that change nothing."""
+        return [Reading(t, *told) for t in times if self._is_due(t)]
+
     def _restart(self, reason: str) -> list[Event | Reading]:
         estimator = self._made
-        before = (estimator.mass, estimator.std) if estimator.loaded else None
+        before = self._known()
         estimator.reset(reason)
         return self._forgotten(before, self._now)
 

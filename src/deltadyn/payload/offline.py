@@ -15,7 +15,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.payload.bank_estimator import ASSUMED
-from deltadyn.payload.estimator import PayloadEstimator
+from deltadyn.payload.estimator import PayloadEstimator, Samples
 from deltadyn.payload.events import Pick
 from deltadyn.payload.front_end import GridSeries, check_recording_of, recorded_grid, sampling_rate
 from deltadyn.payload.least_squares import LeastSquaresEstimator
@@ -23,6 +23,7 @@ from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import SETTLE, EstimatorOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 MANY, MUCH, SHORT = 5, 5.0, 1.0  # picks that tell a usual time; times it; s that are never long
 
@@ -115,7 +116,7 @@ def find_picks(
         picks = _all_refined(robot, recording, estimator, picks)
     count, lost = len(picks), sum(pick.ended == "lost grip" for pick in picks)
     doubtful = sum(bool(pick.note) for pick in picks)
-    status = f"{count} picks in {recording.duration:.4g} s, {lost} of them lost"
+    status = f"{counted(count, 'pick')} in {recording.duration:.4g} s, {lost} of them lost"
     if doubtful:
         status += f", {doubtful} doubtful"
     if estimator.status == ASSUMED:
@@ -185,27 +186,31 @@ def _replay(
 ) -> tuple[list[tuple[float, str]], list[tuple[float, float, float]]]:
     """Events, and the estimate after every residual, where they are to be kept."""
     measured = recording.qd is not None and recording.qdd is not None
-    times, rows, torques = recording.t.tolist(), recording.q.tolist(), recording.tau.tolist()
-    rates = recording.qd.tolist() if measured else None  # type: ignore[union-attr]
-    accelerations = recording.qdd.tolist() if measured else None  # type: ignore[union-attr]
+    rates = (recording.qd, recording.qdd) if measured else (None, None)
+    told = None if holding is None else np.asarray(holding, bool)
+    given = Samples(recording.q, *rates, recording.tau, recording.t, told)
+    times, step = recording.t.tolist() if keep else [], estimator.grid.step
     events: list[tuple[float, str]] = []
     trace: list[tuple[float, float, float]] = []
-    for k, t in enumerate(times):
-        estimator.update(
-            rows[k],
-            rates[k] if rates else None,
-            accelerations[k] if accelerations else None,
-            torques[k],
-            t=t,
-            holding=None if holding is None else bool(holding[k]),
-        )
+    done, mass, std = 0, estimator.mass, estimator.std
+    for k, error in estimator.follow(given):
+        if error is not None:
+            raise error
         if not keep:
             continue
+        trace += [(times[i], mass, std) for i in _grid(done, k, step)]
+        done, mass, std = k + 1, estimator.mass, estimator.std
         if estimator.event:
-            events.append((t, estimator.event))
-        if k % estimator.grid.step == 0 or estimator.event:
-            trace.append((t, estimator.mass, estimator.std))
+            events.append((times[k], estimator.event))
+        if k % step == 0 or estimator.event:
+            trace.append((times[k], mass, std))
+    trace += [(times[i], mass, std) for i in _grid(done, len(times), step)]
     return events, trace
+
+
+def _grid(start: int, stop: int, step: int) -> range:
+    """The multiples of `step` from one number up to another."""
+    return range(-(-start // step) * step, stop, step)
 
 
 def _flagged(picks: Sequence[Pick], longest: float) -> tuple[Pick, ...]:

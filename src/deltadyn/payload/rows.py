@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
@@ -36,6 +37,7 @@ SMOOTHING = 0.02  # rad/s: e of a direction tanh(qd / e), at least
 REVERSAL = 0.05  # rad/s: an arm below it is near a reversal
 ACROSS = 1.5  # rows from the first row of a change to the change itself
 LONGEST_DELAY = 0.02  # s
+MANY = 40  # models at once from which arrays are faster than floats
 
 
 class RowNumbers(NamedTuple):
@@ -206,6 +208,69 @@ class RowFront:
             return None
         start = self.modelled % size
         return self._row(self.narrow @ self.models[start : start + size])
+
+    def push_many(self, q: FloatArray, tau: FloatArray) -> list[tuple[int, Row]] | None:
+        """Take samples (n, dof): the rows as `push` gives them, each with the sample that gave it.
+
+        None, and nothing is taken, where a loop does not close: `push` tells which sample it is.
+        """
+        n, length, size = self.numbers, self.length, len(self.narrow)
+        block = np.concatenate([q, tau], axis=1)
+        place = self.count % length
+        both = np.concatenate([self.samples[place : place + length], block])
+        ends = np.arange(self.count + 1, self.count + 1 + len(block))  # samples up to and with each
+        ends = ends[(ends >= length) & (ends % n.step == 0)]
+        windows = sliding_window_view(both, length, axis=0)[ends - self.count]  # (M, 2 dof, length)
+        models = self._many_models(windows @ self.kernels.T) if len(ends) else None
+        if len(ends) and models is None:
+            return None
+        self._keep(self.samples, block, self.count)
+        before, self.count = self.count, self.count + len(block)
+        if models is None:
+            return []
+        place = self.modelled % size
+        both = np.concatenate([self.models[place : place + size], models])
+        numbers = np.arange(self.modelled + 1, self.modelled + 1 + len(models))
+        chosen = np.flatnonzero((numbers >= size) & (numbers % n.every == 0))
+        rows = sliding_window_view(both, size, axis=0)[chosen + 1] @ self.narrow
+        self._keep(self.models, models, self.modelled)
+        self.modelled += len(models)
+        places = (ends[chosen] - before - 1).tolist()
+        return [(place, self._row(row)) for place, row in zip(places, rows, strict=True)]
+
+    @staticmethod
+    def _keep(ring: FloatArray, new: FloatArray, count: int) -> None:
+        """Write the last of new values into a ring that has taken `count` ones before."""
+        size = len(ring) // 2
+        kept = new[-size:]
+        places = (count + len(new) - len(kept) + np.arange(len(kept))) % size
+        ring[places] = ring[places + size] = kept
+
+    def _many_models(self, filtered: FloatArray) -> FloatArray | None:
+        """What `_model` gives for filtered samples (M, 2 dof, 4); None where no loop closes."""
+        dof, n = self.dof, self.numbers
+        if len(filtered) < MANY or self.model.follower is not None:
+            before = self.model.place
+            try:
+                return np.array([self._model(one.T) for one in filtered])
+            except (ValueError, ZeroDivisionError):
+                self.model.go_back(before)
+                return None
+        q, qd, qdd = (filtered[:, :dof, k] for k in range(3))
+        tau = filtered[:, dof:, 3]
+        s = np.tanh(qd * n.over_smoothing)
+        answer = self.model.at_many(q, qd, qdd, s)
+        if answer is None:
+            return None
+        torque, column, through, speed2 = answer
+        left = tau - torque
+        mu, ratio = np.array(n.load), np.array(n.ratio)
+        load = through + left / ratio
+        load /= 1.0 + mu * np.where(load > 0, s, -s)
+        left -= s * ratio * mu * np.abs(load)
+        r = left - s * np.array(n.motor_load) * np.abs(tau)
+        rev = 1.0 - np.abs(np.tanh(qd * n.over_reversal))
+        return np.concatenate([r, column, qd, s, rev, tau, np.sqrt(speed2)[:, None]], axis=1)
 
     def _model(self, filtered: FloatArray) -> list[float]:
         """Residual, column, rate, direction, rev, torque and speed at the middle of the window."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import math
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
@@ -18,10 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
+from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.c import bars_behind, followed_pose
+from deltadyn.exports.check_points import check_points
 from deltadyn.exports.common import (
     checked_step,
     commented,
@@ -29,15 +34,17 @@ from deltadyn.exports.common import (
     identifier,
     kernel_sources,
     limb_kind,
+    math_guard,
     number,
     one_sample,
     platform_kind,
     provenance,
     refuse_eccentricity,
-    speech,
     standard,
     template,
 )
+from deltadyn.exports.fmu.documentation import page, readme, safe
+from deltadyn.exports.fmu.tangents import tangent
 from deltadyn.exports.fmu.variables import (
     LEAST_STEP,
     LONGEST_STEP,
@@ -51,6 +58,7 @@ from deltadyn.exports.fmu.variables import (
 )
 from deltadyn.kinematics.actuation import HALVES, actuation, kernel_name, limb_kernel
 from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
@@ -94,7 +102,7 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
     }
     places = [f"{item.name} in `binaries/{item.folders[fmi]}`" for item in machines]
     held = HELD.format(machines=" and ".join(places)) if places else NONE_HELD[chosen.binary]
-    text = _readme(robot, name, fmi, step, held, tables)
+    text = readme(robot, fmi, step, held, tables, (LINUX.folders[fmi], LINUX.flags, LAYERS[fmi]))
     return {**units, "README-fmu.md": text}
 
 
@@ -127,6 +135,10 @@ def _unit(
     sources["robot.h"] = sources["robot.h"].replace(TOKEN, token)
     inside: dict[str, str | bytes] = {"modelDescription.xml": told.replace(TOKEN, token)}
     inside |= {f"sources/{key}": text for key, text in sources.items()}
+    inside |= {
+        "documentation/index.html": page(robot, model, fmi, variables),
+        "documentation/licenses/license.txt": template("fmu", "license.txt"),
+    }
     if fmi == "3.0":
         inside["sources/buildDescription.xml"] = build_description(name, layer)
     for item in machines:
@@ -138,83 +150,6 @@ def _unit(
 def _guid(digest: str) -> str:
     parts = (digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])
     return "{" + "-".join(parts) + "}"
-
-
-def _readme(
-    robot: Robot,
-    name: str,
-    fmi: str,
-    timestep: float,
-    binary: str,
-    tables: Mapping[str, Sequence[Variable]],
-) -> str:
-    """README-fmu.md; `binary` says which libraries are inside."""
-    folder, own, rate = LINUX.folders[fmi], robot.friction.smoothing, robot.axis_units("qd")[0]
-    lines = [safe(line) for line in provenance(robot, "Functional mock-up units of a Delta robot")]
-    if own is None:
-        used = f"The robot names none: here it is {smoothing_of(robot):g} {rate}."
-    else:
-        used = f"The robot names {own:g} {rate}."
-    status = next(item for item in tables["plant"] if item.symbol == "STATUS")
-    words = {
-        **speech(robot),
-        "title": f"{safe(robot.name)}: functional mock-up units (FMI {fmi})",
-        "head": "  \n".join(lines[1:]),
-        "name": name,
-        "fmi": fmi,
-        "folder": folder,
-        "binary": binary,
-        "torques": "[" + ", ".join(["0.0"] * robot.dof) + "]",
-        "names": ", ".join(f'"tau[{i + 1}]"' for i in range(robot.dof)),
-        "meaning_of_q": RAIL_MEANING if robot.linear else ARM_MEANING,
-        "flags": " ".join(LINUX.flags),
-        "layer": LAYERS[fmi],
-        "moment": " and `moment_z`" if robot.turns else "",
-        "sign": ", ".join(f"{value:+g}" for value in robot.controller.sign),
-        "offset": ", ".join(f"{value:g}" for value in robot.controller.offset),
-        "plant": "\n".join(_table(tables["plant"])),
-        "inverse": "\n".join(_table(_own(tables["inverse"], tables["plant"]))),
-        "timestep": f"{timestep:g}",
-        "smoothing": used,
-        "meaning": status.description,
-    }
-    return filled("fmu", "README.md", words)
-
-
-ARM_MEANING = (
-    "shoulder axes, z points up, the platform works at negative z. An arm's angle is 0 when it is\n"
-    "horizontal and outward, positive downward. Torques act along increasing angles"
-)
-RAIL_MEANING = (
-    "rails' points of q = 0, z points up. An axis counts a carriage's way along its rail in m,\n"
-    "upward, outward on a level rail. Forces act along it in N"
-)
-
-
-def _own(variables: Sequence[Variable], others: Sequence[Variable]) -> list[Variable]:
-    """Those that the others do not have under the same name and causality."""
-    known = {(item.name, item.causality) for item in others}
-    return [item for item in variables if (item.name, item.causality) not in known]
-
-
-def _table(variables: Sequence[Variable]) -> Iterator[str]:
-    """One row per group of variables that differ by their number alone."""
-    yield "| variable | causality | unit | start | what |"
-    yield "|---|---|---|---|---|"
-    groups: dict[str, list[Variable]] = {}
-    for item in variables:
-        groups.setdefault(re.sub(r"\[\d+\]$", "", item.name), []).append(item)
-    for base, items in groups.items():
-        first, last = items[0], items[-1]
-        name = base if len(items) == 1 and "[" not in first.name else f"{base}[1..{len(items)}]"
-        unit = first.unit if first.unit == last.unit else f"{first.unit}, [4] {last.unit}"
-        start = ", ".join(_start(item) for item in items if item.start is not None)
-        text = re.sub(r"\b1\b", "i", first.description) if len(items) > 1 else first.description
-        yield f"| `{name}` | {first.causality} | {unit} | {start} | {text} |"
-
-
-def _start(item: Variable) -> str:
-    return str(item.start).lower() if isinstance(item.start, bool) else f"{item.start:.6g}"
 
 
 # The C sources of an FMU: shared files, generated functions, and the robot's numbers.
@@ -231,6 +166,8 @@ FUNCTIONS = {
         "passive_DOF",
     ),
 }
+#: Those whose derivatives along a direction are written too.
+DIFFERENTIATED = ("joint_state", "platform_state", "state_torque", "friction", "passive")
 #: Places of a limb's numbers, and its elbow, by what moves it.
 ELBOWS = {
     "rotary": (5, 2, "reach * limb[3]", "reach * limb[4]", "-limb[1] * sine"),
@@ -256,7 +193,7 @@ def source_files(
 
     The head of robot.h has a place @TOKEN@ for what identifies the whole unit.
     """
-    shared = ("model.h", f"{model}.h", "instance.h", "layer.h", layer)
+    shared = ("model.h", "derivatives.h", f"{model}.h", "instance.h", "layer.h", layer)
     texts = {name: _shared(robot, name) for name in shared}
     if platform_kind(robot) in HALVES:
         head = comment(robot, "pose.h: the pose of joints, by Newton's method")
@@ -273,17 +210,9 @@ def comment(robot: Robot, what: str) -> str:
     return commented(lines, "/*", " * ", " */\n")
 
 
-def safe(text: str) -> str:
-    """One line that neither opens nor closes a comment of C, nor holds a trigraph."""
-    line = " ".join(text.split())
-    for pair in ("/*", "*/", "??"):
-        while pair in line:
-            line = line.replace(pair, f"{pair[0]} {pair[1]}")
-    return line
-
-
 def _shared(robot: Robot, name: str) -> str:
-    return comment(robot, f"{name}: part of a functional mock-up unit") + template("fmu", name)
+    head = comment(robot, f"{name}: part of a functional mock-up unit")
+    return head + (math_guard() if name == "model.h" else "") + template("fmu", name)
 
 
 def _kernels(robot: Robot, model: str) -> str:
@@ -299,6 +228,7 @@ def _kernels(robot: Robot, model: str) -> str:
     if platform_kind(robot) in HALVES:  # those that target `c` has for the pose of joints
         own = [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
         texts += [one_sample(found[name], reach=True) for name in own]
+    texts += [tangent(found[name]) for name in names if name.startswith(DIFFERENTIATED)]
     body = "\n".join(texts)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
 
@@ -356,6 +286,8 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
     if platform_kind(robot) in HALVES:  # where the pose is followed from at first
         first = next(k for k, item in enumerate(reals) if item.symbol == "P")
         starts[first : first + dof] = [float(x) for x in home_pose(robot)]
+    texts = [str(item.start) for item in variables if item.kind == "string"]
+    points = _checks(robot, model)
     what = "robot.h: the robot's numbers, and the places of the variables"
     words = {
         "head": comment(robot, what).rstrip(),
@@ -369,6 +301,9 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "passive": ("" if standard(robot) else "#define NO_PASSIVE\n")
         + (f"#define BARS_BEHIND {bars_behind(robot)}\n" if platform_kind(robot) in HALVES else ""),
         "joint": "(cosine)" if robot.linear else "atan2(sine, cosine)",
+        "joint_change": "(dcosine)"
+        if robot.linear
+        else "((cosine) * (dsine) - (sine) * (dcosine))",
         "elbow": _elbow(robot),
         "places": ",\n".join(places),
         "reals": len(reals),
@@ -378,16 +313,47 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         "sign": _array(f"real CONTROLLER_SIGN[{dof}]", robot.controller.sign),
         "offset": _array(f"real CONTROLLER_OFFSET[{dof}]", robot.controller.offset),
         "start": _array(f"real START[{len(reals)}]", starts),
-        "table": ",\n".join(f"    {_row(item)}" for item in reals),
+        "table": ",\n".join(f"    {row}" for row in _rows(reals)),
+        "strings": len(texts),
+        "texts": ",\n".join(f'    "{safe(text)}"' for text in texts),
+        "checks": len(points),
+        "tolerance": number(CHECK_TOLERANCE),
+        "points": ",\n".join(f"    {{ {', '.join(map(number, row))} }}" for row in points),
     }
     return filled("fmu", "robot.h", words)
 
 
-def _row(item: Variable) -> str:
-    role = "INPUT" if item.causality == "input" else ROLES.get(item.variability, "OUTPUT")
-    least = "-DBL_MAX" if item.least is None else number(item.least)
-    most = "DBL_MAX" if item.most is None else number(item.most)
-    return f'{{ "{item.name}", {role}, {least}, {most} }}'
+def _rows(reals: Sequence[Variable]) -> Iterator[str]:
+    """The table of variables: name, role, limits, and how many scalars begin here."""
+    for place, item in enumerate(reals):
+        role = "INPUT" if item.causality == "input" else ROLES.get(item.variability, "OUTPUT")
+        least = "-DBL_MAX" if item.least is None else number(item.least)
+        most = "DBL_MAX" if item.most is None else number(item.most)
+        behind = itertools.takewhile(lambda other: other.place > 0, reals[place + 1 :])
+        size = 0 if item.place else 1 + sum(1 for _ in behind)
+        yield f'{{ "{item.name}", {role}, {least}, {most}, {size} }}'
+
+
+#: Of the largest answer: solves and other C libraries' functions lose less than 1e-12 of it.
+CHECK_TOLERANCE = 1e-9
+
+
+def _checks(robot: Robot, model: str) -> FloatArray:
+    """Motions and the package's answers (N, 4 dof): the check points of all exports.
+
+    Of the plant q, qd, tau and qdd, of the inverse model p, pd, pdd and tau, with the robot's own
+    payload. The plant's friction has the unit's own smoothing.
+    """
+    own = robot
+    if model == "plant":
+        own = robot.replace(friction=replace(robot.friction, smoothing=smoothing_of(robot)))
+    points = check_points(robot)
+    time = np.arange(float(len(points)))
+    motion = Motion.from_platform(own, time, points.p, points.pd, points.pdd)
+    tau = inverse_dynamics(own, motion)
+    if model == "plant":
+        return np.hstack([motion.q, motion.qd, tau, motion.qdd]) + 0.0
+    return np.hstack([motion.p, motion.pd, motion.pdd, tau]) + 0.0
 
 
 def _array(head: str, values: Iterable[float]) -> str:

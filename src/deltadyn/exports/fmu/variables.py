@@ -5,6 +5,7 @@ Behind them stands modelDescription.xml, of FMI 2.0 and 3.0, and the build descr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -16,7 +17,15 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS
-from deltadyn.exports.common import filled, number, provenance, speech, standard
+from deltadyn.exports.common import (
+    INTERFACE_VERSION,
+    filled,
+    fingerprint,
+    number,
+    provenance,
+    speech,
+    standard,
+)
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import home_angles
@@ -56,12 +65,16 @@ class Variable:
     causality: str
     description: str
     unit: str = ""
-    start: float | bool | None = None
+    start: float | bool | str | None = None
     least: float | None = None
     most: float | None = None
     variability: str = "continuous"
-    kind: str = "real"  # or integer, boolean
-    feeds: bool = False  # an output on which the inputs act without delay
+    kind: str = "real"  # or integer, boolean, string
+    group: str = ""  # the symbol of its array; "" of a scalar
+    place: int = 0  # in its array, from 0
+    depends: tuple[str, ...] = ()  # of an output: INPUT and groups that act without delay
+    alone: bool = False  # of these groups its own place alone acts
+    slope_of: str = ""  # the group of states whose derivative it is
 
 
 def plant_variables(robot: Robot, timestep: float) -> tuple[Variable, ...]:
@@ -79,8 +92,9 @@ def plant_variables(robot: Robot, timestep: float) -> tuple[Variable, ...]:
         *_axes(_start(robot, "QD"), _group_units(robot, "QD"), rest),
         _scalar("STEP", "step", *step),
         *_model(robot, sharp=False),
-        *_outputs(robot, feeds=("QDD", "PDD")),
-        STATUS,
+        *_outputs(robot, plant=True),
+        replace(STATUS, depends=("INPUT", "Q", "QD")),
+        *_told(robot),
     )
 
 
@@ -109,10 +123,10 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
         *(
             v
             for row in torques
-            for v in _axes(Variable(*row, feeds=True), _fmi_units(robot, "tau"))
+            for v in _axes(Variable(*row, depends=("INPUT",)), _fmi_units(robot, "tau"))
         ),
-        *_outputs(robot, feeds=tuple(MOTION)),
-        replace(STATUS, feeds=True),
+        *_outputs(robot, plant=False),
+        replace(STATUS, depends=("INPUT",)),
         Variable(
             "FROM_JOINTS",
             "from_joints",
@@ -122,7 +136,46 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
             variability="tunable",
             kind="boolean",
         ),
+        *_told(robot),
     )
+
+
+SELF_TEST = Variable(
+    "SELF_TEST",
+    "self_test",
+    "output",
+    "0: this machine gives the package's answers at the check points; k: check point k fails",
+    kind="integer",
+    variability="discrete",
+)
+
+
+def _told(robot: Robot) -> Iterator[Variable]:
+    """What a unit tells of itself: its self-test, and texts that identify it."""
+    yield SELF_TEST
+    texts = (
+        (
+            "interface_version",
+            "counted up where a variable's name or meaning changes",
+            str(INTERFACE_VERSION),
+        ),
+        ("fingerprint", "of the robot's file: equal for equal robots", fingerprint(robot)),
+        (
+            "written_by",
+            "package that wrote the unit",
+            f"deltadyn {version('deltadyn')}",
+        ),
+    )
+    for i, (name, about, text) in enumerate(texts):
+        yield Variable(
+            "" if i else "STRINGS",
+            name,
+            "local",
+            about,
+            start=text,
+            variability="constant",
+            kind="string",
+        )
 
 
 TIME = Variable("TIME", "time", "independent", "time of the simulation", "s")
@@ -163,6 +216,8 @@ def _axes(
             description=model.description.format(i),
             unit=unit,
             start=start,
+            group=model.symbol,
+            place=i - 1,
         )
 
 
@@ -334,11 +389,33 @@ def _passive(robot: Robot) -> Iterator[Variable]:
             yield _scalar(symbol, f"friction.{joint}_{term}", text, per, value, 0.0)
 
 
-def _outputs(robot: Robot, *, feeds: tuple[str, ...]) -> Iterator[Variable]:
-    """The motion; `feeds` names the groups on which inputs act without delay."""
+#: On which groups the plant's outputs depend.
+PLANT_DEPENDS: dict[str, tuple[str, ...]] = {
+    "Q": ("Q",),
+    "QD": ("QD",),
+    "QDD": ("INPUT", "Q", "QD"),
+    "P": ("Q",),
+    "PD": ("Q", "QD"),
+    "PDD": ("INPUT", "Q", "QD"),
+    "CONTROLLER_Q": ("Q",),
+    "CONTROLLER_QD": ("QD",),
+}
+SLOPES = {"QD": "Q", "QDD": "QD"}  # the plant's states are q and qd
+ALONE = ("Q", "QD", "CONTROLLER_Q", "CONTROLLER_QD")
+
+
+def _outputs(robot: Robot, *, plant: bool) -> Iterator[Variable]:
+    """The motion, with what it depends on."""
     for symbol in MOTION:
-        text = _about(robot, symbol)
-        model = Variable(symbol, symbol.lower(), "output", text, feeds=symbol in feeds)
+        model = Variable(
+            symbol,
+            symbol.lower(),
+            "output",
+            _about(robot, symbol),
+            depends=PLANT_DEPENDS[symbol] if plant else ("INPUT",),
+            alone=plant and symbol in ALONE,
+            slope_of=SLOPES.get(symbol, "") if plant else "",
+        )
         yield from _axes(model, _group_units(robot, symbol))
 
 
@@ -373,10 +450,47 @@ SUMMARY = {
     "inverse": "Inverse model of a Delta robot: motion in, feedforward torques out",
 }
 ELEMENTS = {
-    "2.0": {"real": "Real", "integer": "Integer", "boolean": "Boolean"},
-    "3.0": {"real": "Float64", "integer": "Int32", "boolean": "Boolean"},
+    "2.0": {"real": "Real", "integer": "Integer", "boolean": "Boolean", "string": "String"},
+    "3.0": {"real": "Float64", "integer": "Int32", "boolean": "Boolean", "string": "String"},
 }
 TOKEN = "@TOKEN@"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variable of the model description: a scalar, or in FMI 3.0 all scalars of an array."""
+
+    place: int  # of the first in the table of scalars: its value reference
+    items: tuple[Variable, ...]
+    arrays: bool = False  # whether groups of scalars are arrays
+
+    @property
+    def first(self) -> Variable:
+        """The scalar that names it."""
+        return self.items[0]
+
+    @property
+    def name(self) -> str:
+        """Of an array without the place."""
+        name = self.first.name
+        return name.rsplit("[", 1)[0] if self.array else name
+
+    @property
+    def array(self) -> bool:
+        """Whether it is an array, also one of a single scalar."""
+        return self.arrays and bool(self.first.group)
+
+
+def entries(variables: Sequence[Variable], fmi: str) -> list[Entry]:
+    """The variables of a description: scalars in FMI 2.0, arrays of them in FMI 3.0."""
+    found: list[Entry] = []
+    for place, item in enumerate(variables):
+        if fmi == "3.0" and item.place > 0:
+            last = found[-1]
+            found[-1] = replace(last, items=(*last.items, item))
+        else:
+            found.append(Entry(place, (item,), arrays=fmi == "3.0"))
+    return found
 
 
 def description(
@@ -384,14 +498,15 @@ def description(
 ) -> str:
     """The text of modelDescription.xml, with @TOKEN@ where the unit's identity goes."""
     told = ". ".join(" ".join(line.split()) for line in provenance(robot, SUMMARY[model]))
+    rows = entries(variables, fmi)
     words = {
         "name": quoteattr(name),
         "told": quoteattr(told),
         "tool": quoteattr(f"deltadyn {version('deltadyn')}"),
         "layer": quoteattr(layer),
         "units": "\n".join(_units(variables)),
-        "variables": "\n".join(_variable(place, item, fmi) for place, item in enumerate(variables)),
-        "structure": "\n".join(_structure(variables, fmi)),
+        "variables": "\n".join(_variable(row, rows, fmi) for row in rows),
+        "structure": "\n".join(_structure(rows, fmi)),
     }
     return filled("fmu", f"modelDescription_{fmi[0]}.xml", words)
 
@@ -410,54 +525,100 @@ def _units(variables: Sequence[Variable]) -> Iterator[str]:
             yield f"    <Unit name={quoteattr(unit)}><BaseUnit{powers}/></Unit>"
 
 
-def _variable(place: int, item: Variable, fmi: str) -> str:
+def about(row: Entry) -> str:
+    """What a variable is; of an array of several units with the unit of each."""
+    text = row.first.description
+    if not row.array:
+        return text
+    units = [item.unit for item in row.items]
+    text = re.sub(r"\b1\b", "i", text)
+    return text if len(set(units)) == 1 else f"{text}; in {', '.join(units)}"
+
+
+def _variable(row: Entry, rows: Sequence[Entry], fmi: str) -> str:
+    item = row.first
     outer = [
-        f"name={quoteattr(item.name)}",
-        f'valueReference="{place}"',
-        f"description={quoteattr(item.description)}",
+        f"name={quoteattr(row.name)}",
+        f'valueReference="{row.place}"',
+        f"description={quoteattr(about(row))}",
         f'causality="{item.causality}"',
         f'variability="{item.variability}"',
     ]
-    initial = {"parameter": "exact", "output": "calculated"}.get(item.causality)
+    initial = {"parameter": "exact", "output": "calculated", "local": "exact"}.get(item.causality)
     if initial is not None:
         outer.append(f'initial="{initial}"')
-    inner = [f"unit={quoteattr(item.unit)}"] if item.unit else []
+    units = {one.unit for one in row.items}
+    inner = [f"unit={quoteattr(item.unit)}"] if item.unit and len(units) == 1 else []
     bounds = (("min", item.least), ("max", item.most))
     inner += [f'{name}="{number(value)}"' for name, value in bounds if value is not None]
-    if isinstance(item.start, bool):
-        inner.append(f'start="{str(item.start).lower()}"')
+    inside = f'<Dimension start="{len(row.items)}"/>' if row.array else ""
+    if isinstance(item.start, str) and fmi == "3.0":
+        inside = f"<Start value={quoteattr(item.start)}/>"
     elif item.start is not None:
-        inner.append(f'start="{number(item.start)}"')
+        inner.append(f"start={quoteattr(' '.join(start_text(one) for one in row.items))}")
+    if item.slope_of:
+        state = _group(rows, item.slope_of)[item.place]
+        inner.append(f'derivative="{_index(state, rows, fmi)}"')
     element = ELEMENTS[fmi][item.kind]
     if fmi == "3.0":
-        return f"    <{' '.join([element, *outer, *inner])}/>"
+        head = " ".join([element, *outer, *inner])
+        return f"    <{head}>{inside}</{element}>" if inside else f"    <{head}/>"
     return (
         f"    <ScalarVariable {' '.join(outer)}><{' '.join([element, *inner])}/></ScalarVariable>"
     )
 
 
-def _structure(variables: Sequence[Variable], fmi: str) -> Iterator[str]:
-    """Outputs with the inputs they depend on, then the unknowns at the start.
+def start_text(item: Variable) -> str:
+    """A start value as the model description writes it."""
+    if isinstance(item.start, str):
+        return item.start
+    if isinstance(item.start, bool):
+        return str(item.start).lower()
+    return "" if item.start is None else number(item.start)
 
-    FMI 2.0 counts variables from 1, FMI 3.0 names their value references.
-    """
-    first = 1 if fmi == "2.0" else 0
-    acting = " ".join(
-        str(place + first) for place, item in enumerate(variables) if item.causality == "input"
-    )
-    outputs = [(k + first, item) for k, item in enumerate(variables) if item.causality == "output"]
-    depends = {place: acting if item.feeds else "" for place, item in outputs}
+
+def _group(rows: Sequence[Entry], symbol: str) -> list[Entry]:
+    """The entries of a group: one array, or its scalars."""
+    return [row for row in rows if row.first.group == symbol]
+
+
+def _index(row: Entry, rows: Sequence[Entry], fmi: str) -> int:
+    """How the structure names a variable: FMI 2.0 counts from 1, FMI 3.0 has value references."""
+    return rows.index(row) + 1 if fmi == "2.0" else row.place
+
+
+def _structure(rows: Sequence[Entry], fmi: str) -> Iterator[str]:
+    """Outputs and derivatives of states with what acts on them, then the unknowns at the start."""
+    inputs = [row for row in rows if row.first.causality == "input"]
+    outputs = [row for row in rows if row.first.causality == "output"]
+    known = {"INPUT": inputs, "Q": _group(outputs, "Q"), "QD": _group(outputs, "QD")}
+
+    def unknown(row: Entry) -> str:
+        on: list[Entry] = []
+        for group in row.first.depends:
+            on += [known[group][row.first.place]] if row.first.alone else known[group]
+        places = " ".join(str(_index(one, rows, fmi)) for one in on)
+        return f'="{_index(row, rows, fmi)}" dependencies="{places}"/>'
+
+    slopes = [row for symbol in SLOPES for row in _group(outputs, symbol) if row.first.slope_of]
     if fmi == "3.0":
-        for place, on in depends.items():
-            yield f'    <Output valueReference="{place}" dependencies="{on}"/>'
-        for place in depends:
-            yield f'    <InitialUnknown valueReference="{place}"/>'
+        for row in outputs:
+            yield f"    <Output valueReference{unknown(row)}"
+        for row in slopes:
+            yield f"    <ContinuousStateDerivative valueReference{unknown(row)}"
+        for row in outputs:
+            yield f'    <InitialUnknown valueReference="{row.place}"/>'
         return
     yield "    <Outputs>"
-    for place, on in depends.items():
-        yield f'      <Unknown index="{place}" dependencies="{on}"/>'
+    for row in outputs:
+        yield f"      <Unknown index{unknown(row)}"
     yield "    </Outputs>"
+    if slopes:
+        yield "    <Derivatives>"
+        for row in slopes:
+            yield f"      <Unknown index{unknown(row)}"
+        yield "    </Derivatives>"
     yield "    <InitialUnknowns>"
-    for place in depends:
-        yield f'      <Unknown index="{place}"/>'
+    for row in outputs:
+        yield f'      <Unknown index="{_index(row, rows, fmi)}"/>'
     yield "    </InitialUnknowns>"

@@ -13,7 +13,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
-from deltadyn.errors import DeltadynError, InputError, extra_module
+from deltadyn.errors import DeltadynError, extra_module
 from deltadyn.exports.common import (
     checked_step,
     filled,
@@ -29,10 +29,11 @@ from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.exports.mjcf.states import check_files, check_points, random_states, states_in_words
 from deltadyn.exports.mjcf.tree import add, add_look, model_tree
 from deltadyn.exports.mjcf.view import aim, refer_to_meshes
+from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.scene import mesh_files, read_scene
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, ArticulatedPlatform, Carriage, HelicalPlatform
+from deltadyn.robot.bodies import ArticulatedPlatform, Carriage, HelicalPlatform
 from deltadyn.robot.settings import Friction, Sensors
 from deltadyn.simulation.plant.mjcf import coordinate_joints, driven_joints
 
@@ -78,7 +79,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     chosen = Options() if options is None else options
     allowed = f"{SHORTEST:g} to {LONGEST:g} s, where the accuracy of 0.2 % is known to hold"
     step = checked_step(chosen.timestep, SHORTEST, LONGEST, allowed)
-    _check_mass(robot)
+    check_masses(robot, "mjcf")
     name = f"{identifier(robot)}.xml"
     error = None if find_spec("mujoco") is None else acceleration_error(robot, step)
     most = allowed_error(robot)
@@ -124,48 +125,6 @@ def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
     root.insert(0, ET.Comment(f"\n{note}\n"))
     ET.indent(root)
     return {f"{own}.xml": ET.tostring(root, encoding="unicode") + "\n", **meshes}
-
-
-def left_out(robot: Robot) -> list[str]:
-    """Terms of the robot file for which MuJoCo has no equal."""
-    friction = robot.friction
-    given = {
-        "friction.stribeck (MuJoCo has no Stribeck term)": friction.stribeck,
-        "friction.thinning (MuJoCo's damping is linear)": friction.thinning,
-        "friction.load (MuJoCo has no friction that grows with the load)": friction.load,
-        "friction.motor_load (nor with the motor's torque)": friction.motor_load,
-        "friction.offset (add it to the torque)": friction.offset,
-    }
-    items = [name for name, value in given.items() if value is not None and any(value)]
-    if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
-        items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
-    if robot.drives.ripple:
-        items.append("drives.ripple (add it to the torque)")
-    if robot.drives.stiffness is not None:
-        items.append("drives.stiffness (gears are rigid)")
-    if robot.sensors.eccentricity:
-        items.append("sensors.eccentricity (angles are true ones)")
-    if set(robot.sensors.torque_ratio) != {1.0}:
-        items.append("sensors.torque_ratio (torques are true ones)")
-    if friction.smoothing is not None:
-        items.append("friction.smoothing (frictionloss is Coulomb friction with a soft start)")
-    return items
-
-
-def _check_mass(robot: Robot) -> None:
-    masses = {} if robot.legs == 4 else {"platform.mass": robot.platform.mass}
-    masses |= {f"struts[{i}].mass": strut.mass for i, strut in enumerate(robot.struts)}
-    for i, arm in enumerate(robot.arms):
-        if isinstance(arm, Carriage):
-            masses[f"arms[{i}].mass"] = arm.mass
-        elif isinstance(arm, Arm):
-            masses[f"arms[{i}].mass"] = arm.mass if arm.elbow_mass <= 0 else arm.elbow_mass
-    if robot.spindle is not None:
-        masses["spindle.upper.mass"] = robot.spindle.upper.mass
-        masses["spindle.lower.mass"] = robot.spindle.lower.mass
-    for name, mass in masses.items():
-        if mass <= 0:
-            raise InputError(name, mass, "above 0 kg for target 'mjcf': MuJoCo moves bodies")
 
 
 def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:

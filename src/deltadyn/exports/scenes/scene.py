@@ -16,6 +16,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.exports.scenes.mesh import Mesh, hull, wavefront
+from deltadyn.simulation.plant.mjcf import SMALLEST_INERTIA
 
 Element = ET.Element
 BASE = "base"
@@ -91,17 +92,21 @@ class Shape:
     colour: tuple[float, float, float]
     mesh: Mesh | None = None
 
+    def _half_edges(self) -> tuple[float, ...]:
+        """Half the edges of the box around a shape that is no mesh, along its own axes."""
+        if self.kind == "box":
+            return self.size
+        radius = self.size[0]
+        if self.kind == "sphere":
+            return radius, radius, radius
+        return radius, radius, self.size[1] + (radius if self.kind == "capsule" else 0.0)
+
     def corners(self) -> FloatArray:
         """Points (n, 3) in the body's frame whose hull holds the shape."""
         if self.mesh is not None:
             own = self.mesh.points
         else:
-            x, y, z = {
-                "box": lambda s: s,
-                "cylinder": lambda s: (s[0], s[0], s[1]),
-                "capsule": lambda s: (s[0], s[0], s[0] + s[1]),
-                "sphere": lambda s: (s[0],) * 3,
-            }[self.kind](self.size)
+            x, y, z = self._half_edges()
             own = np.array(
                 [(a * x, b * y, c * z) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]
             )
@@ -282,7 +287,7 @@ class _Reader:
         sites = {name: own.at(point) for name, point in self.sites(item).items()}
         self.bodies[place] = replace(
             host,
-            inertial=host.inertial + _inertial(item).moved(own),
+            inertial=host.inertial + _inertial(item, part=True).moved(own),
             shapes=(*host.shapes, *shapes),
             sites={**host.sites, **sites},
         )
@@ -318,7 +323,7 @@ class _Reader:
             frame, size = _frame(geom), tuple(_vector(geom, "size", "").tolist())
             ends = _vector(geom, "fromto", "")
             if len(ends):
-                frame, length = _between(ends[:3], ends[3:])
+                frame, length = between(ends[:3], ends[3:])
                 size = (size[0], length / 2)
             red, green, blue, _ = map(float, self.colours[geom.get("material", "")].split())
             name = geom.get("name", f"{item.get('name', BASE)}_ball_{k}")
@@ -377,7 +382,7 @@ def _frame(item: Element) -> Frame:
     return Frame(rotation(_vector(item, "quat", "1 0 0 0")), _vector(item, "pos", "0 0 0"))
 
 
-def _between(one: FloatArray, two: FloatArray) -> tuple[Frame, float]:
+def between(one: FloatArray, two: FloatArray) -> tuple[Frame, float]:
     """A frame in the middle of two points with z from one to the other, and their distance."""
     length = float(np.linalg.norm(two - one))
     return Frame(along_z((two - one) / length), (one + two) / 2), length
@@ -392,11 +397,14 @@ def along_z(way: FloatArray) -> FloatArray:
     return np.stack([np.cross(across, way), across, way], axis=-1)
 
 
-def _inertial(item: Element) -> Inertial:
+def _inertial(item: Element, part: bool = False) -> Inertial:
+    """Mass and inertia of a body; the least inertia that MuJoCo wants is none in a part of one."""
     found = item.find("inertial")
     if found is None:
         return NOTHING
     axes = rotation(_vector(found, "quat", "1 0 0 0"))
-    moments = np.diag(_vector(found, "diaginertia", ""))
+    moments = _vector(found, "diaginertia", "")
+    if part:
+        moments = np.where(moments > SMALLEST_INERTIA, moments, 0.0)
     mass = float(found.get("mass", "0"))
-    return Inertial(mass, _vector(found, "pos", "0 0 0"), axes @ moments @ axes.T)
+    return Inertial(mass, _vector(found, "pos", "0 0 0"), axes @ np.diag(moments) @ axes.T)

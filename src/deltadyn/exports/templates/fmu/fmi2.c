@@ -1,4 +1,4 @@
-/* FMI 2.0 for co-simulation: a thin layer over instance.h.
+/* FMI 2.0 for co-simulation and model exchange: a thin layer over instance.h.
  *
  * The names, numbers and signatures are those of the standard; only what is used is declared.
  */
@@ -27,7 +27,13 @@ typedef struct {
     void *componentEnvironment;
 } fmi2CallbackFunctions;
 
-enum { CO_SIMULATION = 1 };
+typedef struct {
+    fmi2Boolean newDiscreteStatesNeeded, terminateSimulation, nominalsOfContinuousStatesChanged;
+    fmi2Boolean valuesOfContinuousStatesChanged, nextEventTimeDefined;
+    fmi2Real nextEventTime;
+} fmi2EventInfo;
+
+enum { MODEL_EXCHANGE = 0, CO_SIMULATION = 1 };
 enum { DO_STEP_STATUS, PENDING_STATUS, LAST_SUCCESSFUL_TIME, TERMINATED_STATUS };
 
 static void log_message(const Instance *instance, int level, const char *category, const char *text)
@@ -61,7 +67,8 @@ FMI(fmi2Component, fmi2Instantiate, fmi2String name, int type, fmi2String guid, 
     (void)resources;
     (void)visible;
     (void)logging;
-    Instance *instance = instance_new(name, sizeof(fmi2CallbackFunctions));
+    Instance *instance = instance_new(
+        name, type == MODEL_EXCHANGE, sizeof(fmi2CallbackFunctions));
     if (!instance)
         return NULL;
     if (functions) {
@@ -69,8 +76,8 @@ FMI(fmi2Component, fmi2Instantiate, fmi2String name, int type, fmi2String guid, 
         instance->environment = functions->componentEnvironment;
         instance->log = log_message;
     }
-    if (type != CO_SIMULATION)
-        report(instance, LEVEL_ERROR, "this unit is for co-simulation only");
+    if (type != CO_SIMULATION && type != MODEL_EXCHANGE)
+        report(instance, LEVEL_ERROR, "type is %d; allowed: 0 exchange, 1 co-simulation", type);
     else if (!guid || strcmp(guid, TOKEN) != 0)
         report(instance, LEVEL_ERROR, "the GUID is not that of this unit, " TOKEN);
     else
@@ -129,14 +136,22 @@ FMI(fmi2Status, fmi2GetReal, fmi2Component c, const fmi2ValueReference reference
     fmi2Real values[])
 {
     OWN(c);
-    return get_reals(instance, references, count, values);
+    int level = LEVEL_OK;
+    for (size_t i = 0; i < count && level == LEVEL_OK; i++)
+        level = get_real(instance, references[i], values + i);
+    return level;
 }
 
 FMI(fmi2Status, fmi2SetReal, fmi2Component c, const fmi2ValueReference references[], size_t count,
     const fmi2Real values[])
 {
     OWN(c);
-    return set_reals(instance, references, count, values);
+    int worst = LEVEL_OK; /* all values are tried */
+    for (size_t i = 0; i < count; i++) {
+        const int level = set_real(instance, references[i], values[i]);
+        worst = level > worst ? level : worst;
+    }
+    return worst;
 }
 
 FMI(fmi2Status, fmi2GetInteger, fmi2Component c, const fmi2ValueReference references[],
@@ -182,9 +197,13 @@ FMI(fmi2Status, fmi2GetString, fmi2Component c, const fmi2ValueReference referen
     size_t count, fmi2String values[])
 {
     OWN(c);
-    (void)references;
-    (void)values;
-    return count ? report(instance, LEVEL_ERROR, "there are no string variables") : LEVEL_OK;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = get_string(references[i]);
+        if (!values[i])
+            return report(
+                instance, LEVEL_ERROR, "no string variable has reference %u", references[i]);
+    }
+    return LEVEL_OK;
 }
 
 FMI(fmi2Status, fmi2SetString, fmi2Component c, const fmi2ValueReference references[],
@@ -193,7 +212,7 @@ FMI(fmi2Status, fmi2SetString, fmi2Component c, const fmi2ValueReference referen
     OWN(c);
     (void)references;
     (void)values;
-    return count ? report(instance, LEVEL_ERROR, "there are no string variables") : LEVEL_OK;
+    return count ? report(instance, LEVEL_ERROR, "no string variable can be set") : LEVEL_OK;
 }
 
 FMI(fmi2Status, fmi2GetFMUstate, fmi2Component c, fmi2FMUstate *state)
@@ -246,13 +265,86 @@ FMI(fmi2Status, fmi2GetDirectionalDerivative, fmi2Component c, const fmi2ValueRe
     const fmi2Real known_change[], fmi2Real unknown_change[])
 {
     OWN(c);
-    (void)unknowns;
-    (void)unknown_count;
-    (void)knowns;
-    (void)known_count;
-    (void)known_change;
-    (void)unknown_change;
-    return report(instance, LEVEL_ERROR, "directional derivatives are not provided");
+    real direction[REALS] = { 0 }, change[REALS];
+    int level = LEVEL_OK;
+    for (size_t i = 0; i < known_count && level == LEVEL_OK; i++)
+        level = add_seed(instance, direction, knowns[i], known_change[i]);
+    if (level == LEVEL_OK)
+        level = change_along(instance, direction, change);
+    for (size_t i = 0; i < unknown_count && level == LEVEL_OK; i++)
+        level = get_change(instance, change, unknowns[i], unknown_change + i);
+    return level;
+}
+
+FMI(fmi2Status, fmi2EnterEventMode, fmi2Component c)
+{
+    OWN(c);
+    return enter_event_mode(instance);
+}
+
+FMI(fmi2Status, fmi2NewDiscreteStates, fmi2Component c, fmi2EventInfo *info)
+{
+    OWN(c);
+    memset(info, 0, sizeof(*info)); /* there are no events of its own */
+    if (instance->mode != EVENT)
+        return report(instance, LEVEL_ERROR, "discrete states are asked for in event mode");
+    return LEVEL_OK;
+}
+
+FMI(fmi2Status, fmi2EnterContinuousTimeMode, fmi2Component c)
+{
+    OWN(c);
+    return enter_continuous_mode(instance);
+}
+
+FMI(fmi2Status, fmi2CompletedIntegratorStep, fmi2Component c, fmi2Boolean no_set,
+    fmi2Boolean *event, fmi2Boolean *terminate_simulation)
+{
+    OWN(c);
+    (void)no_set;
+    *event = 0;
+    *terminate_simulation = 0;
+    if (instance->mode != CONTINUOUS)
+        return report(instance, LEVEL_ERROR, "an integrator steps in continuous time");
+    return LEVEL_OK;
+}
+
+FMI(fmi2Status, fmi2SetTime, fmi2Component c, fmi2Real time)
+{
+    OWN(c);
+    return set_time(instance, time);
+}
+
+FMI(fmi2Status, fmi2SetContinuousStates, fmi2Component c, const fmi2Real states[], size_t count)
+{
+    OWN(c);
+    return set_states(instance, states, count);
+}
+
+FMI(fmi2Status, fmi2GetContinuousStates, fmi2Component c, fmi2Real states[], size_t count)
+{
+    OWN(c);
+    return get_states(instance, states, count);
+}
+
+FMI(fmi2Status, fmi2GetDerivatives, fmi2Component c, fmi2Real derivatives[], size_t count)
+{
+    OWN(c);
+    return get_slopes(instance, derivatives, count);
+}
+
+FMI(fmi2Status, fmi2GetNominalsOfContinuousStates, fmi2Component c, fmi2Real nominals[],
+    size_t count)
+{
+    OWN(c);
+    return get_nominals(instance, nominals, count);
+}
+
+FMI(fmi2Status, fmi2GetEventIndicators, fmi2Component c, fmi2Real indicators[], size_t count)
+{
+    OWN(c);
+    (void)indicators;
+    return count ? report(instance, LEVEL_ERROR, "there are no event indicators") : LEVEL_OK;
 }
 
 FMI(fmi2Status, fmi2SetRealInputDerivatives, fmi2Component c,

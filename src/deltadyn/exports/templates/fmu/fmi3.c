@@ -1,4 +1,4 @@
-/* FMI 3.0 for co-simulation: a thin layer over instance.h.
+/* FMI 3.0 for co-simulation and model exchange: a thin layer over instance.h.
  *
  * The names, numbers and signatures are those of the standard; only what is used is declared.
  * Functions of what this unit does not have return an error.
@@ -50,9 +50,10 @@ static void log_message(const Instance *instance, int level, const char *categor
     logger->message(instance->environment, level, category, text);
 }
 
-static Instance *make(fmi3String name, fmi3String token, void *environment, fmi3LogMessage *log)
+static Instance *make(
+    fmi3String name, fmi3String token, int exchange, void *environment, fmi3LogMessage *log)
 {
-    Instance *instance = instance_new(name, sizeof(Logger));
+    Instance *instance = instance_new(name, exchange, sizeof(Logger));
     if (!instance)
         return NULL;
     if (log) {
@@ -94,21 +95,17 @@ FMI(fmi3Instance, fmi3InstantiateCoSimulation, fmi3String name, fmi3String token
     (void)intermediate;
     (void)count;
     (void)update;
-    return make(name, token, environment, log);
+    return make(name, token, 0, environment, log);
 }
 
 FMI(fmi3Instance, fmi3InstantiateModelExchange, fmi3String name, fmi3String token,
     fmi3String resources, fmi3Boolean visible, fmi3Boolean logging, void *environment,
     fmi3LogMessage *log)
 {
-    (void)name;
-    (void)token;
     (void)resources;
     (void)visible;
     (void)logging;
-    if (log)
-        log(environment, LEVEL_ERROR, "logStatusError", "this unit is for co-simulation only");
-    return NULL;
+    return make(name, token, 1, environment, log);
 }
 
 FMI(fmi3Instance, fmi3InstantiateScheduledExecution, fmi3String name, fmi3String token,
@@ -124,7 +121,7 @@ FMI(fmi3Instance, fmi3InstantiateScheduledExecution, fmi3String name, fmi3String
     (void)lock;
     (void)unlock;
     if (log)
-        log(environment, LEVEL_ERROR, "logStatusError", "this unit is for co-simulation only");
+        log(environment, LEVEL_ERROR, "logStatusError", "this unit has no scheduled execution");
     return NULL;
 }
 
@@ -163,30 +160,178 @@ FMI(fmi3Status, fmi3Reset, fmi3Instance own)
     return LEVEL_OK;
 }
 
-/* One value for each reference: all variables here are scalars. */
-static int same_count(const Instance *instance, size_t references, size_t values)
+/* As many values as the variables have: arrays count with all of theirs. */
+static int same_count(const Instance *instance, size_t needed, size_t values)
 {
-    if (references == values)
+    if (needed == values)
         return LEVEL_OK;
     return report(
-        instance, LEVEL_ERROR, "%lu variables have %lu values; allowed: as many",
-        (unsigned long)references, (unsigned long)values);
+        instance, LEVEL_ERROR, "%lu values were given; allowed: %lu", (unsigned long)values,
+        (unsigned long)needed);
+}
+
+/* The same of real variables, which must begin an array or stand alone. */
+static int real_count(
+    const Instance *instance, const fmi3ValueReference *references, size_t count, size_t values)
+{
+    size_t needed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (references[i] >= REALS || VARIABLES[references[i]].size == 0)
+            return report(
+                instance, LEVEL_ERROR, "no real variable has reference %u", references[i]);
+        needed += VARIABLES[references[i]].size;
+    }
+    return same_count(instance, needed, values);
 }
 
 FMI(fmi3Status, fmi3GetFloat64, fmi3Instance own, const fmi3ValueReference references[],
     size_t count, fmi3Float64 values[], size_t value_count)
 {
     OWN(own);
-    const int level = same_count(instance, count, value_count);
-    return level ? level : get_reals(instance, references, count, values);
+    int level = real_count(instance, references, count, value_count);
+    for (size_t i = 0; i < count && level == LEVEL_OK; i++)
+        for (unsigned k = 0; k < VARIABLES[references[i]].size && level == LEVEL_OK; k++)
+            level = get_real(instance, references[i] + k, values++);
+    return level;
 }
 
 FMI(fmi3Status, fmi3SetFloat64, fmi3Instance own, const fmi3ValueReference references[],
     size_t count, const fmi3Float64 values[], size_t value_count)
 {
     OWN(own);
+    int worst = real_count(instance, references, count, value_count);
+    if (worst != LEVEL_OK)
+        return worst;
+    for (size_t i = 0; i < count; i++)
+        for (unsigned k = 0; k < VARIABLES[references[i]].size; k++) { /* all are tried */
+            const int level = set_real(instance, references[i] + k, *values++);
+            worst = level > worst ? level : worst;
+        }
+    return worst;
+}
+
+FMI(fmi3Status, fmi3GetString, fmi3Instance own, const fmi3ValueReference references[],
+    size_t count, fmi3String values[], size_t value_count)
+{
+    OWN(own);
     const int level = same_count(instance, count, value_count);
-    return level ? level : set_reals(instance, references, count, values);
+    for (size_t i = 0; i < count && level == LEVEL_OK; i++) {
+        values[i] = get_string(references[i]);
+        if (!values[i])
+            return report(
+                instance, LEVEL_ERROR, "no string variable has reference %u", references[i]);
+    }
+    return level;
+}
+
+FMI(fmi3Status, fmi3GetDirectionalDerivative, fmi3Instance own,
+    const fmi3ValueReference unknowns[], size_t unknown_count, const fmi3ValueReference knowns[],
+    size_t known_count, const fmi3Float64 seed[], size_t seed_count, fmi3Float64 sensitivity[],
+    size_t sensitivity_count)
+{
+    OWN(own);
+    real direction[REALS] = { 0 }, change[REALS];
+    int level = real_count(instance, knowns, known_count, seed_count);
+    if (level == LEVEL_OK)
+        level = real_count(instance, unknowns, unknown_count, sensitivity_count);
+    for (size_t i = 0; i < known_count && level == LEVEL_OK; i++)
+        for (unsigned k = 0; k < VARIABLES[knowns[i]].size && level == LEVEL_OK; k++)
+            level = add_seed(instance, direction, knowns[i] + k, *seed++);
+    if (level == LEVEL_OK)
+        level = change_along(instance, direction, change);
+    for (size_t i = 0; i < unknown_count && level == LEVEL_OK; i++)
+        for (unsigned k = 0; k < VARIABLES[unknowns[i]].size && level == LEVEL_OK; k++)
+            level = get_change(instance, change, unknowns[i] + k, sensitivity++);
+    return level;
+}
+
+FMI(fmi3Status, fmi3EnterEventMode, fmi3Instance own)
+{
+    OWN(own);
+    return enter_event_mode(instance);
+}
+
+FMI(fmi3Status, fmi3EnterContinuousTimeMode, fmi3Instance own)
+{
+    OWN(own);
+    return enter_continuous_mode(instance);
+}
+
+FMI(fmi3Status, fmi3UpdateDiscreteStates, fmi3Instance own, fmi3Boolean *again, fmi3Boolean *stop,
+    fmi3Boolean *nominals, fmi3Boolean *values, fmi3Boolean *defined, fmi3Float64 *next)
+{
+    OWN(own);
+    *again = *stop = *nominals = *values = *defined = false; /* there are no events of its own */
+    *next = 0;
+    if (instance->mode != EVENT)
+        return report(instance, LEVEL_ERROR, "discrete states are asked for in event mode");
+    return LEVEL_OK;
+}
+
+FMI(fmi3Status, fmi3CompletedIntegratorStep, fmi3Instance own, fmi3Boolean no_set,
+    fmi3Boolean *event, fmi3Boolean *stop)
+{
+    OWN(own);
+    (void)no_set;
+    *event = *stop = false;
+    if (instance->mode != CONTINUOUS)
+        return report(instance, LEVEL_ERROR, "an integrator steps in continuous time");
+    return LEVEL_OK;
+}
+
+FMI(fmi3Status, fmi3SetTime, fmi3Instance own, fmi3Float64 time)
+{
+    OWN(own);
+    return set_time(instance, time);
+}
+
+FMI(fmi3Status, fmi3SetContinuousStates, fmi3Instance own, const fmi3Float64 states[], size_t count)
+{
+    OWN(own);
+    return set_states(instance, states, count);
+}
+
+FMI(fmi3Status, fmi3GetContinuousStates, fmi3Instance own, fmi3Float64 states[], size_t count)
+{
+    OWN(own);
+    return get_states(instance, states, count);
+}
+
+FMI(fmi3Status, fmi3GetContinuousStateDerivatives, fmi3Instance own, fmi3Float64 derivatives[],
+    size_t count)
+{
+    OWN(own);
+    return get_slopes(instance, derivatives, count);
+}
+
+FMI(fmi3Status, fmi3GetNominalsOfContinuousStates, fmi3Instance own, fmi3Float64 nominals[],
+    size_t count)
+{
+    OWN(own);
+    return get_nominals(instance, nominals, count);
+}
+
+FMI(fmi3Status, fmi3GetNumberOfContinuousStates, fmi3Instance own, size_t *count)
+{
+    OWN(own);
+    (void)instance;
+    *count = STATES;
+    return LEVEL_OK;
+}
+
+FMI(fmi3Status, fmi3GetNumberOfEventIndicators, fmi3Instance own, size_t *count)
+{
+    OWN(own);
+    (void)instance;
+    *count = 0;
+    return LEVEL_OK;
+}
+
+FMI(fmi3Status, fmi3GetEventIndicators, fmi3Instance own, fmi3Float64 indicators[], size_t count)
+{
+    OWN(own);
+    (void)indicators;
+    return count ? report(instance, LEVEL_ERROR, "there are no event indicators") : LEVEL_OK;
 }
 
 FMI(fmi3Status, fmi3GetInt32, fmi3Instance own, const fmi3ValueReference references[], size_t count,
@@ -297,7 +442,6 @@ FMI(fmi3Status, fmi3DoStep, fmi3Instance own, fmi3Float64 time, fmi3Float64 step
     }
 #define NO_TYPE "no variable of this type can be read or set"
 #define NO_CLOCK "there are no clocks"
-#define NO_EXCHANGE "this unit is for co-simulation only"
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
@@ -316,7 +460,6 @@ ABSENT_GET(UInt16)
 ABSENT_GET(UInt32)
 ABSENT_GET(Int64)
 ABSENT_GET(UInt64)
-ABSENT_GET(String)
 ABSENT_SET(Float32)
 ABSENT_SET(Int8)
 ABSENT_SET(UInt8)
@@ -350,30 +493,12 @@ ABSENT(fmi3GetNumberOfVariableDependencies, "use the model description",
 ABSENT(fmi3GetVariableDependencies, "use the model description", fmi3ValueReference dependent,
        size_t places[], fmi3ValueReference independents[], size_t others[],
        fmi3DependencyKind kinds[], size_t count)
-ABSENT(fmi3GetDirectionalDerivative, "derivatives are not provided", REFERENCES,
-       const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
-       size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count)
 ABSENT(fmi3GetAdjointDerivative, "derivatives are not provided", REFERENCES,
        const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
        size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count)
 ABSENT(fmi3GetOutputDerivatives, "derivatives are not provided", REFERENCES,
        const fmi3Int32 orders[], fmi3Float64 values[], size_t value_count)
-ABSENT_MODE(fmi3EnterEventMode)
 ABSENT_MODE(fmi3EnterConfigurationMode)
 ABSENT_MODE(fmi3ExitConfigurationMode)
-ABSENT_MODE(fmi3EnterContinuousTimeMode)
 ABSENT_MODE(fmi3EnterStepMode)
 ABSENT_MODE(fmi3EvaluateDiscreteStates)
-ABSENT(fmi3UpdateDiscreteStates, "there are no discrete states", fmi3Boolean *again,
-       fmi3Boolean *stop, fmi3Boolean *nominals, fmi3Boolean *values, fmi3Boolean *defined,
-       fmi3Float64 *next)
-ABSENT(fmi3CompletedIntegratorStep, NO_EXCHANGE, fmi3Boolean no_return, fmi3Boolean *event,
-       fmi3Boolean *stop)
-ABSENT(fmi3SetTime, NO_EXCHANGE, fmi3Float64 time)
-ABSENT(fmi3SetContinuousStates, NO_EXCHANGE, const fmi3Float64 states[], size_t count)
-ABSENT(fmi3GetContinuousStateDerivatives, NO_EXCHANGE, fmi3Float64 derivatives[], size_t count)
-ABSENT(fmi3GetEventIndicators, NO_EXCHANGE, fmi3Float64 indicators[], size_t count)
-ABSENT(fmi3GetContinuousStates, NO_EXCHANGE, fmi3Float64 states[], size_t count)
-ABSENT(fmi3GetNominalsOfContinuousStates, NO_EXCHANGE, fmi3Float64 nominals[], size_t count)
-ABSENT(fmi3GetNumberOfEventIndicators, NO_EXCHANGE, size_t *count)
-ABSENT(fmi3GetNumberOfContinuousStates, NO_EXCHANGE, size_t *count)

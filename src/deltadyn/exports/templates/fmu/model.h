@@ -22,6 +22,7 @@ typedef struct {
     const char *name;
     int role; /* one of the roles below */
     real least, most;
+    unsigned size; /* of the array that it begins; 0 behind an array's first */
 } Variable;
 
 enum { OUTPUT = 0, INPUT = 1, FIXED = 2, TUNABLE = 3 };
@@ -69,29 +70,19 @@ static int all_finite(const real *values, int count)
     return 1;
 }
 
-/* The robot's numbers in the order of the generated functions, with the variables' values. */
-static void fill_parameters(const real *v, real *par)
+/* Variables at their places in the robot's numbers; they stand there as they are. */
+static void place_variables(const real *v, real *par)
 {
-    const real payload = v[VR_PAYLOAD_MASS];
-    memcpy(par, ROBOT, sizeof(ROBOT));
     par[PAR_GRAVITY] = v[VR_GRAVITY];
-    par[PAR_M_P] = v[VR_M_P_EMPTY] + payload;
+    par[PAR_M_P] = v[VR_M_P_EMPTY];
     memcpy(par + PAR_M_X, v + VR_M_X, LEGS * sizeof(real));
     memcpy(par + PAR_A, v + VR_A, LEGS * sizeof(real));
     memcpy(par + PAR_G, v + VR_G, LEGS * sizeof(real));
     memcpy(par + PAR_G_S, v + VR_G_S, LEGS * sizeof(real));
 #if SPINDLE
-    const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
     memcpy(par + PAR_SPINDLE + 1, v + VR_SPINDLE, 7 * sizeof(real)); /* behind pivot_z */
-    par[PAR_SPINDLE + 5] += payload * x;
-    par[PAR_SPINDLE + 6] += payload * y;
-    par[PAR_SPINDLE + 7] += payload * (x * x + y * y);
 #elif HALVES
-    const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
     memcpy(par + PAR_HALVES, v + VR_HALVES, 5 * sizeof(real));
-    par[PAR_HALVES + 2] += payload * x;
-    par[PAR_HALVES + 3] += payload * y;
-    par[PAR_HALVES + 4] += payload * (x * x + y * y);
 #endif
     memcpy(par + PAR_VISCOUS, v + VR_VISCOUS, DOF * sizeof(real));
     memcpy(par + PAR_COULOMB, v + VR_COULOMB, DOF * sizeof(real));
@@ -101,6 +92,27 @@ static void fill_parameters(const real *v, real *par)
     memcpy(par + PAR_OFFSET, v + VR_OFFSET, DOF * sizeof(real));
     memcpy(par + PAR_LOAD, v + VR_LOAD, DOF * sizeof(real));
     par[PAR_SMOOTHING] = v[VR_SMOOTHING];
+}
+
+#if SPINDLE
+enum { PAR_TOOL = PAR_SPINDLE + 5 }; /* first moments along x and y, inertia about the axis */
+#elif HALVES
+enum { PAR_TOOL = PAR_HALVES + 2 };
+#endif
+
+/* The robot's numbers in the order of the generated functions, with the variables' values. */
+static void fill_parameters(const real *v, real *par)
+{
+    const real payload = v[VR_PAYLOAD_MASS];
+    memcpy(par, ROBOT, sizeof(ROBOT));
+    place_variables(v, par);
+    par[PAR_M_P] += payload;
+#if SPINDLE || HALVES
+    const real x = v[VR_PAYLOAD_OFFSET], y = v[VR_PAYLOAD_OFFSET + 1];
+    par[PAR_TOOL] += payload * x;
+    par[PAR_TOOL + 1] += payload * y;
+    par[PAR_TOOL + 2] += payload * (x * x + y * y);
+#endif
 }
 
 #if HALVES
@@ -123,29 +135,26 @@ static void turned(const real *p, real *x)
 }
 #endif
 
-/* The state of joint angles and their rates; false where the struts cannot meet. `near` is a pose
- * nearby, which a platform of halves is followed from. */
-static int state_of_joints(
-    const real *par, const real *q, const real *qd, const real *qdd, const real *near, State *s)
+/* What the generated function of a joint motion reads; s holds q, qd, qdd, and p of halves. */
+static void joint_row(const State *s, real *x)
 {
-    real x[6 * LEGS + 2], y[5 * LEGS];
     const int ahead = HALVES ? LEGS : 0; /* the pose of halves stands before the joints */
     for (int i = 0; i < LEGS; i++) {
-        x[ahead + i] = q[i];
-        x[ahead + LEGS + i] = qd[i];
-        x[ahead + 2 * LEGS + i] = qdd[i];
-        x[ahead + 3 * LEGS + i] = cos(q[i]);
-        x[ahead + 4 * LEGS + i] = sin(q[i]);
+        x[ahead + i] = s->q[i];
+        x[ahead + LEGS + i] = s->qd[i];
+        x[ahead + 2 * LEGS + i] = s->qdd[i];
+        x[ahead + 3 * LEGS + i] = cos(s->q[i]);
+        x[ahead + 4 * LEGS + i] = sin(s->q[i]);
     }
 #if HALVES
-    if (point_of(q, NULL, near, s->p) != GOOD && point_of(q, NULL, NULL, s->p) != GOOD)
-        return 0;
     memcpy(x, s->p, sizeof(s->p));
     bars_at(s->p, x + BARS_BEHIND);
-#else
-    (void)near;
 #endif
-    LIMBS(joint_state)(par, x, y, 1);
+}
+
+/* What that function gives, into a state or into its change. */
+static void take_joint_row(const real *y, State *s)
+{
     memcpy(s->cosine, y, LEGS * sizeof(real));
     memcpy(s->sine, y + LEGS, LEGS * sizeof(real));
 #if HALVES
@@ -156,14 +165,33 @@ static int state_of_joints(
     memcpy(s->pd, y + 3 * LEGS, LEGS * sizeof(real));
     memcpy(s->pdd, y + 4 * LEGS, LEGS * sizeof(real));
 #endif
+#if SPINDLE
+    s->p[3] = s->q[3];
+    s->pd[3] = s->qd[3];
+    s->pdd[3] = s->qdd[3];
+#endif
+}
+
+enum { JOINT_IN = 6 * LEGS + 2, JOINT_OUT = 5 * LEGS };
+
+/* The state of joint angles and their rates; false where the struts cannot meet. `near` is a pose
+ * nearby, which a platform of halves is followed from. */
+static int state_of_joints(
+    const real *par, const real *q, const real *qd, const real *qdd, const real *near, State *s)
+{
+    real x[JOINT_IN], y[JOINT_OUT];
     memcpy(s->q, q, sizeof(s->q));
     memcpy(s->qd, qd, sizeof(s->qd));
     memcpy(s->qdd, qdd, sizeof(s->qdd));
-#if SPINDLE
-    s->p[3] = q[3];
-    s->pd[3] = qd[3];
-    s->pdd[3] = qdd[3];
+#if HALVES
+    if (point_of(q, NULL, near, s->p) != GOOD && point_of(q, NULL, NULL, s->p) != GOOD)
+        return 0;
+#else
+    (void)near;
 #endif
+    joint_row(s, x);
+    LIMBS(joint_state)(par, x, y, 1);
+    take_joint_row(y, s);
     return all_finite(y, (HALVES ? 4 : 5) * LEGS);
 }
 
@@ -176,6 +204,10 @@ static real direction(real rate, real smoothing)
 {
     return smoothing > 0 ? tanh(rate / smoothing) : sign(rate);
 }
+
+/* The kind of joint that a row of B belongs to; there are two universal joints of each name. */
+#define JOINT_OF_ROW(row) ((row) < 3 * LIMB_JOINTS ? (row) / 3 : (row)-2 * LIMB_JOINTS)
+#define COPIES(joint) ((joint) > LIMB_JOINTS ? 2 : 1)
 
 /* Friction in the passive joints: rates B qd, and the slope of friction about rest, per row of B. */
 typedef struct {
@@ -206,8 +238,8 @@ static void passive_friction(
     }
     KERNEL(passive)(par, 1, x, passive->B, 1);
     for (int row = 0; row < PASSIVE_ROWS; row++) {
-        const int joint = row < 3 * LIMB_JOINTS ? row / 3 : row - 2 * LIMB_JOINTS;
-        const real copies = joint > LIMB_JOINTS ? 2 : 1; /* two universal joints of each name */
+        const int joint = JOINT_OF_ROW(row);
+        const real copies = COPIES(joint);
         const real *b = passive->B + row * DOF;
         real rate = 0;
         for (int i = 0; i < DOF; i++)
@@ -221,11 +253,11 @@ static void passive_friction(
 #endif
 }
 
-/* tau, qd, qdd, direction, Stribeck shape of each axis; the torque is without the drives' friction. */
-static void needed_torque(const real *par, const real *v, const State *s, Passive *passive, real *y)
+enum { AT = 2 * LEGS, TORQUE_IN = AT + 6 * DOF + 4 };
+
+/* What the generated function of the torque reads, or its change; `turning` is of psi and bars. */
+static void torque_row(const State *s, const real *force, const real *turning, real *x)
 {
-    enum { AT = 2 * LEGS };
-    real x[AT + 6 * DOF + 4];
     memcpy(x, s->cosine, LEGS * sizeof(real));
     memcpy(x + LEGS, s->sine, LEGS * sizeof(real));
     memcpy(x + AT, s->qd, sizeof(s->qd));
@@ -233,8 +265,16 @@ static void needed_torque(const real *par, const real *v, const State *s, Passiv
     memcpy(x + AT + 2 * DOF, s->p, sizeof(s->p));
     memcpy(x + AT + 3 * DOF, s->pd, sizeof(s->pd));
     memcpy(x + AT + 4 * DOF, s->pdd, sizeof(s->pdd));
-    memcpy(x + AT + 5 * DOF, v + VR_FORCE, DOF * sizeof(real));
-    turned(s->p, x + AT + 6 * DOF);
+    memcpy(x + AT + 5 * DOF, force, DOF * sizeof(real));
+    memcpy(x + AT + 6 * DOF, turning, 4 * sizeof(real));
+}
+
+/* tau, qd, qdd, direction, Stribeck shape of each axis; the torque is without the drives' friction. */
+static void needed_torque(const real *par, const real *v, const State *s, Passive *passive, real *y)
+{
+    real x[TORQUE_IN], turning[4];
+    turned(s->p, turning);
+    torque_row(s, v + VR_FORCE, turning, x);
     KERNEL(state_torque)(par, x, y, 1);
     passive_friction(par, v, s, passive, y);
     for (int i = 0; i < DOF; i++) {

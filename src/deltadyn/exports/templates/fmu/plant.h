@@ -2,6 +2,7 @@
 #ifndef DELTADYN_PLANT_H
 #define DELTADYN_PLANT_H
 
+#include "derivatives.h"
 #include "model.h"
 
 #define SINGULAR_VOLUME 1e-3 /* of the parallelepiped of the three struts' directions */
@@ -303,5 +304,91 @@ static void model_start(Model *model)
 }
 
 enum { STOPS_FOR_GOOD = 1 }; /* a step that failed fails again */
+enum { STATES = 2 * DOF }; /* q, then qd; their derivatives are qd, then qdd */
+enum { CHECK_OUT = VR_QDD };
+
+static void get_model_states(const Model *model, real *states)
+{
+    memcpy(states, model->q, sizeof(model->q));
+    memcpy(states + DOF, model->qd, sizeof(model->qd));
+}
+
+static void set_model_states(Model *model, const real *states)
+{
+    memcpy(model->q, states, sizeof(model->q));
+    memcpy(model->qd, states + DOF, sizeof(model->qd));
+}
+
+/* The derivatives of the states, where the outputs are up to date. */
+static void get_model_slopes(const Model *model, real *slopes)
+{
+    memcpy(slopes, model->qd, sizeof(model->qd));
+    memcpy(slopes + DOF, model->values + VR_QDD, DOF * sizeof(real));
+}
+
+/* Whether a variable is a state. */
+static int is_state(unsigned reference)
+{
+    return (reference >= VR_Q && reference < VR_Q + DOF)
+        || (reference >= VR_QD && reference < VR_QD + DOF);
+}
+
+/* Before the simulation starts, the states' changes are those of the start values. */
+static void change_start(real *dv)
+{
+    memcpy(dv + VR_Q, dv + VR_Q_START, DOF * sizeof(real));
+    memcpy(dv + VR_QD, dv + VR_QD_START, DOF * sizeof(real));
+}
+
+/* Set the motion of a check point; `given` is q, qd, and the torques. */
+static void model_check(Model *model, const real *given)
+{
+    memcpy(model->q, given, sizeof(model->q));
+    memcpy(model->qd, given + DOF, sizeof(model->qd));
+    memcpy(model->values + VR_TAU, given + 2 * DOF, DOF * sizeof(real));
+}
+
+/* The change of the outputs with that of states, inputs and parameters.
+ *
+ * At the accelerations that solve it, the inverse model r(q, qd, qdd, u) = given(tau) holds, so
+ *     dr/dqdd dqdd = dgiven - dr|qdd held,    dr_i/dqdd = P_i (M - J)_i + J_i
+ * with P_i = 1 + mu s sign(load) of gear i, as in solve_with_losses.
+ */
+static int model_change(const Model *model, const real *dv, real *change)
+{
+    const real *v = model->values, *tau = v + VR_TAU;
+    real par[PAR_COUNT], dpar[PAR_COUNT], y[5 * DOF], dy[5 * DOF];
+    real matrix[DOF * DOF], factored[DOF * DOF], right[DOF];
+    State s, ds = { 0 };
+    Passive passive;
+    fill_parameters(v, par);
+    change_parameters(v, dv, dpar);
+    if (!state_of_joints(par, model->q, model->qd, v + VR_QDD, v + VR_P, &s))
+        return UNREACHABLE;
+    if (!mass_matrix(par, &s, matrix, factored))
+        return NOT_POSITIVE;
+    memcpy(ds.q, dv + VR_Q, sizeof(ds.q));
+    memcpy(ds.qd, dv + VR_QD, sizeof(ds.qd));
+    change_joints(par, &s, &ds);
+    needed_torque(par, v, &s, &passive, y);
+    change_needed(par, dpar, v, dv, &s, &ds, &passive, dy);
+    change_friction(par, dpar, &s, &ds, y, dy);
+    for (int i = 0; i < DOF; i++) {
+        const real own = tau[i] / par[PAR_TORQUE_RATIO + i];
+        const real down = dv[VR_TAU + i] / par[PAR_TORQUE_RATIO + i];
+        const real turn = y[3 * DOF + i], dturn = dy[3 * DOF + i];
+        const real load = y[i] - par[PAR_ROTOR + i] * s.qdd[i];
+        const real passed = 1 / (1 + par[PAR_LOAD + i] * turn * (load < 0 ? -1 : 1));
+        const real given = down * left_over(par, own, turn, i) + own * change_left(par, own, dturn, i);
+        right[i] = (given - dy[i] - change_ripple(par, s.q[i], ds.q[i], i)) * passed;
+        matrix[i * DOF + i] += par[PAR_ROTOR + i] * (passed - 1);
+    }
+    if (!factor(matrix))
+        return NOT_POSITIVE;
+    solve_factored(matrix, right, ds.qdd);
+    change_joints(par, &s, &ds);
+    store_change(change, &ds);
+    return GOOD;
+}
 
 #endif
