@@ -133,10 +133,9 @@ def test_the_conda_recipe_has_the_needs_of_the_package() -> None:
     assert host["setuptools"] == needs(project()["build-system"]["requires"])["setuptools"]
     (entry,) = recipe["build"]["python"]["entry_points"]
     assert entry == f"deltadyn = {table['scripts']['deltadyn']}"
-    folder = ROOT / "packaging" / "conda"
-    files = [name for test in recipe["tests"] for name in test.get("files", {}).get("recipe", [])]
+    files = [name for test in recipe["tests"] for name in test.get("files", {}).get("source", [])]
     assert files
-    assert all((folder / name).is_file() for name in files)
+    assert all((ROOT / name).is_file() for name in files)
 
 
 def test_the_workflow_builds_by_the_configuration_here() -> None:
