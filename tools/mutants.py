@@ -584,7 +584,7 @@ class Judge:
     def all(self, cases: Sequence[Case]) -> None:
         """Judge first what needs no import, then the rest."""
         fast = [case for case in cases if self._within_functions(case)]
-        files = sorted({test.partition("::")[0] for test in self.found.seconds})
+        files = sorted({_file(test) for case in fast for test in case.tests})
 
         def work() -> int:
             enter(self.tree)
