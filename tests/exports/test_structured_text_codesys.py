@@ -24,7 +24,7 @@ from deltadyn.exports.structured_text.codesys import axis_order, codesys_files
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
 
-KINDS = ("symmetric", "3-dof", "4-dof", "vertical", "planar", "par4_rails")
+KINDS = ("symmetric", "4-dof", "vertical", "planar", "par4_rails")
 NAME = "codesys/FB_Own_Dynamics.st"
 
 
