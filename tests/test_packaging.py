@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,12 +44,10 @@ class Compiler:
         self.calls: dict[str, list[str]] = {}
 
     def compile(self, sources: list[str], **options: Any) -> list[str]:
-        from setuptools.errors import CompileError
-
         (source,) = sources
         words = options.get("extra_postargs") or []
         if set(words) & set(self.refused):
-            raise CompileError(f"unknown argument: {words}")
+            raise import_module("setuptools.errors").CompileError(f"unknown argument: {words}")
         self.calls[Path(source).stem] = words
         return [f"{source}.o"]
 

@@ -584,7 +584,7 @@ class Judge:
     def all(self, cases: Sequence[Case]) -> None:
         """Judge first what needs no import, then the rest."""
         fast = [case for case in cases if self._within_functions(case)]
-        files = sorted({test.partition("::")[0] for test in self.found.seconds})
+        files = sorted({_file(test) for case in fast for test in case.tests})
 
         def work() -> int:
             enter(self.tree)
@@ -625,7 +625,12 @@ class Judge:
             tests = [test for test in case.tests if self.trusted.get(test, True)]
             try:
                 self._write(path, case.changed)
-                outcome, by, ran = self._meet(tests, path, text)
+                ran = 0
+                for some in self._portions(tests):
+                    outcome, by, more = self._meet(some, path, text)
+                    ran += more
+                    if outcome != "survived":
+                        break
             finally:
                 self._write(path, text)
             # A test that kills must pass without the fault, on its own; that is asked once.
@@ -637,6 +642,13 @@ class Judge:
         shown = "\n".join(list(lines)[2:])
         taken = round(time.monotonic() - start, 1)
         self.tell(Verdict(case.mutant, outcome, by, ran, taken, shown, digest(text)))
+
+    def _portions(self, tests: list[str]) -> list[list[str]]:
+        """All at once where they are collected; else first one file, which is enough as a rule."""
+        if self.session is not None:
+            return [tests]
+        first = [test for test in tests if _file(test) == _file(tests[0])]
+        return [first, tests[len(first) :]]
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

@@ -13,8 +13,7 @@ from tests.exports.c_points import Points, compiled, folder_of, robot_of
 from tests.family.robots import waves
 
 import deltadyn as dd
-from deltadyn.exports.common import fingerprint
-from deltadyn.exports.model_test import INTERFACE
+from deltadyn.exports.common import INTERFACE_VERSION, fingerprint
 
 #: A tenth of what the self-test allows; all kinds, compilers and levels are in tests/deploy.
 CASES = [
@@ -74,9 +73,9 @@ def test_version_and_fingerprint_are_there_at_run_time(codes: dict[str, Points])
     say = code.function("fingerprint")
     say.restype = ctypes.c_char_p
     assert say().decode() == fingerprint(robot_of("par4"))
-    assert code.function("interface_version")() == INTERFACE
+    assert code.function("interface_version")() == INTERFACE_VERSION
     header = library_of(folder_of("par4")).with_suffix(".h").read_text("utf-8")
-    assert re.search(r"#define \w+_INTERFACE_VERSION (\d+)", header)[1] == str(INTERFACE)  # type: ignore[index]
+    assert re.search(r"#define \w+_INTERFACE_VERSION (\d+)", header)[1] == str(INTERFACE_VERSION)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("kind", ["rich-4", "par4"])

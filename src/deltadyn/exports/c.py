@@ -19,6 +19,7 @@ from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.bank import BankExport
 from deltadyn.exports.check_points import CheckPoints, check_points
 from deltadyn.exports.common import (
+    INTERFACE_VERSION,
     PayloadNumbers,
     axis_lines,
     column_parameters,
@@ -43,7 +44,6 @@ from deltadyn.exports.common import (
     template,
 )
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
-from deltadyn.exports.model_test import INTERFACE
 from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
@@ -417,6 +417,8 @@ def point_numbers(robot: Robot, points: CheckPoints, precision: Precision) -> st
     tables = {name.upper(): getattr(points, name) for name in names}
     tables |= {"TAU_LOAD": points.tau_load} if robot.turns else {}
     places = {f"AT_{name}": k for k, name in enumerate(kinds)}
+    there = [] if points.far is None else [points.far.tolist()]
+    far = [_array("POINT_FAR[DOF]", point, precision) for point in there]
     scale = [max(float(abs(values).max()), 1e-3) for values in kinds.values()]
     return "\n".join(
         [
@@ -427,7 +429,7 @@ def point_numbers(robot: Robot, points: CheckPoints, precision: Precision) -> st
                 _table(f"POINT_{name}[POINTS][DOF]", values.tolist(), precision)
                 for name, values in tables.items()
             ),
-            *([] if points.far is None else [_array("POINT_FAR[DOF]", points.far, precision)]),
+            *far,
             "/* mass, inertia, x, y */",
             _table("POINT_LOAD[POINTS][4]", points.load.tolist(), precision),
         ]
@@ -711,7 +713,7 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "spindle": str(int(robot.spindle is not None)),
         "turns": str(int(robot.turns)),
         "moments": "PAR_SPINDLE + 5" if robot.spindle is not None else "PAR_HALVES + 2",
-        "interface": str(INTERFACE),
+        "interface": str(INTERFACE_VERSION),
         "fingerprint": fingerprint(robot),
         "model_tolerance": f"{kind.model:g}",
         "singular": SINGULAR_AT[platform_kind(robot)],

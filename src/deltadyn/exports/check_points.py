@@ -12,9 +12,6 @@ from deltadyn.exports.model_test import ModelCheck, model_test
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-#: x and y of the loads at the check points, in m in the tool's frame.
-OFFSETS = ((0.0, 0.0), (0.03, 0.02), (0.0, 0.0), (0.05, -0.03), (-0.04, 0.06))
-
 
 @dataclass(frozen=True, eq=False)
 class CheckPoints:
@@ -47,16 +44,16 @@ def check_points(robot: Robot) -> CheckPoints:
         name: np.array([getattr(check, name) for check in test.checks])
         for name in ("p", "pd", "pdd", "q", "qd", "qdd")
     }
-    loads = [(c.mass, c.inertia, *place) for c, place in zip(test.checks, OFFSETS, strict=True)]
     own = robot.payload
     per_kg = own.inertia_zz / own.mass if own.mass > 0 else 0.0
     held = [robot.with_payload(c.mass, own.offset, per_kg * c.mass) for c in test.checks]
-    loaded = [robot.with_payload(mass, (x, y, 0.0), inertia) for mass, inertia, x, y in loads]
-    tau, tau_load = (
-        np.array([_torque(*pair) for pair in zip(robots, test.checks, strict=True)])
-        for robots in (held, loaded)
+    return CheckPoints(
+        **rows,
+        load=np.array([(c.mass, c.inertia, *c.place) for c in test.checks]),
+        tau=np.array([_torque(*pair) for pair in zip(held, test.checks, strict=True)]),
+        tau_load=np.array([c.load_torque for c in test.checks]),
+        far=test.far,
     )
-    return CheckPoints(**rows, load=np.array(loads), tau=tau, tau_load=tau_load, far=test.far)
 
 
 def _torque(robot: Robot, check: ModelCheck) -> FloatArray:

@@ -18,8 +18,6 @@ from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-#: Version of the interface of exported code: names, order and meaning of what it takes and gives.
-INTERFACE = 1
 #: Places, velocities, accelerations in (x, y, z, psi) and payloads, times the sizes below.
 PLACES = (
     (0.0, 0.0, 0.0, 0.0),

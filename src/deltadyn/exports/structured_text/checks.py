@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from string import Template
 
-from deltadyn.exports.common import fingerprint, platform_kind, speech, template
-from deltadyn.exports.model_test import INTERFACE, ModelTest
+from deltadyn.exports.common import (
+    INTERFACE_VERSION,
+    fingerprint,
+    platform_kind,
+    speech,
+    template,
+)
+from deltadyn.exports.model_test import ModelTest
 from deltadyn.exports.structured_text.blocks import FunctionBlock, Variable, load_variables
 from deltadyn.exports.structured_text.code import UNREACHABLE, literal
 from deltadyn.exports.structured_text.payload import array, expanded, in_units
@@ -166,7 +172,7 @@ def _identity(robot: Robot) -> list[str]:
     digits = fingerprint(robot).upper()
     parts = [digits[4 * k : 4 * k + 4] for k in range(PARTS)]
     lines = [f"Fingerprint{k} := 16#{part};" for k, part in enumerate(parts, start=1)]
-    return [f"InterfaceVersion := {INTERFACE};", *lines]
+    return [f"InterfaceVersion := {INTERFACE_VERSION};", *lines]
 
 
 def _wrapped(arguments: list[str], per_line: int) -> str:

@@ -28,7 +28,7 @@ int main(void)
     real p[DOF], pd[DOF], pdd[DOF], q[DOF], qd[DOF], qdd[DOF], tau[DOF];
     const real held = (real)1.5; /* kg, from half a second on */
     @id@_payload estimator;
-    @id@_payload_result result;
+    @id@_payload_result result = { 0 };
 
     platform_at(0.05, p, pd, pdd);
     if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK) {
