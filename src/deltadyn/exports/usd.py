@@ -16,7 +16,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import extra_module
-from deltadyn.exports.common import filled, fingerprint, identifier, provenance
+from deltadyn.exports.common import INTERFACE_VERSION, filled, fingerprint, identifier, provenance
 from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.robot import robot_scene
 from deltadyn.exports.scenes.scene import (
@@ -86,8 +86,11 @@ class _Stage:
             self._joint(joint)
         for k, loop in enumerate(scene.loops, start=1):
             self._loop(loop, k)
-        data = {"deltadyn": version("deltadyn"), "fingerprint": fingerprint(robot)}
-        self.stage.GetRootLayer().customLayerData = data
+        self.stage.GetRootLayer().customLayerData = {
+            "deltadyn": version("deltadyn"),
+            "interface": str(INTERFACE_VERSION),
+            "fingerprint": fingerprint(robot),
+        }
 
     def text(self, note: str) -> str:
         """The root layer, with a note at its head."""

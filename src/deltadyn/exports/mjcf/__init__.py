@@ -15,6 +15,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, extra_module
 from deltadyn.exports.common import (
+    INTERFACE_VERSION,
     checked_step,
     filled,
     fingerprint,
@@ -116,6 +117,7 @@ def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
     refer_to_meshes(root, f"{own}_meshes")
     told = add(root, "custom")
     add(told, "text", name="deltadyn", data=version("deltadyn"))
+    add(told, "text", name="interface", data=str(INTERFACE_VERSION))
     add(told, "text", name="fingerprint", data=fingerprint(robot))
     words = speech(robot)
     own_words = f"{words['angles']} and {words['torques']} are this project's own"
