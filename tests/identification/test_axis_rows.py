@@ -20,6 +20,7 @@ from deltadyn.dynamics import columns
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification.information import AxisRows, axis_rows, gather
 from deltadyn.identification.parametrisation import widest
+from deltadyn.kinematics import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.data import prepare
@@ -160,3 +161,16 @@ def test_rows_are_made_where_all_terms_are_known() -> None:
     assert not columns.has_axis_rows(robot, "rigid")
     for more in ({"load": 0.1}, {"motor_load": 0.1}, {"passive": passive}):
         assert not columns.has_axis_rows(robot.with_friction(**more), "exact")
+
+
+def test_pieces_without_friction_are_all_filled() -> None:
+    """The regressor of 400 samples, in three pieces, is that of the samples in one."""
+    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION["drives"])
+    state = exciting_states(robot, 400, 3)
+    with kernels.switched_off():
+        Y = dd.regressor(robot, state, friction=False).Y
+        end = State.from_joints(robot, state.q[390:], state.qd[390:], state.qdd[390:])
+        last = dd.regressor(robot, end, friction=False).Y
+    # the angles go through forward kinematics once more
+    np.testing.assert_allclose(Y[390:], last, atol=1e-9 * np.abs(Y).max())
+    assert np.abs(Y).max(axis=(1, 2)).min() > 0

@@ -34,7 +34,7 @@ from deltadyn.recording.prepare.data import prepare
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.reproduce.telescopic2022 import EXCITATION
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Effector
+from deltadyn.robot.bodies import Arm, Effector
 
 EXACT = 1e-8  # least squares on exact data err by rounding, 1e-14 times a condition below 1e3
 TRUE_VALUES = {
@@ -366,6 +366,7 @@ def test_what_cannot_be_told_is_named() -> None:
 def test_inertia_goes_with_the_mass_where_there_was_one() -> None:
     robot = nominal()
     arm, strut = robot.arms[0], robot.struts[0]
+    assert isinstance(arm, Arm)
     assert _arm(arm, 3 * arm.mass).inertia == pytest.approx(3 * arm.inertia, rel=1e-14)
     assert _shaped(strut, 2 * strut.mass).inertia == pytest.approx(2 * strut.inertia, rel=1e-14)
     light = replace(arm, mass=0.0, inertia=0.002)
@@ -406,7 +407,7 @@ def test_least_squares_without_negative_values() -> None:
     Y = rng.normal(size=(40, 4)) * [1.0, 1e3, 1e-3, 1.0]
     names = ("arm.m", "strut.m", "rotor", "F01")
     tau = Y @ [1.0, -2e-3, 3e3, -4.0] + 0.01 * rng.normal(size=40)
-    x = _not_negative(np.linalg.qr(np.column_stack([Y, tau]), mode="r"), names)
+    x = _not_negative(np.asarray(np.linalg.qr(np.column_stack([Y, tau]), mode="r")), names)
     slope = Y.T @ (Y @ x - tau) / np.linalg.norm(Y, axis=0)
     assert x[1] == 0.0
     assert slope[1] > 1.0
