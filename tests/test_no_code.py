@@ -305,3 +305,21 @@ def test_a_chunk_of_ros_1_that_unpacks_to_all_memory(
     monkeypatch.setattr(ros, "MOST_CHUNK", 1000)
     with pytest.raises(RecordingFileError, match="message unpacks to more than 1000 bytes"):
         read_recording(path)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_chunk_that_an_index_alone_knows(tmp_path: Path, alone: bool) -> None:
+    """It could lie in what is skipped, where nobody looks at what it unpacks to."""
+    rosbag2 = pytest.importorskip("rosbags.rosbag2")
+    bag(tmp_path / "bag", mcap=True)
+    (file,) = (tmp_path / "bag").glob("*.mcap")
+    path = file if alone else tmp_path / "bag"
+    assert len(read_recording(path)) == 16
+    with rosbag2.Reader(file) as reader:
+        (chunk,) = reader.storage.chunks
+    place = chunk.chunk_start_offset
+    start, mark, end = file.read_bytes().rpartition(place.to_bytes(8, "little"))
+    assert mark
+    file.write_bytes(start + (place + 1).to_bytes(8, "little") + end)
+    with pytest.raises(RecordingFileError, match=f"names a chunk at byte {place + 1}"):
+        read_recording(path)

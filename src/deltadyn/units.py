@@ -1,7 +1,7 @@
 """Units of a robot file: every field that has a unit carries it as a suffix of its name.
 
-The units of an axis's quantities, which a carriage on a rail has in m and N; and shares in per
-cent, for sentences and tables.
+The units of an axis's quantities, which a carriage on a rail has in m and N; counts and shares in
+per cent, for sentences and tables.
 """
 
 from __future__ import annotations
@@ -145,6 +145,11 @@ def rail_keys(record: Any) -> Any:
     if isinstance(record, Mapping):
         return {_RAIL_KEYS.get(key, key): rail_keys(value) for key, value in record.items()}
     return [rail_keys(item) for item in record] if isinstance(record, list) else record
+
+
+def counted(number: int, word: str, many: str | None = None) -> str:
+    """A number of things in words: 1 night, 2 nights; `many` where that is not the word with s."""
+    return f"{number:,} {word if number == 1 else many or word + 's'}"
 
 
 def percent(share: float | None) -> str:

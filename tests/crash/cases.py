@@ -111,6 +111,7 @@ CASES: dict[str, Case] = {
     "fleet compare": Case(
         ("fleet", "compare", ROBOT, *_FLEET),
         ("fleet", "compare", ROBOT, *_FLEET, "--method", "base"),
+        pieces=("members",),  # a folder of its own, with a journal of its own
         slow=True,
     ),
     "fleet identify": Case(
@@ -172,6 +173,8 @@ CASES: dict[str, Case] = {
     "export structured-text": _export("structured-text"),
     "export mjcf": _export("mjcf", slow=True),
     "export urdf": _export("urdf", slow=True),
+    "export sdf": _export("sdf", slow=True),
+    "export usd": _export("usd", slow=True),
     "export fmu": _export("fmu", "--no-binary", slow=True),
     "export sheets": _export("sheets"),
     "reproduce audit": _page("reproduce", "audit", slow=True),

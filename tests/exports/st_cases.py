@@ -14,6 +14,22 @@ from deltadyn.robot.settings import Controller, Friction
 
 AXES = ("X", "Y", "Z", "Psi")
 CONVENTION = ((1.0, -1.0, 1.0, -1.0), (0.1, -0.2, 0.0, 0.4))  # sign, offset
+#: Words with a meaning in IEC 61131-3 or in one of the three tools: keywords, types, functions.
+RESERVED = """
+abs acos action add adr and and_then any any_bit any_int any_num any_real array asin at atan
+atan2 begin bit bool by byte cal case concat configuration constant continue cos ctd ctu ctud
+date date_and_time delete dint div do dt dword else elsif end_action end_case end_for
+end_function end_function_block end_if end_program end_repeat end_struct end_type end_var
+end_while eq exit exp expt extends f_edge f_trig false find for from function function_block ge
+gt if implements initial_step insert int interface jmp ld le left len limit lint ln log lreal lt
+ltime lword max method mid min mod move mul mux ne not of on or or_else persistent pi pointer
+private program property protected public r_edge r_trig read_only read_write real reference
+repeat replace resource ret retain return right rol ror rs sel shl shr sin single sint sizeof
+sqrt sr st step string struct sub super tan task tanh then this time time_of_day to tod tof ton
+tp transition true trunc type udint uint ulint union until usint var var_access var_config
+var_external var_global var_in_out var_input var_output var_temp while with word wstring
+xor xorn
+"""
 
 
 def own_robot(dof: int, friction: Friction | None = None) -> Robot:

@@ -40,10 +40,17 @@ def test_every_target_takes_any_name(target: str, tmp_path: Path) -> None:
     options = {"binary": False} if target == "fmu" else {}
     made = dd.export(robot, target, tmp_path, **options)
     for path in made.files:
-        if path.suffix in (".xml", ".TcPOU", ".urdf"):
+        if path.suffix in (".xml", ".TcPOU", ".urdf", ".sdf", ".config"):
             ElementTree.parse(path)
         if path.suffix in (".c", ".h", ".st", ".obj", ".yaml"):
             assert "\n#define double" not in path.read_text("utf-8")
+        if path.suffix == ".usda":
+            from pxr import Sdf
+
+            layer = Sdf.Layer.FindOrOpen(str(path))
+            assert layer is not None
+            assert layer.defaultPrim == path.stem
+            assert "int main(void)" in layer.documentation
     if target == "c":
         sources = [str(path) for path in made.files if path.suffix == ".c"]
         for source in sources:

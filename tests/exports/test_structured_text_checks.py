@@ -8,12 +8,11 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from tests.dynamics.factory import rich_drives
-from tests.exports.st_cases import own_robot
-from tests.exports.st_evaluator import Instance, instance
+from tests.exports.st_cases import RESERVED, own_robot
+from tests.exports.st_evaluator import Instance, instance, load
 from tests.family.robots import make
 
-from deltadyn.exports.common import fingerprint
-from deltadyn.exports.model_test import INTERFACE
+from deltadyn.exports.common import INTERFACE_VERSION, fingerprint
 from deltadyn.exports.structured_text import model_blocks, plain
 from deltadyn.exports.structured_text.blocks import named
 from deltadyn.robot import Robot
@@ -49,11 +48,17 @@ def run_of(text: str, *, single: bool = False) -> Instance:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_no_name_is_reserved(kind: str) -> None:
+    for name, block in load(text_of(kind)).items():
+        assert not {name, *block.variables} & set(RESERVED.split())
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_passes(kind: str) -> None:
     """All four blocks agree with Python, and a point out of reach is refused."""
     block = run_of(text_of(kind))
     assert (block.Passed, block.Failed, block.Bits) == (True, 0, 64)
-    assert block.Error < 1e-12
+    assert block.Error < 1e-11
     assert block.Gap < 1e-13
     block(Run=False)
     assert (block.Done, block.Passed, block.Sample) == (False, False, 0)
@@ -76,7 +81,9 @@ def test_a_followed_pose_needs_64_bits(kind: str) -> None:
 def test_version_and_fingerprint_are_there_before_a_run() -> None:
     robot = robot_of("3-dof")
     block = instance(text_of("3-dof"), "FB_Own_SelfTest")()
-    assert (block.InterfaceVersion, block.Fingerprint) == (INTERFACE, fingerprint(robot))
+    parts = [getattr(block, f"Fingerprint{k}") for k in range(1, 5)]
+    assert "".join(f"{part:04x}" for part in parts) == fingerprint(robot)
+    assert block.InterfaceVersion == INTERFACE_VERSION
     assert not block.Done
 
 

@@ -46,7 +46,7 @@ def test_a_worn_axis_is_told_with_its_day(days: Path) -> None:
     assert any(move["parameter"] == "Fc2" for move in first["moves"])
     assert first["date"].startswith(("2026-05-16", "2026-05-17", "2026-05-18"))
     assert (days / "drift.html").exists()
-    assert f"{DAYS} fits of 1 robots" in run.stderr
+    assert f"{DAYS} fits of 1 robot" in run.stderr
     # with a time behind the alarm there is none; the store has each night once
     again = CliRunner().invoke(command, [*call, "--since", "2026-06-01"])
     assert again.exit_code == 0, again.output

@@ -58,9 +58,15 @@ def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -
     "the force observer (c, structured-text).",
 )
 @click.option("--name", "called", default=None, help="Name of the blocks (structured-text).")
+@click.option(
+    "--codesys-dynamics",
+    is_flag=True,
+    help="Also a block for CODESYS' SMC_GroupSetDynamics (structured-text).",
+)
 @click.option("--payload", default=None, type=float, help="kg to carry instead of the file's.")
 @click.option("--timestep", default=None, type=float, help="Step in s (targets mjcf, fmu).")
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
+@click.option("--package", default=None, help="ROS package that holds the meshes (target urdf).")
 @click.option("--fmi", default=None, help="Version of the standard, 2.0 or 3.0 (target fmu).")
 @click.option("--no-binary", is_flag=True, help="Sources alone (target fmu).")
 @click.option("--no-windows", is_flag=True, help="No library for Windows (target fmu).")
@@ -86,9 +92,11 @@ def export(
     estimator: str | None,
     empty: str | None,
     called: str | None,
+    codesys_dynamics: bool,
     payload: float | None,
     timestep: float | None,
     linear_units: str | None,
+    package: str | None,
     fmi: str | None,
     no_binary: bool,
     no_windows: bool,
@@ -98,11 +106,12 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a robot's model for TARGET: c, structured-text, mjcf, urdf, fmu or sheets.
+    """Write a robot's model for TARGET: c, structured-text, mjcf, urdf, sdf, usd, fmu or sheets.
 
     c, structured-text and fmu hold every kind of robot, but planar, articulated and helical ones
-    with inclined arms; mjcf holds all, urdf those without gears and screws in the platform; sheets
-    those that a controller has a transformation for. --kinds lists them.
+    with inclined arms; mjcf holds all; urdf and usd those without gears and screws in the platform,
+    sdf those of three limbs; sheets those that a controller has a transformation for. --kinds lists
+    them.
     """
     from deltadyn.exports import export as write
 
@@ -114,8 +123,10 @@ def export(
         "rate": rate,
         "estimator": estimator,
         "name": called,
+        "codesys_dynamics": True if codesys_dynamics else None,
         "timestep": timestep,
         "linear_units": linear_units,
+        "package": package,
         "fmi": fmi,
         "binary": False if no_binary else None,
         "windows": False if no_windows else None,

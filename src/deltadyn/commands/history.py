@@ -32,6 +32,7 @@ from deltadyn.commands.common import (
 )
 from deltadyn.commands.project import project_history
 from deltadyn.errors import DeltadynError, InputError
+from deltadyn.units import counted
 
 if TYPE_CHECKING:
     from deltadyn.history import Added, History
@@ -277,7 +278,7 @@ def export(out: str, format: str, store: str | None, as_json: bool, **chosen: An
     if as_json:
         echo_json({"entries": len(found), "files": files})
     else:
-        click.echo(f"written: {', '.join(files)} ({len(found)} entries)")
+        click.echo(f"written: {', '.join(files)} ({counted(len(found), 'entry', 'entries')})")
 
 
 @history.command(
@@ -316,7 +317,7 @@ def refit(
     logs = () if fit.information is None else fit.information.recordings
     show(fit, as_json, files=files, logs=list(logs))
     if not as_json:
-        click.echo(f"\nfrom {len(logs)} logs")
+        click.echo(f"\nfrom {counted(len(logs), 'log')}")
         if files:
             click.echo(f"written: {', '.join(files)}")
 
@@ -353,5 +354,6 @@ def forget(older_than: str, yes: bool, store: str | None, as_json: bool, **chose
     if as_json:
         echo_json({**asdict(gone), "done": yes})
         return
-    told = f"{gone.entries} entries and {gone.factors} archives of factors"
+    entries = counted(gone.entries, "entry", "entries")
+    told = f"{entries} and {counted(gone.factors, 'archive')} of factors"
     click.echo(f"removed: {told}" if yes else f"would remove {told}; pass --yes to do it")

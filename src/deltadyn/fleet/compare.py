@@ -30,6 +30,7 @@ from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.recording.read import ReadOptions
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 #: Recordings and files of one robot; files may come with options of the reader.
 MemberLogs = Sequence["Recording | str | os.PathLike[str] | LogFile"]
@@ -106,7 +107,7 @@ class Fleet:
         count = len(self.members)
         odd = list(dict.fromkeys(item.member for item in self.outliers))
         if count < FEWEST:
-            return f"{count} robots: too few to say which one is odd; it takes {FEWEST}."
+            return f"{counted(count, 'robot')}: too few to say which one is odd; it takes {FEWEST}."
         if not odd:
             return f"{count} robots: none stands out."
         return f"{count} robots: {', '.join(odd)} stand{'s' if len(odd) == 1 else ''} out."

@@ -20,6 +20,7 @@ from deltadyn.history.store import History
 from deltadyn.history.times import zone_of
 from deltadyn.options import merged, parted
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 NOON = time(12)
 
@@ -110,7 +111,7 @@ def _entry(robot: str, fit: PeriodFit, zone: str) -> Entry:
         zone=zone,
         log=record["fingerprint"],
         code=code_fingerprint(),
-        note=f"{fit.period}: {len(fit.logs)} {'log' if len(fit.logs) == 1 else 'logs'}",
+        note=f"{fit.period}: {counted(len(fit.logs), 'log')}",
     )
 
 

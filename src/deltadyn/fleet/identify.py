@@ -42,6 +42,7 @@ from deltadyn.identification.parametrisation import SOURCES
 from deltadyn.options import merged
 from deltadyn.recording.prepare.data import CHUNK, Rates, checked_band
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +145,10 @@ class FleetFits:
         good = [fit for fit in self.fits if fit.problem is None]
         robots = len({fit.serial for fit in self.fits})
         samples = sum(fit.samples for fit in self.fits)
-        text = f"{len(good)} fits of {robots} robots from {samples:,} samples"
+        text = f"{counted(len(good), 'fit')} of {counted(robots, 'robot')} from {samples:,} samples"
         text += left_out_text(self.left_out)
         if len(good) < len(self.fits):
-            text += f"; {len(self.fits) - len(good)} periods without a fit"
+            text += f"; {counted(len(self.fits) - len(good), 'period')} without a fit"
         return f"{text}."
 
     @property

@@ -27,6 +27,7 @@ from deltadyn.payload.settings import LONGEST, EstimatorOptions
 from deltadyn.recording.checks import refuse_spoiled
 from deltadyn.recording.read import read_recording
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class FleetPicks:
         count = sum(len(row.picks) for row in self.rows)
         robots = len({row.serial for row in self.rows})
         hours = sum(row.seconds for row in self.rows) / 3600
-        text = f"{count} picks of {robots} robots in {hours:.4g} h"
+        text = f"{counted(count, 'pick')} of {counted(robots, 'robot')} in {hours:.4g} h"
         text += left_out_text(self.left_out)
         return f"{text}. {self.noise}"
 

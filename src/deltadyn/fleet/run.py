@@ -16,6 +16,7 @@ from deltadyn.fleet.sources import PERIODS, FleetLog, StoredLog, find_logs, peri
 from deltadyn.fleet.work import Work
 from deltadyn.progress import Bar
 from deltadyn.recording.read import ReadOptions
+from deltadyn.units import counted
 
 NO_DATE = "its path has no date such as 2026-05-03: name its place by a pattern, or take period all"
 
@@ -66,7 +67,7 @@ class LeftOut:
 
 def left_out_text(items: Sequence[LeftOut]) -> str:
     """How many logs were left out, as the tail of a sentence; empty where none was."""
-    return f"; {len(items)} log{'s' if len(items) > 1 else ''} left out" if items else ""
+    return f"; {counted(len(items), 'log')} left out" if items else ""
 
 
 @dataclass(eq=False)

@@ -19,7 +19,7 @@ from deltadyn.force.rows import WINDOW, ForceRows, force_rows, torque_at
 from deltadyn.force.settings import SCALE, STAGES
 from deltadyn.force.tare import Tare
 from deltadyn.kinematics.forward import forward_kinematics
-from deltadyn.payload.estimator import Intake
+from deltadyn.payload.estimator import FEW, Intake, Samples
 from deltadyn.payload.front_end import Sample
 from deltadyn.payload.settings import Pace
 from deltadyn.robot import Robot
@@ -157,9 +157,20 @@ class ForceObserver:
         found = self._nothing()
         waiting: list[Sample] = []
         times: list[float] = []
-        for own_q, own_tau, own_t in zip(q.tolist(), tau.tolist(), t.tolist(), strict=True):
+        given, k, looked = Samples(q, None, None, tau, t), 0, 0
+        while k < len(given):
+            even = self._intake.even(given.part(k, len(given))) if k >= looked else 0
+            if even:
+                part = given.part(k, k + even)
+                self._intake.took(part)
+                waiting += part.samples
+                times += part.t.tolist()
+                k += even
+                continue
+            looked, k = max(looked, k + FEW), k + 1  # the next ones are looked at one by one
+            own = given.sample(k - 1)
             try:
-                rows = self._intake.rows(own_q, None, None, own_tau, own_t)
+                rows = self._intake.rows(*own, float(t[k - 1]))
             except InputError as error:
                 found += replace(self._nothing(), refused=1, reason=str(error))
                 continue
@@ -167,7 +178,7 @@ class ForceObserver:
                 found += self._flushed(waiting, times)
                 waiting, times = [], []
                 self._pause()
-                rows = self._intake.first(own_q, None, None, own_tau)
+                rows = self._intake.first(*own)
             waiting += rows
             times += [self._intake.t] * len(rows)
         return found + self._flushed(waiting, times)

@@ -12,6 +12,7 @@ from deltadyn.history.database import Row
 from deltadyn.history.entry import KINDS, Entry
 from deltadyn.history.rows import damaged, plain
 from deltadyn.history.times import edge, local, restored, stored, zone_of
+from deltadyn.units import counted
 
 Edge = datetime | date | str | None
 
@@ -42,7 +43,7 @@ class Member:
 
     def __str__(self) -> str:
         ends = ["-" if time is None else local(time, self.zone) for time in (self.first, self.last)]
-        many = f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
+        many = counted(self.entries, "entry", "entries")
         return f"{self.serial:<16}{self.robot:<20}{many:>12}, {ends[0]} to {ends[1]} ({self.zone})"
 
 

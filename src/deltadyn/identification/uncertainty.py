@@ -411,7 +411,8 @@ def covariance(
     basis = found.basis
     known, white = (basis @ meat @ basis.T for meat in (sandwich.meat, found.white))
     diagonal = np.arange(len(known))
-    known[diagonal, diagonal] = np.maximum(np.diag(known), 0.0)  # rounding, where a prior rules
+    for variance in (known, white):  # rounding, where a prior rules
+        variance[diagonal, diagonal] = np.maximum(np.diag(variance), 0.0)
     told = (np.diag(white) > 0) & ~found.unknown
     ratio = np.sqrt(np.diag(known)[told] / np.diag(white)[told])
     inflation = float(np.median(ratio)) if ratio.size else 1.0

@@ -19,6 +19,7 @@ from deltadyn.recording.checks.findings import Finding
 from deltadyn.recording.read import ReadOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 Log = Recording | str | PathLike[str]
 
@@ -57,7 +58,7 @@ class Check:
         robot = self.robot
         errors = [item for item in robot.findings if item.severity == "error"]
         if robot.robot is None:
-            return f"{robot.source} has {_count(len(errors), 'error')}."
+            return f"{robot.source} has {counted(len(errors), 'error')}."
         if errors:
             return f"{robot.source} is not to be used as it is: {errors[0].text}"
         for log in self.logs:
@@ -69,7 +70,7 @@ class Check:
             logs = self.logs[0].source if len(self.logs) == 1 else f"{len(self.logs)} logs"
             what = f"{robot.source} and {logs}"
         if warnings:
-            return f"{what} can be used; look at {_count(len(warnings), 'warning')} first."
+            return f"{what} can be used; look at {counted(len(warnings), 'warning')} first."
         return f"{what} can be used."
 
     @property
@@ -214,7 +215,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

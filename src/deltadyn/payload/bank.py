@@ -32,6 +32,7 @@ TERMS = 3  # of theta per arm
 SPAWNING = 6  # loaded hypotheses that a release is tried on in a row
 NOTHING, PICK, RELEASE, LOST_GRIP = range(4)  # events
 NEVER = -1e30  # logarithm of no chance at all
+_sum, _largest = np.add.reduce, np.maximum.reduce  # of few numbers: sooner than x.sum(), x.max()
 LONG = 1e6  # rows: an age of something that was never otherwise
 
 # columns of the hypotheses' table
@@ -234,12 +235,8 @@ class Bank:
         own = self.table[: self.count]
         waits = self.dead > self.numbers.still
         for column in (AGE, BEGUN, ENDED):
-            older = own[:, column] + 1.0
-            own[:, column] = (
-                np.where(own[:, column] < self.dead, own[:, column], older)
-                if (waits and column != BEGUN)
-                else older
-            )
+            ages = own[:, column]
+            ages += ages >= self.dead if waits and column != BEGUN else 1.0
         self.begun += 1
         self.ended += 1
         if self.moving == 0:  # a load that went just before a rest was put down
@@ -253,17 +250,19 @@ class Bank:
         release = n.release_rest if rest else n.release_moving
         if holding is not None:  # it tells when it picks and releases; it may still lose its load
             pick, release = 0.0, n.release_moving
-        carries = own[:, CARRIES] > 0
+        carries, age = own[:, CARRIES] > 0, own[:, AGE]
         weight = own[:, WEIGHT].copy()
         own[:, WEIGHT] += np.where(carries, math.log1p(-release), math.log1p(-pick))
-        empty = np.flatnonzero(~carries & (own[:, AGE] >= n.gap) & (own[:, COUNT] < 2))
-        if len(empty) and pick > 0:
-            parent = empty[np.argmax(weight[empty])]
-            child = self._child(own[parent], weight[parent] + math.log(pick))
-            self._take_up(child)
-            child[COUNT] += 1.0
-        held = np.flatnonzero(carries & (own[:, AGE] >= n.shortest) & (own[:, DONE] == 0))
-        for parent in held[np.argsort(-weight[held], kind="stable")[:SPAWNING]]:
+        if pick > 0:
+            parent = _best(weight, ~carries & (age >= n.gap) & (own[:, COUNT] < 2))
+            if parent >= 0:
+                child = self._child(own[parent], weight[parent] + math.log(pick))
+                self._take_up(child)
+                child[COUNT] += 1.0
+        held = (carries & (age >= n.shortest) & (own[:, DONE] == 0)).nonzero()[0]
+        if not len(held):
+            return
+        for parent in held[(-weight[held]).argsort(kind="stable")[:SPAWNING]]:
             child = self._child(own[parent], weight[parent] + math.log(release))
             self._let_go(child, in_motion=self.moving > n.near_rest)
 
@@ -276,7 +275,8 @@ class Bank:
 
     def _take_up(self, one: FloatArray) -> None:
         """An empty hypothesis picks."""
-        _forget_load(one)
+        if one[VARIANCE] > 0:  # of a load that is still leaving the filter
+            _forget_load(one)
         one[CARRIES], one[AGE] = 1.0, 0.0
         one[VARIANCE] = self.numbers.spread**2
 
@@ -297,8 +297,8 @@ class Bank:
         z[:, 0], z[:, 1] = row.qd - phi * last.qd, row.direction - phi * last.direction
         z[:, 2] = 1.0 - phi
         noise = (self.a + self.b * row.rev**2) * np.where(linked, 1.0, self.unlinked)
-        Pz = (self.P * z[:, None, :]).sum(axis=2)
-        S = (Pz * z).sum(axis=1) + noise
+        Pz = _sum(self.P * z[:, None, :], 2)
+        S = _sum(Pz * z, 1) + noise
         K = np.where(used[:, None], Pz / S[:, None], 0.0)
         self.P -= K[:, :, None] * Pz[:, None, :]
 
@@ -306,8 +306,8 @@ class Bank:
         m, Pm, age = own[:, MASS], own[:, VARIANCE], own[:, AGE]
         ramp = self.ramp[np.minimum(age, len(n.share)).astype(np.int64)]
         w = np.where(own[:, CARRIES] > 0, ramp, np.where(Pm > 0, 1.0 - ramp, 0.0))
-        e = (row.r - phi * last.r) - (theta * z).sum(axis=2)
-        s = w[:, None] * row.c - own[:, SHARE, None] * (phi * last.c) - (U * z).sum(axis=2)
+        e = (row.r - phi * last.r) - _sum(theta * z, 2)
+        s = w[:, None] * row.c - own[:, SHARE, None] * (phi * last.c) - _sum(U * z, 2)
         v = e - s * m[:, None]
         rough = np.where(age < n.early, n.extra_early, n.extra) * m
         Sm = S + (rough[:, None] * row.c) ** 2
@@ -315,11 +315,11 @@ class Bank:
         far = np.maximum(size - n.huber, 0.0) * used
         kept = v * (n.huber / np.maximum(size, n.huber))  # v, or its size at the limit
         over = used / Sm
-        J, b = (s * s * over).sum(axis=1), (s * kept * over).sum(axis=1)
+        J, b = _sum(s * s * over, 1), _sum(s * kept * over, 1)
         grown = 1.0 + Pm * J
-        fit = (kept * kept * over).sum(axis=1) - Pm * b * b / grown
+        fit = _sum(kept * kept * over, 1) - Pm * b * b / grown
         volume = grown * np.where(used, Sm / S, 1.0).prod(axis=1)
-        own[:, WEIGHT] -= 0.5 * (fit + np.log(volume)) + n.huber * far.sum(axis=1)
+        own[:, WEIGHT] -= 0.5 * (fit + np.log(volume)) + n.huber * _sum(far, 1)
         own[:, VARIANCE] = Pm / grown
         own[:, MASS] = m + own[:, VARIANCE] * b
         gain = K * (S / Sm)[:, :, None]
@@ -330,12 +330,13 @@ class Bank:
     def _empty_filters(self) -> None:
         """Masses of finished picks; loads that have left the filter are forgotten."""
         own = self.table[: self.count]
-        leaving = np.flatnonzero((own[:, CARRIES] == 0) & (own[:, VARIANCE] > 0))
+        leaving = ((own[:, CARRIES] == 0) & (own[:, VARIANCE] > 0)).nonzero()[0]
+        if not len(leaving):
+            return
         own[leaving, DONE_MASS] = own[leaving, MASS]
         own[leaving, DONE_VARIANCE] = own[leaving, VARIANCE]
-        for k in leaving:
-            if own[k, AGE] >= len(self.numbers.share):
-                _forget_load(own[k])
+        for k in leaving[own[leaving, AGE] >= len(self.numbers.share)]:
+            _forget_load(own[k])
 
     def _prune(self) -> None:
         """Loads that are surely none go; the best stay, and the best without a new pick.
@@ -365,7 +366,7 @@ class Bank:
                 stay[int(np.argmax(plain))] = True
         self._keep(stay)
         own = self.table[: self.count]
-        own[:, WEIGHT] -= own[:, WEIGHT].max()
+        own[:, WEIGHT] -= _largest(own[:, WEIGHT])
 
     def _keep(self, stay: BoolArray) -> None:
         kept = self.table[: self.count][stay]
@@ -415,9 +416,10 @@ class Bank:
     def _file(self) -> None:
         """Settle the finished pick of the best hypothesis; drop those that disagree."""
         own = self.table[: self.count]
-        best = own[int(np.argmax(own[:, WEIGHT]))].copy()
+        best = own[own[:, WEIGHT].argmax()]
         if not best[DONE] or best[ENDED] < self.numbers.lag:
             return
+        best = best.copy()
         seen = self.announced > 0
         if seen and self.loaded and not best[CARRIES] and best[COUNT] == self.announced:
             return  # its end is not announced yet
@@ -471,11 +473,11 @@ def _diagonals(squares: FloatArray) -> FloatArray:
 
 def _total(weight: FloatArray, which: BoolArray) -> float:
     """Logarithm of the sum of some hypotheses' weights."""
-    if not which.any():
-        return NEVER
     own = weight[which]
-    top = float(own.max())
-    return top + math.log(float(np.exp(own - top).sum()))
+    if not len(own):
+        return NEVER
+    top = float(_largest(own))
+    return top + math.log(float(_sum(np.exp(own - top))))
 
 
 def _best(weight: FloatArray, which: BoolArray) -> int:

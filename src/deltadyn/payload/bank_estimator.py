@@ -11,7 +11,7 @@ import numpy as np
 from deltadyn.errors import InputError
 from deltadyn.payload import bank as core
 from deltadyn.payload.bank import Bank, BankNumbers, Filed, Row
-from deltadyn.payload.estimator import PayloadEstimator, Samples, Step
+from deltadyn.payload.estimator import FEW, PayloadEstimator, Samples, Step
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Pick
 from deltadyn.payload.front_end import Sample
 from deltadyn.payload.noise import reference_torque
@@ -23,7 +23,7 @@ NAMES = {core.PICK: PICK, core.RELEASE: RELEASE, core.LOST_GRIP: LOST_GRIP}
 ASSUMED = "running; without an empty run deviations are assumed"
 AT_ONCE = 2  # rows beyond the least gap: a pick within them follows at once
 MASKED = 2.0  # rev of a row that holds interpolated samples: above every limit, no arm counts
-FEW, BLOCK = 32, 4096  # samples that become rows at once: from, up to
+BLOCK = 4096  # samples that become rows at once, at most
 NOT_KNOWN = 0.98  # of the deviation before a load is seen: nothing is known of it yet
 
 
@@ -129,7 +129,7 @@ class BankEstimator(PayloadEstimator):
                 rows = self.front.push_many(block.q, block.tau)
             if block is None or rows is None:  # what is odd about them is told one by one
                 last = min(k + max(count, FEW), len(given))
-                yield from (self._next(given, number) for number in range(k, last))
+                yield from self._one_by_one(given, k, last)
                 k = last
                 continue
             for place, row in rows:

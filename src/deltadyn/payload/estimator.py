@@ -33,6 +33,7 @@ from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 
 KEPT = 1000  # finished picks that `picks` holds: memory stays constant
+FEW = 32  # samples from which it is worth the while to look at them together
 OFF = 0.1  # of a sample time: steps within it are on time; others are counted
 
 
@@ -62,6 +63,14 @@ class Samples:
         """One of them."""
         columns = (self.q, self.qd, self.qdd, self.tau)
         return Sample._make(None if x is None else x[k].tolist() for x in columns)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """One by one."""
+        none = [None] * len(self)
+        columns = (self.q, self.qd, self.qdd, self.tau)
+        lists = (none if x is None else x.tolist() for x in columns)
+        return [Sample._make(values) for values in zip(*lists, strict=True)]
 
 
 class Step(NamedTuple):
@@ -231,17 +240,20 @@ class PayloadEstimator:
         It stops at every sample after which mass, deviation, status or event may be others, and at
         those that are refused.
         """
-        for k in range(len(given)):
-            yield self._next(given, k)
+        yield from self._one_by_one(given, 0, len(given))
 
-    def _next(self, given: Samples, k: int) -> Step:
-        """`update` with one of many samples."""
-        told = None if given.holding is None else bool(given.holding[k])
-        try:
-            self.update(*given.sample(k), t=float(given.t[k]), holding=told)
-        except (InputError, ArithmeticError) as error:
-            return Step(k, error)
-        return Step(k)
+    def _one_by_one(self, given: Samples, start: int, stop: int) -> Iterator[Step]:
+        """`update` with some of many samples."""
+        part = given.part(start, stop)
+        holding = [None] * len(part) if part.holding is None else part.holding.tolist()
+        rows = zip(part.samples, part.t.tolist(), holding, strict=True)
+        for k, (sample, t, told) in enumerate(rows, start):
+            try:
+                self.update(*sample, t=t, holding=told)
+            except (InputError, ArithmeticError) as error:
+                yield Step(k, error)
+            else:
+                yield Step(k)
 
     def _build(self, delay: float) -> None:
         """Make the parts; `delay` (s) is that of the torque behind the angles."""

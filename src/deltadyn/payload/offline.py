@@ -23,6 +23,7 @@ from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import SETTLE, EstimatorOptions
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 MANY, MUCH, SHORT = 5, 5.0, 1.0  # picks that tell a usual time; times it; s that are never long
 
@@ -115,7 +116,7 @@ def find_picks(
         picks = _all_refined(robot, recording, estimator, picks)
     count, lost = len(picks), sum(pick.ended == "lost grip" for pick in picks)
     doubtful = sum(bool(pick.note) for pick in picks)
-    status = f"{count} picks in {recording.duration:.4g} s, {lost} of them lost"
+    status = f"{counted(count, 'pick')} in {recording.duration:.4g} s, {lost} of them lost"
     if doubtful:
         status += f", {doubtful} doubtful"
     if estimator.status == ASSUMED:

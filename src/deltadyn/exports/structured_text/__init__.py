@@ -39,6 +39,7 @@ from deltadyn.exports.structured_text.blocks import (
     torque_blocks,
 )
 from deltadyn.exports.structured_text.checks import CLOSE, SINGLE, model_test_block
+from deltadyn.exports.structured_text.codesys import codesys_files
 from deltadyn.exports.structured_text.force import AGREEMENT, force_blocks
 from deltadyn.exports.structured_text.payload import payload_blocks
 from deltadyn.exports.structured_text.self_test import payload_test_block
@@ -53,7 +54,6 @@ RAIL_FRAME = "rails' points of q = 0, z up"
 ARM_ASSEMBLY = "elbows outward and the platform\nbelow them"
 RAIL_ASSEMBLY = "carriages above the\nplatform, outward of it on level rails,"
 BYTES = {"LREAL": 8, "DINT": 4, "BOOL": 1}
-TEXT = re.compile(r"STRING\[(\d+)\]")
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,15 @@ class Options:
     `name` stands in the names of the blocks, FB_<name>_Feedforward; else it is the robot's.
     `rate` (Hz) is that of the task which calls the payload estimator; `estimator` gives its noise
     and thresholds, measured ones where it has them, and its own rate. With a `tare` the force
-    observer of that empty run is written too.
+    observer of that empty run is written too. With `codesys_dynamics` there is a block that
+    implements `ISMDynamics` of CODESYS SoftMotion.
     """
 
     name: str | None = None
     rate: float = 2000.0
     estimator: PayloadEstimator | str | None = None
     tare: Tare | None = None
+    codesys_dynamics: bool = False
 
 
 def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
@@ -78,6 +80,14 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
+    texts = _blocks(robot, own, chosen)
+    if chosen.codesys_dynamics:
+        texts |= codesys_files(robot, own, head(robot, "Dynamics for CODESYS SoftMotion"))
+    return texts
+
+
+def _blocks(robot: Robot, own: str, chosen: Options) -> dict[str, str]:
+    """The blocks that all tools take."""
     if robot.legs != 3:
         return _without_estimators(robot, own, chosen)
     estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
@@ -128,9 +138,13 @@ def _self_test_words(robot: Robot, own: str) -> dict[str, str]:
         "said_torques": speech(robot)["torques"],
         "self_tolerance": f"{CLOSE:g} of the largest number",
         "self_single": f"{SINGLE:g}",
+        "placed": PLACED if robot.turns else "",
     }
 
 
+PLACED = """ `FeedforwardLoad` and `JointsLoad` are the same with the load's own place,
+`PayloadX` and `PayloadY`, instead of the file's: m from the platform point, in the frame that
+turns by psi. Its inertia matters: 0.05 kg m^2 at 100 rad/s^2 are 5 N m."""
 FOLLOWED = """\
 The pose of the joints has no closed form: `ForwardKinematics` follows it from that of the call
 before by Newton's method, in the same assembly. Call it in every cycle; set `Reset` for one call
@@ -276,9 +290,6 @@ def _row(block: FunctionBlock) -> str:
 
 def _size(kind: str) -> int:
     """Bytes of a variable; of an instance none, it has its own row."""
-    text = TEXT.fullmatch(kind)
-    if text is not None:
-        return int(text[1]) + 1
     if not kind.startswith("ARRAY"):
         return BYTES.get(kind, 0)
     bounds, _, element = kind.removeprefix("ARRAY[0..").partition("] OF ")
@@ -390,17 +401,15 @@ def _variable(variable: Variable) -> str:
         low, high, kind = array.groups()
         inner = f'<dimension lower="{low}" upper="{high}" />'
         kind_text = f"<array>{inner}<baseType><{kind} /></baseType></array>"
-    elif (text := TEXT.fullmatch(variable.kind)) is not None:
-        kind_text = f'<string length="{text[1]}" />'
     elif variable.kind in ELEMENTARY:
         kind_text = f"<{variable.kind} />"
     else:
         kind_text = f'<derived name="{variable.kind}" />'
-    said = ""
+    text = ""
     if variable.comment:
         note = escape(variable.comment)
-        said = f"<documentation><xhtml:p>{note}</xhtml:p></documentation>"
-    return f'<variable name="{variable.name}"><type>{kind_text}</type>{said}</variable>'
+        text = f"<documentation><xhtml:p>{note}</xhtml:p></documentation>"
+    return f'<variable name="{variable.name}"><type>{kind_text}</type>{text}</variable>'
 
 
 def br_declarations(robot: Robot, blocks: Sequence[FunctionBlock]) -> str:

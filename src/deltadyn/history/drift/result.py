@@ -14,6 +14,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.doors import write_page
+from deltadyn.units import counted
 
 #: Causes that are no new fault: told, but no alarm.
 QUIET = ("back", "ended")
@@ -180,15 +181,15 @@ class Drift:
         """What was found, in a sentence."""
         count, nights = len(self.changes), len(self.times)
         if not self.watched:
-            few = "1 night is" if nights == 1 else f"{nights} nights are"
+            be = "is" if nights == 1 else "are"
             return (
-                f"{few} too few to watch {self.serial}: "
+                f"{counted(nights, 'night')} {be} too few to watch {self.serial}: "
                 f"it takes {self.burn_in} that show a parameter."
             )
         span = f"in {nights} nights from {self.day(self.times[0])} to {self.day(self.times[-1])}"
         if not count:
             return f"No change of {self.serial} {span}."
-        return f"{count} {'change' if count == 1 else 'changes'} of {self.serial} {span}."
+        return f"{counted(count, 'change')} of {self.serial} {span}."
 
     def raised_since(self, since: datetime | None) -> tuple[Change, ...]:
         """The alarms that were raised at or after a time; all without one."""

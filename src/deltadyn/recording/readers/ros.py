@@ -38,6 +38,7 @@ _MAGIC = (_MCAP, _SQLITE, b"#ROSBAG V")
 _CHUNK = 6  # the kind of a record of MCAP that holds others, packed or not
 MOST_CHUNK = 2**28  # bytes of a chunk or message when unpacked; recorders make them of some 10**6
 MOST_BAG = 2**32  # bytes of the files of a bag that are packed as a whole, when unpacked
+_Chunk = tuple[int, str, int]  # place in the file, packing, bytes as packed
 #: Tables and indices of a database that hold rows and nothing to compute.
 _PLAIN = re.compile(r"CREATE (TABLE|(UNIQUE )?INDEX)\b(?!.*\b(GENERATED|AS)\b)", re.I | re.S)
 CLOCK = 10**18  # ns since 1970, of the year 2001: below, a clock counts from something else
@@ -104,12 +105,13 @@ class _Messages:
         self.path, self.kind = path, kind
         self.allowed = f"a ROS bag or MCAP file with one topic of {kind}, or topic=..."
         self.notes: tuple[str, ...] = ()
+        self._chunks: dict[str, set[_Chunk]] = {}
         with damaged(path, self.allowed):
             self._place = place = self._plain(Path(path))
             for file in place.iterdir() if place.is_dir() else [place]:
                 if file.is_file():
                     _check_database(file)
-                    _check_chunks(file)
+                    self._chunks[file.name] = _checked_chunks(file)
         self.start: str | None = None
         self.topic = self._topic(topic)
 
@@ -212,7 +214,7 @@ class _Messages:
         with damaged(self.path, self.allowed):
             reader = self._reader_kind(BoundedPath(self._place))
             reader.open()
-            self._unpack = _bounded(reader)
+            self._unpack = _bounded(reader, self._chunks)
         try:
             yield reader
         finally:
@@ -234,11 +236,12 @@ def _check_database(file: Path) -> None:
                 raise ValueError(f"it has the {kind} {name!r}, where a bag has plain tables")
 
 
-def _check_chunks(file: Path) -> None:
-    """Refuse an MCAP file with a chunk that unpacks to more than a recorder makes."""
+def _checked_chunks(file: Path) -> set[_Chunk]:
+    """The chunks of an MCAP file; one that unpacks to more than a recorder makes is refused."""
+    chunks: set[_Chunk] = set()
     with BoundedFile(file) as opened:
         if opened.read(len(_MCAP)) != _MCAP:
-            return
+            return chunks
         place = 8  # behind the magic bytes; a record has its kind in 1 byte, its length in 8
         while len(head := _at(opened, place, 9)) == 9:
             length = int.from_bytes(head[1:], "little")
@@ -251,14 +254,25 @@ def _check_chunks(file: Path) -> None:
                 found = max(size, _unpacked(packing, packed) if packing else 0)
                 if found > MOST_CHUNK:
                     raise ValueError(f"a chunk at byte {place} unpacks to more than {MOST_CHUNK}")
+                chunks.add((place, packing.decode("latin-1"), len(packed)))
             place += 9 + length
+    return chunks
 
 
-def _bounded(reader: Any) -> Callable[[bytes], bytes]:
-    """What unpacks the messages of an open reader, which is kept from doing it without a bound."""
+def _bounded(reader: Any, known: dict[str, set[_Chunk]]) -> Callable[[bytes], bytes]:
+    """What unpacks the messages of an open reader, which is kept from doing it without a bound.
+
+    `known` are the chunks of MCAP files that were looked at: an index may name others.
+    """
     for place, chunk in getattr(reader, "chunks", {}).items():  # of ROS 1
         reader.chunks[place] = chunk._replace(decompressor=partial(_checked, chunk.decompressor))
-    told = getattr(getattr(reader, "storage", None), "metadata", None)
+    storage = getattr(reader, "storage", None)
+    for part in getattr(storage, "storages", [storage]):
+        for item in getattr(part, "chunks", ()):
+            named = (item.chunk_start_offset, item.compression, item.compressed_size)
+            if named not in known[part.path.name]:
+                raise ValueError(f"its index names a chunk at byte {named[0]}, which is none")
+    told = getattr(storage, "metadata", None)
     if told is None or told.compression_mode != "message":
         return bytes
     reader.storage.metadata = told._replace(compression_mode=None)
