@@ -184,6 +184,15 @@ def test_wrong_calls(files: Files, tmp_path: Path) -> None:
     assert "--publish is True; allowed: left out" in refused(
         files.robot, "--live", "opc.tcp://localhost:4840", "--publish"
     )
+    plc = "ads://5.1.2.3.1.1:851/GVL.batch"
+    for options, said in (
+        (("--publish",), "--publish is True; allowed: left out with ADS"),
+        (
+            ("--node", "i=1"),
+            "--node is 'i=1'; allowed: left out with ADS, whose address has the sy",
+        ),
+    ):
+        assert said in refused(files.robot, "--live", plc, *options)
     assert "no-such-robot" in refused("no-such-robot", files.log)
     assert "rate is 10; allowed: at least 250" in refused(
         files.robot, "--live", url, "--rate", "10"
@@ -191,12 +200,15 @@ def test_wrong_calls(files: Files, tmp_path: Path) -> None:
     assert "missing.csv" in refused(files.robot, str(tmp_path / "missing.csv"))
 
 
-@pytest.mark.parametrize(("library", "extra"), [("aiomqtt", "mqtt"), ("asyncua", "opcua")])
+@pytest.mark.parametrize(
+    ("library", "extra"), [("aiomqtt", "mqtt"), ("asyncua", "opcua"), ("pyads", "ads")]
+)
 def test_a_missing_extra_is_named(
     files: Files, monkeypatch: pytest.MonkeyPatch, library: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     there = {"mqtt": ("mqtt://localhost/topic",), "opcua": ("opc.tcp://a:1", "--node", "ns=2;s=b")}
+    there["ads"] = ("ads://5.1.2.3.1.1:851/q=GVL.q,tau=GVL.tau",)
     said = refused(files.robot, "--live", *there[extra])
     assert f"install it with: pip install 'deltadyn[{extra}]'" in said
 

@@ -92,6 +92,15 @@ def test_a_mutant_meets_the_tests_of_its_line_first() -> None:
     assert found.of(Mutant("m.py", "", 0, 3, 0)) == ["t/a.py::one", "t/b.py::far", "t/a.py::two"]
     assert found.of(Mutant("m.py", "", 0, 4, 0))[:2] == ["t/a.py::one", "t/a.py::two"]
     assert len(found.of(Mutant("m.py", "", 0, 5, 0))) == 3
+    (declared,) = mutants.DECLARED
+    seconds |= {f"{declared}::frozen": 0.1}
+    found = mutants.witnesses({"seconds": seconds, "lines": lines})
+    assert f"{declared}::frozen" in found.of(Mutant("m.py", "", 0, 9, 0))
+    assert f"{declared}::frozen" not in found.of(Mutant("m.py", "", 0, 3, 0))
+    cases = {"t::a[1]": 0.1, "t::a[2]": 0.2, "t::b[1]": 0.4, "t::b[2]": 0.3}
+    each = Witnesses(cases, {"m.py": {1: sorted(cases)}})
+    expected = ["t::a[1]", "t::b[2]", "t::a[2]", "t::b[1]"]
+    assert each.of(Mutant("m.py", "", 0, 1, 0)) == expected
     many = Witnesses(
         {f"t::{k}": 6.0 for k in range(9)}, {"m.py": {1: [f"t::{k}" for k in range(9)]}}
     )

@@ -112,7 +112,7 @@ def test_sizing_fleet_and_export(project: Path) -> None:
         shutil.copy(project / "log.csv", project / "logs" / f"{name}.csv")
     told = call("fleet", ".", "logs", "--out", "fleet.html", cwd=project)
     assert "3 robots: none stands out." in told.stdout
-    for target in ("c", "structured-text", "mjcf", "urdf", "sdf", "fmu", "sheets"):
+    for target in ("c", "structured-text", "mjcf", "urdf", "sdf", "usd", "fmu", "sheets"):
         call("export", ".", target, "--out", f"out/{target}", cwd=project)
         assert (project / "out" / target / f"README-{target}.md").exists()
 

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -20,6 +22,7 @@ import pytest
 
 import deltadyn as dd
 from deltadyn import files, systems
+from deltadyn.commands import common
 from deltadyn.commands.live import stream_of
 from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import JOURNAL, file_name, locked, settle, with_ending, write_whole
@@ -104,7 +107,7 @@ def test_endings_of_windows_paths(
     given: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "Path", PureWindowsPath)
-    assert with_ending(given, ".yaml") == PureWindowsPath(expected)
+    assert str(with_ending(given, ".yaml")) == expected
 
 
 def test_nothing_is_put_in_the_place_of_a_device(tmp_path: Path, windows: Locks) -> None:
@@ -310,9 +313,10 @@ def test_a_reader_that_does_not_end_is_ended_where_nothing_forks(
         )
     ]
     monkeypatch.setattr(apart, "_started", started.pop)
-    monkeypatch.setattr(apart, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(apart, "LEAST_SECONDS", 0.1)
+    monkeypatch.setattr(apart, "STARTS_IN", 0.1)
     with pytest.raises(DeltadynError, match="it does not end"):
-        list(apart.read_apart("matlab", str(log), "a MATLAB file"))
+        list(apart.read_apart("matlab_5", str(log), "a MATLAB file"))
 
 
 #: Modules and calls that Windows lacks; the core path is walked without them.
@@ -375,6 +379,38 @@ def test_the_core_path_without_what_windows_lacks(tmp_path: Path) -> None:
 # Texts.
 
 
+def test_a_robot_file_that_powershell_wrote(tmp_path: Path) -> None:
+    """Its > writes UTF-16 with a mark, and Windows' ends of lines."""
+    robot = dd.load_robot("example-delta")
+    plain = tmp_path / "plain.yaml"
+    robot.save(plain)
+    wide = tmp_path / "wide.yaml"
+    content = plain.read_text("utf-8").replace("\n", "\r\n").encode("utf-16")
+    wide.write_bytes(content)
+    assert dd.load_robot(wide) == robot
+    wide.write_bytes(content[:-1])
+    with pytest.raises(FileError, match="is not a text in UTF-16"):
+        dd.load_robot(wide)
+
+
+def test_a_pipe_that_windows_broke_ends_a_command_quietly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Pipe:
+        def flush(self) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(systems, "WINDOWS", True)
+    monkeypatch.delattr(select, "poll")
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    broken = OSError(errno.EINVAL, "Invalid argument")
+    assert common._broken_pipe(broken)
+    assert not common._broken_pipe(OSError(errno.ENOSPC, "No space left on device"))
+    assert not common._reader_has_gone()
+    monkeypatch.setattr(sys, "stdout", Pipe())
+    assert common._reader_has_gone()
+
+
 def test_an_output_without_greek_letters_shows_the_rest() -> None:
     """A pipe of Windows has the letters of one part of the world."""
     code = (
@@ -385,3 +421,18 @@ def test_an_output_without_greek_letters_shows_the_rest() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.stdout.decode("cp1252").strip() == "? = 1°", done.stderr
+
+
+def test_a_log_is_read_apart_where_a_program_does_not_see_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with PYTHONSAFEPATH, or in an interpreter that a product of others brings along."""
+    from scipy.io import savemat
+
+    savemat(tmp_path / "log.mat", {"t_s": [0.0, 0.1, 0.2]})
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setattr(apart, "_free", [])
+    found = dict(apart.read_apart("matlab_5", str(tmp_path / "log.mat"), "a MATLAB file"))
+    assert list(found["t_s"]) == [0.0, 0.1, 0.2]
+    for running in apart._free:
+        running.communicate()

@@ -69,8 +69,10 @@ TESTS = (
     "tests/reference",
     "tests/identification",
 )
+#: Tests of what modules declare. They run no line of them, and meet what runs at import first.
+DECLARED = ("tests/properties/test_values.py",)
 #: Tests of code that is compiled for minutes, chosen by -k of pytest.
-LEFT_OUT = "not jax"
+LEFT_OUT = "not jax and not traced"
 COPIED = ("src", "tests", "tools", "benchmarks", "examples", "docs", "pyproject.toml")
 ARITHMETIC = {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"}
 CACHES = {"cache", "lru_cache", "cached_property"}
@@ -155,14 +157,17 @@ class Witnesses:
     def of(self, mutant: Mutant, limit: float = SECONDS) -> list[str]:
         """Tests that execute the line, then others of the module for a quarter of the limit.
 
-        First those that execute much of the module in little time. Without a test of the line the
-        others have the whole limit.
+        First those that execute much of the module in little time, each test with its best case
+        before any has its second. Without a test of the line the others have the whole limit, after
+        those of what modules declare.
         """
         lines = self.lines.get(mutant.path, {})
         executed = Counter(test for tests in lines.values() for test in tests)
         near = set(lines.get(mutant.line, ()))
         first = self._within(near, limit, executed)
         share = 0.25 if first else 1.0
+        if mutant.line in self.early.get(mutant.path, ()):
+            first += [test for test in self.seconds if _file(test) in DECLARED]
         return first + self._within(executed.keys() - near, share * limit, executed)
 
     def _within(
@@ -171,9 +176,15 @@ class Witnesses:
         def worth(test: str) -> tuple[float, str]:
             return -executed[test] / (self.seconds[test] + 0.02), test
 
+        cases: Counter[str] = Counter()
+        turns: dict[str, int] = {}
+        for test in sorted(tests, key=worth):
+            name = test.partition("[")[0]
+            turns[test] = cases[name]
+            cases[name] += 1
         chosen: list[str] = []
         spent = 0.0
-        for test in sorted(tests, key=worth):
+        for test in sorted(turns, key=lambda test: turns[test]):  # a stable sort
             spent += self.seconds[test]
             if chosen and spent > limit:
                 break
@@ -304,10 +315,6 @@ def sample(
 # Tests, in processes that fork from one that has loaded the libraries
 
 
-class Slow(pytest.skip.Exception):
-    """A test has used its processor time; fixtures and Hypothesis let it pass as a skip."""
-
-
 def preload() -> None:
     """Load what the tests import beside deltadyn."""
     for name in LIBRARIES:
@@ -372,7 +379,7 @@ class Watch:
         signal.signal(signal.SIGPROF, self._too_long)
 
     def _too_long(self, *_: object) -> None:
-        raise Slow(f"longer than {self.longest:g} s")
+        pytest.skip(f"longer than {self.longest:g} s")  # fixtures and Hypothesis let it pass
 
     def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
         self.start = time.process_time()
@@ -577,7 +584,7 @@ class Judge:
     def all(self, cases: Sequence[Case]) -> None:
         """Judge first what needs no import, then the rest."""
         fast = [case for case in cases if self._within_functions(case)]
-        files = sorted({test.partition("::")[0] for test in self.found.seconds})
+        files = sorted({_file(test) for case in fast for test in case.tests})
 
         def work() -> int:
             enter(self.tree)
@@ -618,7 +625,12 @@ class Judge:
             tests = [test for test in case.tests if self.trusted.get(test, True)]
             try:
                 self._write(path, case.changed)
-                outcome, by, ran = self._meet(tests, path, text)
+                ran = 0
+                for some in self._portions(tests):
+                    outcome, by, more = self._meet(some, path, text)
+                    ran += more
+                    if outcome != "survived":
+                        break
             finally:
                 self._write(path, text)
             # A test that kills must pass without the fault, on its own; that is asked once.
@@ -630,6 +642,13 @@ class Judge:
         shown = "\n".join(list(lines)[2:])
         taken = round(time.monotonic() - start, 1)
         self.tell(Verdict(case.mutant, outcome, by, ran, taken, shown, digest(text)))
+
+    def _portions(self, tests: list[str]) -> list[list[str]]:
+        """All at once where they are collected; else first one file, which is enough as a rule."""
+        if self.session is not None:
+            return [tests]
+        first = [test for test in tests if _file(test) == _file(tests[0])]
+        return [first, tests[len(first) :]]
 
     @staticmethod
     def _write(path: Path, text: str) -> None:
@@ -814,7 +833,8 @@ def kept(
 
 def _drawn(asked: argparse.Namespace) -> tuple[int, dict[Mutant, str]]:
     """How many mutants there are, and the sample; both are written, and read again for the same."""
-    rules = map(inspect.getsource, (population, _mutants_of, _hopeless, _left_out, mutated, sample))
+    functions = (population, _mutants_of, _hopeless, _left_out, mutated, sample)
+    rules = [inspect.getsource(function) for function in functions]
     paths = sorted(path for room in ROOMS for path in (ROOT / SOURCE / room).glob("*.py"))
     sources = "".join([*rules, *(path.read_text("utf-8") for path in paths)])
     of = [asked.sample, asked.seed, digest(sources)]

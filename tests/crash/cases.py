@@ -174,6 +174,7 @@ CASES: dict[str, Case] = {
     "export mjcf": _export("mjcf", slow=True),
     "export urdf": _export("urdf", slow=True),
     "export sdf": _export("sdf", slow=True),
+    "export usd": _export("usd", slow=True),
     "export fmu": _export("fmu", "--no-binary", slow=True),
     "export sheets": _export("sheets"),
     "reproduce audit": _page("reproduce", "audit", slow=True),

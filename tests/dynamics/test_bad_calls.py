@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from tests.dynamics.factory import MODELS, make_robot, make_states
 
+from deltadyn import dynamics
+from deltadyn.backends.components import packed_torque
 from deltadyn.dynamics import (
     equations_of_motion,
     forward_dynamics,
@@ -420,3 +422,9 @@ def test_forward_dynamics_carries_open_loops_as_nan() -> None:
     qdd = forward_dynamics(THREE, q, S3.qd[:2], S3.qd[:2], unreachable="nan")
     assert np.isfinite(qdd[0]).all()
     assert np.isnan(qdd[1]).all()
+
+
+def test_names_of_the_kernels_are_found_and_no_others() -> None:
+    assert dynamics.__getattr__("packed_torque") is packed_torque
+    with pytest.raises(AttributeError, match=r"'deltadyn\.dynamics' has no attribute 'nothing'"):
+        dynamics.__getattr__("nothing")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.dynamics.factory import KIND_NAMES, KINDS, MODELS, make_robot, make_states
+from tests.family.robots import make
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import (
@@ -18,8 +19,10 @@ from deltadyn.dynamics import (
     inertia_coupling,
     inverse_dynamics,
 )
+from deltadyn.dynamics.coupling import _cylinder_points
 from deltadyn.errors import InputError, UnknownNameError, UnreachableError
 from deltadyn.kinematics import State, in_workspace
+from deltadyn.kinematics.workspace import psi_range, working_cylinder
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Platform
 from deltadyn.robot.settings import Limits, Workspace
@@ -179,3 +182,15 @@ def test_boundary(robot: Robot) -> None:
         coupling_map(robot, extent=0.0)
     with pytest.raises(InputError, match="samples"):
         coupling_summary(robot, samples=1)
+
+
+@pytest.mark.parametrize("kind", ["par4", "heli4"])
+def test_points_turn_the_tool_as_far_as_the_limbs_do(kind: str) -> None:
+    """Evenly from one end to the other, at most one turn to either side."""
+    robot = make(kind)
+    psi = _cylinder_points(robot, working_cylinder(robot), 6)[:, 3]
+    low, high = np.clip(psi_range(robot), -2 * np.pi, 2 * np.pi)
+    assert low < -0.5 < 0.5 < high
+    assert low <= psi.min() < low + 0.01 * (high - low)
+    assert high - 0.01 * (high - low) < psi.max() <= high
+    np.testing.assert_allclose(psi.mean(), (low + high) / 2, atol=0.01 * (high - low))

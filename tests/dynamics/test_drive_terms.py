@@ -14,6 +14,7 @@ from deltadyn.backends import forward_dynamics as packed_forward
 from deltadyn.backends import inverse_dynamics_joints, inverse_dynamics_platform, switched_off
 from deltadyn.backends.components import packed_torque
 from deltadyn.backends.packed import packed_parameters
+from deltadyn.dynamics.motor import motor_output, motor_torque
 from deltadyn.dynamics.regressor import torque_of
 from deltadyn.errors import RobotError, RobotFileError
 from deltadyn.kinematics import State
@@ -216,3 +217,17 @@ def test_jax_is_numpy(dof: int, kind: str) -> None:
         par = jnp.asarray(packed_parameters(robot))
         close(packed_torque(par, *(jnp.asarray(x) for x in (state.p, state.pd, state.pdd))), tau)
     np.testing.assert_allclose(qdd, state.qdd, rtol=0, atol=1e-9 * np.abs(state.qdd).max())
+
+
+@pytest.mark.parametrize("turn", [-1.0, 1.0])
+def test_loss_of_a_motor_of_one_number_and_of_a_complex_step(turn: float) -> None:
+    """tau - share turn |tau| = needed: a line on each side of zero."""
+    needed = np.array([-2.0, 3.0])
+    slope = 1 / (1 - 0.1 * turn * np.sign(needed))
+    found: Any = motor_torque(np, needed + 1e-30j, 0.1, turn)
+    np.testing.assert_allclose(found.real, slope * needed, rtol=1e-15)
+    np.testing.assert_allclose(found.imag / 1e-30, slope, rtol=1e-15)
+    for k, value in enumerate(needed.tolist()):
+        tau: Any = motor_torque(np, value, 0.1, turn)
+        assert tau == pytest.approx(slope[k] * value, rel=1e-15)
+        assert motor_output(np, tau, 0.1, turn) == pytest.approx(value, rel=1e-15)

@@ -18,6 +18,7 @@ from tests.dynamics.factory import (
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import equations_of_motion, inverse_dynamics
+from deltadyn.dynamics.friction import magnitude
 from deltadyn.kinematics import State, forward_kinematics
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import PASSIVE_JOINTS, Friction, PassiveFriction
@@ -244,3 +245,12 @@ def test_power_of_passive_friction_is_what_the_joints_take(kind: tuple[int, bool
     given = np.sum(equations_of_motion(robot, state).f * state.qd, axis=1)
     np.testing.assert_allclose(given, taken, rtol=DIFFERENCED)
     assert len(passive) == (7 if robot.dof == 4 else 4)
+
+
+def test_a_complex_step_passes_through_a_magnitude() -> None:
+    """d|x|/dx = sign(x)."""
+    x = np.array([-2.0, 3.0])
+    found: Any = magnitude(np, x + 1e-30j)
+    np.testing.assert_array_equal(found.real, [2.0, 3.0])
+    np.testing.assert_allclose(found.imag / 1e-30, [-1.0, 1.0], rtol=1e-15)
+    np.testing.assert_array_equal(magnitude(np, x), [2.0, 3.0])

@@ -44,6 +44,13 @@ def test_every_target_takes_any_name(target: str, tmp_path: Path) -> None:
             ElementTree.parse(path)
         if path.suffix in (".c", ".h", ".st", ".obj", ".yaml"):
             assert "\n#define double" not in path.read_text("utf-8")
+        if path.suffix == ".usda":
+            from pxr import Sdf
+
+            layer = Sdf.Layer.FindOrOpen(str(path))
+            assert layer is not None
+            assert layer.defaultPrim == path.stem
+            assert "int main(void)" in layer.documentation
     if target == "c":
         sources = [str(path) for path in made.files if path.suffix == ".c"]
         for source in sources:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.family.robots import make
 from tests.family.test_engines import worst
 from tests.reference.family import KINDS, Member, States, random_member, states
 from tests.reference.family.convert import THREE_LIMBS, Converted, to_robot
@@ -19,7 +20,7 @@ import deltadyn as dd
 from deltadyn.dynamics import power_balance
 from deltadyn.errors import DeltadynError, InputError, RobotError, UnreachableError
 from deltadyn.kinematics import jacobian_rate
-from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.assemblies import _from_neighbours, home_pose
 from deltadyn.kinematics.limbs import limbs, rods_of
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 
@@ -217,3 +218,16 @@ def test_no_sheet_holds_arms_that_stand_far_off_their_places(tmp_path: Path) -> 
     with pytest.raises(DeltadynError, match="no sheet can be written"):
         dd.export(robot, "sheets", tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["par4", "heli4_rails"])
+def test_samples_that_are_not_found_are_followed_from_those_beside_them(kind: str) -> None:
+    robot = make(kind)
+    way = np.linspace(0.0, 1.0, 12)[:, None]
+    x = home_pose(robot) + way * np.array([0.02, -0.03, 0.02, 0.3])
+    q = dd.inverse_kinematics(robot, x)
+    lost = x.copy()
+    lost[[0, 1, 4, 7, 8, 11]] = np.nan  # at both ends, alone, in a row
+    np.testing.assert_allclose(_from_neighbours(robot, q, lost), x, rtol=0, atol=1e-9)
+    nothing = np.full_like(x, np.nan)
+    assert np.isnan(_from_neighbours(robot, q, nothing)).all()

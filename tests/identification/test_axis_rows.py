@@ -20,9 +20,11 @@ from deltadyn.dynamics import columns
 from deltadyn.dynamics.base import exciting_states
 from deltadyn.identification.information import AxisRows, axis_rows, gather
 from deltadyn.identification.parametrisation import widest
+from deltadyn.kinematics import State
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.data import prepare
+from deltadyn.robot.settings import Ripple
 
 needs_kernels = pytest.mark.skipif(
     not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"
@@ -71,6 +73,17 @@ def test_rows_equal_the_regressor(friction: str, compiled: bool) -> None:
     with kernels.switched_off():
         Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
     with nullcontext() if compiled else kernels.switched_off():
+        same_rows(axis_rows(robot, state, tau, "exact"), Y, tau)
+
+
+def test_rows_have_the_waves_of_the_drives_before_the_torque() -> None:
+    waves = (Ripple(3.0, 0.1, 0.2), Ripple(7.0, 0.3, 0.4))
+    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION["drives"])
+    robot = robot.replace(drives=replace(robot.drives, ripple=waves))
+    state = exciting_states(robot, 200, 3)
+    tau = np.random.default_rng(0).standard_normal((200, 3))
+    with kernels.switched_off():
+        Y = dd.regressor(robot, state, tied=False, com_offset=True).Y
         same_rows(axis_rows(robot, state, tau, "exact"), Y, tau)
 
 
@@ -139,3 +152,25 @@ def test_rows_of_every_kind(kind: str, compiled: bool) -> None:
         full = np.zeros((len(Y), Y.shape[2]))
         full[:, places[:-1]] = rows[:-1].T
         np.testing.assert_allclose(full, Y[:, axis], atol=1e-12 * np.abs(Y).max())
+
+
+def test_rows_are_made_where_all_terms_are_known() -> None:
+    robot = dd.load_robot("sipro-d3-1200").with_friction(viscous=0.4, coulomb=1.2)
+    passive = full_friction(3).passive
+    assert columns.has_axis_rows(robot, "exact")
+    assert not columns.has_axis_rows(robot, "rigid")
+    for more in ({"load": 0.1}, {"motor_load": 0.1}, {"passive": passive}):
+        assert not columns.has_axis_rows(robot.with_friction(**more), "exact")
+
+
+def test_pieces_without_friction_are_all_filled() -> None:
+    """The regressor of 400 samples, in three pieces, is that of the samples in one."""
+    robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION["drives"])
+    state = exciting_states(robot, 400, 3)
+    with kernels.switched_off():
+        Y = dd.regressor(robot, state, friction=False).Y
+        end = State.from_joints(robot, state.q[390:], state.qd[390:], state.qdd[390:])
+        last = dd.regressor(robot, end, friction=False).Y
+    # the angles go through forward kinematics once more
+    np.testing.assert_allclose(Y[390:], last, atol=1e-9 * np.abs(Y).max())
+    assert np.abs(Y).max(axis=(1, 2)).min() > 0

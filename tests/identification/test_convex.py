@@ -14,7 +14,8 @@ from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.cone_program import ConeProgram
 from deltadyn.identification.bodies.consistency import consistency
 from deltadyn.identification.bodies.realise import robot_from_standard
-from deltadyn.identification.methods.convex import solve_convex
+from deltadyn.identification.methods import convex as module
+from deltadyn.identification.methods.convex import Answer, _better, solve_convex
 from deltadyn.identification.problem import Certificate
 
 TEN = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Ixz")
@@ -334,3 +335,43 @@ def test_untied_family_has_a_body_per_arm() -> None:
     assert [body.name for body in bodies.bodies[:6]] == [
         "arm1", "arm2", "arm3", "strut1", "strut2", "strut3",
     ]  # fmt: skip
+
+
+def test_the_proof_with_the_smaller_gap_is_kept() -> None:
+    """Of several attempts; one that is in trouble replaces none, and is replaced by any."""
+    program = ConeProgram(1)
+    program.not_negative(np.ones((1, 1)), np.zeros(1))
+    solution = program.solve(1e-9)
+
+    def answer(gap: float, trouble: str = "") -> Answer:
+        return Answer(np.zeros(1), (), Certificate.of(1.0, 1.0 - gap), solution, trouble)
+
+    near, far, lost = answer(1e-9), answer(1e-3), answer(1e-12, "no optimum")
+    assert _better(near, far)
+    assert not _better(far, near)
+    assert not _better(near, near)
+    assert _better(far, lost)
+    assert not _better(lost, far)
+
+
+def test_strength_does_not_depend_on_the_unit_of_torque() -> None:
+    given = problem("sipro-d3-1200", "exact")
+    one, other = (
+        solve_convex(size * given.factor, given.K, given.bodies, strength=0.1)
+        for size in (1.0, 30.0)
+    )
+    assert one.distance == pytest.approx(other.distance, rel=1e-6)  # both proved to 1e-8 or so
+    np.testing.assert_allclose(
+        one.vector, other.vector, rtol=0, atol=1e-5 * np.abs(one.vector).max()
+    )
+
+
+def test_an_answer_outside_the_cones_is_said_and_moved_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = problem("sipro-d3-1200", "exact")
+    plain = solve_convex(given.factor, given.K, given.bodies)
+    monkeypatch.setattr(module, "MOST_INWARD", -1.0)  # every answer is too far outside
+    found = solve_convex(given.factor, given.K, given.bodies)
+    assert not found.converged
+    assert "Its answer lies outside the cones" in found.status
+    # as good a fit; which of the bodies that fit alike is nearest is asked of an optimum alone
+    assert found.objective == pytest.approx(plain.objective, rel=1e-6)

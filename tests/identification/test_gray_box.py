@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError
-from deltadyn.identification.methods.gray_box import Grid, gray_box, search
+from deltadyn.identification.methods.gray_box import MEETING, Grid, _grid_problem, gray_box, search
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.robot import Robot
@@ -258,3 +261,19 @@ def test_one_filter_per_trajectory() -> None:
 def test_a_grid_that_cannot_be(options: dict[str, object], text: str) -> None:
     with pytest.raises(InputError, match=text):
         Grid(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spacing", [1e-6, 1e-3])
+def test_a_grid_is_trusted_where_it_meets_the_closed_form(spacing: float) -> None:
+    def fit(gap: float, converged: bool = True, on_border: bool = False) -> Any:
+        end = SimpleNamespace(converged=converged, on_border=on_border)
+        return SimpleNamespace(grid=end, grid_gap=gap)
+
+    grid, limit = Grid(spacing=spacing), MEETING * spacing
+    near, far = fit(0.9 * limit), fit(1.1 * limit)
+    assert _grid_problem([near, near], grid) is None
+    assert "of trajectory 2 ended" in str(_grid_problem([near, far], grid))
+    assert _grid_problem([near, fit(0.0, converged=False)], grid) is not None
+    assert "trajectory 1, 3 lie on the border" in str(
+        _grid_problem([fit(0.0, on_border=True), near, fit(0.0, on_border=True)], grid)
+    )

@@ -184,3 +184,38 @@ def test_wrong_arguments_are_refused() -> None:
         least_absolute(Y, tau, tolerance=0.0)
     with pytest.raises(InputError, match=r"tau at row 2 is nan; allowed: finite numbers"):
         least_absolute(Y, [0.0, 1.0, np.nan, 1.0])
+
+
+def test_the_simplex_method_helps_where_the_interior_point_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(5)
+    Y = rng.normal(size=(60, 3))
+    tau = Y @ [1.0, -2.0, 3.0] + rng.standard_t(3, size=60)
+    plain = least_absolute(Y, tau)
+    asked: list[str] = []
+    solve: Any = linprog
+
+    def failing(c: Any, method: str, **call: Any) -> Any:
+        asked.append(method)
+        found = solve(c, method=method, **call)
+        if method == "highs-ipm":
+            found.status = 4  # numerical trouble
+        return found
+
+    monkeypatch.setattr("scipy.optimize.linprog", failing)
+    found = least_absolute(Y, tau)
+    assert asked[:2] == ["highs-ipm", "highs-ds"]
+    assert found.objective == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_allclose(found.x, plain.x, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_the_optimum_has_no_unit(size: float) -> None:
+    """Tolerances of a linear program are absolute, those of the optimum are not."""
+    rng = np.random.default_rng(6)
+    Y = rng.normal(size=(60, 3))
+    tau = Y @ [1.0, -2.0, 3.0] + rng.standard_t(3, size=60)
+    plain, found = least_absolute(Y, tau), least_absolute(Y, size * tau)
+    np.testing.assert_allclose(found.x / size, plain.x, rtol=1e-9)
+    assert found.objective == pytest.approx(size * plain.objective, rel=1e-12)

@@ -14,8 +14,10 @@ from deltadyn.identification.bodies.charts import Chart, charts
 from deltadyn.identification.bodies.consistency import consistency, pseudo_inertia
 from deltadyn.identification.bodies.guesses import geometric_guess
 from deltadyn.identification.bodies.realise import robot_from_standard
+from deltadyn.identification.methods import log_cholesky as module
 from deltadyn.identification.methods.convex import solve_convex
 from deltadyn.identification.methods.log_cholesky import (
+    Descent,
     _Region,
     descend,
     relative_scale,
@@ -186,6 +188,26 @@ def test_border_is_said_and_convex_ends_it() -> None:
     assert total <= (found.objective + found.regularisation) * (1 + 1e-8)
 
 
+def test_a_descent_that_ends_higher_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From where the first one ended, lifted off the border."""
+    given = problem("nt-robot", "rigid", hull=False, states=20)
+    starts: list[FloatArray] = []
+
+    def once(residual: object, x: FloatArray, **settings: object) -> Descent:
+        starts.append(x)
+        if len(starts) > 1:
+            return Descent(x, 1, "not begun", True)
+        return descend(residual, x, **settings)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "LIFTS", 0)
+        alone = solve_log_cholesky(given.factor, given.K, given.bodies)
+    monkeypatch.setattr(module, "descend", once)
+    found = solve_log_cholesky(given.factor, given.K, given.bodies)
+    assert len(starts) == 2
+    np.testing.assert_array_equal(found.vector, alone.vector)
+
+
 def test_inside_nothing_is_said_of_a_border() -> None:
     given = problem("example-delta-4", "exact", noise=0.001)
     found = solve_log_cholesky(given.factor, given.K, given.bodies)
@@ -253,6 +275,20 @@ def test_descent_follows_a_curved_valley() -> None:
     assert found.converged
 
 
+def test_descent_ends_after_ten_steps_that_gain_nothing() -> None:
+    """The way is long, and no step is much beside the unit of the objective."""
+
+    def residual(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return x - 1e6, np.eye(2)
+
+    found = descend(residual, np.zeros(2), unit=1e30, floor=0.0, limit=500)
+    assert found.converged
+    assert found.evaluations == 21  # the start, then two for each step
+    assert "10 steps in a row" in found.reason
+    less = descend(residual, np.zeros(2), unit=1e30, floor=0.0, limit=19)
+    assert not less.converged
+
+
 @pytest.mark.parametrize("radius", [1e-6, 1e-3, 0.1])
 def test_a_step_has_the_length_of_its_region(radius: float) -> None:
     """Shorter by the rounding of the bisection at most; in a wide region it is Gauss-Newton's."""
@@ -263,3 +299,16 @@ def test_a_step_has_the_length_of_its_region(radius: float) -> None:
     assert step @ (J.T @ r) < 0
     whole = np.linalg.lstsq(J, -r)[0]
     np.testing.assert_allclose(_Region.of(r, J, 1e3).solve(r), whole, rtol=1e-10)
+    for size in (1e-4, 1e4):  # in other units of the residual too
+        step = _Region.of(r, size * J, 1e9).solve(r)
+        np.testing.assert_allclose(size * step, whole, rtol=1e-10)
+
+
+def test_regularisation_does_not_depend_on_the_unit_of_torque() -> None:
+    given = problem("example-delta-4", "exact", noise=0.001, states=20)
+    one, other = (
+        solve_log_cholesky(size * given.factor, given.K, given.bodies, regularisation=0.1)
+        for size in (1.0, 30.0)
+    )
+    assert other.regularisation == pytest.approx(900 * one.regularisation, rel=1e-3)
+    assert other.objective == pytest.approx(900 * one.objective, rel=1e-6)

@@ -8,7 +8,7 @@ import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.identification import identify
 from deltadyn.identification.loading import Loaded
-from deltadyn.identification.methods.stribeck import settle_stribeck
+from deltadyn.identification.methods.stribeck import FIRST, settle_stribeck
 from deltadyn.identification.options import Preparation
 from deltadyn.recording import Recording
 from deltadyn.robot import Robot
@@ -51,7 +51,10 @@ def test_a_machine_without_it_gets_none(nominal: Robot) -> None:
     log = recording_of(nominal, noise=0.02, seed=7)
     loaded = Loaded(nominal, log, Preparation(None, "measured"))
     found = settle_stribeck(loaded, "exact", True)
-    assert found.velocity.shape == (3,)
+    highest = np.abs(np.asarray(log.qd)).max(axis=0)
+    np.testing.assert_allclose(found.velocity, FIRST * highest)  # none is better: it stays
+    assert found.rounds == 1
+    assert "settled in 1 rounds" in found.status
     fit = identify(nominal, log, rates="measured", band=None, stribeck=True, unidentifiable="hold")
     assert fit.robot.friction.stribeck is not None
     assert np.max(fit.robot.friction.stribeck) < 0.02  # N m: nothing beside 0.5 N m of Coulomb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.methods import swarm as module
 from deltadyn.identification.methods.l1 import least_absolute
-from deltadyn.identification.methods.swarm import SignedSum, SwarmResult, ring_minimum, swarm
+from deltadyn.identification.methods.swarm import SignedSum, SwarmResult, _box, ring_minimum, swarm
 
 TRUTH = np.array([4.4, -5.3, 0.38, 3.2, 9.1])
 
@@ -173,3 +175,13 @@ def test_wrong_arrays_are_refused() -> None:
     tau[2] = np.inf
     with pytest.raises(InputError, match=r"tau at row 2 is inf; allowed: finite"):
         swarm(np.ones((20, 5)), tau, low, high)
+
+
+def test_a_swarm_starts_around_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times the values before; friction has either sign and at most half the torque."""
+    monkeypatch.setattr(module, "torque_rms", lambda _: np.array([4.0, 10.0]))
+    names = ("A", "M_P", "m_x", "Fv_1", "Fc_1", "bearing.a", "never read")
+    par = SimpleNamespace(own=6, names=names, prior=np.array([1.0, -2.0, 0.0, 0.1, 3.0, 0.0, 7.0]))
+    low, high = _box(SimpleNamespace(par=par, information=None))  # type: ignore[arg-type]
+    np.testing.assert_allclose(high, [3.0, 6.0, 9e-3, 5.0, 9.0, 5.0], rtol=1e-12)
+    np.testing.assert_allclose(low, [0.0, 0.0, 0.0, -5.0, -9.0, -5.0], rtol=1e-12)

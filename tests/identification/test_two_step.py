@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,14 @@ import pytest
 import deltadyn as dd
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.errors import InputError, UnknownNameError
+from deltadyn.identification.methods import two_step as module
 from deltadyn.identification.methods.two_step import (
     TwoStep,
     TwoStepResult,
+    _arm,
+    _not_negative,
+    _prepared,
+    _shaped,
     arms_alone,
     parameter,
     two_step,
@@ -28,7 +34,7 @@ from deltadyn.recording.prepare.data import prepare
 from deltadyn.reproduce.ladder import random_states
 from deltadyn.reproduce.telescopic2022 import EXCITATION
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Effector
+from deltadyn.robot.bodies import Arm, Effector
 
 EXACT = 1e-8  # least squares on exact data err by rounding, 1e-14 times a condition below 1e3
 TRUE_VALUES = {
@@ -355,3 +361,55 @@ def test_what_cannot_be_told_is_named() -> None:
     still = State.from_platform(without_rod(nominal()), legs[0].p)
     with pytest.raises(InputError, match=r"parameters of step 'legs' is .*'rotor', 'Fv1'"):
         two_step(nominal(), (still, legs[1]), rod)
+
+
+def test_inertia_goes_with_the_mass_where_there_was_one() -> None:
+    robot = nominal()
+    arm, strut = robot.arms[0], robot.struts[0]
+    assert isinstance(arm, Arm)
+    assert _arm(arm, 3 * arm.mass).inertia == pytest.approx(3 * arm.inertia, rel=1e-14)
+    assert _shaped(strut, 2 * strut.mass).inertia == pytest.approx(2 * strut.inertia, rel=1e-14)
+    light = replace(arm, mass=0.0, inertia=0.002)
+    assert (_arm(light, 0.5).mass, _arm(light, 0.5).inertia) == (0.5, 0.002)
+
+
+@pytest.mark.parametrize("asked", [{"band": 30.0}, {"rates": "differences"}, {"bandwidth": 50.0}])
+def test_whatever_is_asked_for_is_prepared(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording goes on as it is only where all is left to `two_step`."""
+    called: list[dict[str, Any]] = []
+    monkeypatch.setattr(module, "prepare", lambda *_, **options: called.append(options))
+    robot = nominal()
+    t = np.arange(5) / 100
+    recording = dd.Recording(t, np.zeros((5, robot.dof)), np.zeros((5, robot.dof)))
+    settings = {"band": "auto", "rates": "auto", "bandwidth": None}
+    left: Any = SimpleNamespace(**settings)
+    assert _prepared(robot, recording, left) is recording
+    assert not called
+    changed: Any = SimpleNamespace(**(settings | asked))
+    _prepared(robot, recording, changed)
+    assert called == [settings | asked]
+
+
+def test_the_arms_move_as_before_without_axis_4() -> None:
+    state = random_states(nominal(), 20)
+    found = arms_alone(state)
+    for name in ("p", "pd", "pdd", "qd", "qdd"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(state, name)[:, :3])
+    np.testing.assert_array_equal(found.cos_q, state.cos_q)
+    assert arms_alone(found) is found
+
+
+def test_least_squares_without_negative_values() -> None:
+    """By the conditions of the optimum: no slope where free, none that points inward at 0."""
+    rng = np.random.default_rng(4)
+    Y = rng.normal(size=(40, 4)) * [1.0, 1e3, 1e-3, 1.0]
+    names = ("arm.m", "strut.m", "rotor", "F01")
+    tau = Y @ [1.0, -2e-3, 3e3, -4.0] + 0.01 * rng.normal(size=40)
+    x = _not_negative(np.asarray(np.linalg.qr(np.column_stack([Y, tau]), mode="r")), names)
+    slope = Y.T @ (Y @ x - tau) / np.linalg.norm(Y, axis=0)
+    assert x[1] == 0.0
+    assert slope[1] > 1.0
+    np.testing.assert_allclose(slope[[0, 2, 3]], 0.0, atol=1e-9)
+    assert x[3] < 0  # an offset has either sign

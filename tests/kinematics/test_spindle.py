@@ -250,6 +250,10 @@ def test_a_line_through_the_axis() -> None:
     np.testing.assert_allclose(jump, np.pi, rtol=1e-14)
     assert report.polar_step > 0.7
     assert report.projected_condition.max() < 1.04  # a tilt of 10 degrees
+    unit = report.projected.copy()
+    unit[:, 0] = 1.0
+    jacobians = spindle_jacobian(unit, "projected")
+    np.testing.assert_allclose(report.projected_condition, np.linalg.cond(jacobians), rtol=1e-12)
     assert report.projected_step < 0.001
     np.testing.assert_allclose(report.projected_determinant, -0.64, rtol=0.02)
     assert "polar system is singular" in report.status

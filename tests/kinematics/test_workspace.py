@@ -1,6 +1,7 @@
 """The workspace: boundary, mesh, volume, cylinders, grid, and the rules that bound it."""
 
 import math
+import sys
 from collections import Counter
 
 import numpy as np
@@ -25,7 +26,13 @@ from deltadyn.kinematics import (
     workspace,
     workspace_grid,
 )
-from deltadyn.kinematics.workspace import _cylinder_corners, working_cylinder
+from deltadyn.kinematics.workspace import (
+    WorkspaceGrid,
+    _axis_ends,
+    _cylinder_corners,
+    bounding_box,
+    working_cylinder,
+)
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Limits, Workspace
 
@@ -302,3 +309,37 @@ def test_other_elbows_have_another_workspace() -> None:
     assert (np.abs(state.q) > 1.4).all()  # beyond the angle limit of this robot
     assert not in_workspace(LIMITED, [0.0, 0.0, -0.8], WorkspaceRules(elbows="in"))
     assert in_workspace(D3, [0.0, 0.0, -0.8], WorkspaceRules(elbows="in"))
+
+
+def test_the_longest_stretch_of_the_axis_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rules cut the axis into several, in the middle or at an end."""
+    robot = D3
+    lowest = float(bounding_box(robot)[0][2])
+    stretches = [(0.1, 0.2), (0.3, 0.7), (0.75, 0.9)]
+
+    def broken(robot: Robot, points: FloatArray, rules: WorkspaceRules) -> BoolArray:
+        share = points[:, 2:] / lowest
+        inside = np.zeros(share.shape, dtype=bool)
+        for low, high in stretches:
+            inside |= (low < share) & (share < high)
+        return ~inside
+
+    monkeypatch.setattr(sys.modules[_axis_ends.__module__], "broken_rules", broken)
+    for first, longest in ((0.1, (0.3, 0.7)), (0.72, (0.75, 0.9))):
+        stretches = [item for item in stretches if first <= item[0]]
+        found = _axis_ends(robot, WorkspaceRules())
+        assert found is not None
+        low, high = longest
+        np.testing.assert_allclose(found, [high * lowest, low * lowest], rtol=1e-3)
+    stretches = []
+    assert _axis_ends(robot, WorkspaceRules()) is None
+
+
+def test_cubes_and_squares_of_a_grid_are_counted() -> None:
+    inside = np.zeros((3, 2, 2), dtype=bool)
+    inside[0, 0, 0] = inside[2, 1, 1] = inside[2, 0, 1] = True
+    y = np.array([0.0, 0.5])
+    found = WorkspaceGrid(np.zeros(3), y, np.zeros(2), inside, 0.5)
+    assert (found.volume, found.area) == (3 * 0.125, 2 * 0.25)
+    plane = WorkspaceGrid(np.zeros(3), y[:1], np.zeros(2), inside[:, :1], 0.5)
+    assert (plane.volume, plane.area) == (0.0, 2 * 0.25)

@@ -19,6 +19,7 @@ import click
 
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
+from deltadyn.systems import on_windows
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
@@ -142,7 +143,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (DeltadynError, OSError) as error:
             if debug:
                 raise
-            if isinstance(error, BrokenPipeError) and _reader_has_gone():
+            if _broken_pipe(error) and _reader_has_gone():
                 sys.exit(CUT_OFF)
             line = hint(error, context.command_path)
             if kwargs.get("as_json"):
@@ -199,6 +200,13 @@ def _made_folders(options: Mapping[str, Any]) -> Iterator[None]:
         kept = [str(place) for place in made if place.exists()]
         if kept:
             click.echo(f"folder made: {', '.join(kept)}", err=True)
+
+
+def _broken_pipe(error: BaseException) -> bool:
+    """Whether a pipe may have lost its reader; Windows calls that a wrong argument."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    return on_windows() and isinstance(error, OSError) and error.errno == errno.EINVAL
 
 
 def _reader_has_gone() -> bool:

@@ -63,7 +63,9 @@ if TYPE_CHECKING:
 @click.option("--out", default=None, help="HTML page with figure and table to write (logs).")
 @live_options("force")
 @click.option(
-    "--reset-node", default=None, help="Boolean node that resets the alarm, as ns=2;s=Reset."
+    "--reset-node",
+    default=None,
+    help="Boolean node, or BOOL of a PLC, that resets the alarm, as ns=2;s=Reset or GVL.Reset.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; live: one line each.")
 @guarded
@@ -93,7 +95,7 @@ def force(
 
     It is no safety function. Exit status 1 where a log holds a contact, or where no sample came
     over a stream. An alarm of a stream stays until a message on TOPIC/force/reset (MQTT), or true
-    on --reset-node (OPC UA), resets it. Ctrl-C ends a stream with a summary;
+    on --reset-node (OPC UA, ADS), resets it. Ctrl-C ends a stream with a summary;
     --reconnect limits how long it waits for one that is away (status 2).
     """
     from deltadyn.force import ForceOptions, Tare, find_contacts

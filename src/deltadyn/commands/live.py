@@ -16,6 +16,7 @@ from deltadyn.systems import run_loop
 if TYPE_CHECKING:
     import asyncio
 
+    from deltadyn.streams.ads import AdsStream
     from deltadyn.streams.live import LiveModel
     from deltadyn.streams.transports import MqttStream, OpcuaStream
 
@@ -27,7 +28,10 @@ def live_options(results: str) -> Callable[[Callable[..., Any]], Callable[..., A
     """The options of a stream; results go to the topic of this name below that of the batches."""
     options = (
         click.option(
-            "--live", default=None, metavar="URL", help="mqtt://host/topic or opc.tcp://host:port."
+            "--live",
+            default=None,
+            metavar="URL",
+            help="mqtt://host/topic, opc.tcp://host:port or ads://AMSNETID:851/q=GVL.q,tau=GVL.tau.",
         ),
         click.option(
             "--node", default=None, help="Node with the batches, as ns=2;s=Batches (OPC UA)."
@@ -83,11 +87,12 @@ def stream_of(
     resets: str | None = None,
     reset_node: str | None = None,
     limit: float | None = None,
-) -> MqttStream | OpcuaStream:
+) -> MqttStream | OpcuaStream | AdsStream:
     """The stream of an address.
 
     `results` and `resets` are the topics for updates and for resets, below that of the batches;
-    `reset_node` is the node for resets, `limit` (s) how long it may be without a connection.
+    `reset_node` is the node or symbol for resets, `limit` (s) how long it may be without
+    a connection.
     """
     if url.startswith(("mqtt://", "mqtts://")):
         from deltadyn.streams.transports import MqttStream
@@ -106,12 +111,23 @@ def stream_of(
         if node is None:
             raise InputError("--node", None, "the node with the batches, as ns=2;s=Robot.Batches")
         return OpcuaStream(url, node, reset=reset_node, limit=limit)
-    allowed = "mqtt://host[:port]/topic, mqtts://... or opc.tcp://host:port[/path]"
+    if url.startswith("ads://"):
+        from deltadyn.streams.ads import AdsStream
+
+        if results is not None:
+            raise InputError("--publish", True, "left out with ADS")
+        if node is not None:
+            raise InputError("--node", node, "left out with ADS, whose address has the symbols")
+        return AdsStream(url, reset=reset_node, limit=limit)
+    allowed = "mqtt://host[:port]/topic, mqtts://..., opc.tcp://host:port[/path] or ads://..."
     raise InputError("--live", url.rpartition("@")[2], allowed)
 
 
 def follow(
-    model: LiveModel[Any], stream: MqttStream | OpcuaStream, seconds: float | None, as_json: bool
+    model: LiveModel[Any],
+    stream: MqttStream | OpcuaStream | AdsStream,
+    seconds: float | None,
+    as_json: bool,
 ) -> None:
     """Show updates until the time is over or a signal comes, then the summary.
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 @click.command(
     epilog="Example: deltadyn payload mine.yaml shift.csv --empty empty.csv --out picks.html. "
     "With the gripper's signal: deltadyn payload mine.yaml shift.csv --holding Gripper.Closed. "
-    "Live: deltadyn payload mine.yaml --live mqtt://localhost:1883/topic"
+    "Live: deltadyn payload mine.yaml --live mqtt://localhost:1883/topic, or "
+    "--live ads://5.12.82.20.1.1:851/q=GVL.q,tau=GVL.tau"
 )
 @robot_argument
 @click.argument("logs", nargs=-1, metavar="[LOG...]")

@@ -26,6 +26,7 @@ TARGETS = {
     "mjcf": "mjcf",
     "urdf": "urdf",
     "sdf": "sdf",
+    "usd": "usd",
     "fmu": "fmu",
     "sheets": "sheets",
 }
@@ -52,6 +53,7 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
     "mjcf": dict.fromkeys(PLATFORMS, ALL_LIMBS),
     "urdf": dict.fromkeys(("translation", "spindle", "planar"), ALL_LIMBS),
     "sdf": dict.fromkeys(("translation", "spindle"), ALL_LIMBS),
+    "usd": dict.fromkeys(("translation", "spindle", "planar"), ALL_LIMBS),
     "fmu": {
         "translation": ALL_LIMBS,
         "spindle": ALL_LIMBS,
@@ -61,7 +63,7 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "sheets": {
         "translation": ALL_LIMBS,
-        "spindle": ("arms", "inclined arms"),
+        "spindle": ALL_LIMBS,
         "planar": ("arms",),
     },
 }

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.calibration.nearest import nearest_robot
+from deltadyn.calibration.nearest import Nearest, nearest_robot
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.common import (
     axis_lines,
@@ -369,6 +370,8 @@ def _real(text: str) -> str:
 
 def twincat(robot: Robot) -> Sheet:
     """The table of parameters, kinematic and dynamic."""
+    from deltadyn.exports.sheets_twincat import dynamic_lines
+
     lengths = (
         ("Inner arm length", "arm_length", "arm_length l1"),
         ("Outer arm length", "strut_length", "strut_length l2"),
@@ -382,43 +385,11 @@ def twincat(robot: Robot) -> Sheet:
         _length_rows(robot, lengths),
         ("M1", "M2", "M3"),
         ("  psi: a separate axis in deg beside this transformation, which has three",),
-        more={"dynamics": _dynamics(robot)},
+        more={"dynamics": dynamic_lines(robot)},
     )
     text = "\n".join(draft.lines(robot)) + "\n"
     summary = "3D-Delta Type 1 (P_3C) with its dynamic model, mm, deg, kg"
     return Sheet("twincat-3d-delta-type-1.txt", text, summary)
-
-
-def _dynamics(robot: Robot) -> list[str]:
-    """Masses as the page defines them, where the three limbs are alike."""
-    if len(set(robot.arms)) > 1 or len(set(robot.struts)) > 1:
-        return ["left out: the limbs differ in their bodies, and the page has one set for all"]
-    arm, strut = robot.rotary_arms[0], robot.struts[0]
-    rows = [
-        Parameter("Inner arm mass", arm.mass, "kg", "arm.mass, without elbow_mass"),
-        Parameter(
-            "Inner arm moment of inertia",
-            arm.axis_inertia * MM**2,
-            "kg mm^2",
-            "about the motor axis (P1), without rotor and elbow_mass",
-        ),
-        Parameter("Outer arm mass", strut.rods * strut.mass, "kg", f"{strut.rods} rods together"),
-        Parameter("Link mass", arm.elbow_mass, "kg", "arm.elbow_mass"),
-        Parameter("TCP mass", robot.platform.mass + robot.effector.mass, "kg", "without payload"),
-    ]
-    lines = [
-        *table(rows),
-        f"payload of the robot file, a parameter of its own there: {robot.payload.mass:.9g} kg",
-        "The page does not say how the outer arm's mass is shared; the exact model of this project",
-        "is what the targets c and structured-text give. Rotors belong to the drive torque",
-        "objects.",
-    ]
-    if robot.spindle is not None:
-        lines.append(
-            "The centre stick of that page is one rigid stick; the telescope of this robot is two "
-            "rods and is left out."
-        )
-    return lines
 
 
 # B&R mapp Motion: the mechanical system 3-axis (4-axis) Delta A; every limb has its own numbers.
@@ -496,12 +467,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     writers = _writers(robot, linear_units)
     sheets: dict[str, Sheet] = {}
     refused: dict[str, str] = {}
+    nearest = cache(partial(_nearest, robot))  # several transformations have the same room
     for title, write in writers.items():
         try:
             sheets[title] = write(robot)
         except NotExpressibleError as error:
             try:
-                sheets[title] = _nearest_sheet(robot, title, write, str(error))
+                sheets[title] = _nearest_sheet(robot, title, write, str(error), nearest)
             except NotExpressibleError as reason:
                 refused[title] = str(reason)
     if robot.planar:
@@ -561,7 +533,19 @@ ROOMS = {
 FARTHEST = 5e-3  # m: a robot that a transformation misses by more is not this robot
 
 
-def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], reason: str) -> Sheet:
+def _nearest(robot: Robot, room: Room) -> Nearest:
+    return nearest_robot(
+        robot, room.each, room.common, azimuths=room.azimuths, levelled=room.levelled
+    )
+
+
+def _nearest_sheet(
+    robot: Robot,
+    title: str,
+    write: Callable[[Robot], Sheet],
+    reason: str,
+    nearest: Callable[[Room], Nearest],
+) -> Sheet:
     """The sheet of the nearest robot that a transformation holds, with the error that is left.
 
     This is for calibrated robots, which are off their design by little.
@@ -570,9 +554,7 @@ def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], re
     if room is None or robot.legs != 3:
         raise NotExpressibleError(reason)
     try:
-        found = nearest_robot(
-            robot, room.each, room.common, azimuths=room.azimuths, levelled=room.levelled
-        )
+        found = nearest(room)
     except InputError as error:
         raise NotExpressibleError(reason) from error
     if found.worst > FARTHEST:

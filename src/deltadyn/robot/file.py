@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -68,11 +69,14 @@ def _content(path: Traversable, shown: str) -> str:
         elif isinstance(path, Path) and path.stat().st_size > _MOST_BYTES:
             problem = f"is larger than {_MOST_BYTES} bytes"
         else:
-            return path.read_bytes().decode("utf-8-sig")
+            content = path.read_bytes()
+            wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            return content.decode("utf-16" if wide else "utf-8-sig")  # PowerShell's > writes wide
     except FileNotFoundError:
         problem = "does not exist"
     except UnicodeDecodeError as error:
-        problem = f"is not a text in UTF-8: byte {error.start} is wrong"
+        kind = "UTF-16" if "16" in error.encoding else "UTF-8"
+        problem = f"is not a text in {kind}: byte {error.start} is wrong"
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     except ValueError as error:  # a path with a NUL byte

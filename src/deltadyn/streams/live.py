@@ -1,8 +1,8 @@
 """A model of a robot behind a stream: batches in, its updates out; no message ends it.
 
 Nothing here knows a transport. A stream gives items: messages (bytes or text), `Connection`s,
-`Dropped`, `Silence` and `Reset`s; `LiveModel.take` turns each into updates. What comes twice, late,
-damaged or not at all is counted and said; `order.py` has the account of the samples.
+`Broken`, `Dropped`, `Silence` and `Reset`s; `LiveModel.take` turns each into updates. What comes
+twice, late, damaged or not at all is counted and said; `order.py` has the account of the samples.
 """
 
 from __future__ import annotations
@@ -62,6 +62,13 @@ class Silence:
     """Nothing has come for so many seconds, although the connection is up."""
 
     seconds: float
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What a transport received and could make no message of, in words."""
+
+    text: str
 
 
 class GaveUpError(DeltadynError):
@@ -236,6 +243,8 @@ class LiveModel(ABC, Generic[U]):
         if isinstance(item, Reset):
             return [*self._reset()]
         self.counts.messages += 1
+        if isinstance(item, Broken):
+            return [self._note("malformed", item.text)]
         try:
             batch = unpack(item)
         except MalformedError as error:

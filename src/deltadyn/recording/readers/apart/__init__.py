@@ -28,6 +28,7 @@ from deltadyn.errors import RecordingFileError
 
 LEAST_MEMORY = 2**31  # bytes of the process that reads
 LEAST_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
+STARTS_IN = 120.0  # s for a program with its libraries, where it reads without a fork
 _LENGTH = 4  # bytes that say how many follow
 _free: list[subprocess.Popen[bytes]] = []  # programs that wait for a file
 
@@ -61,7 +62,7 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
         late.set()
         program.kill()
 
-    clock = Timer(request["seconds"], end)
+    clock = Timer(STARTS_IN + request["seconds"], end)
     if not hasattr(os, "fork"):
         clock.start()
     try:

@@ -22,6 +22,9 @@ import numpy as np
 with suppress(ImportError):  # Windows has no such limits
     import resource
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:  # PYTHONSAFEPATH and embedded interpreters leave a program's folder out
+    sys.path.insert(0, HERE)
 PART = 1 << 20  # bytes
 
 
