@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import io
 import json
@@ -174,6 +175,9 @@ async def soaked(given: argparse.Namespace) -> tuple[Soak, list[str]]:
     try:
         await soak.run(60 * given.minutes, given.windows)
         wrong = soak.left()
+    except AssertionError:  # an act was in vain: where every thread stands tells why
+        faulthandler.dump_traceback(2, all_threads=True)
+        raise
     finally:
         soak.studio.stop()
     grown = soak.after - soak.before

@@ -222,6 +222,14 @@ def test_a_chunk_that_unpacks_to_all_memory(
     assert len(read_recording(path)) == 16
 
 
+@pytest.mark.parametrize("value", [2**40, 1.5, "'text'"])
+def test_a_message_that_is_no_bytes(bags: Path, tmp_path: Path, value: object) -> None:
+    """`bytes(2**40)` would be as many zeros."""
+    path = changed(bags, tmp_path, f"UPDATE messages SET data = {value}")
+    with pytest.raises(RecordingFileError, match=r"file cannot be read: (?!MemoryError)"):
+        read_recording(path)
+
+
 def packed_bag(place: Path, mode: str, *statements: str) -> Path:
     """A bag with its database, or each of its messages, packed by zstd."""
     zstd = pytest.importorskip("backports.zstd")

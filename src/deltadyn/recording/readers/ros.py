@@ -274,9 +274,14 @@ def _bounded(reader: Any, known: dict[str, set[_Chunk]]) -> Callable[[bytes], by
                 raise ValueError(f"its index names a chunk at byte {named[0]}, which is none")
     told = getattr(storage, "metadata", None)
     if told is None or told.compression_mode != "message":
-        return bytes
+        return _as_it_is
     reader.storage.metadata = told._replace(compression_mode=None)
     return partial(_checked, extra_module(_zstd_name(), _WHAT, "ros").decompress)
+
+
+def _as_it_is(message: bytes) -> bytes:
+    """A message that is not packed; `bytes(...)` of a number in its place would fill all memory."""
+    return message
 
 
 def _checked(unpack: Callable[[bytes], bytes], packed: bytes) -> bytes:
