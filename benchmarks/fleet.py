@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
-from benchmarks.machine import machine, machine_name
+from benchmarks.machine import machine, machine_name, peak_memory
 from deltadyn.arrays import FloatArray
 from deltadyn.files import write_whole
 from deltadyn.fleet import FleetLog, identify_fleet
@@ -210,7 +210,7 @@ def main() -> None:
     options = arguments()
     if options.alone:
         run = timed(1, int(options.alone), 1, options.rates, BAND)
-        print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, run.factor_bytes)
+        print(peak_memory(), run.factor_bytes)
         return
     robots, each = options.robots, int(options.samples) // options.robots
     band = "auto" if options.band == "auto" else float(options.band)

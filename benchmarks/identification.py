@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 import deltadyn as dd
-from benchmarks.machine import machine_name
+from benchmarks.machine import machine_name, peak_memory
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.information import load_information
@@ -292,7 +292,7 @@ def processor() -> float:
 
 def peak() -> float:
     """The largest memory of this process so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_memory() / 2**20
 
 
 def quality(fit: Fit) -> dict[str, Any]:

@@ -30,10 +30,10 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
-from deltadyn import systems
 from deltadyn.errors import FileError, InputError
+from deltadyn.systems import barred_by_windows, is_device, on_windows
 
-fcntl: Any = None if systems.WINDOWS else import_module("fcntl")
+fcntl: Any = None if on_windows() else import_module("fcntl")
 
 JOURNAL = ".deltadyn-writing.json"
 MOST_BYTES = 10_000_000  # of a journal
@@ -208,7 +208,7 @@ def file_name(what: str, name: str) -> str:
     """A name that is to become a file's; refuses one that leads elsewhere, or that Windows bars."""
     if not name or name in (".", "..") or re.search(r"[/\\\0]", name):
         raise InputError(what, name, "a name for a file, without / and \\")
-    if systems.WINDOWS and systems.barred_by_windows(name):
+    if on_windows() and barred_by_windows(name):
         allowed = 'a name for a file of Windows: without <>:"|?*, no point or blank at its end'
         raise InputError(what, name, f"{allowed}, not that of a device such as NUL or COM1")
     return name
@@ -229,7 +229,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 def _is_node(path: str | os.PathLike[str]) -> bool:
     """Whether there is something that is neither a file nor a folder: a pipe, a device."""
-    if systems.WINDOWS and systems.is_device(path):
+    if on_windows() and is_device(path):
         if PureWindowsPath(path).name.lower() != "nul":
             allowed = "another name: Windows keeps this one for a device"
             raise InputError("file to write", os.fspath(path), allowed)
@@ -249,9 +249,9 @@ def _replacing_alone(target: Path) -> Iterator[IO[bytes]]:
         with file:
             yield file
             _keep(file, target)
-            if not systems.WINDOWS:
+            if not on_windows():
                 scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
-        if systems.WINDOWS:
+        if on_windows():
             _put(scratch, target)
     finally:
         with contextlib.suppress(OSError):
@@ -262,7 +262,7 @@ def _keep(file: IO[bytes], target: Path) -> None:
     """Bring a new file to the disk, with the permissions of the one whose place it takes."""
     file.flush()
     os.fsync(file.fileno())
-    if target.exists() and not systems.WINDOWS:  # there they are one mark: not to be written
+    if target.exists() and not on_windows():  # there they are one mark: not to be written
         shutil.copymode(target, file.name)
 
 
@@ -271,7 +271,7 @@ def _put(scratch: Path, target: Path) -> None:
 
     Elsewhere an open file is no obstacle, and an error is raised at once.
     """
-    until = time.monotonic() + (OPEN if systems.WINDOWS else 0.0)
+    until = time.monotonic() + (OPEN if on_windows() else 0.0)
     while True:
         try:
             scratch.replace(target)
@@ -287,7 +287,7 @@ def _scratch(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         file = scratch.open("xb")
-        if systems.WINDOWS:
+        if on_windows():
             return scratch, file
         fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
@@ -299,7 +299,7 @@ def _sweep(target: Path) -> None:
     """Remove what killed processes left of this target: nobody holds a lock on it."""
     for old in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 32}.tmp"):
         with contextlib.suppress(OSError):
-            if not systems.WINDOWS:
+            if not on_windows():
                 with old.open("rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     old.unlink()
@@ -425,7 +425,7 @@ def _moves(journal: Path) -> list[tuple[Path, Path]]:
         found = PART.fullmatch(part.name)
         own = found is not None and (found[1], int(found[2])) == (name.name, len(name.parts) - 1)
         below = ".." not in name.parts and not name.is_absolute() and part.parent == name.parent
-        below &= not (systems.WINDOWS and re.search(r"[\\:]", str(name)))  # leads elsewhere there
+        below &= not (on_windows() and re.search(r"[\\:]", str(name)))  # leads elsewhere there
         real = Path(os.path.realpath(place / name.parent))
         if not (own and below and real.is_relative_to(place)) or (place / part).is_symlink():
             raise error

@@ -19,6 +19,11 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 Result = TypeVar("Result")
 
 
+def on_windows() -> bool:
+    """Whether this is Windows."""
+    return WINDOWS
+
+
 # Paths.
 
 

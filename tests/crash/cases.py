@@ -111,6 +111,7 @@ CASES: dict[str, Case] = {
     "fleet compare": Case(
         ("fleet", "compare", ROBOT, *_FLEET),
         ("fleet", "compare", ROBOT, *_FLEET, "--method", "base"),
+        pieces=("members",),  # a folder of its own, with a journal of its own
         slow=True,
     ),
     "fleet identify": Case(

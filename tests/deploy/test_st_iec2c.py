@@ -119,7 +119,7 @@ def compiled(folder: Path, robot: Robot, body: str) -> Path:
     assert made.returncode == 0, made.stderr
     assert "error" not in made.stderr
     (folder / "run.c").write_text(f"{HEAD}int main(void) {{{body}\n    return 0;\n}}\n")
-    flags = ["-O1", "-w", "-ffp-contract=off", "-I", lib / "C", "-I", folder]
+    flags = ["-O1", "-w", "-ffp-contract=off", "-I", str(lib / "C"), "-I", str(folder)]
     subprocess.run(
         [gcc, *flags, folder / "run.c", "-o", folder / "run", "-lm"], check=True, text=True
     )

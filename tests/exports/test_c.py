@@ -35,14 +35,15 @@ GUARD = re.compile(r"    if \(!\(v\d+ >= \(real\)0\.0\)\) \{\n        return 1;.
 def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
     robot = ROBOTS["plain"]
     done = dd.export(robot, "c", tmp_path, precision="float")
-    names = ["README-c.md", "example.c", "sipro_d3_1200_delta.c", "sipro_d3_1200_delta.h"]
+    names = ["README-c.md", "CMakeLists.txt", "example.c", "self_test.c"]
+    names += ["sipro_d3_1200_delta.c", "sipro_d3_1200_delta.h"]
     assert [path.name for path in done.files] == names
     for path in done.files:
         text = path.read_text()
         assert fingerprint(robot) in text
         assert "units: m, rad, s, kg, N, N m" in text
         assert "@" not in text
-    assert "typedef float sipro_d3_1200_real;" in (tmp_path / names[3]).read_text()
+    assert "typedef float sipro_d3_1200_real;" in (tmp_path / names[-1]).read_text()
 
 
 def test_the_generated_functions_are_those_of_the_package() -> None:

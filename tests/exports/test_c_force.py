@@ -123,6 +123,20 @@ def test_the_self_test_finds_a_number_that_was_spoilt(pattern: str, number: floa
     assert Library(path, 3, "double").self_test()[0] > 0
 
 
+def test_the_program_runs_all_self_tests() -> None:
+    from tests.exports.c_build import STRICT, library_of, need, run, sources_of
+
+    case = touched()
+    folder = sources_of(case.robot, tare=case.tare, estimator="least-squares", rate=500.0)
+    run([need("gcc"), *STRICT, "self_test.c", library_of(folder).name, "-lm", "-o", "test"], folder)
+    said = run(["./test"], folder).splitlines()
+    assert [line.split(",")[0] for line in said[1:]] == [
+        "model: passed",
+        "payload in kg: passed",
+        "force in N: passed",
+    ]
+
+
 def test_a_sample_that_is_refused_changes_nothing() -> None:
     case, code = touched(), compiled("touched")
     plain, _ = code.observe(case.q[:900], case.tau[:900])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from ctypes import c_double
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.exports.fmu_units import (
     CallError,
     Unit,
     axes,
+    by_differences,
     columns,
     fmpy,
     made,
@@ -31,7 +34,8 @@ from tests.exports.test_fmu_plant import FORCE, LOADS, PAYLOAD, START
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends.packed import packed_parameters
-from deltadyn.exports.common import fingerprint, kernel_sources
+from deltadyn.exports.common import INTERFACE_VERSION, fingerprint, kernel_sources
+from deltadyn.exports.fmu import compiled, compiler
 from deltadyn.exports.fmu.tangents import CHANGING, tangent
 
 ROBOTS = robots()
@@ -134,17 +138,6 @@ def states(unit: Unit, dof: int) -> FloatArray:
 
 def put_states(unit: Unit, values: FloatArray) -> None:
     unit.fmu.setContinuousStates((c_double * values.size)(*values), values.size)
-
-
-def by_differences(outputs: Callable[[float], FloatArray], h: float) -> FloatArray:
-    """Central differences, two times extrapolated: errors of h^6 and rounding over h."""
-
-    def central(step: float) -> FloatArray:
-        return (outputs(step) - outputs(-step)) / (2 * step)
-
-    one, two, four = central(h), central(h / 2), central(h / 4)
-    first, second = (4 * two - one) / 3, (4 * four - two) / 3
-    return (16 * second - first) / 15
 
 
 @needs_compiler
@@ -262,10 +255,28 @@ def test_a_unit_tells_what_it_is_and_tests_itself(dof: int, fmi: str) -> None:
             unit.begin(**{"base.A[1]": 7.0, "gravity": 1.0})
             assert unit.status("self_test") == 0
             assert unit.text("fingerprint") == fingerprint(ROBOTS[dof])
-            assert unit.text("interface_version") == "2"
+            assert unit.text("interface_version") == str(INTERFACE_VERSION)
             assert unit.text("written_by").startswith("deltadyn ")
         source = text_in(path, "sources/robot.h")
-        assert len(re.findall(r"^    \{ -?\d[^{}]* \}", source, re.M)) == 5, model
+        assert len(re.findall(r"^    \{ -?\d[^{}]* \}", source, re.M)) == 6, model
+
+
+@needs_compiler
+def test_the_self_test_finds_numbers_that_were_spoilt(tmp_path: Path) -> None:
+    with zipfile.ZipFile(made(3, "2.0")["inverse"]) as archive:
+        archive.extractall(tmp_path)
+    header, (library,) = tmp_path / "sources" / "robot.h", tmp_path.glob("binaries/*/*.so")
+    text = header.read_text()
+    start = text.index("START[")
+    at = text.index(" 9.81,", start)  # gravity
+    changed = f"{text[:at]} 1.000001 *{text[at:]}"
+    sources = {path.name: path.read_text() for path in header.parent.iterdir()}
+    command = compiler()
+    assert command is not None
+    library.write_bytes(compiled([*command, "-O0"], sources | {"robot.h": changed}, "fmi2.c"))
+    packed = shutil.make_archive(str(tmp_path.parent / "spoilt"), "zip", tmp_path)
+    with opened(Path(packed)) as unit:
+        assert unit.status("self_test") == 1  # the first point rests under its weight
 
 
 @needs_compiler

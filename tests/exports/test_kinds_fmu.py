@@ -6,16 +6,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.exports.fmu_units import axes, needs_compiler, opened, units
+from tests.exports.fmu_units import axes, by_differences, needs_compiler, opened, units
 from tests.family.robots import make, waves
 
 import deltadyn as dd
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.exports import fmu
 from deltadyn.exports.fmu.variables import plant_variables
+from deltadyn.robot import Robot
 from deltadyn.robot.settings import PassiveFriction
 
 pytestmark = needs_compiler
+
+
+def torque_beside(robot: Robot, motion: dd.Motion, change: FloatArray) -> FloatArray:
+    """The torque at the last sample of a motion whose p, pd, pdd are changed."""
+    rows = zip((motion.p, motion.pd, motion.pdd), np.split(change, 3), strict=True)
+    beside = dd.Motion.from_platform(
+        robot, [0.0, 1.0], *(np.tile(values[-1] + part, (2, 1)) for values, part in rows)
+    )
+    tau: FloatArray = dd.inverse_dynamics(robot, beside)[0]
+    return tau
 
 
 @pytest.mark.parametrize(
@@ -45,12 +57,29 @@ def test_units_have_the_torque_and_the_acceleration_of_the_model(
                 inverse.set(axes(f"{name}_ref", values))
             np.testing.assert_allclose(inverse.row("tau", n), tau[k], rtol=0, atol=close)
             np.testing.assert_allclose(inverse.row("q", n), motion.q[k], rtol=0, atol=1e-12)
+        assert inverse.status("self_test") == 0
+        way = np.random.default_rng(5).normal(size=3 * n)
+        parts = zip(("p_ref", "pd_ref", "pdd_ref"), np.split(way, 3), strict=True)
+        seeds = {key: seed for name, part in parts for key, seed in axes(name, part).items()}
+        slope = inverse.derivative(list(axes("tau", tau[0])), seeds)
+        expected = by_differences(lambda d: torque_beside(robot, motion, d * way), 1e-4)
+        close = 1e-7 * np.abs(expected).max()  # rounding of the torques over the step
+        np.testing.assert_allclose(slope, expected, rtol=0, atol=close)
     start = axes("q_start", motion.q[3]) | axes("qd_start", motion.qd[3])
     with opened(found["plant"]) as plant:
         plant.begin(**start, **axes("tau", tau[3]))
         scale = np.abs(motion.qdd[3]).max()
         np.testing.assert_allclose(plant.row("qdd", n), motion.qdd[3], rtol=0, atol=1e-10 * scale)
         np.testing.assert_allclose(plant.row("p", n), motion.p[3], rtol=0, atol=1e-12)
+        assert plant.status("self_test") == 0
+        x = np.concatenate([motion.q[3], motion.qd[3], tau[3]])
+        given = axes("q", way[:n]) | axes("qd", way[n : 2 * n]) | axes("tau", way[2 * n :])
+        slope = plant.derivative(list(axes("qdd", tau[0])), given)
+        expected = by_differences(
+            lambda d: dd.forward_dynamics(robot, *np.split(x + d * way, 3)), 1e-4
+        )
+        close = 1e-7 * np.abs(expected).max()
+        np.testing.assert_allclose(slope, expected, rtol=0, atol=close)
         plant.step(0.0, 1e-3)
         moved = motion.q[3] + 1e-3 * motion.qd[3] + 0.5e-6 * motion.qdd[3]
         np.testing.assert_allclose(plant.row("q", n), moved, rtol=0, atol=1e-6)

@@ -345,6 +345,9 @@ def test_the_self_test_tells_a_good_model_from_another(folder: Path) -> None:
     assert done.stdout.endswith("good\n")
     model = folder / "example_delta_4.xml"
     text = model.read_text("utf-8")
+    mark = re.search(r'name="fingerprint" data="(\w+)"', text)
+    assert mark is not None
+    assert mark[1] in done.stdout
     mass = re.search(r'mass="(0\.\d+)"', text)
     assert mass is not None
     model.write_text(text.replace(mass[0], f'mass="{1.001 * float(mass[1])!r}"', 1), "utf-8")

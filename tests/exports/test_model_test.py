@@ -27,6 +27,9 @@ def test_check_points_are_pythons_answers(kind: str) -> None:
         heavy = robot.with_payload(check.mass, robot.payload.offset, check.inertia)
         torque = np.ravel(sign * dd.inverse_dynamics(heavy, state))
         np.testing.assert_array_equal(torque, check.torque)
+        moved = robot.with_payload(check.mass, (*check.place, 0.0), check.inertia)
+        torque = np.ravel(sign * dd.inverse_dynamics(moved, state))
+        np.testing.assert_allclose(torque, check.load_torque, rtol=0, atol=1e-12)
     moving = [check for check in test.checks if check.qd.any()]
     assert len(moving) == len(test.checks) - 1
     assert all(abs(check.qd).min() > 1e-3 for check in moving)  # friction has a sign

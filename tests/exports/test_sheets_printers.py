@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,19 @@ def test_what_firmwares_of_arms_do_not_hold_is_said(
     ):
         with pytest.raises(NotExpressibleError, match=reason):
             write(own)
+
+
+def test_a_spindle_on_rails_is_an_axis_of_its_own(
+    written: dict[str, tuple[Robot, dict[str, str]]], tmp_path: Path
+) -> None:
+    robot, texts = written["towers with a spindle"]
+    assert "Axis 4: psi is no axis of Klipper's kinematics" in texts[KLIPPER]
+    assert "AXIS4_ROTATES" in texts[MARLIN]
+    assert "M584 with R1" in texts[REPRAP]
+    for name in ("codesys-kin-tripod-linear.st", "twincat-3d-tripod-type-1.txt"):
+        assert "psi: an axis of its own in deg" in texts[name]
+    done = dd.export(robot, "sheets", tmp_path / "out")
+    assert sorted(path.name for path in done.files) == sorted(texts)
 
 
 def test_inclined_rails_have_no_sheet() -> None:

@@ -25,12 +25,19 @@ PURPOSES = (
     "ForwardKinematics",
     "Feedforward",
     "FeedforwardJoints",
+    "FeedforwardLoad",
+    "JointsLoad",
     "SelfTest",
     "PayloadModel",
     "PayloadEstimator",
     "PayloadSelfTest",
 )
 PLCOPEN = {"p": "http://www.plcopen.org/xml/tc6_0201", "x": "http://www.w3.org/1999/xhtml"}
+
+
+def purposes(robot: Robot) -> list[str]:
+    """Blocks of a robot: a payload has a place of its own where it turns."""
+    return [name for name in PURPOSES if robot.turns or not name.endswith("Load")]
 
 
 @pytest.fixture(scope="module", params=[D3, D4], ids=["3-dof", "4-dof"])
@@ -42,7 +49,7 @@ def robot(request: pytest.FixtureRequest) -> Robot:
 def test_files_for_all_three_tools(robot: Robot) -> None:
     texts = files(robot, Options(name="Own"))
     wanted = {"README-structured-text.md", "Own.st", "Own.plcopen.xml", "br/Own.fun"}
-    for purpose in PURPOSES:
+    for purpose in purposes(robot):
         wanted |= {f"twincat/FB_Own_{purpose}.TcPOU", f"br/FB_Own_{purpose}.st"}
     assert set(texts) == wanted
     for name, text in texts.items():
@@ -55,7 +62,7 @@ def test_files_for_all_three_tools(robot: Robot) -> None:
 def test_names_are_short_and_not_reserved(robot: Robot) -> None:
     texts = files(robot)
     blocks = load(next(text for name, text in texts.items() if re.fullmatch(r"\w+\.st", name)))
-    assert len(blocks) == len(PURPOSES)
+    assert len(blocks) == len(purposes(robot))
     reserved = set(RESERVED.split())
     for name, block in blocks.items():
         assert len(name) <= 32
@@ -110,7 +117,7 @@ def test_twincat_holds_the_same_text_under_stable_identifiers(robot: Robot) -> N
         assert declaration is not None
         assert code is not None
         assert f"{declaration}{code}END_FUNCTION_BLOCK\n".endswith(plain)
-    assert len(seen) == len(PURPOSES)
+    assert len(seen) == len(purposes(robot))
     first, second = (re.findall(r'Id="(.*)"', "".join(files(robot).values())) for _ in range(2))
     assert first == second
     other = re.findall(r'Id="(.*)"', "".join(files(robot.with_payload(1.0)).values()))
@@ -185,7 +192,7 @@ def test_friction_in_passive_joints_is_refused(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
     done = dd.export(robot.with_friction(passive=()), "structured-text", tmp_path)
     assert done.files[0].name == "README-structured-text.md"
-    assert len(done.files) == 20
+    assert len(done.files) == 24
 
 
 def test_unknown_options_are_named(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tests.exports.st_methods import check_implements, plain_block
 from tests.family.robots import make
 
 import deltadyn as dd
+from deltadyn.exports import export
 from deltadyn.exports.model_test import model_test
 from deltadyn.exports.sheets import symmetric_layout
 from deltadyn.exports.structured_text import head, model_blocks, plain
@@ -107,7 +108,7 @@ def test_the_readme_says_what_is_not_known() -> None:
 
 def test_the_option_writes_the_block(tmp_path: Path) -> None:
     robot = make("planar")
-    done = dd.export(robot, "structured-text", tmp_path, name="Own", codesys_dynamics=True)
+    done = export(robot, "structured-text", tmp_path, name="Own", codesys_dynamics=True)
     names = [path.name for path in done.files]
     assert "FB_Own_Dynamics.st" in names
     assert "README-dynamics.md" in names

@@ -18,7 +18,7 @@ from tests.exports.force_cases import (
     touched,
 )
 from tests.exports.st_blark import check_block, parts
-from tests.exports.st_cases import controller_angles, numbered
+from tests.exports.st_cases import RESERVED, controller_angles, numbered
 from tests.exports.st_evaluator import Instance, instance, load
 from tests.machines import compiler
 
@@ -176,8 +176,6 @@ def test_the_readme_shows_calls_that_are_valid(texts: dict[str, str]) -> None:
 
 
 def test_names_lines_and_characters(texts: dict[str, str]) -> None:
-    from tests.exports.test_structured_text import RESERVED
-
     for name, text in texts.items():
         assert text.isascii(), name
         if name.endswith((".st", ".fun", ".TcPOU")):

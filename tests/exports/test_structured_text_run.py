@@ -107,6 +107,29 @@ def test_torque_of_a_robot_with_all_terms(dof: int) -> None:
     check_torques(own_robot(dof), 2.5, 0.003 if dof == 4 else 0.0)
 
 
+def test_a_payload_has_a_place_of_its_own() -> None:
+    """Mass, inertia and offset of a load as inputs, beside the robot file's place."""
+    robot, mass, inertia, place = own_robot(4), 2.5, 0.05, (0.06, -0.04)
+    motion = motion_of(robot, 60)
+    sign = np.asarray(robot.controller.sign)
+    loaded = robot.with_payload(mass, (*place, 0.0), inertia)
+    tau = inverse_dynamics(loaded, motion) * sign
+    load = {"PayloadMass": mass, "PayloadInertia": inertia}
+    load |= {"PayloadX": place[0], "PayloadY": place[1]}
+    platform, joints = block(robot, "FeedforwardLoad"), block(robot, "JointsLoad")
+    q = controller_angles(robot, motion.q)
+    for k in range(60):
+        rows = {"": motion.p[k], "V": motion.pd[k], "A": motion.pdd[k]}
+        turns = {"Q": q[k], "QD": sign * motion.qd[k], "QDD": sign * motion.qdd[k]}
+        platform(**{n: x for name, v in rows.items() for n, x in lettered(name, v).items()}, **load)
+        joints(**{n: x for name, v in turns.items() for n, x in numbered(name, v).items()}, **load)
+        for found in (platform, joints):
+            assert found.Status == 0
+            atol = CLOSE * np.abs(tau).max()
+            np.testing.assert_allclose(outputs(found, "Tau", 4), tau[k], rtol=0, atol=atol)
+    assert platform(**dict.fromkeys(load, 0.0) | {"PayloadX": 1e3}).Status == 1
+
+
 @pytest.mark.parametrize("motor", [True, False])
 @pytest.mark.parametrize("dof", [3, 4])
 def test_torque_of_a_robot_with_ripple_and_drives_of_their_own_scale(dof: int, motor: bool) -> None:

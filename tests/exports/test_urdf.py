@@ -71,7 +71,7 @@ def test_pinocchio_reads_a_model_with_the_torque_of_ours(kind: str) -> None:
 def test_the_drives_and_their_example_of_controllers() -> None:
     robot = robot_of("example-delta-4")
     root = ElementTree.fromstring(document("example-delta-4"))
-    drives = {item.get("name"): item for item in root.iterfind("ros2_control/joint")}
+    drives = {item.get("name", ""): item for item in root.iterfind("ros2_control/joint")}
     assert set(drives) == set(driven_joints(robot))
     home = joint_values(robot, dd.inverse_kinematics(robot, [0.0, 0.0, -0.9, 0.0]))
     assert set(home) == {item.get("name") for item in root.iterfind("joint[axis]")}
@@ -120,3 +120,9 @@ def test_roll_pitch_yaw_give_the_rotation_also_where_pitch_is_a_right_angle(
 def test_gears_and_screws_are_refused_by_name(target: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"target '{target}' is 'articulated with arms'; allowed"):
         dd.export(robot_of("par4"), target, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "My Cell", "1cell", 'a"/><x', 3])
+def test_names_that_are_no_ros_packages_are_refused(name: object) -> None:
+    with pytest.raises(InputError, match=r"package is .*; allowed: a name of a ROS package"):
+        urdf.files(robot_of("sipro-d3-1200"), urdf.Options(package=name))  # type: ignore[arg-type]

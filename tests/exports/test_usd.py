@@ -14,7 +14,6 @@ from tests.exports.loose_bodies import Array, Mechanism, Part, Tie
 from tests.exports.scene_cases import KINDS, robot_of, states_of
 
 import deltadyn as dd
-from deltadyn import errors
 from deltadyn.errors import MissingExtraError
 from deltadyn.exports import usd
 from deltadyn.exports.mjcf.pose import home_angles
@@ -217,6 +216,6 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             raise ImportError(name)
         return real_import(name)
 
-    monkeypatch.setattr(errors.importlib, "import_module", missing)
+    monkeypatch.setattr("importlib.import_module", missing)
     with pytest.raises(MissingExtraError, match=r"target 'usd'.*deltadyn\[usd\]"):
         usd.files(robot_of("sipro-d3-1200"))

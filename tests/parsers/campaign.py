@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import peak_memory
 from tests.parsers.parsers import PARSERS, Parser
 
 from deltadyn.errors import DeltadynError
@@ -246,7 +247,7 @@ def _work(
             problem = problem or guard.told
             if problem:
                 os.write(out, json.dumps({"number": number, "problem": problem}).encode() + b"\n")
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        memory = peak_memory()
         told = {"number": last, "read": read, "memory": memory}
         os.write(out, json.dumps(told).encode() + b"\n")
     except BaseException as error:

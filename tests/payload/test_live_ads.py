@@ -229,7 +229,7 @@ def test_what_a_plc_does_not_have_is_said() -> None:
     assert none == f"no PLC program at AMS port 851 of {ip}.1.1"
 
 
-def test_a_plc_that_stops_is_a_lost_connection() -> None:
+def test_a_plc_that_stops_or_is_configured_is_a_lost_connection() -> None:
     ip = own_address()
 
     async def run() -> None:
@@ -243,7 +243,12 @@ def test_a_plc_that_stops_is_a_lost_connection() -> None:
                 assert follower.notices("connection")[1].endswith("is in STOP, not in RUN")
                 handler.state = 5
                 await follower.connected(times=2)
-                assert follower.live.counts.reconnects == 1
+                handler.ports_closed, handler.system = True, 15
+                said = follower.notices
+                await follower.until(lambda: "CONFIG mode" in said("connection")[-1], "CONFIG")
+                handler.ports_closed = False
+                await follower.connected(times=3)
+                assert follower.live.counts.reconnects == 2
 
     asyncio.run(run())
 

@@ -21,17 +21,15 @@ ROWS = int(os.environ.get("DELTADYN_LARGE_ROWS", "1000000"))
 BLOCK = 10_000  # rows that are repeated
 CHUNK = 100_000
 
-# Peak memory is that of a whole process, so each reading has its own. The kernel's figure for the
-# address space starts anew with a program; that of getrusage starts with its parent's.
+# Peak memory is that of a whole process, so each reading has its own.
 SCRIPT = """
 import json, sys, time
-from pathlib import Path
 import scipy.io
+from benchmarks.machine import peak_memory
 from deltadyn.recording import iter_recording, read_recording
 
 def peak():
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+    return peak_memory() / 2**20
 
 path, way, chunk = sys.argv[1], sys.argv[2], int(sys.argv[3])
 before, start = peak(), time.perf_counter()

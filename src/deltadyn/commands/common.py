@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltadyn import systems
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
+from deltadyn.systems import on_windows
 
 if TYPE_CHECKING:
     from deltadyn.recording import ReadOptions, Recording
@@ -206,7 +206,7 @@ def _broken_pipe(error: BaseException) -> bool:
     """Whether a pipe may have lost its reader; Windows calls that a wrong argument."""
     if isinstance(error, BrokenPipeError):
         return True
-    return systems.WINDOWS and isinstance(error, OSError) and error.errno == errno.EINVAL
+    return on_windows() and isinstance(error, OSError) and error.errno == errno.EINVAL
 
 
 def _reader_has_gone() -> bool:

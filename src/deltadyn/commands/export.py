@@ -66,6 +66,7 @@ def _tell_kinds(context: click.Context, _option: click.Parameter, asked: bool) -
 @click.option("--payload", default=None, type=float, help="kg to carry instead of the file's.")
 @click.option("--timestep", default=None, type=float, help="Step in s (targets mjcf, fmu).")
 @click.option("--linear-units", default=None, help="mm or inch, for LinuxCNC (target sheets).")
+@click.option("--package", default=None, help="ROS package that holds the meshes (target urdf).")
 @click.option("--fmi", default=None, help="Version of the standard, 2.0 or 3.0 (target fmu).")
 @click.option("--no-binary", is_flag=True, help="Sources alone (target fmu).")
 @click.option("--no-windows", is_flag=True, help="No library for Windows (target fmu).")
@@ -95,6 +96,7 @@ def export(
     payload: float | None,
     timestep: float | None,
     linear_units: str | None,
+    package: str | None,
     fmi: str | None,
     no_binary: bool,
     no_windows: bool,
@@ -124,6 +126,7 @@ def export(
         "codesys_dynamics": True if codesys_dynamics else None,
         "timestep": timestep,
         "linear_units": linear_units,
+        "package": package,
         "fmi": fmi,
         "binary": False if no_binary else None,
         "windows": False if no_windows else None,

@@ -409,15 +409,6 @@ def test_numbers(test: PayloadTest, precision: Precision) -> str:
     )
 
 
-#: How much less exact a kind is: a screw's turn follows from small differences of heights.
-CONDITION = {"helical": 20.0}
-
-
-def model_tolerance(robot: Robot, precision: Precision) -> float:
-    """To how much of the largest number of its kind the model's self-test agrees."""
-    return CONDITION.get(platform_kind(robot), 1.0) * precision.model
-
-
 def point_numbers(robot: Robot, points: CheckPoints, precision: Precision) -> str:
     """The states of the model's self-test and what is to be seen at them."""
     kinds = {"ANGLES": points.q, "PLACES": points.p, "TORQUES": points.tau}
@@ -426,16 +417,19 @@ def point_numbers(robot: Robot, points: CheckPoints, precision: Precision) -> st
     tables = {name.upper(): getattr(points, name) for name in names}
     tables |= {"TAU_LOAD": points.tau_load} if robot.turns else {}
     places = {f"AT_{name}": k for k, name in enumerate(kinds)}
+    there = [] if points.far is None else [points.far.tolist()]
+    far = [_array("POINT_FAR[DOF]", point, precision) for point in there]
     scale = [max(float(abs(values).max()), 1e-3) for values in kinds.values()]
     return "\n".join(
         [
             _enumeration({"POINTS": len(points), **places}),
-            _scalar("POINT_TOLERANCE", model_tolerance(robot, precision), precision),
+            _scalar("POINT_TOLERANCE", precision.model, precision),
             _array("POINT_SCALE[4]", scale, precision),
             *(
                 _table(f"POINT_{name}[POINTS][DOF]", values.tolist(), precision)
                 for name, values in tables.items()
             ),
+            *far,
             "/* mass, inertia, x, y */",
             _table("POINT_LOAD[POINTS][4]", points.load.tolist(), precision),
         ]
@@ -531,7 +525,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     points = check_points(robot)
     source = source.replace("@point_numbers@", point_numbers(robot, points, kind))
     source = source.replace("@load@", template("c", "load.c") if robot.turns else "")
-    words["points"] = str(len(points))
+    words |= {"points": str(len(points)), "far": str(int(points.far is not None))}
     constants = robot_numbers(robot, kind)
     if payload.constants:
         constants += "\n" + payload.constants
@@ -551,17 +545,41 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     what = "payload estimator" if force is None else "payload estimator and force observer"
     held = f"kinematics, dynamics and {what}" if payload.test else "kinematics and dynamics"
     example = template("c", "example.c" if payload.test else "example_model.c")
+    testing = template("c", "self_test_program.c").replace("@more_tests@", _tests(payload, force))
     words["title"] = f"{held[0].upper()}{held[1:]} of {robot.name}."
     texts = {
         f"{name}.h": (f"{held}, C99", header),
         f"{name}.c": (f"what {name}.h declares", source),
         "example.c": (f"an example of a program that uses {name}.c", example),
+        "self_test.c": (f"a program that runs the self-tests of {name}.c", testing),
     }
     out = {"README-c.md": _readme(robot, kind, payload, name, force, len(points))}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
         out[file] = f"{head}\n{math_guard()}\n{_with_words(text, words)}"
+    head = commented(
+        provenance(robot, f"builds {name}.c, its example and its self-test"), "#", "# ", "#"
+    )
+    out["CMakeLists.txt"] = f"{head}\n{_with_words(template('c', 'CMakeLists.txt'), words)}"
     return out
+
+
+ESTIMATOR_TEST = """\
+    static @id@_{what} {what};
+    failed = @id@_{what}_self_test(&{what}, &error);
+    failures += told("{words}", failed, error);
+"""
+
+
+def _tests(payload: Payload, force: ForceExport | None) -> str:
+    """The self-tests of what is exported beside the model."""
+    known = {"payload": "payload in kg", "force": "force in N"}
+    there = {"payload": payload.test is not None, "force": force is not None}
+    return "".join(
+        ESTIMATOR_TEST.format(what=what, words=words)
+        for what, words in known.items()
+        if there[what]
+    )
 
 
 def _refuse_estimators(robot: Robot, options: Options) -> None:
@@ -697,7 +715,7 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "moments": "PAR_SPINDLE + 5" if robot.spindle is not None else "PAR_HALVES + 2",
         "interface": str(INTERFACE_VERSION),
         "fingerprint": fingerprint(robot),
-        "model_tolerance": f"{model_tolerance(robot, kind):g}",
+        "model_tolerance": f"{kind.model:g}",
         "singular": SINGULAR_AT[platform_kind(robot)],
         **_near(robot, own, kind),
         "own_payload": kind.literal(robot.payload.mass),
@@ -843,7 +861,7 @@ def _readme(
         "load_calls": LOAD_CALLS.format(id=own) if robot.turns else "",
         "fingerprint": fingerprint(robot),
         "points": points,
-        "model_tolerance": f"{model_tolerance(robot, kind):g}",
+        "model_tolerance": f"{kind.model:g}",
         "singular": README_SINGULAR[platform_kind(robot)],
         "near": README_NEAR if platform_kind(robot) in HALVES else "",
         "statuses": "",

@@ -27,8 +27,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 from deltadyn.robot.file import robot_text
 
-#: Version of the functions and blocks that exports offer: a change that a caller must know of
-#: counts it up.
+#: Version of the interface of exported code: names, order and meaning of what it takes and gives.
 INTERFACE_VERSION = 1
 
 #: What moves the limbs, and what they carry, in words.

@@ -63,7 +63,7 @@ HELD: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "sheets": {
         "translation": ALL_LIMBS,
-        "spindle": ("arms", "inclined arms"),
+        "spindle": ALL_LIMBS,
         "planar": ("arms",),
     },
 }

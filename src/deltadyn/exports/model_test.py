@@ -18,8 +18,6 @@ from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
-#: Version of the interface of exported code: names, order and meaning of what it takes and gives.
-INTERFACE = 1
 #: Places, velocities, accelerations in (x, y, z, psi) and payloads, times the sizes below.
 PLACES = (
     (0.0, 0.0, 0.0, 0.0),
@@ -44,6 +42,8 @@ ACCELERATIONS = (
 )
 MASSES = (0.0, 0.0, 1.0, 3.0, 0.5)  # kg
 INERTIAS = (0.0, 0.0, 0.002, 0.004, 0.0)  # kg m^2, of robots that turn their payload
+#: Other places of the payloads than the robot file's, m in the frame that turns by psi.
+LOAD_PLACES = ((0.0, 0.0), (0.03, 0.02), (0.0, 0.0), (0.05, -0.03), (-0.04, 0.06))
 SIZES = (0.6, 0.45, 0.3, 0.2, 0.1, 0.05)  # of `geometry.size`, and rad: the largest in reach
 VELOCITY, ACCELERATION = 4.0, 80.0  # of `geometry.size` per s and s^2, and rad
 FASTEST = 4.0  # times the platform's velocity: a joint that is faster is near a singular pose
@@ -56,7 +56,7 @@ class ModelCheck:
 
     p, pd, pdd are the platform's; q, qd, qdd and torque are the controller's, with its signs and
     offsets. `mass` (kg) sits at the payload's offset of the robot file, `inertia` (kg m^2) is about
-    its own vertical axis.
+    its own vertical axis. `load_torque` (dof,) is that of the same payload at `place` (x, y) in m.
     """
 
     p: FloatArray
@@ -68,6 +68,8 @@ class ModelCheck:
     mass: float
     inertia: float
     torque: FloatArray
+    place: tuple[float, float]
+    load_torque: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ class ModelTest:
     @property
     def torque_scale(self) -> float:
         """The largest torque of the check points in N m or N, at least 1."""
-        return max(1.0, *(float(np.abs(check.torque).max()) for check in self.checks))
+        return max(1.0, *(float(np.abs((*c.torque, *c.load_torque)).max()) for c in self.checks))
 
     @property
     def pose_scale(self) -> float:
@@ -90,18 +92,26 @@ class ModelTest:
 
 def model_test(robot: Robot) -> ModelTest:
     """The check points of a robot; the same robot has the same ones."""
-    rows = zip(PLACES, VELOCITIES, ACCELERATIONS, MASSES, INERTIAS, strict=True)
-    return ModelTest(tuple(_check(robot, *row) for row in rows), _far(robot))
+    states = zip(PLACES, VELOCITIES, ACCELERATIONS, strict=True)
+    loads = zip(MASSES, INERTIAS, LOAD_PLACES, strict=True)
+    rows = zip(states, loads, strict=True)
+    checks = (_check(robot, _state(robot, *state), *load) for state, load in rows)
+    return ModelTest(tuple(checks), _far(robot))
 
 
 Row = tuple[float, float, float, float]
 
 
-def _check(robot: Robot, place: Row, pd: Row, pdd: Row, mass: float, inertia: float) -> ModelCheck:
+def _check(
+    robot: Robot, state: State, mass: float, inertia: float, place: tuple[float, float]
+) -> ModelCheck:
     own = inertia if robot.turns else 0.0
-    loaded = robot.with_payload(mass, robot.payload.offset, own)
-    state = _state(robot, place, pd, pdd)
+    there, other = robot.payload.offset, (*place, robot.payload.offset[2])
     sign, offset = np.asarray(robot.controller.sign), np.asarray(robot.controller.offset)
+    torque, load_torque = (
+        np.ravel(sign * inverse_dynamics(robot.with_payload(mass, at, own), state))
+        for at in (there, other)
+    )
     return ModelCheck(
         np.ravel(state.p),
         np.ravel(state.pd),
@@ -111,7 +121,9 @@ def _check(robot: Robot, place: Row, pd: Row, pdd: Row, mass: float, inertia: fl
         np.ravel(sign * state.qdd),
         mass,
         own,
-        np.ravel(sign * inverse_dynamics(loaded, state)),
+        torque,
+        place,
+        load_torque,
     )
 
 

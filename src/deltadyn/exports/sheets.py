@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.calibration.nearest import nearest_robot
+from deltadyn.calibration.nearest import Nearest, nearest_robot
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.common import (
     axis_lines,
@@ -466,12 +467,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     writers = _writers(robot, linear_units)
     sheets: dict[str, Sheet] = {}
     refused: dict[str, str] = {}
+    nearest = cache(partial(_nearest, robot))  # several transformations have the same room
     for title, write in writers.items():
         try:
             sheets[title] = write(robot)
         except NotExpressibleError as error:
             try:
-                sheets[title] = _nearest_sheet(robot, title, write, str(error))
+                sheets[title] = _nearest_sheet(robot, title, write, str(error), nearest)
             except NotExpressibleError as reason:
                 refused[title] = str(reason)
     if robot.planar:
@@ -531,7 +533,19 @@ ROOMS = {
 FARTHEST = 5e-3  # m: a robot that a transformation misses by more is not this robot
 
 
-def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], reason: str) -> Sheet:
+def _nearest(robot: Robot, room: Room) -> Nearest:
+    return nearest_robot(
+        robot, room.each, room.common, azimuths=room.azimuths, levelled=room.levelled
+    )
+
+
+def _nearest_sheet(
+    robot: Robot,
+    title: str,
+    write: Callable[[Robot], Sheet],
+    reason: str,
+    nearest: Callable[[Room], Nearest],
+) -> Sheet:
     """The sheet of the nearest robot that a transformation holds, with the error that is left.
 
     This is for calibrated robots, which are off their design by little.
@@ -540,9 +554,7 @@ def _nearest_sheet(robot: Robot, title: str, write: Callable[[Robot], Sheet], re
     if room is None or robot.legs != 3:
         raise NotExpressibleError(reason)
     try:
-        found = nearest_robot(
-            robot, room.each, room.common, azimuths=room.azimuths, levelled=room.levelled
-        )
+        found = nearest(room)
     except InputError as error:
         raise NotExpressibleError(reason) from error
     if found.worst > FARTHEST:

@@ -153,6 +153,8 @@ def _controller(
     for point, joints in zip(ours, sign * q, strict=True):
         left = ", ".join(f"{x + 0.0:.4f}" for x in point)
         check.append(f"{left:>34}   " + ", ".join(f"{x + 0.0:.6f}" for x in joints))
+    if robot.dof == 4:
+        check += ["", "psi: an axis of its own in deg beside this transformation, which has three"]
     words = {
         "head": "\n".join(head(robot, title)),
         "table": "\n".join(table(rows)),

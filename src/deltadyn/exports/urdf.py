@@ -8,10 +8,12 @@ robot's own: 0 is the robot's zero, not home.
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 from deltadyn.arrays import FloatArray
+from deltadyn.errors import InputError
 from deltadyn.exports.common import filled, identifier, number, provenance, speech
 from deltadyn.exports.mjcf.tree import add
 from deltadyn.exports.scenes.checks import check_masses, left_out
@@ -40,7 +42,7 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     check_masses(robot, "urdf")
     chosen = Options() if options is None else options
     own = identifier(robot)
-    package = f"{own}_description" if chosen.package is None else chosen.package
+    package = _package(f"{own}_description" if chosen.package is None else chosen.package)
     scene = robot_scene(robot)
     lines = provenance(robot, WHAT)
     missing = [*left_out(robot), *_weightless(scene), *_sums(robot)]
@@ -56,6 +58,14 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         f"{own}_controllers.yaml": _controllers(robot, scene),
         **meshes,
     }
+
+
+def _package(name: object) -> str:
+    """The name of a ROS package."""
+    if not isinstance(name, str) or re.fullmatch("[a-z][a-z0-9_]*", name) is None:
+        allowed = "a name of a ROS package: small letters, digits and underscores, a letter first"
+        raise InputError("package", name, allowed)
+    return name
 
 
 def _tree(robot: Robot, scene: Scene, package: str) -> Element:

@@ -43,7 +43,7 @@ from deltadyn.streams.transports import checked_limit
 FORM = "ads://AMSNETID:PORT/q=SYMBOL,tau=SYMBOL or ads://AMSNETID:PORT/SYMBOL of packed batches"
 FIELDS = ("q", "qd", "qdd", "tau", "holding")  # in the order of a packed row
 NUMBERS = {"LREAL": "<f8", "REAL": "<f4"}
-BYTES = ("BYTE", "USINT")
+BYTES = {"BYTE": "u1", "USINT": "u1"}
 ROUTER = 48898  # TCP port of an AMS router
 SYSTEM = 10_000  # AMS port of TwinCAT's system service
 RUN, CONFIG = 5, 15
@@ -292,7 +292,7 @@ class AdsStream:
         except ads.ADSError as error:
             code = getattr(error, "err_code", None)
             if code == NO_PORT:
-                raise ConnectionError(self._no_program(plc)) from error
+                raise ConnectionError(self._no_program()) from error
             if code == NO_MACHINE:
                 raise ConnectionError(
                     f"{place} is not known to the router: add a route between the PLC and this "
@@ -303,10 +303,9 @@ class AdsStream:
             said = STATES.get(state, str(state))
             raise ConnectionError(f"the PLC at {place} is in {said}, not in RUN")
 
-    def _no_program(self, plc: Any) -> str:
+    def _no_program(self) -> str:
         """Why there is nothing at the PLC's port: TwinCAT in CONFIG mode has no PLC."""
         address, ads = self.address, self._library
-        plc.close()
         system = ads.Connection(address.net_id, SYSTEM, address.ip)
         try:
             system.open()
@@ -372,17 +371,15 @@ def _column_of(name: str, symbol: str, entry: Any) -> _Column:
     if found is not None and found[1] is not None:
         count = int(found[2]) - int(found[1]) + 1
     base = "" if found is None else found[3]
-    kinds = {**dict.fromkeys(NUMBERS), **NUMBERS}
-    allowed = "LREAL or REAL, or an ARRAY of them"
+    kinds, allowed, counts = NUMBERS, "LREAL or REAL, or an ARRAY of up to 4", range(1, 5)
     if name in ("holding", "reset"):
-        kinds, allowed = {"BOOL": "u1"}, "a BOOL"
+        kinds, allowed, counts = {"BOOL": "u1"}, "a BOOL", range(1, 2)
     elif name == "batches":
-        kinds, allowed = dict.fromkeys(BYTES, "u1"), "an ARRAY OF BYTE or USINT"
-    single = name in ("holding", "reset")
-    if base not in kinds or (single and count > 1) or (name == "batches" and count < 2):
+        kinds, allowed, counts = BYTES, "an ARRAY OF BYTE or USINT", range(2, 1 << 31)
+    if base not in kinds or count not in counts:
         shown = entry.symbol_type.strip("\0 ")
         raise InputError(f"type of {symbol}, for {name},", shown, allowed)
-    kind = str(kinds[base])
+    kind = kinds[base]
     size = count * np.dtype(kind).itemsize
     if entry.size != size:
         raise InputError(f"size of {symbol}", entry.size, f"{size} bytes, of {text}")

@@ -26,6 +26,7 @@ from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.c import bars_behind, followed_pose
+from deltadyn.exports.check_points import check_points
 from deltadyn.exports.common import (
     checked_step,
     commented,
@@ -33,6 +34,7 @@ from deltadyn.exports.common import (
     identifier,
     kernel_sources,
     limb_kind,
+    math_guard,
     number,
     one_sample,
     platform_kind,
@@ -56,10 +58,8 @@ from deltadyn.exports.fmu.variables import (
 )
 from deltadyn.kinematics.actuation import HALVES, actuation, kernel_name, limb_kernel
 from deltadyn.kinematics.assemblies import home_pose
-from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.motion.motion import Motion
 from deltadyn.robot import Robot
-from deltadyn.simulation.plant.machine import home_angles
 
 LAYERS = {"2.0": "fmi2.c", "3.0": "fmi3.c"}
 #: What the README says of the libraries inside.
@@ -211,7 +211,8 @@ def comment(robot: Robot, what: str) -> str:
 
 
 def _shared(robot: Robot, name: str) -> str:
-    return comment(robot, f"{name}: part of a functional mock-up unit") + template("fmu", name)
+    head = comment(robot, f"{name}: part of a functional mock-up unit")
+    return head + (math_guard() if name == "model.h" else "") + template("fmu", name)
 
 
 def _kernels(robot: Robot, model: str) -> str:
@@ -223,11 +224,11 @@ def _kernels(robot: Robot, model: str) -> str:
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
-    differentiated = [name for name in names if name.startswith(DIFFERENTIATED)]
-    texts = [found[name] for name in names] + [tangent(found[name]) for name in differentiated]
+    texts = [found[name] for name in names]
     if platform_kind(robot) in HALVES:  # those that target `c` has for the pose of joints
         own = [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
         texts += [one_sample(found[name], reach=True) for name in own]
+    texts += [tangent(found[name]) for name in names if name.startswith(DIFFERENTIATED)]
     body = "\n".join(texts)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
 
@@ -286,7 +287,7 @@ def _robot(robot: Robot, model: str, variables: Sequence[Variable]) -> str:
         first = next(k for k, item in enumerate(reals) if item.symbol == "P")
         starts[first : first + dof] = [float(x) for x in home_pose(robot)]
     texts = [str(item.start) for item in variables if item.kind == "string"]
-    points = check_points(robot, model)
+    points = _checks(robot, model)
     what = "robot.h: the robot's numbers, and the places of the variables"
     words = {
         "head": comment(robot, what).rstrip(),
@@ -333,31 +334,22 @@ def _rows(reals: Sequence[Variable]) -> Iterator[str]:
         yield f'{{ "{item.name}", {role}, {least}, {most}, {size} }}'
 
 
-#: Motions about the middle that a unit answers on the machine where it runs.
-CHECKS = 5
-CHECK_SIZE = 0.1  # rad about the middle, halved until all is in reach
 #: Of the largest answer: solves and other C libraries' functions lose less than 1e-12 of it.
 CHECK_TOLERANCE = 1e-9
 
 
-def check_points(robot: Robot, model: str) -> FloatArray:
-    """Motions and their answers (CHECKS, 4 dof), by the package's inverse dynamics.
+def _checks(robot: Robot, model: str) -> FloatArray:
+    """Motions and the package's answers (N, 4 dof): the check points of all exports.
 
-    Of the plant q, qd, tau and qdd, of the inverse model p, pd, pdd and tau. The plant's friction
-    has the unit's own smoothing.
+    Of the plant q, qd, tau and qdd, of the inverse model p, pd, pdd and tau, with the robot's own
+    payload. The plant's friction has the unit's own smoothing.
     """
     own = robot
     if model == "plant":
         own = robot.replace(friction=replace(robot.friction, smoothing=smoothing_of(robot)))
-    dof, size = robot.dof, CHECK_SIZE
-    phase = np.arange(CHECKS)[:, None] * 1.7 + np.arange(dof) * 2.3 + 0.4
-    home, radian = home_angles(robot), np.asarray(robot.radian)
-    rates, speeds = radian * 2.0 * np.cos(phase), radian * 30.0 * np.sin(1.3 * phase)
-    q = home + size * radian * np.sin(phase)
-    while not np.isfinite(forward_kinematics(robot, q, unreachable="nan")).all():
-        size /= 2
-        q = home + size * radian * np.sin(phase)
-    motion = Motion.from_joints(own, np.arange(float(CHECKS)), q, rates, speeds)
+    points = check_points(robot)
+    time = np.arange(float(len(points)))
+    motion = Motion.from_platform(own, time, points.p, points.pd, points.pdd)
     tau = inverse_dynamics(own, motion)
     if model == "plant":
         return np.hstack([motion.q, motion.qd, tau, motion.qdd]) + 0.0

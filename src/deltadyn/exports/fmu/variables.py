@@ -17,7 +17,15 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS
-from deltadyn.exports.common import filled, fingerprint, number, provenance, speech, standard
+from deltadyn.exports.common import (
+    INTERFACE_VERSION,
+    filled,
+    fingerprint,
+    number,
+    provenance,
+    speech,
+    standard,
+)
 from deltadyn.kinematics.forward import forward_kinematics
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.machine import home_angles
@@ -132,8 +140,6 @@ def inverse_variables(robot: Robot) -> tuple[Variable, ...]:
     )
 
 
-#: Of the variables: another number where a name, a unit or a meaning changes.
-INTERFACE = "2"
 SELF_TEST = Variable(
     "SELF_TEST",
     "self_test",
@@ -148,7 +154,11 @@ def _told(robot: Robot) -> Iterator[Variable]:
     """What a unit tells of itself: its self-test, and texts that identify it."""
     yield SELF_TEST
     texts = (
-        ("interface_version", "version of the unit's variables and their meaning", INTERFACE),
+        (
+            "interface_version",
+            "counted up where a variable's name or meaning changes",
+            str(INTERFACE_VERSION),
+        ),
         ("fingerprint", "of the robot's file: equal for equal robots", fingerprint(robot)),
         (
             "written_by",

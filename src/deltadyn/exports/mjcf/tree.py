@@ -433,7 +433,7 @@ def _rail(root: Element, robot: Robot, i: int) -> None:
         size=(2.0 * thick, 2.5 * thick, 3.0 * thick))  # fmt: skip
     counters = [x for x in root.iter("body") if x.get("name") == f"counter_{i + 1}"]
     for counter in counters:
-        add(counter, "geom", name=f"counter_{i + 1}", type="sphere", material="dark",
+        add(counter, "geom", name=f"weight_{i + 1}", type="sphere", material="dark",
             pos=(4.0 * thick, 0.0, 0.0), size=(2.0 * thick,))  # fmt: skip
 
 

@@ -13,6 +13,7 @@ inertias. So what is fixed in MuJoCo by its own means is said here with bodies, 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from deltadyn.exports.scenes.scene import (
     read_scene,
 )
 from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Carriage
+from deltadyn.robot.bodies import Carriage
 from deltadyn.simulation.plant.mjcf import TILT_INERTIA, platform_masses
 
 STEP = 1e-3  # s: of MuJoCo alone, no scene has it
@@ -65,7 +66,7 @@ def robot_scene(robot: Robot) -> Scene:
 
 
 def _without_counterweights(robot: Robot) -> Robot:
-    arms: list[Arm | Carriage] = []
+    arms: list[Any] = []
     for i, arm in enumerate(robot.arms):
         if isinstance(arm, Carriage) and arm.counterweight > 0:
             if arm.counterweight >= arm.mass:

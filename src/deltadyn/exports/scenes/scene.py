@@ -92,17 +92,21 @@ class Shape:
     colour: tuple[float, float, float]
     mesh: Mesh | None = None
 
+    def _half_edges(self) -> tuple[float, ...]:
+        """Half the edges of the box around a shape that is no mesh, along its own axes."""
+        if self.kind == "box":
+            return self.size
+        radius = self.size[0]
+        if self.kind == "sphere":
+            return radius, radius, radius
+        return radius, radius, self.size[1] + (radius if self.kind == "capsule" else 0.0)
+
     def corners(self) -> FloatArray:
         """Points (n, 3) in the body's frame whose hull holds the shape."""
         if self.mesh is not None:
             own = self.mesh.points
         else:
-            x, y, z = {
-                "box": lambda s: s,
-                "cylinder": lambda s: (s[0], s[0], s[1]),
-                "capsule": lambda s: (s[0], s[0], s[0] + s[1]),
-                "sphere": lambda s: (s[0],) * 3,
-            }[self.kind](self.size)
+            x, y, z = self._half_edges()
             own = np.array(
                 [(a * x, b * y, c * z) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]
             )

@@ -138,9 +138,13 @@ def _self_test_words(robot: Robot, own: str) -> dict[str, str]:
         "said_torques": speech(robot)["torques"],
         "self_tolerance": f"{CLOSE:g} of the largest number",
         "self_single": f"{SINGLE:g}",
+        "placed": PLACED if robot.turns else "",
     }
 
 
+PLACED = """ `FeedforwardLoad` and `JointsLoad` are the same with the load's own place,
+`PayloadX` and `PayloadY`, instead of the file's: m from the platform point, in the frame that
+turns by psi. Its inertia matters: 0.05 kg m^2 at 100 rad/s^2 are 5 N m."""
 FOLLOWED = """\
 The pose of the joints has no closed form: `ForwardKinematics` follows it from that of the call
 before by Newton's method, in the same assembly. Call it in every cycle; set `Reset` for one call

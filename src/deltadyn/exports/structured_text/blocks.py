@@ -104,11 +104,19 @@ def kinematic_blocks(robot: Robot) -> list[FunctionBlock]:
 
 
 def torque_blocks(robot: Robot) -> list[FunctionBlock]:
-    """Feedforward torque of platform and of joint motions."""
-    if platform_kind(robot) in HALVES:
-        posed = _feedforward_joints(robot, "TorqueAtPose", posed=True)
-        return [_feedforward(robot), posed, _behind_pose(robot, posed)]
-    return [_feedforward(robot), _feedforward_joints(robot, "FeedforwardJoints")]
+    """Feedforward torque of platform and of joint motions; where psi turns, any place of a load."""
+    kinds = (False, True) if robot.turns else (False,)
+    found: list[FunctionBlock] = []
+    for placed in kinds:
+        name = "JointsLoad" if placed else "FeedforwardJoints"
+        found.append(_feedforward(robot, placed=placed))
+        if platform_kind(robot) in HALVES:
+            inside = "LoadAtPose" if placed else "TorqueAtPose"
+            posed = _feedforward_joints(robot, inside, posed=True, placed=placed)
+            found += [posed, _behind_pose(posed, name)]
+        else:
+            found.append(_feedforward_joints(robot, name, placed=placed))
+    return found
 
 
 def _inverse(robot: Robot) -> FunctionBlock:
@@ -151,12 +159,12 @@ def _forward(robot: Robot) -> FunctionBlock:
     return _block(robot, "ForwardKinematics", purpose, angles, outputs, steps, "given")
 
 
-def _feedforward(robot: Robot) -> FunctionBlock:
+def _feedforward(robot: Robot, *, placed: bool = False) -> FunctionBlock:
     point = _platform(robot, "", "position", "m", "rad")
     rate = _platform(robot, "V", "velocity", "m/s", "rad/s")
     bend = _platform(robot, "A", "acceleration", "m/s^2", "rad/s^2")
-    load = load_variables(robot)
-    steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_guards(load, HEAVIEST)]
+    load = load_variables(robot, placed=placed)
+    steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_load_steps(load)]
     names = {
         **_names("p", point),
         **_names("pd", rate),
@@ -167,7 +175,8 @@ def _feedforward(robot: Robot) -> FunctionBlock:
     if robot.drives.ripple:
         steps += _angles(robot, point)
     inputs = (*point, *rate, *bend, *load)
-    return _torque(robot, "Feedforward", "platform", inputs, steps, "angle")
+    name = "FeedforwardLoad" if placed else "Feedforward"
+    return _torque(robot, name, "platform", inputs, steps, "angle")
 
 
 def _pose_step(robot: Robot) -> FunctionBlock:
@@ -278,7 +287,7 @@ def state_pairs(robot: Robot, q: FloatArray) -> tuple[tuple[float, ...], tuple[f
     return tuple(c), tuple(s)
 
 
-def _behind_pose(robot: Robot, posed: FunctionBlock) -> FunctionBlock:
+def _behind_pose(posed: FunctionBlock, name: str) -> FunctionBlock:
     """The torque of a joint motion whose pose is followed from call to call."""
     motion = [v for v in posed.inputs if v.name not in ("X", "Y", "Z", "Psi")]
     angles = ", ".join(f"Q{k} := Q{k}" for k in range(1, 5))
@@ -298,7 +307,7 @@ def _behind_pose(robot: Robot, posed: FunctionBlock) -> FunctionBlock:
         Variable("Torque", posed.name, "at the pose"),
     )
     return FunctionBlock(
-        "FeedforwardJoints",
+        name,
         posed.purpose,
         (*motion, reset),
         posed.outputs,
@@ -308,15 +317,17 @@ def _behind_pose(robot: Robot, posed: FunctionBlock) -> FunctionBlock:
     )
 
 
-def _feedforward_joints(robot: Robot, name_of: str, posed: bool = False) -> FunctionBlock:
+def _feedforward_joints(
+    robot: Robot, name_of: str, *, posed: bool = False, placed: bool = False
+) -> FunctionBlock:
     """The torque of a joint motion; `posed` takes the pose too, which halves need."""
     groups = (("Q", speech(robot)["angle"]), ("QD", "rate"), ("QDD", "acceleration"))
     motion = [
         _joints(robot, name, f"{what} of the controller", name.lower()) for name, what in groups
     ]
-    load = load_variables(robot)
+    load = load_variables(robot, placed=placed)
     steps = [guard for group in motion for guard in _guards(group, FASTEST)]
-    steps += _guards(load, HEAVIEST)
+    steps += _load_steps(load)
     for name, own in (("Q", "q"), ("QD", "qd"), ("QDD", "qdd")):
         steps += _from_controller(robot, name, own, angle=name == "Q")
     axes = range(1, robot.dof + 1)
@@ -431,7 +442,10 @@ def _block(
     given: str,
 ) -> FunctionBlock:
     wanted = {variable.name: f"{given}_{i + 1}" for i, variable in enumerate(outputs)}
-    text = body(specialised(steps, robot_numbers(robot), wanted))
+    steps = list(steps)
+    own = {step.target for step in steps}  # a number that a step gives is an input
+    numbers = {name: x for name, x in robot_numbers(robot).items() if name not in own}
+    text = body(specialised(steps, numbers, wanted))
     inner = tuple(Variable(t) for t in text.temporaries)
     outputs = (*outputs, Variable("Status", "DINT", STATUS))
     lines = ("Status := 0;", *text.lines)
@@ -457,16 +471,29 @@ def _joints(robot: Robot, prefix: str, what: str, quantity: str) -> tuple[Variab
     )
 
 
-def load_variables(robot: Robot) -> tuple[Variable, ...]:
-    """Inputs for a payload."""
+PLACE = ("PayloadX", "PayloadY")
+
+
+def load_variables(robot: Robot, *, placed: bool = False) -> tuple[Variable, ...]:
+    """Inputs for a payload; `placed` ones have their own place instead of the robot file's."""
     mass = Variable("PayloadMass", "LREAL", "payload in kg, 0 without one")
     inertia = Variable("PayloadInertia", "LREAL", "of the payload about its own axis in kg m^2")
-    return (mass, inertia) if robot.turns else (mass,)
+    place = [
+        Variable(n, "LREAL", f"{n[-1].lower()} of the payload in m, turns by psi") for n in PLACE
+    ]
+    return (mass, inertia, *(place if placed else ())) if robot.turns else (mass,)
+
+
+def _load_steps(load: tuple[Variable, ...]) -> list[Step]:
+    """Guards of a payload, and its place where it is an input."""
+    place = [v for v in load if v.name in PLACE]
+    steps = [*_guards([v for v in load if v not in place], HEAVIEST), *_guards(place, FARTHEST)]
+    return [*steps, *(Step(f"par_payload_{v.name[-1].lower()}", "copy", (v.name,)) for v in place)]
 
 
 def payload_names(load: tuple[Variable, ...]) -> dict[str, str]:
     """What the generated code's inputs for a payload get."""
-    return {"mass_1": "PayloadMass", "inertia_1": "PayloadInertia" if len(load) == 2 else "0.0"}
+    return {"mass_1": "PayloadMass", "inertia_1": "PayloadInertia" if len(load) > 1 else "0.0"}
 
 
 def _names(own: str, variables: Iterable[Variable]) -> dict[str, str]:

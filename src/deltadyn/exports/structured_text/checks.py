@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from string import Template
 
-from deltadyn.exports.common import fingerprint, platform_kind, speech, template
-from deltadyn.exports.model_test import INTERFACE, ModelTest
+from deltadyn.exports.common import (
+    INTERFACE_VERSION,
+    fingerprint,
+    platform_kind,
+    speech,
+    template,
+)
+from deltadyn.exports.model_test import ModelTest
 from deltadyn.exports.structured_text.blocks import FunctionBlock, Variable, load_variables
 from deltadyn.exports.structured_text.code import UNREACHABLE, literal
 from deltadyn.exports.structured_text.payload import array, expanded, in_units
@@ -19,19 +25,21 @@ PARTS = 4  # of a fingerprint, four hexadecimal digits each: common to the tools
 
 
 def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
-    """The block; `work` are the operations of the four blocks that it calls."""
+    """The block; `work` are the operations of the blocks that it calls."""
     n, checks = robot.dof, len(test.checks)
     words = speech(robot)
     lists = {
         "identity": _identity(robot),
-        "tables": _tables(test),
+        "tables": _tables(robot, test),
         "seen": _seen(robot),
         "far": _far(robot, test),
+        "loaded": _loaded(robot),
+        "loaded_off": _loaded_off(robot),
     }
     text = template("structured_text", "model_test.st")
     text = expanded(text, {name: "\n".join(own) for name, own in lists.items()}, "$")
     tau = max(("N", "N m"), key=robot.axis_units("tau").count)
-    groups = (
+    groups: tuple[tuple[str, str, str], ...] = (
         ("Inverse", "InverseKinematics", "what is tested"),
         ("Forward", "ForwardKinematics", "what is tested"),
         ("Platform", "Feedforward", "what is tested"),
@@ -48,7 +56,17 @@ def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
         ("m w i", "DINT", "counters"),
         ("Good", "BOOL", "temporary"),
     )
-    if not robot.turns:
+    if robot.turns:
+        groups = (
+            *groups[:4],
+            ("PlatformLoad", "FeedforwardLoad", "what is tested"),
+            ("Load", "JointsLoad", "what is tested"),
+            *groups[4:],
+            ("WantedLoad", array(n * checks), "torques of payloads at their own places, in {tau}"),
+            ("PlaceX PlaceY", array(checks), "places of the payloads in m"),
+            ("SeenL SeenK", array(n), "in {tau}"),
+        )
+    else:
         groups = tuple(group for group in groups if group[0] != "Inertias")
     rows = ((name, kind, what) for names, kind, what in groups for name in names.split())
     return FunctionBlock(
@@ -71,7 +89,9 @@ def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
             ),
         ),
         tuple(Variable(name, kind, in_units(robot, what)) for name, kind, what in rows),
-        tuple(Template(text).substitute(_values(robot, test)).rstrip().splitlines()),
+        tuple(
+            line for line in Template(text).substitute(_values(robot, test)).splitlines() if line
+        ),
         work + 20 * n + 20,
     )
 
@@ -82,8 +102,7 @@ def _values(robot: Robot, test: ModelTest) -> dict[str, object]:
     names = [name.capitalize() for name in robot.coordinates]
     own = [f"{kind}{name}" for kind in ("", "V", "A") for name in names]
     turned = [f"{kind}{i}" for kind in ("Q", "QD", "QDD") for i in range(1, n + 1)]
-    given = {"PayloadMass": "Masses[Sample]", "PayloadInertia": "Inertias[Sample]"}
-    load = [f"{v.name} := {given[v.name]}" for v in load_variables(robot)]
+    load = _load(robot, placed=False)
     reset = ["Reset := TRUE"] if platform_kind(robot) in HALVES else []
     moves = [f"{name} := Moves[m + {k}]" for k, name in enumerate(own)]
     turns = [f"{name} := Turns[m + {k}]" for k, name in enumerate(turned)]
@@ -104,12 +123,56 @@ def _values(robot: Robot, test: ModelTest) -> dict[str, object]:
     }
 
 
+def _load(robot: Robot, *, placed: bool) -> list[str]:
+    """Arguments for the payload of a check point."""
+    given = {
+        "PayloadMass": "Masses[Sample]",
+        "PayloadInertia": "Inertias[Sample]",
+        "PayloadX": "PlaceX[Sample]",
+        "PayloadY": "PlaceY[Sample]",
+    }
+    return [f"{v.name} := {given[v.name]}" for v in load_variables(robot, placed=placed)]
+
+
+def _loaded(robot: Robot) -> list[str]:
+    """Calls of the blocks whose payload has a place of its own."""
+    if not robot.turns:
+        return []
+    n, names = robot.dof, [name.capitalize() for name in robot.coordinates]
+    moves = [f"{kind}{name}" for kind in ("", "V", "A") for name in names]
+    turns = [f"{kind}{i}" for kind in ("Q", "QD", "QDD") for i in range(1, n + 1)]
+    load = _load(robot, placed=True)
+    reset = ["Reset := TRUE"] if platform_kind(robot) in HALVES else []
+    calls = {
+        "PlatformLoad": [f"{name} := Moves[m + {k}]" for k, name in enumerate(moves)] + load,
+        "Load": [f"{name} := Turns[m + {k}]" for k, name in enumerate(turns)] + load + reset,
+    }
+    lines = "\n".join(f"{name}({_wrapped(own, n)});" for name, own in calls.items()).splitlines()
+    seen = [f"SeenL[{k}] := PlatformLoad.Tau{k + 1};" for k in range(n)]
+    seen += [f"SeenK[{k}] := Load.Tau{k + 1};" for k in range(n)]
+    return [*lines, *seen]
+
+
+def _loaded_off(robot: Robot) -> list[str]:
+    """Their differences."""
+    if not robot.turns:
+        return []
+    lines = ["Good := Good AND (PlatformLoad.Status = 0) AND (Load.Status = 0);"]
+    for seen in ("SeenL", "SeenK"):
+        lines += [
+            f"Off := ABS({seen}[i] - WantedLoad[w + i]);",
+            "Good := Good AND (Off <= TorqueClose);",
+            "IF NOT (Off <= Error) THEN Error := Off; END_IF;",
+        ]
+    return lines
+
+
 def _identity(robot: Robot) -> list[str]:
     """Version of the interface and fingerprint, which every call sets."""
     digits = fingerprint(robot).upper()
     parts = [digits[4 * k : 4 * k + 4] for k in range(PARTS)]
     lines = [f"Fingerprint{k} := 16#{part};" for k, part in enumerate(parts, start=1)]
-    return [f"InterfaceVersion := {INTERFACE};", *lines]
+    return [f"InterfaceVersion := {INTERFACE_VERSION};", *lines]
 
 
 def _wrapped(arguments: list[str], per_line: int) -> str:
@@ -118,7 +181,7 @@ def _wrapped(arguments: list[str], per_line: int) -> str:
     return ",\n        ".join(", ".join(row) for row in rows)
 
 
-def _tables(test: ModelTest) -> list[str]:
+def _tables(robot: Robot, test: ModelTest) -> list[str]:
     def flat(*names: str) -> list[float]:
         return [float(x) for check in test.checks for name in names for x in getattr(check, name)]
 
@@ -127,10 +190,14 @@ def _tables(test: ModelTest) -> list[str]:
         "Turns": flat("q", "qd", "qdd"),
         "Wanted": flat("torque"),
         "Masses": [check.mass for check in test.checks],
-        "Inertias": [check.inertia for check in test.checks],
     }
-    if not any(real["Inertias"]):
-        del real["Inertias"]
+    if robot.turns:
+        real |= {
+            "Inertias": [check.inertia for check in test.checks],
+            "WantedLoad": flat("load_torque"),
+            "PlaceX": [check.place[0] for check in test.checks],
+            "PlaceY": [check.place[1] for check in test.checks],
+        }
     return [f"{n}[{k}] := {literal(x)};" for n, row in real.items() for k, x in enumerate(row)]
 
 

@@ -37,7 +37,9 @@ static void forget_load(hypothesis *h)
         h->theta[k] -= h->U[k] * h->mass;
         h->U[k] = (real)0.0;
     }
-    h->mass = h->variance = h->share = (real)0.0;
+    h->mass = (real)0.0;
+    h->variance = (real)0.0;
+    h->share = (real)0.0;
 }
 
 static void take_up(hypothesis *h)
@@ -76,9 +78,11 @@ static const hypothesis *seen_at(const payload_state *e, int k)
 static int heaviest(const payload_state *e)
 {
     int best = 0;
-    for (int k = 1; k < e->alive; k++)
-        if (seen_at(e, k)->weight > seen_at(e, best)->weight)
+    for (int k = 1; k < e->alive; k++) {
+        if (seen_at(e, k)->weight > seen_at(e, best)->weight) {
             best = k;
+        }
+    }
     return best;
 }
 
@@ -88,13 +92,17 @@ static void keep_marked(payload_state *e, const signed char *stay)
     int gone[BANK_SIZE], kept = 0, left = 0;
     for (int k = 0; k < e->alive; k++) {
         const int place = e->order[k];
-        if (stay[k])
-            e->order[kept++] = place;
-        else
-            gone[left++] = place;
+        if (stay[k] != 0) {
+            e->order[kept] = place;
+            kept++;
+        } else {
+            gone[left] = place;
+            left++;
+        }
     }
-    for (int k = 0; k < left; k++)
+    for (int k = 0; k < left; k++) {
         e->order[kept + k] = gone[k];
+    }
     e->alive = kept;
 }
 
@@ -111,22 +119,34 @@ static void keep_only(payload_state *e, int k)
 static void begin_bank(payload_state *e)
 {
     hypothesis *h = &e->table[0];
-    for (int k = 0; k < BANK_SIZE; k++)
+    for (int k = 0; k < BANK_SIZE; k++) {
         e->order[k] = k;
+    }
     for (int k = 0; k < 9; k++) {
         h->theta[k] = THETA[k];
         h->U[k] = (real)0.0;
     }
     for (int i = 0; i < ARMS; i++) {
-        e->P[i][1] = e->P[i][2] = e->P[i][4] = (real)0.0;
+        e->P[i][1] = (real)0.0;
+        e->P[i][2] = (real)0.0;
+        e->P[i][4] = (real)0.0;
         e->P[i][0] = THETA_VARIANCE[3 * i];
-        e->P[i][3] = THETA_VARIANCE[3 * i + 1];
-        e->P[i][5] = THETA_VARIANCE[3 * i + 2];
+        e->P[i][3] = THETA_VARIANCE[(3 * i) + 1];
+        e->P[i][5] = THETA_VARIANCE[(3 * i) + 2];
     }
-    h->mass = h->variance = h->weight = h->share = h->done_mass = h->done_variance = (real)0.0;
+    h->mass = (real)0.0;
+    h->variance = (real)0.0;
+    h->weight = (real)0.0;
+    h->share = (real)0.0;
+    h->done_mass = (real)0.0;
+    h->done_variance = (real)0.0;
     h->age = LONG_AGO;
-    h->begun = h->ended = 0;
-    h->carries = h->count = h->done = h->in_motion = 0;
+    h->begun = 0;
+    h->ended = 0;
+    h->carries = 0;
+    h->count = 0;
+    h->done = 0;
+    h->in_motion = 0;
     if (!EVENTS) {
         h->carries = 1;
         h->variance = SPREAD * SPREAD;
@@ -135,10 +155,14 @@ static void begin_bank(payload_state *e)
     e->alive = 1;
     e->skip = WARM_UP;
     e->peak = (real)0.0;
-    e->dead = e->moving = e->picks_open = e->begun = e->ended = 0;
+    e->dead = 0;
+    e->moving = 0;
+    e->picks_open = 0;
+    e->begun = 0;
+    e->ended = 0;
     e->holds = !EVENTS;
     e->mass = (real)0.0;
-    e->variance = EVENTS ? (real)0.0 : SPREAD * SPREAD;
+    e->variance = EVENTS ? (real)0.0 : (SPREAD * SPREAD);
 }
 
 /* Ages; what changed since all arms stand still is taken to have changed last. */
@@ -147,11 +171,12 @@ static void grow_older(payload_state *e)
     const int waits = e->dead > STILL;
     for (int k = 0; k < e->alive; k++) {
         hypothesis *h = at(e, k);
-        h->age += h->age < OLDEST && !(waits && h->age < e->dead);
-        h->ended += h->ended < OLDEST && !(waits && h->ended < e->dead);
+        h->age += ((h->age < OLDEST) && !(waits && (h->age < e->dead))) ? 1 : 0;
+        h->ended += ((h->ended < OLDEST) && !(waits && (h->ended < e->dead))) ? 1 : 0;
         h->begun += h->begun < OLDEST;
-        if (e->moving == 0 && h->ended <= NEAR_REST)
+        if ((e->moving == 0) && (h->ended <= NEAR_REST)) {
             h->in_motion = 0; /* a load that went just before a rest was put down */
+        }
     }
     e->begun += e->begun < OLDEST;
     e->ended += e->ended < OLDEST;
@@ -159,7 +184,8 @@ static void grow_older(payload_state *e)
 
 static hypothesis *child_of(payload_state *e, const hypothesis *parent, real weight)
 {
-    hypothesis *child = &e->table[e->order[e->alive++]];
+    hypothesis *child = &e->table[e->order[e->alive]];
+    e->alive++;
     *child = *parent;
     child->weight = weight;
     return child;
@@ -169,28 +195,32 @@ static hypothesis *child_of(payload_state *e, const hypothesis *parent, real wei
 static void spawn(payload_state *e, int rest, int told)
 {
     const real pick = rest ? LOG_PICK_REST : LOG_PICK_MOVING;
-    const real release = rest && !told ? LOG_RELEASE_REST : LOG_RELEASE_MOVING;
+    const real release = (rest && !told) ? LOG_RELEASE_REST : LOG_RELEASE_MOVING;
     const real none = told ? (real)0.0 : rest ? LOG_NO_PICK_REST : LOG_NO_PICK_MOVING;
-    const real stays = rest && !told ? LOG_NO_RELEASE_REST : LOG_NO_RELEASE_MOVING;
+    const real stays = (rest && !told) ? LOG_NO_RELEASE_REST : LOG_NO_RELEASE_MOVING;
     const int count = e->alive;
     int empty = -1, held[SPAWNING], found = 0;
     for (int k = 0; k < count; k++) {
         const hypothesis *h = at(e, k);
-        if (!h->carries && h->age >= GAP && h->count < 2
-            && (empty < 0 || h->weight > at(e, empty)->weight))
+        if (!h->carries && (h->age >= GAP) && (h->count < 2)
+            && ((empty < 0) || (h->weight > at(e, empty)->weight))) {
             empty = k;
-        if (h->carries && h->age >= SHORTEST && !h->done) { /* the best, in order */
-            int place = found < SPAWNING ? found++ : SPAWNING;
-            while (place > 0 && h->weight > at(e, held[place - 1])->weight) {
-                if (place < SPAWNING)
+        }
+        if (h->carries && (h->age >= SHORTEST) && !h->done) { /* the best, in order */
+            int place = found;
+            found += (found < SPAWNING) ? 1 : 0;
+            while ((place > 0) && (h->weight > at(e, held[place - 1])->weight)) {
+                if (place < SPAWNING) {
                     held[place] = held[place - 1];
+                }
                 place--;
             }
-            if (place < SPAWNING)
+            if (place < SPAWNING) {
                 held[place] = k;
+            }
         }
     }
-    if (empty >= 0 && !told) {
+    if ((empty >= 0) && !told) {
         hypothesis *child = child_of(e, at(e, empty), at(e, empty)->weight + pick);
         take_up(child);
         child->count++;
@@ -199,8 +229,9 @@ static void spawn(payload_state *e, int rest, int told)
         const hypothesis *parent = at(e, held[k]);
         let_go(child_of(e, parent, parent->weight + release), e->moving > NEAR_REST);
     }
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; k++) {
         at(e, k)->weight += at(e, k)->carries ? stays : none;
+    }
 }
 
 /* What is the same for all hypotheses in a row: differences that phi makes white, gains. */
@@ -215,26 +246,28 @@ static void begin_measure(payload_state *e, const real *row, measure *own)
     for (int i = 0; i < ARMS; i++) {
         const real rev = row[AT_REV + i];
         own->used[i] = rev <= REV_LIMIT;
-        if (!own->used[i])
+        if (!own->used[i]) {
             continue;
+        }
         const int linked = last[AT_REV + i] <= REV_LIMIT;
         const real phi = linked ? PHI[i] : (real)0.0;
         real *z = own->z[i], *P = e->P[i];
-        z[0] = row[AT_RATE + i] - phi * last[AT_RATE + i];
-        z[1] = row[AT_TURN + i] - phi * last[AT_TURN + i];
+        z[0] = row[AT_RATE + i] - (phi * last[AT_RATE + i]);
+        z[1] = row[AT_TURN + i] - (phi * last[AT_TURN + i]);
         z[2] = (real)1.0 - phi;
-        own->r[i] = row[AT_R + i] - phi * last[AT_R + i];
+        own->r[i] = row[AT_R + i] - (phi * last[AT_R + i]);
         own->c[i] = row[AT_C + i];
         own->c_last[i] = phi * last[AT_C + i];
-        const real noise = (VARIANCE[i] + REVERSAL[i] * rev * rev)
+        const real noise = (VARIANCE[i] + (REVERSAL[i] * rev * rev))
             * (linked ? (real)1.0 : UNLINKED[i]);
-        const real Pz[3] = { P[0] * z[0] + P[1] * z[1] + P[2] * z[2],
-            P[1] * z[0] + P[3] * z[1] + P[4] * z[2], P[2] * z[0] + P[4] * z[1] + P[5] * z[2] };
-        const real S = Pz[0] * z[0] + Pz[1] * z[1] + Pz[2] * z[2] + noise;
+        const real Pz[3] = { (P[0] * z[0]) + (P[1] * z[1]) + (P[2] * z[2]),
+            (P[1] * z[0]) + (P[3] * z[1]) + (P[4] * z[2]), (P[2] * z[0]) + (P[4] * z[1]) + (P[5] * z[2]) };
+        const real S = (Pz[0] * z[0]) + (Pz[1] * z[1]) + (Pz[2] * z[2]) + noise;
         own->S[i] = S;
         own->over_S[i] = (real)1.0 / S;
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             own->K[i][k] = Pz[k] * own->over_S[i];
+        }
         P[0] -= own->K[i][0] * Pz[0];
         P[1] -= own->K[i][0] * Pz[1];
         P[2] -= own->K[i][0] * Pz[2];
@@ -247,23 +280,24 @@ static void begin_measure(payload_state *e, const real *row, measure *own)
 /* The Kalman filter of a hypothesis, on the arms of this row that tell something. */
 static void measure_one(hypothesis *h, const measure *own)
 {
-    const real ramp = h->age < SHARES ? SHARE[h->age] : (real)1.0;
-    const real w = h->carries ? ramp : h->variance > (real)0.0 ? (real)1.0 - ramp : (real)0.0;
-    const real rough = (h->age < EARLY ? EXTRA_EARLY : EXTRA) * h->mass;
+    const real ramp = (h->age < SHARES) ? SHARE[h->age] : (real)1.0;
+    const real w = h->carries ? ramp : (h->variance > (real)0.0) ? ((real)1.0 - ramp) : (real)0.0;
+    const real rough = ((h->age < EARLY) ? EXTRA_EARLY : EXTRA) * h->mass;
     real J = (real)0.0, b = (real)0.0, fit = (real)0.0, volume = (real)1.0, far = (real)0.0;
     for (int i = 0; i < ARMS; i++) {
-        if (!own->used[i])
+        if (!own->used[i]) {
             continue;
+        }
         const real *z = own->z[i], c = own->c[i];
-        real *theta = h->theta + 3 * i, *U = h->U + 3 * i;
-        const real e = own->r[i] - (theta[0] * z[0] + theta[1] * z[1] + theta[2] * z[2]);
-        const real s = w * c - h->share * own->c_last[i] - (U[0] * z[0] + U[1] * z[1] + U[2] * z[2]);
-        const real v = e - s * h->mass, more = rough * c;
+        real *theta = &h->theta[3 * i], *U = &h->U[3 * i];
+        const real e = own->r[i] - ((theta[0] * z[0]) + (theta[1] * z[1]) + (theta[2] * z[2]));
+        const real s = (w * c) - (h->share * own->c_last[i]) - ((U[0] * z[0]) + (U[1] * z[1]) + (U[2] * z[2]));
+        const real v = e - (s * h->mass), more = rough * c;
         const int plain = more == (real)0.0;
-        const real Sm = own->S[i] + more * more, over = plain ? own->over_S[i] : (real)1.0 / Sm;
-        const real most = Sm + s * s * h->variance;
+        const real Sm = own->S[i] + (more * more), over = plain ? own->over_S[i] : ((real)1.0 / Sm);
+        const real most = Sm + (s * s * h->variance);
         real kept = v;
-        if (v * v > HUBER * HUBER * most) { /* it counts as HUBER deviations */
+        if ((v * v) > (HUBER * HUBER * most)) { /* it counts as HUBER deviations */
             const real size = REAL_ABS(v) / REAL_SQRT(most);
             kept = v * (HUBER / size);
             far += size - HUBER;
@@ -271,20 +305,20 @@ static void measure_one(hypothesis *h, const measure *own)
         J += s * s * over;
         b += s * kept * over;
         fit += kept * kept * over;
-        volume *= plain ? (real)1.0 : Sm * own->over_S[i];
-        const real gain = plain ? (real)1.0 : own->S[i] * over, step = gain * (e - v + kept), slope = gain * s;
+        volume *= plain ? (real)1.0 : (Sm * own->over_S[i]);
+        const real gain = plain ? (real)1.0 : (own->S[i] * over), step = gain * (e - v + kept), slope = gain * s;
         for (int k = 0; k < 3; k++) {
             theta[k] += own->K[i][k] * step;
             U[k] += own->K[i][k] * slope;
         }
     }
-    if (!(h->variance > (real)0.0) && h->mass == (real)0.0) { /* empty: no load to weigh */
-        h->weight -= (real)0.5 * fit + HUBER * far;
+    if (!(h->variance > (real)0.0) && (h->mass == (real)0.0)) { /* empty: no load to weigh */
+        h->weight -= ((real)0.5 * fit) + (HUBER * far);
         h->share = w;
         return;
     }
-    const real grown = (real)1.0 + h->variance * J, over = (real)1.0 / grown;
-    h->weight -= (real)0.5 * (fit - h->variance * b * b * over + @log@(grown * volume)) + HUBER * far;
+    const real grown = (real)1.0 + (h->variance * J), over = (real)1.0 / grown;
+    h->weight -= ((real)0.5 * (fit - (h->variance * b * b * over) + @log@(grown * volume))) + (HUBER * far);
     h->variance *= over;
     h->mass += h->variance * b;
     h->share = w;
@@ -295,48 +329,54 @@ static void empty_windows(payload_state *e)
 {
     for (int k = 0; k < e->alive; k++) {
         hypothesis *h = at(e, k);
-        if (h->carries || !(h->variance > (real)0.0))
+        if (h->carries || !(h->variance > (real)0.0)) {
             continue;
+        }
         h->done_mass = h->mass;
         h->done_variance = h->variance;
-        if (h->age >= SHARES)
+        if (h->age >= SHARES) {
             forget_load(h);
+        }
     }
 }
 
 /* Leave so many of the marked ones, the heaviest; of equals the first stay. */
 static void leave_best(const real *weight, int count, int left, signed char *stay)
 {
-    for (; left > KEEP; left--) {
+    for (int more = left; more > KEEP; more--) {
         int worst = -1;
         real least = (real)0.0;
-        for (int k = 0; k < count; k++)
-            if (stay[k] && (worst < 0 || weight[k] <= least)) {
+        for (int k = 0; k < count; k++) {
+            if (stay[k] && ((worst < 0) || (weight[k] <= least))) {
                 worst = k;
                 least = weight[k];
             }
+        }
         stay[worst] = 0;
     }
 }
 
 /* Some time after a pick its begin is settled: loads of other begins go. Gives how many stay. */
-static int settle_begin(const payload_state *e, const real *weight, int left, signed char *stay)
+static int settle_begin(const payload_state *e, const real *weight, int count, signed char *stay)
 {
-    int first = -1;
+    int first = -1, left = count;
     for (int k = 0; k < e->alive; k++) {
         const hypothesis *h = seen_at(e, k);
-        if (stay[k] && h->carries && h->count == e->picks_open
-            && (first < 0 || weight[k] > weight[first]))
+        if (stay[k] && h->carries && (h->count == e->picks_open)
+            && ((first < 0) || (weight[k] > weight[first]))) {
             first = k;
+        }
     }
-    if (first < 0 || seen_at(e, first)->age < LAG)
+    if ((first < 0) || (seen_at(e, first)->age < LAG)) {
         return left;
-    for (int k = 0; k < e->alive; k++)
-        if (stay[k] && k != first && seen_at(e, k)->carries
-            && seen_at(e, k)->count == e->picks_open) {
+    }
+    for (int k = 0; k < e->alive; k++) {
+        if (stay[k] && (k != first) && seen_at(e, k)->carries
+            && (seen_at(e, k)->count == e->picks_open)) {
             stay[k] = 0;
             left--;
         }
+    }
     return left;
 }
 
@@ -349,38 +389,45 @@ static void prune(payload_state *e)
     for (int k = 0; k < e->alive; k++) {
         const hypothesis *h = at(e, k);
         const real room = LIGHTEST - h->mass;
-        const int none = h->carries && room > (real)0.0
-            && (real)9.0 * h->variance < room * room;
+        const int none = h->carries && (room > (real)0.0)
+            && (((real)9.0 * h->variance) < (room * room));
         weight[k] = h->weight;
         stay[k] = (signed char)!none;
         left += !none;
-        if (weight[k] > weight[best])
+        if (weight[k] > weight[best]) {
             best = k;
+        }
     }
     if (left == 0) { /* the load is none, so the robot is empty */
         let_go(at(e, best), 0);
         stay[best] = 1;
         left = 1;
     }
-    if (e->holds)
+    if (e->holds != 0) {
         left = settle_begin(e, weight, left, stay);
-    for (int k = 0; k < e->alive; k++)
-        if (stay[k] && at(e, k)->count <= e->picks_open
-            && (guard < 0 || weight[k] > weight[guard]))
+    }
+    for (int k = 0; k < e->alive; k++) {
+        if (stay[k] && (at(e, k)->count <= e->picks_open)
+            && ((guard < 0) || (weight[k] > weight[guard]))) {
             guard = k;
+        }
+    }
     if (left > KEEP) {
         leave_best(weight, e->alive, left, stay);
-        if (guard >= 0)
+        if (guard >= 0) {
             stay[guard] = 1;
+        }
     }
-    for (int k = 0; k < e->alive; k++)
-        if (stay[k] && weight[k] > top)
+    for (int k = 0; k < e->alive; k++) {
+        if (stay[k] && (weight[k] > top)) {
             top = weight[k];
+        }
+    }
     keep_marked(e, stay);
     for (int k = 0; k < e->alive; k++) {
         hypothesis *h = at(e, k);
         h->weight -= top;
-        e->chance[e->order[k]] = h->weight > FAINT ? @exp@(h->weight) : (real)0.0;
+        e->chance[e->order[k]] = (h->weight > FAINT) ? @exp@(h->weight) : (real)0.0;
     }
 }
 
@@ -388,36 +435,44 @@ static void prune(payload_state *e)
 static real total(const payload_state *e, const signed char *which)
 {
     real top = NEVER, sum = (real)0.0;
-    for (int k = 0; k < e->alive; k++)
-        if (which[k]) {
+    for (int k = 0; k < e->alive; k++) {
+        if (which[k] != 0) {
             sum += e->chance[e->order[k]];
-            if (seen_at(e, k)->weight > top)
+            if (seen_at(e, k)->weight > top) {
                 top = seen_at(e, k)->weight;
+            }
         }
-    if (!(top > NEVER))
+    }
+    if (!(top > NEVER)) {
         return NEVER;
-    if (top > (real)0.5 * FAINT)
+    }
+    if (top > ((real)0.5 * FAINT)) {
         return @log@(sum);
+    }
     sum = (real)0.0; /* all of them are faint: beside the best of them */
-    for (int k = 0; k < e->alive; k++)
-        if (which[k] && seen_at(e, k)->weight - top > FAINT)
+    for (int k = 0; k < e->alive; k++) {
+        if (which[k] && ((seen_at(e, k)->weight - top) > FAINT)) {
             sum += @exp@(seen_at(e, k)->weight - top);
+        }
+    }
     return top + @log@(sum);
 }
 
 static int best_of(const payload_state *e, const signed char *which)
 {
     int best = -1;
-    for (int k = 0; k < e->alive; k++)
-        if (which[k] && (best < 0 || seen_at(e, k)->weight > seen_at(e, best)->weight))
+    for (int k = 0; k < e->alive; k++) {
+        if (which[k] && ((best < 0) || (seen_at(e, k)->weight > seen_at(e, best)->weight))) {
             best = k;
+        }
+    }
     return best;
 }
 
 /* Announce a pick or an end that is clear enough; gives the event. */
 static int decide(payload_state *e, real release_odds)
 {
-    signed char first[BANK_SIZE], second[BANK_SIZE], third[BANK_SIZE];
+    signed char first[BANK_SIZE] = { 0 }, second[BANK_SIZE] = { 0 }, third[BANK_SIZE] = { 0 };
     if (!e->holds) {
         for (int k = 0; k < e->alive; k++) {
             const hypothesis *h = at(e, k);
@@ -426,11 +481,13 @@ static int decide(payload_state *e, real release_odds)
             third[k] = (signed char)(first[k] && h->carries);
         }
         const int best = best_of(e, third);
-        if (best < 0 || !(at(e, best)->mass > LIGHTEST)
-            || !(total(e, first) - total(e, second) > PICK_ODDS))
+        if ((best < 0) || !(at(e, best)->mass > LIGHTEST)
+            || !((total(e, first) - total(e, second)) > PICK_ODDS)) {
             return @ID@_NO_EVENT;
-        if (at(e, best)->age <= SHARES && e->moving - at(e, best)->age > NEAR_REST)
+        }
+        if ((at(e, best)->age <= SHARES) && ((e->moving - at(e, best)->age) > NEAR_REST)) {
             return @ID@_NO_EVENT; /* in motion: not before all of the load is in the filter */
+        }
         e->holds = 1;
         e->picks_open++;
         e->begun = at(e, best)->age;
@@ -443,8 +500,9 @@ static int decide(payload_state *e, real release_odds)
         first[k] = (signed char)(mine && !h->carries);
         second[k] = (signed char)(mine && h->carries);
     }
-    if (!(total(e, first) - total(e, second) > release_odds))
+    if (!((total(e, first) - total(e, second)) > release_odds)) {
         return @ID@_NO_EVENT;
+    }
     const int best = best_of(e, first);
     for (int k = 0; k < e->alive; k++) {
         second[k] = (signed char)(first[k] && at(e, k)->in_motion);
@@ -452,16 +510,18 @@ static int decide(payload_state *e, real release_odds)
     }
     const real lost = total(e, second) - total(e, third);
     const hypothesis *h = at(e, best);
-    if (REAL_ABS(lost) < LOST_ODDS && h->ended < LAG)
+    if ((REAL_ABS(lost) < LOST_ODDS) && (h->ended < LAG)) {
         return @ID@_NO_EVENT;
-    if (lost > (real)0.0 && h->ended <= NEAR_REST)
+    }
+    if ((lost > (real)0.0) && (h->ended <= NEAR_REST)) {
         return @ID@_NO_EVENT; /* a rest may follow */
+    }
     e->holds = 0;
     e->begun = h->begun;
     e->ended = h->ended;
     e->mass = h->done_mass;
     e->variance = h->done_variance;
-    return lost >= LOST_ODDS ? @ID@_LOST_GRIP : @ID@_RELEASE;
+    return (lost >= LOST_ODDS) ? @ID@_LOST_GRIP : @ID@_RELEASE;
 }
 
 /* A pick that later rows have settled. */
@@ -476,11 +536,13 @@ static int settle_pick(payload_state *e, int event, filed *out)
     signed char same[BANK_SIZE];
     const hypothesis *best = at(e, heaviest(e));
     out->told = 0;
-    if (!best->done || best->ended < LAG)
+    if (!best->done || (best->ended < LAG)) {
         return event;
+    }
     out->seen = e->picks_open > 0;
-    if (out->seen && e->holds && best->count == e->picks_open)
+    if (out->seen && e->holds && (best->count == e->picks_open)) {
         return event; /* its end is not announced yet */
+    }
     out->told = 1;
     out->begun = best->begun;
     out->ended = best->ended;
@@ -488,7 +550,7 @@ static int settle_pick(payload_state *e, int event, filed *out)
     out->variance = best->done_variance;
     for (int k = 0; k < e->alive; k++) {
         const hypothesis *h = at(e, k);
-        same[k] = (signed char)(h->done && h->begun == out->begun && h->ended == out->ended);
+        same[k] = (signed char)(h->done && (h->begun == out->begun) && (h->ended == out->ended));
     }
     keep_marked(e, same);
     for (int k = 0; k < e->alive; k++) {
@@ -496,8 +558,9 @@ static int settle_pick(payload_state *e, int event, filed *out)
         at(e, k)->done = 0;
     }
     e->picks_open -= e->picks_open > 0;
-    if (!(e->holds && out->seen && e->picks_open == 0))
+    if (!(e->holds && out->seen && (e->picks_open == 0))) {
         return event;
+    }
     e->holds = 0; /* the next pick shows before this end */
     e->begun = out->begun;
     e->ended = out->ended;
@@ -511,32 +574,39 @@ static void believe(payload_state *e, int event)
 {
     real sum = (real)0.0, mass = (real)0.0, spread = (real)0.0, top = NEVER;
     if (!e->holds) {
-        if (event == @ID@_NO_EVENT)
-            e->mass = e->variance = (real)0.0;
+        if (event == @ID@_NO_EVENT) {
+            e->mass = (real)0.0;
+            e->variance = (real)0.0;
+        }
         return;
     }
-    for (int k = 0; k < e->alive; k++)
-        if (at(e, k)->carries && at(e, k)->weight > top)
+    for (int k = 0; k < e->alive; k++) {
+        if (at(e, k)->carries && (at(e, k)->weight > top)) {
             top = at(e, k)->weight;
-    if (!(top > NEVER))
+        }
+    }
+    if (!(top > NEVER)) {
         return;
+    }
     for (int turn = 0; turn < 2; turn++) {
         for (int k = 0; k < e->alive; k++) {
             const hypothesis *h = at(e, k);
-            if (!h->carries || !(h->weight - top > FAINT))
+            if (!h->carries || !((h->weight - top) > FAINT)) {
                 continue;
-            const real chance = EVENTS && top > (real)0.5 * FAINT
+            }
+            const real chance = (EVENTS && (top > ((real)0.5 * FAINT)))
                 ? e->chance[e->order[k]] : @exp@(h->weight - top);
             if (turn == 0) {
                 sum += chance;
                 mass += chance * h->mass;
             } else {
                 const real off = h->mass - mass;
-                spread += chance * (h->variance + off * off);
+                spread += chance * (h->variance + (off * off));
             }
         }
-        if (turn == 0)
+        if (turn == 0) {
             mass /= sum;
+        }
     }
     e->mass = mass;
     e->variance = spread / sum;
@@ -549,31 +619,34 @@ static int bank_row(payload_state *e, const real *row, filed *out)
     out->told = 0;
     for (int i = 0; i < ARMS; i++) {
         e->P[i][0] += WALK[3 * i];
-        e->P[i][3] += WALK[3 * i + 1];
-        e->P[i][5] += WALK[3 * i + 2];
-        live = live || row[AT_REV + i] <= REV_LIMIT;
+        e->P[i][3] += WALK[(3 * i) + 1];
+        e->P[i][5] += WALK[(3 * i) + 2];
+        live = live || (row[AT_REV + i] <= REV_LIMIT);
     }
     if (e->skip > 0) {
         e->skip--;
     } else {
         const real speed = row[AT_SPEED];
         e->peak *= PEAK_KEEP;
-        if (speed > e->peak)
+        if (speed > e->peak) {
             e->peak = speed;
-        const int rest = speed < REST_SPEED || speed < REST_SHARE * e->peak;
+        }
+        const int rest = (speed < REST_SPEED) || (speed < (REST_SHARE * e->peak));
         const int told = e->announced != UNKNOWN;
-        e->dead = live ? 0 : e->dead + (e->dead < OLDEST);
-        e->moving = rest ? 0 : e->moving + (e->moving < OLDEST);
+        e->dead = live ? 0 : (e->dead + (e->dead < OLDEST));
+        e->moving = rest ? 0 : (e->moving + (e->moving < OLDEST));
         grow_older(e);
-        if (EVENTS && e->dead <= STILL)
+        if (EVENTS && (e->dead <= STILL)) {
             spawn(e, rest, told);
-        if (live) {
+        }
+        if (live != 0) {
             measure own;
             begin_measure(e, row, &own);
-            for (int k = 0; k < e->alive; k++)
+            for (int k = 0; k < e->alive; k++) {
                 measure_one(at(e, k), &own);
+            }
         }
-        if (EVENTS) {
+        if (EVENTS != 0) {
             empty_windows(e);
             prune(e);
             event = decide(e, told ? PICK_ODDS : RELEASE_ODDS);
@@ -581,8 +654,9 @@ static int bank_row(payload_state *e, const real *row, filed *out)
         }
         believe(e, event);
     }
-    for (int k = 0; k < ROW; k++)
+    for (int k = 0; k < ROW; k++) {
         e->row[k] = row[k];
+    }
     return event;
 }
 
@@ -595,28 +669,31 @@ static unsigned long now_of(const payload_state *e)
 
 static unsigned long ago(const payload_state *e, int rows)
 {
-    return now_of(e) - (unsigned long)CHANGE_HALVES - (unsigned long)ROW_HALVES * (unsigned long)rows;
+    return now_of(e) - (unsigned long)CHANGE_HALVES - ((unsigned long)ROW_HALVES * (unsigned long)rows);
 }
 
 static real seconds(unsigned long from, unsigned long to)
 {
     const unsigned long length = to - from;
-    if (length > LONGEST_PICK) /* to is before from */
+    if (length > LONGEST_PICK) { /* to is before from */
         return -(real)(from - to) / ((real)2.0 * RATE);
+    }
     return (real)length / ((real)2.0 * RATE);
 }
 
 static real std_of(real mass, real variance)
 {
-    return REAL_SQRT(variance + ZERO * ZERO + GAIN * mass * (GAIN * mass));
+    return REAL_SQRT(variance + (ZERO * ZERO) + (GAIN * mass * (GAIN * mass)));
 }
 
 static real std_of_load(const payload_state *e)
 {
-    if (!e->loaded)
+    if (!e->loaded) {
         return ZERO;
-    if (e->variance > NOT_KNOWN * NOT_KNOWN * SPREAD * SPREAD)
+    }
+    if (e->variance > (NOT_KNOWN * NOT_KNOWN * SPREAD * SPREAD)) {
         return (real)INFINITY;
+    }
     return std_of(e->mass, e->variance);
 }
 
@@ -650,14 +727,16 @@ static void file_pick(payload_state *e, int ended, unsigned long end, real std)
 static void picked(payload_state *e)
 {
     const unsigned long start = ago(e, e->begun);
-    if (e->has_pick && e->has_end && seconds(e->end, start) <= AT_ONCE) {
+    if (e->has_pick && e->has_end && (seconds(e->end, start) <= AT_ONCE)) {
         const real more = AVERAGED * e->pick_mass;
-        if (e->pick_ended != @ID@_PICK) /* its mass may be averaged with an empty way */
-            e->pick_std = REAL_SQRT(e->pick_std * e->pick_std + more * more);
+        if (e->pick_ended != @ID@_PICK) { /* its mass may be averaged with an empty way */
+            e->pick_std = REAL_SQRT((e->pick_std * e->pick_std) + (more * more));
+        }
         e->pick_ended = @ID@_PICK;
         tell_pick(e, 2);
     }
-    e->loaded = e->known = 1;
+    e->loaded = 1;
+    e->known = 1;
     e->start = start;
     tell(e, @ID@_PICK, start);
 }
@@ -667,21 +746,24 @@ static void ended(payload_state *e, int event, unsigned long end)
     file_pick(e, event, end, std_of(e->mass, e->variance));
     e->loaded = 0;
     e->end = end;
-    e->has_end = e->unsettled = 1;
+    e->has_end = 1;
+    e->unsettled = 1;
     tell(e, event, end);
 }
 
 /* The last pick as all rows up to now see it. */
-static void settled(payload_state *e, const filed *f)
+static void settle_last(payload_state *e, const filed *f)
 {
     e->unsettled = 0;
-    if (e->pick_ended == @ID@_PICK)
+    if (e->pick_ended == @ID@_PICK) {
         return; /* keeps its wide deviation */
+    }
     const int told = e->announced != UNKNOWN;
     const unsigned long start = told ? e->pick_start : ago(e, f->begun);
     const unsigned long end = told ? e->pick_end : ago(e, f->ended);
-    if (!(seconds(start, end) > (real)0.0))
+    if (!(seconds(start, end) > (real)0.0)) {
         return;
+    }
     e->pick_start = start;
     e->pick_end = end;
     e->pick_mass = f->mass;
@@ -693,14 +775,17 @@ static void step_bank(payload_state *e, const real *row)
 {
     filed f;
     const int event = bank_row(e, row, &f);
-    if (f.told && f.seen && e->unsettled)
-        settled(e, &f);
+    if (f.told && f.seen && e->unsettled) {
+        settle_last(e, &f);
+    }
     if (event == @ID@_PICK) {
         picked(e);
     } else if (event != @ID@_NO_EVENT) {
-        const int lost = event == @ID@_LOST_GRIP || e->announced == 1;
+        const int lost = (event == @ID@_LOST_GRIP) || (e->announced == 1);
         ended(e, lost ? @ID@_LOST_GRIP : @ID@_RELEASE, ago(e, e->ended));
         e->unsettled = !f.told;
+    } else {
+        /* nothing became known */
     }
 }
 
@@ -717,39 +802,53 @@ static void announce(payload_state *e, int holding)
         }
         h->done = 0;
         keep_only(e, best);
-        e->picks_open = e->holds = 1;
+        e->picks_open = 1;
+        e->holds = 1;
         e->mass = h->mass;
         e->variance = h->variance;
-        e->loaded = e->known = 1;
+        e->loaded = 1;
+        e->known = 1;
         e->unsettled = 0;
         e->start = now_of(e);
         tell(e, @ID@_PICK, e->start);
     } else if (!holding && e->loaded && EVENTS) {
         const int known = is_finite(std_of_load(e)), best = heaviest(e);
-        if (at(e, best)->carries)
+        if (at(e, best)->carries != 0) {
             let_go(at(e, best), 0);
+        }
         keep_only(e, best);
         e->holds = 0;
-        if (known)
+        if (known != 0) {
             ended(e, @ID@_RELEASE, now_of(e));
+        }
         e->loaded = 0;
         tell(e, @ID@_RELEASE, now_of(e));
+    } else {
+        /* it says what is known */
     }
 }
 
 static void restart(payload_state *e)
 {
-    e->place = e->samples = e->phase = e->model_place = e->models = e->model_phase = 0;
+    e->place = 0;
+    e->samples = 0;
+    e->phase = 0;
+    e->model_place = 0;
+    e->models = 0;
+    e->model_phase = 0;
     begin_bank(e);
     e->loaded = !EVENTS;
     e->announced = UNKNOWN;
-    e->known = e->has_end = e->unsettled = 0;
+    e->known = 0;
+    e->has_end = 0;
+    e->unsettled = 0;
 }
 
 static void close_pick(payload_state *e)
 {
-    if (e->loaded && e->known && is_finite(std_of_load(e)))
+    if (e->loaded && e->known && is_finite(std_of_load(e))) {
         file_pick(e, @ID@_BEGUN_ANEW, now_of(e), std_of_load(e));
+    }
 }
 
 /* ---- from samples to rows */
@@ -757,8 +856,9 @@ static void close_pick(payload_state *e)
 /* tanh without its cost where it is 1. */
 static real turn_of(real x)
 {
-    if (REAL_ABS(x) > (real)20.0)
-        return x > (real)0.0 ? (real)1.0 : (real)-1.0;
+    if (REAL_ABS(x) > (real)20.0) {
+        return (x > (real)0.0) ? (real)1.0 : (real)-1.0;
+    }
     return @tanh@(x);
 }
 
@@ -769,17 +869,18 @@ static void column_at(const real *x, real *column)
     for (int i = 0; i < 3; i++) {
         real E[3];
         elbow(i, x[AT_COS + i], x[AT_SIN + i], E);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             s[i][k] = x[AT_P + k] - E[k];
+        }
         pull[i] = x[AT_PDD + i];
     }
     pull[2] += EMPTY[PAR_GRAVITY];
 #if @spindle@
     const real hx = EMPTY[PAR_PAYLOAD_OFFSET], hy = EMPTY[PAR_PAYLOAD_OFFSET + 1];
-    const real rx = x[AT_PSI] * hx - x[AT_PSI + 1] * hy, ry = x[AT_PSI + 1] * hx + x[AT_PSI] * hy;
+    const real rx = (x[AT_PSI] * hx) - (x[AT_PSI + 1] * hy), ry = (x[AT_PSI + 1] * hx) + (x[AT_PSI] * hy);
     const real turn = x[AT_QD + 3], bend = x[AT_QDD + 3];
-    pull[0] -= bend * ry + turn * turn * rx;
-    pull[1] += bend * rx - turn * turn * ry;
+    pull[0] -= (bend * ry) + (turn * turn * rx);
+    pull[1] += (bend * rx) - (turn * turn * ry);
 #endif
     cross(s[1], s[2], n);
     const real over = (real)1.0 / dot(s[0], n);
@@ -794,40 +895,44 @@ static void column_at(const real *x, real *column)
 static int model_row(const real *filtered, real *out)
 {
     real x[MOTION], own[DOF], turn[DOF], column[3];
-    const real *q = filtered, *qd = filtered + DOF, *qdd = filtered + 2 * DOF;
-    const real *tau = filtered + 3 * DOF;
+    const real *q = filtered, *qd = filtered + DOF, *qdd = filtered + (2 * DOF);
+    const real *tau = &filtered[3 * DOF];
     int status = motion_of_own_joints(q, qd, qdd, x);
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
+    }
     torque(EMPTY, x, own);
     column_at(x, column);
     status = add_passive(x, 1, own);
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
+    }
     real through[DOF];
     for (int i = 0; i < DOF; i++) {
-        turn[i] = i < ARMS ? turn_of(qd[i] * OVER_DIRECTION) : (real)0.0;
-        through[i] = own[i] - EMPTY[PAR_ROTOR + i] * qdd[i];
+        turn[i] = (i < ARMS) ? turn_of(qd[i] * OVER_DIRECTION) : (real)0.0;
+        through[i] = own[i] - (EMPTY[PAR_ROTOR + i] * qdd[i]);
     }
     add_friction(LOSSLESS, x, turn, own);
     for (int i = 0; i < ARMS; i++) {
         const real ratio = EMPTY[PAR_TORQUE_RATIO + i], share = EMPTY[PAR_LOAD + i];
-        real left = tau[i] - ratio * (own[i] + (WAVES > 0 ? ripple_of(x, i) : (real)0.0));
+        real left = tau[i] - (ratio * (own[i] + ((WAVES > 0) ? ripple_of(x, i) : (real)0.0)));
         if (share > (real)0.0) { /* what the gears lose of the measured torque */
-            real load = through[i] + left / ratio;
-            load /= (real)1.0 + share * (load > (real)0.0 ? turn[i] : -turn[i]);
+            real load = through[i] + (left / ratio);
+            load /= (real)1.0 + (share * ((load > (real)0.0) ? turn[i] : -turn[i]));
             left -= turn[i] * ratio * share * REAL_ABS(load);
         }
-        out[AT_R + i] = left - turn[i] * EMPTY[PAR_MOTOR_LOAD + i] * REAL_ABS(tau[i]);
+        out[AT_R + i] = left - (turn[i] * EMPTY[PAR_MOTOR_LOAD + i] * REAL_ABS(tau[i]));
         out[AT_C + i] = ratio * column[i];
         out[AT_RATE + i] = qd[i];
         out[AT_TURN + i] = turn[i];
         out[AT_REV + i] = (real)1.0 - REAL_ABS(turn_of(qd[i] * OVER_REVERSAL));
     }
-    out[AT_SPEED] = REAL_SQRT(dot(x + AT_PD, x + AT_PD));
-    for (int k = 0; k < ROW; k++)
-        if (!(REAL_ABS(out[k]) <= LARGE_RESIDUAL))
+    out[AT_SPEED] = REAL_SQRT(dot(&x[AT_PD], &x[AT_PD]));
+    for (int k = 0; k < ROW; k++) {
+        if (!(REAL_ABS(out[k]) <= LARGE_RESIDUAL)) {
             return @ID@_RANGE;
+        }
+    }
     return @ID@_OK;
 }
 
@@ -835,7 +940,7 @@ static int model_row(const real *filtered, real *out)
 static void filter(const payload_state *e, real *out)
 {
     for (int i = 0; i < DOF; i++) {
-        real angle = (real)0.0, rate = (real)0.0, bend = (real)0.0, torque = (real)0.0;
+        real angle = (real)0.0, rate = (real)0.0, bend = (real)0.0, effort = (real)0.0;
         const real(*own)[4] = KERNEL;
         for (int half = 0; half < 2; half++) {
             const int end = half ? e->place : LENGTH;
@@ -844,13 +949,13 @@ static void filter(const payload_state *e, real *out)
                 angle += (*own)[0] * x;
                 rate += (*own)[1] * x;
                 bend += (*own)[2] * x;
-                torque += (*own)[3] * e->window[place][DOF + i];
+                effort += (*own)[3] * e->window[place][DOF + i];
             }
         }
         out[i] = angle;
         out[DOF + i] = rate;
-        out[2 * DOF + i] = bend;
-        out[3 * DOF + i] = torque;
+        out[(2 * DOF) + i] = bend;
+        out[(3 * DOF) + i] = effort;
     }
 }
 
@@ -858,28 +963,36 @@ static void filter(const payload_state *e, real *out)
 static int take(payload_state *e, const real *x)
 {
     real filtered[4 * DOF], row[ROW];
-    for (int i = 0; i < 2 * DOF; i++)
+    for (int i = 0; i < (2 * DOF); i++) {
         e->window[e->place][i] = x[i];
-    e->place = e->place + 1 < LENGTH ? e->place + 1 : 0;
+    }
+    e->place = ((e->place + 1) < LENGTH) ? (e->place + 1) : 0;
     e->samples += e->samples < LENGTH;
-    e->phase = e->phase + 1 < MODEL_STEP ? e->phase + 1 : 0;
-    if (e->samples < LENGTH || e->phase != 0)
+    e->phase = ((e->phase + 1) < MODEL_STEP) ? (e->phase + 1) : 0;
+    if ((e->samples < LENGTH) || (e->phase != 0)) {
         return @ID@_OK;
+    }
     filter(e, filtered);
     const int status = model_row(filtered, e->model[e->model_place]);
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
-    e->model_place = e->model_place + 1 < MODELS ? e->model_place + 1 : 0;
+    }
+    e->model_place = ((e->model_place + 1) < MODELS) ? (e->model_place + 1) : 0;
     e->models += e->models < MODELS;
-    e->model_phase = e->model_phase + 1 < ROW_STEP ? e->model_phase + 1 : 0;
-    if (e->models < MODELS || e->model_phase != 0)
+    e->model_phase = ((e->model_phase + 1) < ROW_STEP) ? (e->model_phase + 1) : 0;
+    if ((e->models < MODELS) || (e->model_phase != 0)) {
         return @ID@_OK;
-    for (int i = 0; i < ROW; i++)
+    }
+    for (int i = 0; i < ROW; i++) {
         row[i] = (real)0.0;
-    for (int k = 0, place = e->model_place; k < MODELS;
-         k++, place = place + 1 < MODELS ? place + 1 : 0)
-        for (int i = 0; i < ROW; i++)
+    }
+    int place = e->model_place;
+    for (int k = 0; k < MODELS; k++) {
+        for (int i = 0; i < ROW; i++) {
             row[i] += NARROW[k] * e->model[place][i];
+        }
+        place = ((place + 1) < MODELS) ? (place + 1) : 0;
+    }
     step_bank(e, row);
     return @ID@_OK;
 }
@@ -888,16 +1001,28 @@ static int take(payload_state *e, const real *x)
 
 void @id@_payload_init(@id@_payload *state)
 {
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         state->last[k] = (real)0.0;
-    for (int k = 0; k < ROW; k++)
+    }
+    for (int k = 0; k < ROW; k++) {
         state->row[k] = (real)0.0;
-    for (int k = 0; k < BANK_SIZE; k++)
+    }
+    for (int k = 0; k < BANK_SIZE; k++) {
         state->chance[k] = (real)0.0;
-    state->has_qd = state->has_qdd = state->has_last = state->jumped = state->has_pick = 0;
+    }
+    state->has_qd = 0;
+    state->has_qdd = 0;
+    state->has_last = 0;
+    state->jumped = 0;
+    state->has_pick = 0;
     state->pick_ended = @ID@_NO_EVENT;
-    state->pick_mass = state->pick_std = (real)0.0;
-    state->clock = state->start = state->end = state->pick_start = state->pick_end = 0;
+    state->pick_mass = (real)0.0;
+    state->pick_std = (real)0.0;
+    state->clock = 0;
+    state->start = 0;
+    state->end = 0;
+    state->pick_start = 0;
+    state->pick_end = 0;
     state->out = NULL;
     restart(state);
     state->ready = READY;
@@ -907,32 +1032,37 @@ static int admit(payload_state *e, const real *q, const real *qd, const real *qd
     const real *tau, real *x)
 {
     int status = check_three(q, tau, qd ? qd : q), far = 0;
-    if (qdd && status != @ID@_NOT_FINITE) {
+    if (qdd && (status != @ID@_NOT_FINITE)) {
         const int other = check(qdd, DOF);
-        status = other == @ID@_NOT_FINITE ? other : worse(status, other);
+        status = (other == @ID@_NOT_FINITE) ? other : worse(status, other);
     }
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
-    if (!qd && qdd)
+    }
+    if (!qd && qdd) {
         return @ID@_PATTERN;
-    if (e->has_last && (e->has_qd != !!qd || e->has_qdd != !!qdd))
+    }
+    if (e->has_last && ((e->has_qd != ((qd != NULL) ? 1 : 0)) || (e->has_qdd != ((qdd != NULL) ? 1 : 0)))) {
         return @ID@_PATTERN;
+    }
     for (int i = 0; i < DOF; i++) {
         x[i] = own_angle(q, i);
         x[DOF + i] = SIGN[i] * tau[i];
-        far = far || (e->has_last && i < 3 && REAL_ABS(x[i] - e->last[i % 3]) > REACH);
+        far = far || (e->has_last && (i < 3) && (REAL_ABS(x[i] - e->last[i % 3]) > REACH));
     }
-    if (far) {
-        if (++e->jumped < PATIENCE)
+    if (far != 0) {
+        if (++e->jumped < PATIENCE) {
             return @ID@_JUMPED;
+        }
         status = @ID@_RESTARTED;
     }
     e->jumped = 0;
     e->has_qd = !!qd;
     e->has_qdd = !!qdd;
     e->has_last = 1;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         e->last[i] = x[i];
+    }
     return status;
 }
 
@@ -941,8 +1071,9 @@ static int update(payload_state *e, const real *q, const real *qd, const real *q
 {
     real x[2 * DOF];
     const int status = admit(e, q, qd, qdd, tau, x);
-    if (status != @ID@_OK && status != @ID@_RESTARTED)
+    if ((status != @ID@_OK) && (status != @ID@_RESTARTED)) {
         return status;
+    }
     e->clock++;
     if (status == @ID@_RESTARTED) {
         close_pick(e);
@@ -954,8 +1085,9 @@ static int update(payload_state *e, const real *q, const real *qd, const real *q
         restart(e);
         return worked;
     }
-    if ((holding == 0 || holding == 1) && holding != e->announced)
+    if (((holding == 0) || (holding == 1)) && (holding != e->announced)) {
         announce(e, holding);
+    }
     return status;
 }
 
@@ -965,13 +1097,20 @@ int @id@_payload_update(@id@_payload *state, const real *q, const real *qd, cons
     payload_state *e = state;
     int status = @ID@_NOT_READY;
     result->event = @ID@_NO_EVENT;
-    result->mass = result->event_age = (real)0.0;
+    result->mass = (real)0.0;
+    result->event_age = (real)0.0;
     result->std = (real)INFINITY;
-    result->running = result->loaded = result->finished = 0;
-    result->pick_mass = result->pick_std = result->pick_time = (real)0.0;
-    result->pick_ended = result->pick_long = 0;
-    if (e->ready != READY)
+    result->running = 0;
+    result->loaded = 0;
+    result->finished = 0;
+    result->pick_mass = (real)0.0;
+    result->pick_std = (real)0.0;
+    result->pick_time = (real)0.0;
+    result->pick_ended = 0;
+    result->pick_long = 0;
+    if (e->ready != READY) {
         return status;
+    }
     e->out = result;
     status = update(e, q, qd, qdd, tau, holding);
     e->out = NULL;

@@ -51,7 +51,7 @@ const char *@id@_fingerprint(void);
 
 /**
  * Runs kinematics and dynamics at @points@ built-in states, with motion and payload, and compares them
- * with the package's own results. Run it once at commissioning: it finds a compiler flag, a
+ * with the package's own results; a point out of reach must be told. Run it once at commissioning: it finds a compiler flag, a
  * floating-point unit or a changed number that spoils results.
  * \param[out] error largest difference, as a share of the largest number of its kind; may be NULL
  * \return 0: all agree to @model_tolerance@; else the number of the first state that does not, from 1

@@ -28,29 +28,35 @@ int main(void)
     real p[DOF], pd[DOF], pdd[DOF], q[DOF], qd[DOF], qdd[DOF], tau[DOF];
     const real held = (real)1.5; /* kg, from half a second on */
     @id@_payload estimator;
-    @id@_payload_result result;
+    @id@_payload_result result = { 0 };
 
     platform_at(0.05, p, pd, pdd);
-    if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK)
+    if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK) {
         return 1;
+    }
     printf("@torque@ in @tau_unit@:");
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         printf(" %.6f", (double)tau[i]);
+    }
     printf("\n");
 
     @id@_payload_init(&estimator);
     for (long k = 0; k < (long)@ID@_RATE; k++) {
         const double t = (double)k / @ID@_RATE;
         platform_at(t, p, pd, pdd);
-        if (@id@_joint_rates(p, pd, pdd, q, qd, qdd) != @ID@_OK)
+        if (@id@_joint_rates(p, pd, pdd, q, qd, qdd) != @ID@_OK) {
             return 1;
+        }
         const int holding = t >= 0.5; /* the gripper's signal; -1 where there is none */
-        if (@id@_feedforward(p, pd, pdd, holding ? held : 0, tau) != @ID@_OK)
+        if (@id@_feedforward(p, pd, pdd, holding ? held : 0, tau) != @ID@_OK) {
             return 1;
-        if (@id@_payload_update(&estimator, q, NULL, NULL, tau, holding, &result) != @ID@_OK)
+        }
+        if (@id@_payload_update(&estimator, q, NULL, NULL, tau, holding, &result) != @ID@_OK) {
             return 1;
-        if (result.event == @ID@_PICK)
+        }
+        if (result.event == @ID@_PICK) {
             printf("t = %.3f s: pick\n", t);
+        }
     }
     printf("payload %.3f kg +- %.3f\n", (double)result.mass, (double)result.std);
     return 0;

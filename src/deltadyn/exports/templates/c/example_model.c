@@ -28,23 +28,29 @@ int main(void)
     real p[DOF], pd[DOF], pdd[DOF], q[DOF], qd[DOF], qdd[DOF], tau[DOF];
 
     platform_at(0.05, p, pd, pdd);
-    if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK)
+    if (@id@_feedforward(p, pd, pdd, @ID@_OWN_PAYLOAD, tau) != @ID@_OK) {
         return 1;
+    }
     printf("@torque@ in @tau_unit@:");
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         printf(" %.6f", (double)tau[i]);
+    }
     printf("\n");
-    if (@id@_joint_rates(p, pd, pdd, q, qd, qdd) != @ID@_OK)
+    if (@id@_joint_rates(p, pd, pdd, q, qd, qdd) != @ID@_OK) {
         return 1;
+    }
     printf("q in @q_unit@:");
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         printf(" %.6f", (double)q[i]);
+    }
     printf("\n");
-    if (@id@_forward_kinematics(q, @near_null@p) != @ID@_OK)
+    if (@id@_forward_kinematics(q, @near_null@p) != @ID@_OK) {
         return 1;
+    }
     printf("p:");
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         printf(" %.6f", (double)p[i]);
+    }
     printf("\n");
     return 0;
 }

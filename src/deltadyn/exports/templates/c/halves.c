@@ -11,7 +11,7 @@ static const real SAME = @same@;     /* of a length: a step that changes nothing
 /* cosine, sine of the bars' angle at a pose. */
 static void bars_at(const real *p, real *bars)
 {
-    const real phi = EMPTY[PAR_CARRIER] + p[3] * EMPTY[PAR_CARRIER + 1];
+    const real phi = EMPTY[PAR_CARRIER] + (p[3] * EMPTY[PAR_CARRIER + 1]);
     bars[0] = @cos@(phi);
     bars[1] = @sin@(phi);
 }
@@ -27,9 +27,10 @@ static real struts_at(const real *arms, const real *p, const real *bars, real s[
         real E[3], a[3];
         elbow(i, arms[i], arms[LEGS + i], E);
         attachment(i, p, bars, a);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             s[i][k] = a[k] - E[k];
-        *size *= EMPTY[LIMB * i + LIMB_STRUT];
+        }
+        *size *= EMPTY[(LIMB * i) + LIMB_STRUT];
     }
     apart_along(bars, along);
     cross(s[0], s[1], n12);
@@ -37,8 +38,9 @@ static real struts_at(const real *arms, const real *p, const real *bars, real s[
     cross(n34, along, normal);
     *size *= TINY;
     /* two struts of a half in line have no plane */
-    if (!(dot(n12, n12) > *size && dot(n34, n34) > *size))
+    if (!((dot(n12, n12) > *size) && (dot(n34, n34) > *size))) {
         return (real)0.0;
+    }
     return dot(n12, normal);
 }
 
@@ -46,15 +48,17 @@ static real struts_at(const real *arms, const real *p, const real *bars, real s[
 static int arms_at(const real *p, real *arms)
 {
     real in[DOF + 2], a[3];
-    bars_at(p, in + DOF);
+    bars_at(p, &in[DOF]);
     for (int i = 0; i < LEGS; i++) {
-        attachment(i, p, in + DOF, a);
-        if (!has_place(i, a))
+        attachment(i, p, &in[DOF], a);
+        if (!has_place(i, a)) {
             return @ID@_SINGULAR;
+        }
     }
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         in[i] = p[i];
-    return deltadyn_inverse_kinematics@kind@(EMPTY, in, arms) == 0 ? @ID@_OK : @ID@_UNREACHABLE;
+    }
+    return (deltadyn_inverse_kinematics@kind@(EMPTY, in, arms) == 0) ? @ID@_OK : @ID@_UNREACHABLE;
 }
 
 /* Halves that the struts hold, and with `levers` drives that push along them. */
@@ -63,44 +67,50 @@ static int solvable(const real *arms, const real *p, int levers)
     real s[LEGS][3], bars[2], size;
     bars_at(p, bars);
     const real volume = struts_at(arms, p, bars, s, &size);
-    for (int i = 0; levers && i < LEGS; i++) {
+    for (int i = 0; levers && (i < LEGS); i++) {
         const real d = along_way(i, arms[i], arms[LEGS + i], s[i]);
-        if (!(REAL_ABS(d) > TINY * lever_of(i) * EMPTY[LIMB * i + LIMB_STRUT]))
+        if (!(REAL_ABS(d) > (TINY * lever_of(i) * EMPTY[(LIMB * i) + LIMB_STRUT]))) {
             return @ID@_SINGULAR;
+        }
     }
-    return REAL_ABS(volume) > size ? @ID@_OK : @ID@_SINGULAR;
+    return (REAL_ABS(volume) > size) ? @ID@_OK : @ID@_SINGULAR;
 }
 
 /* What a row of Newton's method reads: pose, joints, then cosines and sines where limbs turn. */
-enum { AT_JOINTS = DOF, AT_PAIRS = DOF + LEGS, STEP = AT_PAIRS + 2 * LEGS + 2 };
+enum { AT_JOINTS = DOF, AT_PAIRS = DOF + LEGS, STEP = AT_PAIRS + (2 * LEGS) + 2 };
 
 /* A step towards the pose of joints q; `left` is what |s|^2 - l2^2 was before it, of l2^2. */
 static int step_towards(const real *q, real *p, real *left, real *side)
 {
     real in[STEP], arms[2 * LEGS], y[DOF + LEGS + 1], s[LEGS][3], size;
-    real *bars = in + @bars_place@;
+    real *bars = &in[@bars_place@];
     for (int i = 0; i < LEGS; i++) {
-        pair_of(q[i], arms + i, arms + LEGS + i);
+        pair_of(q[i], &arms[i], &arms[LEGS + i]);
         in[i] = p[i];
         in[AT_JOINTS + i] = q[i];
     }
-    for (int i = 0; i < 2 * LEGS; i++)
+    for (int i = 0; i < (2 * LEGS); i++) {
         in[AT_PAIRS + i] = arms[i];
+    }
     bars_at(p, bars);
     *side = struts_at(arms, p, bars, s, &size);
-    if (!(REAL_ABS(*side) > size))
+    if (!(REAL_ABS(*side) > size)) {
         return @ID@_SINGULAR;
-    if (deltadyn_pose_step@kind@(EMPTY, in, y) != 0)
+    }
+    if (deltadyn_pose_step@kind@(EMPTY, in, y) != 0) {
         return @ID@_UNREACHABLE;
+    }
     *left = (real)0.0;
     for (int i = 0; i < LEGS; i++) {
-        const real l2 = EMPTY[LIMB * i + LIMB_STRUT], own = REAL_ABS(y[DOF + i]) / (l2 * l2);
-        *left = own > *left ? own : *left;
+        const real l2 = EMPTY[(LIMB * i) + LIMB_STRUT], own = REAL_ABS(y[DOF + i]) / (l2 * l2);
+        *left = (own > *left) ? own : *left;
     }
-    if (check(y, DOF) != @ID@_OK)
+    if (check(y, DOF) != @ID@_OK) {
         return @ID@_UNREACHABLE;
-    for (int i = 0; i < DOF; i++)
+    }
+    for (int i = 0; i < DOF; i++) {
         p[i] = y[i];
+    }
     return @ID@_OK;
 }
 
@@ -109,75 +119,92 @@ static int point_of(const real *q, const real *arms, const real *near, real *p)
 {
     real first[LEGS], begin[2 * LEGS], way[LEGS], now[LEGS], x[DOF], most = (real)0.0;
     real left = (real)0.0, side = (real)0.0, before = (real)0.0;
-    const real *start = near ? near : EMPTY + PAR_HOME;
+    const real *start = near ? near : &EMPTY[PAR_HOME];
     (void)arms;
     int status = check(start, DOF);
-    if (status == @ID@_OK)
+    if (status == @ID@_OK) {
         status = arms_at(start, begin);
-    if (status != @ID@_OK)
+    }
+    if (status != @ID@_OK) {
         return status;
+    }
     for (int i = 0; i < LEGS; i++) {
         x[i] = start[i];
         first[i] = joint_of(begin[i], begin[LEGS + i]);
         way[i] = shortest(q[i] - first[i]);
-        most = REAL_ABS(way[i]) > most ? REAL_ABS(way[i]) : most;
+        most = (REAL_ABS(way[i]) > most) ? REAL_ABS(way[i]) : most;
     }
-    int legs = most < STRIDE * (real)MOST_LEGS ? 1 + (int)(most / STRIDE) : MOST_LEGS;
+    int legs = (most < (STRIDE * (real)MOST_LEGS)) ? (1 + (int)(most / STRIDE)) : MOST_LEGS;
     for (int k = 1; k <= legs; k++) {
-        for (int i = 0; i < LEGS; i++)
-            now[i] = k < legs ? first[i] + way[i] * (real)k / (real)legs : q[i];
-        for (int round = 0; round < (k < legs ? ROUNDS : LAST); round++) {
+        for (int i = 0; i < LEGS; i++) {
+            now[i] = (k < legs) ? (first[i] + (way[i] * (real)k / (real)legs)) : q[i];
+        }
+        for (int round = 0; round < ((k < legs) ? ROUNDS : LAST); round++) {
             const real old[DOF] = { x[0], x[1], x[2], x[3] };
             status = step_towards(now, x, &left, &side);
-            if (status != @ID@_OK)
+            if (status != @ID@_OK) {
                 return status;
-            if (before == (real)0.0)
+            }
+            if (before == (real)0.0) {
                 before = side;
-            if (k == legs && left < SAME && REAL_ABS(old[0] - x[0]) + REAL_ABS(old[1] - x[1])
-                    + REAL_ABS(old[2] - x[2]) + REAL_ABS(old[3] - x[3]) < SAME)
+            }
+            if ((k == legs) && (left < SAME) && ((REAL_ABS(old[0] - x[0]) + REAL_ABS(old[1] - x[1])
+                    + REAL_ABS(old[2] - x[2]) + REAL_ABS(old[3] - x[3])) < SAME)) {
                 break;
+            }
         }
     }
     /* the loop is closed, and no singular pose was crossed on the way */
     const int same = (side > (real)0.0) == (before > (real)0.0);
-    if (!(left <= CLOSED) || !same)
+    if (!(left <= CLOSED) || !same) {
         return @ID@_UNREACHABLE;
-    for (int i = 0; i < DOF; i++)
+    }
+    for (int i = 0; i < DOF; i++) {
         p[i] = x[i];
+    }
     return @ID@_OK;
 }
 
 /* What the motion needs besides p, pd, pdd, qd, qdd and the arms. */
 static void complete(real *x)
 {
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         x[AT_FORCE + i] = (real)0.0;
+    }
     x[AT_PSI] = @cos@(x[AT_P + 3]);
     x[AT_PSI + 1] = @sin@(x[AT_P + 3]);
-    bars_at(x + AT_P, x + AT_BARS);
+    bars_at(&x[AT_P], &x[AT_BARS]);
 }
 
 /* The platform's motion in the robot's own signs. */
 static int motion_of_platform(const real *p, const real *pd, const real *pdd, real *x)
 {
-    real in[3 * DOF + 2], y[4 * LEGS], arms[2 * LEGS];
+    real in[(3 * DOF) + 2], y[4 * LEGS], arms[2 * LEGS];
     int status = check_three(p, pd, pdd);
-    if (status == @ID@_OK)
+    if (status == @ID@_OK) {
         status = arms_at(p, arms);
-    if (status == @ID@_OK)
-        status = solvable(arms, p, 1);
-    if (status != @ID@_OK)
-        return status;
-    for (int i = 0; i < DOF; i++) {
-        in[i] = x[AT_P + i] = p[i];
-        in[DOF + i] = x[AT_PD + i] = pd[i];
-        in[2 * DOF + i] = x[AT_PDD + i] = pdd[i];
     }
-    bars_at(p, in + 3 * DOF);
-    if (deltadyn_platform_state@kind@(EMPTY, in, y) != 0)
+    if (status == @ID@_OK) {
+        status = solvable(arms, p, 1);
+    }
+    if (status != @ID@_OK) {
+        return status;
+    }
+    for (int i = 0; i < DOF; i++) {
+        in[i] = p[i];
+        x[AT_P + i] = p[i];
+        in[DOF + i] = pd[i];
+        x[AT_PD + i] = pd[i];
+        in[(2 * DOF) + i] = pdd[i];
+        x[AT_PDD + i] = pdd[i];
+    }
+    bars_at(p, &in[3 * DOF]);
+    if (deltadyn_platform_state@kind@(EMPTY, in, y) != 0) {
         return @ID@_UNREACHABLE;
-    for (int i = 0; i < 4 * LEGS; i++) /* cos, sin, qd, qdd */
+    }
+    for (int i = 0; i < (4 * LEGS); i++) { /* cos, sin, qd, qdd */
         x[i] = y[i];
+    }
     complete(x);
     return @ID@_OK;
 }
@@ -186,27 +213,39 @@ static int motion_of_platform(const real *p, const real *pd, const real *pdd, re
 static int motion_of_own_joints(
     const real *q, const real *qd, const real *qdd, const real *near, real *x)
 {
-    real in[4 * DOF + 2 * LEGS + 2], y[4 * DOF];
+    real in[(4 * DOF) + (2 * LEGS) + 2], y[4 * DOF];
+    real point[DOF] = { (real)0.0, (real)0.0, (real)0.0, (real)0.0 };
     for (int i = 0; i < LEGS; i++) {
-        pair_of(q[i], x + AT_COS + i, x + AT_SIN + i);
+        real cosine = (real)0.0, sine = (real)0.0;
+        pair_of(q[i], &cosine, &sine);
+        x[AT_COS + i] = cosine;
+        x[AT_SIN + i] = sine;
         in[DOF + i] = q[i];
-        in[2 * DOF + i] = x[AT_QD + i] = qd[i];
-        in[3 * DOF + i] = x[AT_QDD + i] = qdd[i];
-        in[4 * DOF + i] = x[AT_COS + i];
-        in[5 * DOF + i] = x[AT_SIN + i];
+        in[(2 * DOF) + i] = qd[i];
+        x[AT_QD + i] = qd[i];
+        in[(3 * DOF) + i] = qdd[i];
+        x[AT_QDD + i] = qdd[i];
+        in[(4 * DOF) + i] = cosine;
+        in[(5 * DOF) + i] = sine;
     }
-    int status = point_of(q, x, near, x + AT_P);
-    if (status == @ID@_OK)
-        status = solvable(x, x + AT_P, 0);
-    if (status != @ID@_OK)
+    int status = point_of(q, x, near, point);
+    if (status == @ID@_OK) {
+        status = solvable(x, point, 0);
+    }
+    if (status != @ID@_OK) {
         return status;
-    for (int i = 0; i < DOF; i++)
-        in[i] = x[AT_P + i];
-    bars_at(in, in + @bars_behind@);
-    if (deltadyn_joint_state@kind@(EMPTY, in, y) != 0)
+    }
+    for (int i = 0; i < DOF; i++) {
+        x[AT_P + i] = point[i];
+        in[i] = point[i];
+    }
+    bars_at(in, &in[@bars_behind@]);
+    if (deltadyn_joint_state@kind@(EMPTY, in, y) != 0) {
         return @ID@_UNREACHABLE;
-    for (int i = 0; i < 2 * DOF; i++)
-        x[AT_PD + i] = y[2 * LEGS + i];
+    }
+    for (int i = 0; i < (2 * DOF); i++) {
+        x[AT_PD + i] = y[(2 * LEGS) + i];
+    }
     complete(x);
     return @ID@_OK;
 }

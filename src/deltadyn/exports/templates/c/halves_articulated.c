@@ -1,9 +1,9 @@
 /* Where strut i ends at a pose, less its own offset on its half. */
 static void attachment(int i, const real *p, const real *bars, real *a)
 {
-    const real sigma = EMPTY[PAR_CARRIER + (i < 2 ? 2 : 3)];
-    a[0] = p[0] + sigma * bars[0];
-    a[1] = p[1] + sigma * bars[1];
+    const real sigma = EMPTY[PAR_CARRIER + ((i < 2) ? 2 : 3)];
+    a[0] = p[0] + (sigma * bars[0]);
+    a[1] = p[1] + (sigma * bars[1]);
     a[2] = p[2];
 }
 

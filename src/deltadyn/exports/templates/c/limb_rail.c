@@ -3,10 +3,11 @@ enum { LIMB = 7, LIMB_STRUT = 6 }; /* the rail's point of q = 0, its direction, 
 /* Elbow of a limb on the shrunk base: the carriage at place q. */
 static void elbow(int limb, real q, real none, real *E)
 {
-    const real *own = EMPTY + LIMB * limb;
+    const real *own = &EMPTY[LIMB * limb];
     (void)none;
-    for (int k = 0; k < 3; k++)
-        E[k] = own[k] + q * own[3 + k];
+    for (int k = 0; k < 3; k++) {
+        E[k] = own[k] + (q * own[3 + k]);
+    }
 }
 
 /* |E'|, how far the elbow moves with its drive, in m per m, and s . E' of a strut s. */
@@ -18,10 +19,10 @@ static real lever_of(int limb)
 
 static real along_way(int limb, real q, real none, const real *s)
 {
-    const real *own = EMPTY + LIMB * limb;
+    const real *own = &EMPTY[LIMB * limb];
     (void)q;
     (void)none;
-    return s[0] * own[3] + s[1] * own[4] + s[2] * own[5];
+    return (s[0] * own[3]) + (s[1] * own[4]) + (s[2] * own[5]);
 }
 
 /* A carriage has one place above any point within reach. */

@@ -3,7 +3,7 @@ enum { LIMB = 4, LIMB_STRUT = 3 }; /* the rail's point of q = 0, l2 */
 /* Elbow of a limb on the shrunk base: the carriage at place q. */
 static void elbow(int limb, real q, real none, real *E)
 {
-    const real *own = EMPTY + LIMB * limb;
+    const real *own = &EMPTY[LIMB * limb];
     (void)none;
     E[0] = own[0];
     E[1] = own[1];

@@ -25,7 +25,7 @@ typedef union {
     @bits@ bits;
 } image;
 
-typedef char real_has_the_size_of_its_bits[sizeof(real) == sizeof(@bits@) ? 1 : -1];
+typedef char real_has_the_size_of_its_bits[(sizeof(real) == sizeof(@bits@)) ? 1 : -1];
 
 static int is_finite(real value)
 {
@@ -62,17 +62,19 @@ enum {
 
 static int worse(int a, int b)
 {
-    return a == @ID@_OK ? b : a;
+    return (a == @ID@_OK) ? b : a;
 }
 
 static int check(const real *x, int count)
 {
     int status = @ID@_OK;
     for (int i = 0; i < count; i++) {
-        if (!is_finite(x[i]))
+        if (!is_finite(x[i])) {
             return @ID@_NOT_FINITE;
-        if (REAL_ABS(x[i]) > LARGEST)
+        }
+        if (REAL_ABS(x[i]) > LARGEST) {
             status = @ID@_RANGE;
+        }
     }
     return status;
 }
@@ -80,16 +82,19 @@ static int check(const real *x, int count)
 static int check_three(const real *a, const real *b, const real *c)
 {
     const int first = check(a, DOF), second = check(b, DOF), third = check(c, DOF);
-    if (first == @ID@_NOT_FINITE || second == @ID@_NOT_FINITE || third == @ID@_NOT_FINITE)
+    if ((first == @ID@_NOT_FINITE) || (second == @ID@_NOT_FINITE) || (third == @ID@_NOT_FINITE)) {
         return @ID@_NOT_FINITE;
+    }
     return worse(first, worse(second, third));
 }
 
 static int check_result(const real *x, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (!is_finite(x[i]))
+    for (int i = 0; i < count; i++) {
+        if (!is_finite(x[i])) {
             return @ID@_RANGE;
+        }
+    }
     return @ID@_OK;
 }
 
@@ -106,8 +111,9 @@ static int motion_of_joints(
 {
     real own[3][DOF];
     const int status = check_three(q, qd, qdd);
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
+    }
     for (int i = 0; i < DOF; i++) {
         own[0][i] = own_angle(q, i);
         own[1][i] = SIGN[i] * qd[i];
@@ -122,8 +128,9 @@ static int motion_of_joints(
 static int numbers_with(real payload, real *par)
 {
     const int status = check(&payload, 1);
-    for (int i = 0; status == @ID@_OK && i < PAR_COUNT; i++)
-        par[i] = EMPTY[i] + payload * PER_KG[i];
+    for (int i = 0; (status == @ID@_OK) && (i < PAR_COUNT); i++) {
+        par[i] = EMPTY[i] + (payload * PER_KG[i]);
+    }
     return status;
 }
 
@@ -132,14 +139,16 @@ static void torque(const real *par, const real *x, real *tau)
 {
     real y[3 * DOF];
     deltadyn_state_torque@kind@_@dof@(par, x, y);
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         tau[i] = y[i];
+    }
 }
 
 static real direction_of(real rate)
 {
-    if (EMPTY[PAR_SMOOTHING] > (real)0.0)
+    if (EMPTY[PAR_SMOOTHING] > (real)0.0) {
         return @tanh@(rate * OVER_SMOOTHING);
+    }
     return (real)(rate > (real)0.0) - (real)(rate < (real)0.0);
 }
 
@@ -156,22 +165,24 @@ static void add_friction(const real *par, const real *x, const real *direction, 
         }
         in[i] = tau[i];
         in[DOF + i] = x[AT_QD + i];
-        in[2 * DOF + i] = x[AT_QDD + i];
-        in[3 * DOF + i] = direction[i];
-        in[4 * DOF + i] = shape;
+        in[(2 * DOF) + i] = x[AT_QDD + i];
+        in[(3 * DOF) + i] = direction[i];
+        in[(4 * DOF) + i] = shape;
     }
     deltadyn_friction_@dof@(par, in, tau);
-    for (int i = 0; i < DOF; i++)
-        if (EMPTY[PAR_THINNING + i] > (real)0.0)
+    for (int i = 0; i < DOF; i++) {
+        if (EMPTY[PAR_THINNING + i] > (real)0.0) {
             tau[i] += EMPTY[PAR_THINNING + i]
                 * @tanh@(x[AT_QD + i] / EMPTY[PAR_THINNING_VELOCITY + i]);
+        }
+    }
 }
 
 /* The angle of an axis in a motion. */
 static real angle_of(const real *x, int i)
 {
     const int limb = i % LEGS;
-    return i < LEGS ? joint_of(x[AT_COS + limb], x[AT_SIN + limb]) : x[AT_P + i];
+    return (i < LEGS) ? joint_of(x[AT_COS + limb], x[AT_SIN + limb]) : x[AT_P + i];
 }
 
 /* The ripple that the drives must add. */
@@ -180,24 +191,24 @@ static real ripple_of(const real *x, int i)
     real sum = (real)0.0;
     for (int wave = 0; wave < WAVES; wave++) {
         const real phase = EMPTY[PAR_RIPPLE_ORDER + wave] * angle_of(x, i);
-        sum += EMPTY[PAR_RIPPLE_COS + wave * AXES + i] * @cos@(phase)
-            + EMPTY[PAR_RIPPLE_SIN + wave * AXES + i] * @sin@(phase);
+        sum += (EMPTY[PAR_RIPPLE_COS + (wave * AXES) + i] * @cos@(phase))
+            + (EMPTY[PAR_RIPPLE_SIN + (wave * AXES) + i] * @sin@(phase));
     }
     return sum;
 }
 
-/* 1 - share: what a motor's torque leaves behind its own loss; `torque` has its sign. */
-static real left_over(real torque, real direction, int i)
+/* 1 - share: what a motor's torque leaves behind its own loss; `given` has its sign. */
+static real left_over(real given, real direction, int i)
 {
     const real loss = EMPTY[PAR_MOTOR_LOAD + i] * direction;
-    return (real)1.0 - (torque < (real)0.0 ? -loss : loss);
+    return (real)1.0 - ((given < (real)0.0) ? -loss : loss);
 }
 
 /* Torques with friction as the drives count them: ripple, the motors' loss, the drives' scale. */
 static void to_drives(const real *x, const real *direction, real *tau)
 {
     for (int i = 0; i < DOF; i++) {
-        const real needed = tau[i] + (WAVES > 0 ? ripple_of(x, i) : (real)0.0);
+        const real needed = tau[i] + ((WAVES > 0) ? ripple_of(x, i) : (real)0.0);
         tau[i] = EMPTY[PAR_TORQUE_RATIO + i] * needed / left_over(needed, direction[i], i);
     }
 }
@@ -207,8 +218,8 @@ static void from_drives(const real *x, const real *direction, real *tau)
 {
     for (int i = 0; i < DOF; i++) {
         const real true_torque = tau[i] / EMPTY[PAR_TORQUE_RATIO + i];
-        tau[i] = true_torque * left_over(true_torque, direction[i], i)
-            - (WAVES > 0 ? ripple_of(x, i) : (real)0.0);
+        tau[i] = (true_torque * left_over(true_torque, direction[i], i))
+            - ((WAVES > 0) ? ripple_of(x, i) : (real)0.0);
     }
 }
 
@@ -218,11 +229,13 @@ static int own_torque_of_motion(const real *par, const real *x, real *own)
 {
     real direction[DOF];
     torque(par, x, own);
-    for (int i = 0; i < DOF; i++)
+    for (int i = 0; i < DOF; i++) {
         direction[i] = direction_of(x[AT_QD + i]);
+    }
     const int status = add_passive(x, 0, own);
-    if (status != @ID@_OK)
+    if (status != @ID@_OK) {
         return status;
+    }
     add_friction(EMPTY, x, direction, own);
     to_drives(x, direction, own);
     return check_result(own, DOF);
@@ -232,7 +245,8 @@ static int torque_of_motion(const real *par, const real *x, real *tau)
 {
     real own[DOF];
     const int status = own_torque_of_motion(par, x, own);
-    for (int i = 0; status == @ID@_OK && i < DOF; i++)
+    for (int i = 0; (status == @ID@_OK) && (i < DOF); i++) {
         tau[i] = SIGN[i] * own[i];
+    }
     return status;
 }

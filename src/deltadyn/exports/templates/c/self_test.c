@@ -7,7 +7,7 @@ static void compare(const real *found, const real *known, real scale, real *larg
 {
     for (int i = 0; i < DOF; i++) {
         const real off = REAL_ABS(found[i] - known[i]) / scale;
-        *largest = off > *largest ? off : *largest;
+        *largest = (off > *largest) ? off : *largest;
     }
 }
 
@@ -49,7 +49,7 @@ static real difference_at(int k)
         compare(out, POINT_TAU_LOAD[k], POINT_SCALE[AT_TORQUES], &largest);
     }
 #endif
-    return status == @ID@_OK ? largest : (real)-1.0;
+    return (status == @ID@_OK) ? largest : (real)-1.0;
 }
 
 int @id@_self_test(@id@_real *error)
@@ -61,8 +61,14 @@ int @id@_self_test(@id@_real *error)
         if ((failed == 0) && ((off < (real)0.0) || (off > POINT_TOLERANCE))) {
             failed = k + 1;
         }
-        largest = off > largest ? off : largest;
+        largest = (off > largest) ? off : largest;
     }
+#if @far@
+    real out[DOF];
+    if ((failed == 0) && (@id@_inverse_kinematics(POINT_FAR, out) != @ID@_UNREACHABLE)) {
+        failed = POINTS + 1;
+    }
+#endif
     if (error != NULL) {
         *error = largest;
     }
