@@ -625,7 +625,7 @@ class Judge:
             tests = [test for test in case.tests if self.trusted.get(test, True)]
             try:
                 self._write(path, case.changed)
-                ran = 0
+                ran, some = 0, tests
                 for some in self._portions(tests):
                     outcome, by, more = self._meet(some, path, text)
                     ran += more
@@ -633,9 +633,15 @@ class Judge:
                         break
             finally:
                 self._write(path, text)
-            # A test that kills must pass without the fault, on its own; that is asked once.
-            if outcome == "killed" and by in self.found.seconds and by not in self.trusted:
-                self.trusted[by] = self._meet([by], path, text)[0] == "survived"
+            # A test that kills must pass without the fault, on its own; that is asked once. Files
+            # that cannot be read with it must be readable without.
+            if outcome == "killed" and by not in self.trusted:
+                known = by in self.found.seconds
+                sound = self._meet([by] if known else some, path, text)[0] == "survived"
+                if known:
+                    self.trusted[by] = sound
+                elif not sound:
+                    raise SystemExit(f"tests fail without a fault: {some[0]} and those beside it")
             if self.trusted.get(by, True):
                 break
         lines = difflib.unified_diff(text.splitlines(), case.changed.splitlines(), lineterm="", n=2)
@@ -677,8 +683,8 @@ class Judge:
         status = in_child(self.tree, self.limit + self.grace, work)
         if status is None:
             return "hung", "", len(tests)
-        if not told.exists():  # not even collected
-            return "killed", f"ended with {status}", 0
+        if not told.exists():
+            return "killed", f"files that could not be read, status {status}", 0
         by, ran = json.loads(told.read_text("utf-8"))
         return ("killed" if by else "survived"), by, ran
 

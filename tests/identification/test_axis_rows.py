@@ -154,15 +154,6 @@ def test_rows_of_every_kind(kind: str, compiled: bool) -> None:
         np.testing.assert_allclose(full, Y[:, axis], atol=1e-12 * np.abs(Y).max())
 
 
-def test_rows_are_made_where_all_terms_are_known() -> None:
-    robot = dd.load_robot("sipro-d3-1200").with_friction(viscous=0.4, coulomb=1.2)
-    passive = full_friction(3).passive
-    assert columns.has_axis_rows(robot, "exact")
-    assert not columns.has_axis_rows(robot, "rigid")
-    for more in ({"load": 0.1}, {"motor_load": 0.1}, {"passive": passive}):
-        assert not columns.has_axis_rows(robot.with_friction(**more), "exact")
-
-
 def test_pieces_without_friction_are_all_filled() -> None:
     """The regressor of 400 samples, in three pieces, is that of the samples in one."""
     robot = unequal(dd.load_robot("sipro-d3-1200")).with_friction(**FRICTION["drives"])
