@@ -223,7 +223,8 @@ def test_exchange_and_cosimulation_move_as_rollout_and_scipy(dof: int, fmi: str)
 
     start = np.concatenate([START[0][:n], START[1][:n]])
     solved = integrate(slope, (0, t[-1]), start, "DOP853", t, rtol=1e-10, atol=1e-12).y.T
-    run = rollout(robot, *np.split(start, 2), np.tile(held, (25, 1)), dt=t[1], substeps=20)
+    torque = np.tile(held, (25, 1))
+    run = rollout(robot, start[:n], start[n:], torque, dt=float(t[1]), substeps=20)
     rolled = np.concatenate([run.q, run.qd])
     signals = {"time": t} | {
         name: np.full(t.size, value) for name, value in axes("tau", held).items()
