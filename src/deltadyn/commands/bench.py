@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from deltadyn.backends.loader import absence
 from deltadyn.commands.common import ANSWER_NO, guarded, json_option, show
 from deltadyn.errors import DeltadynError
 
@@ -80,6 +79,8 @@ def bench(full: bool, as_json: bool) -> None:
     It runs from a checkout of deltadyn. The peers' own C and C++ programs are compiled once where
     their headers are there, and their torques are compared with ours before any time is believed.
     """
+    from deltadyn.backends.loader import absence
+
     if missing := absence():
         click.echo(f"note: {missing}", err=True)
     benchmark = load_benchmark()

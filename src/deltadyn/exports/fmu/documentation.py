@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
+from xml.sax.saxutils import escape
 
 from deltadyn.exports.common import filled, identifier, provenance, speech
 from deltadyn.exports.fmu.variables import (
