@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up everything they need in .venv.
+# `make demo`, `make test` and `make test-all` set up everything they need in .venv.
 # They want Python 3.11 or newer and gcc; choose an interpreter with `make test PYTHON=python3.12`.
 
 PYTHON ?= python3
@@ -13,11 +13,12 @@ KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tools-test tools lint bench nightly lock locked lowest docs docs-pictures chromium clang mosquitto postgresql clean distclean
+.PHONY: help demo test test-all tools-test tools lint bench nightly lock locked lowest docs docs-pictures chromium clang mosquitto postgresql clean distclean
 
 help:
 	@echo "make demo           run the demonstration, results in demo/"
-	@echo "make test           run the tests (PYTEST_ARGS=... is passed on)"
+	@echo "make test           run the tests of every room, in minutes (PYTEST_ARGS=... is passed on)"
+	@echo "make test-all       run all tests, with browsers, servers and optional packages"
 	@echo "make tools-test     take the exports into tools of others; what cannot be installed is named"
 	@echo "make lint           ruff check, ruff format --check, mypy --strict"
 	@echo "make bench          run the benchmarks"
@@ -34,15 +35,21 @@ demo: $(STAMPS)/core
 	$(BIN)/deltadyn demo --out demo
 
 # A file's tests run in one worker, which makes what they share once.
-test: $(STAMPS)/test chromium clang mosquitto postgresql
-	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+RUN_TESTS = MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test: $(STAMPS)/test
+	$(RUN_TESTS) $(PYTEST_ARGS)
+
+# What is marked `full` too, and what needs optional packages: tests/selection.py.
+test-all: $(STAMPS)/all chromium clang mosquitto postgresql
+	$(RUN_TESTS) --full $(PYTEST_ARGS)
 
 # Compilers, emulators, analysers and simulators that nobody here wrote. Most of their tests are in
 # tests/deploy; one whose tool is absent is skipped and says so.
 tools-test: $(STAMPS)/tools clang tools
-	MAKEFLAGS= MFLAGS= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m tools $(PYTEST_ARGS)
+	$(RUN_TESTS) --full -m tools $(PYTEST_ARGS)
 
-lint: $(STAMPS)/test
+lint: $(STAMPS)/all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src tests benchmarks tools
@@ -75,9 +82,9 @@ lock: $(STAMPS)/nightly
 locked: | $(STAMPS)/venv
 	$(PIP_INSTALL) --require-hashes --no-deps --requirement requirements-dev.lock
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
-	@touch $(STAMPS)/core $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/nightly $(STAMPS)/docs
+	@touch $(addprefix $(STAMPS)/,core test cloud all bench nightly docs)
 
-lowest: $(STAMPS)/test
+lowest: $(STAMPS)/all
 	$(BIN)/python -m tools.lowest
 
 docs: $(STAMPS)/docs
@@ -103,9 +110,17 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
+# The extension is compiled here alone: the sets below add packages and leave deltadyn as it is.
 $(STAMPS)/core: pyproject.toml $(KERNELS) | $(STAMPS)/venv
 	@echo "Installing deltadyn into $(VENV)"
 	$(PIP_INSTALL) --editable .
+	@touch $@
+
+INSTALL_EXTRA = $(BIN)/python -m tools.dependencies $(1) >$(STAMPS)/$(1).txt && $(PIP_INSTALL) --requirement $(STAMPS)/$(1).txt
+
+$(STAMPS)/test: $(STAMPS)/core
+	@echo "Installing the tools of the tests into $(VENV)"
+	$(call INSTALL_EXTRA,test)
 	@touch $@
 
 # Both ask for botocore, of which there are a thousand versions: beside everything else pip would
@@ -115,32 +130,32 @@ $(STAMPS)/cloud: | $(STAMPS)/venv
 	$(PIP_INSTALL) s3fs 'moto[server]'
 	@touch $@
 
-$(STAMPS)/test: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
-	@echo "Installing deltadyn and its test tools into $(VENV)"
-	$(PIP_INSTALL) --editable '.[test]'
-	@touch $(STAMPS)/core $@
+$(STAMPS)/all: $(STAMPS)/test | $(STAMPS)/cloud
+	@echo "Installing what all tests need into $(VENV)"
+	$(call INSTALL_EXTRA,test-all)
+	@touch $@
 
-$(STAMPS)/bench: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
-	@echo "Installing deltadyn and its benchmarks' peers into $(VENV)"
-	$(PIP_INSTALL) --editable '.[bench]'
-	@touch $(STAMPS)/core $(STAMPS)/test $@
+$(STAMPS)/bench: $(STAMPS)/all
+	@echo "Installing the peers of the benchmarks into $(VENV)"
+	$(call INSTALL_EXTRA,bench)
+	@touch $@
 
-$(STAMPS)/nightly: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
-	@echo "Installing deltadyn and the tools of its campaigns into $(VENV)"
-	$(PIP_INSTALL) --editable '.[nightly]'
-	@touch $(STAMPS)/core $(STAMPS)/test $@
+$(STAMPS)/nightly: $(STAMPS)/all
+	@echo "Installing the tools of the campaigns into $(VENV)"
+	$(call INSTALL_EXTRA,nightly)
+	@touch $@
 
-$(STAMPS)/tools: pyproject.toml $(KERNELS) | $(STAMPS)/cloud
-	@echo "Installing deltadyn and the tools that its exports are taken into, into $(VENV)"
-	$(PIP_INSTALL) --editable '.[tools]'
-	@touch $(STAMPS)/core $(STAMPS)/test $@
+$(STAMPS)/tools: $(STAMPS)/all
+	@echo "Installing the tools that exports are taken into, into $(VENV)"
+	$(call INSTALL_EXTRA,tools)
+	@touch $@
 
-$(STAMPS)/docs: pyproject.toml $(KERNELS) | $(STAMPS)/venv
-	@echo "Installing deltadyn and its documentation tools into $(VENV)"
-	$(PIP_INSTALL) --editable '.[docs]'
-	@touch $(STAMPS)/core $@
+$(STAMPS)/docs: $(STAMPS)/core
+	@echo "Installing the tools of the documentation into $(VENV)"
+	$(call INSTALL_EXTRA,docs)
+	@touch $@
 
-# Programs of the system, one after the other: apt-get locks. `make -j 2 test` installs them beside
+# Programs of the system, one after the other: apt-get locks. `make -j 2 test-all` installs them beside
 # the packages of Python.
 chromium: | $(STAMPS)/venv
 clang: | chromium

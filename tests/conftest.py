@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.selection import packages_beyond
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
@@ -24,6 +25,29 @@ settings.load_profile("deltadyn")
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--full` runs what `make test-all` adds."""
+    parser.addoption(
+        "--full", action="store_true", help="run all tests: `make test-all` (see tests/selection.py)"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files that need more than the small environment, unless all tests are asked for."""
+    if config.getoption("--full") or collection_path.suffix != ".py":
+        return None
+    return True if packages_beyond(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests marked `full`, unless all tests are asked for."""
+    if config.getoption("--full"):
+        return
+    left_out = [item for item in items if any(item.iter_markers("full"))]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not any(item.iter_markers("full"))]
 
 
 @pytest.fixture(scope="session")

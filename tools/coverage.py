@@ -3,7 +3,7 @@
 Run: python -m tools.coverage [TESTS ...] [--rooms ROOM,...] [--workers 2] [--missed N]
      [--json FILE]
 
-Without arguments all tests run, as `make test` runs them, with the processes that they start. A
+Without arguments all tests run, as `make test-all` runs them, with the processes that they start. A
 branch is a jump from one line to another: both ways of an `if`, a loop that ends and one that goes
 on. With --rooms the table and its sum are of these rooms alone; with --missed N it names the N
 files with most branches that no test takes.
@@ -77,7 +77,8 @@ def measured(
         tool = [sys.executable, "-m", "coverage"]
         chosen = f"--rcfile={settings}"
         spread = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
-        words = ["run", chosen, "-m", "pytest", "-q", "-p", "no:cacheprovider", *spread, *tests]
+        words = ["run", chosen, "-m", "pytest", "-q", "--full", "-p", "no:cacheprovider"]
+        words += [*spread, *tests]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         status = subprocess.run([*tool, *words], cwd=ROOT, env=environment).returncode
         report = Path(folder) / "report.json"

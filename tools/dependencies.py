@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution
@@ -84,3 +85,7 @@ def _project() -> dict[str, Any]:
 
 def _whole() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+if __name__ == "__main__":  # what an extra needs beside the core, for pip
+    print(*declared(*sys.argv[1:]), sep="\n")

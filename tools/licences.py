@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tools.dependencies import declared, extras, installed
 
-TOOLS = ("test", "docs", "bench", "nightly", "tools", "dev")  # extras that no user needs
-ABSENT = ("bench", "tools", "dev")  # extras that `make test` and `make nightly` do not install
+TOOLS = ("test", "test-all", "docs", "bench", "nightly", "tools", "dev")  # extras that no user needs
+ABSENT = ("bench", "tools", "dev")  # extras that `make test-all` and `make nightly` do not install
 #: What a licence may be called, by the kind that it is.
 KINDS = {
     "permissive": (

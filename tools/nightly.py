@@ -303,7 +303,7 @@ CAMPAIGNS = (
     Campaign(
         "family",
         "1,000 states of every kind: the engines' torque",
-        "pytest -q tests/family tests/reference/family --junitxml {out}/family.xml",
+        "pytest -q --full tests/family tests/reference/family --junitxml {out}/family.xml",
         120,
         junit("family.xml"),
         {"DELTADYN_FAMILY_STATES": "1000"},

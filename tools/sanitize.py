@@ -131,7 +131,7 @@ def kernels(calls: int) -> Iterator[tuple[str, Callable[[], int]]]:
             "kernels, random calls",
             lambda: inside("-m", "tools.sanitize", "--inside", str(calls)),
         )
-        options = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        options = ("-m", "pytest", "-q", "--full", "-p", "no:cacheprovider", "-p", "no:xdist")
         tests = [path for path in TESTS if (ROOT / path).exists()]
         yield "kernels, their tests", lambda: inside(*options, *tests)
 

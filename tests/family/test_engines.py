@@ -15,6 +15,7 @@ import pytest
 from tests.reference.engines.spec import Array
 from tests.reference.family import Member, States, random_member, states
 from tests.reference.family.convert import THREE_LIMBS, Converted, to_robot
+from tests.reference.family.stored import stored_states
 
 import deltadyn as dd
 from deltadyn import backends
@@ -34,17 +35,24 @@ CASES = [(kind, seed, equal) for kind in THREE_LIMBS for seed, equal in ((0, Fal
 class Case(NamedTuple):
     member: Member
     converted: Converted
+    drawn: tuple[str, int, bool] = ("", 0, False)  # kind, seed, whether limbs are equal
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda c: f"{c[0]}, {'equal' if c[2] else 'own'}")
 def case(request: pytest.FixtureRequest) -> Case:
     kind, seed, equal = request.param
     member = random_member(kind, seed, equal=equal)
-    return Case(member, to_robot(member))
+    return Case(member, to_robot(member), request.param)
 
 
-@pytest.fixture(scope="module", params=["mujoco", "pinocchio"])
+@pytest.fixture(
+    scope="module",
+    params=["mujoco", "stored", pytest.param("pinocchio", marks=pytest.mark.full)],
+)
 def reference(request: pytest.FixtureRequest, case: Case) -> States:
+    """States by an engine, or those that Pinocchio gave once."""
+    if request.param == "stored":
+        return stored_states(*case.drawn)
     return states(case.member, STATES, 7, request.param)
 
 
@@ -114,7 +122,7 @@ def test_torque_and_terms(case: Case, reference: States, path: str) -> None:
 def test_one_sample(case: Case, reference: States, path: str) -> None:
     """One sample takes kernels of its own."""
     robot, elbows, zero = case.converted
-    i = STATES // 2
+    i = len(reference.q) // 2
     motion = reference.x[i], reference.xd[i], reference.xdd[i]
     largest = np.max(np.abs(reference.tau), axis=0)
     one = dd.State.from_platform(robot, *motion, elbows=elbows)

@@ -15,6 +15,7 @@ from tests.family.robots import make
 from tests.family.test_engines import worst
 from tests.reference.family import KINDS, Member, States, random_member, states
 from tests.reference.family.convert import THREE_LIMBS, Converted, to_robot
+from tests.reference.family.stored import stored_states
 
 import deltadyn as dd
 from deltadyn.dynamics import power_balance
@@ -49,11 +50,19 @@ class Case(NamedTuple):
     state: dd.State
 
 
-@pytest.fixture(scope="module", params=OTHERS)
+@pytest.fixture(
+    scope="module",
+    params=[(kind, engine) for kind in OTHERS for engine in ("mujoco", "stored")],
+    ids=", ".join,
+)
 def case(request: pytest.FixtureRequest) -> Case:
-    member = random_member(request.param, 0, equal=False)
+    kind, engine = request.param
+    member = random_member(kind, 0, equal=False)
     converted = to_robot(member)
-    found = states(member, STATES, 7, "mujoco")
+    if engine == "stored":
+        found = stored_states(kind, 0, False)
+    else:
+        found = states(member, STATES, 7, engine)
     motion = found.x, found.xd, found.xdd
     state = dd.State.from_platform(converted.robot, *motion, elbows=converted.elbows)
     return Case(member, converted, found, state)

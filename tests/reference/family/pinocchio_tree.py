@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 from tests.reference.engines.spec import Array
 
 from .closure import Frames
 from .tree import Joint, Link, Tree
 
-WORLD_AXES = pin.LOCAL_WORLD_ALIGNED
+try:
+    import pinocchio as pin
+except ModuleNotFoundError:  # `make test` compares with its stored answers
+    pin = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,9 @@ class PinocchioTree:
                 placement = pin.updateFramePlacement(model, data, frame)
                 frames.position[k, b] = placement.translation
                 frames.rotation[k, b] = placement.rotation
-                jacobian = pin.getFrameJacobian(model, data, frame, WORLD_AXES)
+                jacobian = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
                 frames.jacobian[k, b] = jacobian[:, self.order]
-                motion = pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES)
+                motion = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
                 frames.drift[k, b] = motion.vector
         return frames
 

@@ -7,6 +7,7 @@ import pytest
 from tests.reference.engines.spec import Array
 
 from . import KINDS, Member, States, random_member, states
+from .stored import MEMBERS, pinocchio_states, stored_states
 
 STATES = 12
 AGREEMENT = 1e-11  # relative; 1e-14 is usual, 1e-12 where a screw of small lead is driven by struts
@@ -20,6 +21,14 @@ def member(request: pytest.FixtureRequest) -> Member:
 @pytest.fixture(scope="module")
 def pair(member: Member) -> tuple[States, States]:
     return states(member, STATES, 1, "mujoco"), states(member, STATES, 1, "pinocchio")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("drawn", MEMBERS, ids=str)
+def test_stored_states_are_those_of_pinocchio(drawn: tuple[str, int, bool]) -> None:
+    stored, now = stored_states(*drawn), pinocchio_states(*drawn)
+    for name in ("q", "qd", "qdd", "x", "xd", "xdd", "tau", "M", "c", "g", "J"):
+        assert worst(getattr(stored, name), getattr(now, name)) < AGREEMENT, name
 
 
 def worst(ours: Array, reference: Array) -> float:
