@@ -108,6 +108,9 @@ def main(context: click.Context, verbose: bool) -> None:
     """Dynamic models of Delta robots, from a robot description to a model to deploy.
 
     ROBOT is a catalogue name, a robot file, or "." for the robot of the project in this folder.
+
+    Exit status: 0 done; 1 the answer is no; 2 the call or its input is wrong; 3 the memory is used
+    up; 130 stopped by Ctrl-C.
     """
     if verbose:
         raise click.UsageError("--verbose goes with --version")

@@ -8,6 +8,7 @@ import json
 import os
 import select
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -122,13 +123,16 @@ def _disk(error: BaseException | None) -> bool:
 
 
 NO_ROOM = (errno.ENOSPC, errno.EROFS, errno.EFBIG)
-ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
+#: Exit status: the answer is no; the call or its input is wrong; the memory is used up.
+ANSWER_NO, WRONG_CALL, OUT_OF_MEMORY = 1, 2, 3
 STDOUT = 1  # the file number of the output
 STOPPED, CUT_OFF = 130, 141  # by Ctrl-C, or by the end of a pipe, as shells count it
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback.
+    """Show what went wrong in one sentence and exit with 2, or 3 where the memory is used up.
+
+    `--debug` shows the traceback.
 
     Inside a project the choices of a run that ended are recorded for `deltadyn repeat`.
     """
@@ -140,9 +144,12 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with _made_folders(kwargs):
                 command(*args, **kwargs)
-        except (DeltadynError, OSError) as error:
-            if debug:
+        except Exception as error:
+            memory = _memory_error(error)
+            if debug or not (memory or isinstance(error, DeltadynError | OSError)):
                 raise
+            if memory:
+                _end_out_of_memory(error, bool(kwargs.get("as_json")))
             if _broken_pipe(error) and _reader_has_gone():
                 sys.exit(CUT_OFF)
             line = hint(error, context.command_path)
@@ -165,6 +172,32 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         _record(context)
 
     return run
+
+
+def _memory_error(error: BaseException | None) -> bool:
+    """Whether an error comes from memory that is used up, here or in a worker process."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        if any(kind.__name__ == "TerminatedWorkerError" for kind in type(error).__mro__):
+            return True  # of joblib: the system ends a process that takes too much
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _end_out_of_memory(error: BaseException, as_json: bool) -> None:
+    """Say that the memory is used up, and exit with 3."""
+    reason = " ".join(str(error).split())[:300]
+    traceback.clear_frames(error.__traceback__)  # with the arrays in them
+    text = "the memory is used up" + (f": {reason}" if reason else "")
+    line = "close other programs, use fewer workers, or take shorter logs"
+    if as_json:
+        echo_json({"error": {"kind": "MemoryError", "message": text, "hint": line}})
+    else:
+        click.echo(f"deltadyn: {text}\nhint: {line}", err=True)
+    sys.exit(OUT_OF_MEMORY)
 
 
 def _record(context: click.Context) -> None:
