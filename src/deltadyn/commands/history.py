@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -324,13 +325,19 @@ def refit(
 
 @history.command(epilog="Example: deltadyn history backup /backup/history-2026-05-03.db")
 @click.argument("file")
+@click.option("--force", is_flag=True, help="Replace a FILE that is there without a question.")
 @store_option
 @json_option
 @guarded
-def backup(file: str, store: str | None, as_json: bool) -> None:
-    """Write a whole copy into an SQLite file, while others read and write."""
+def backup(file: str, force: bool, store: str | None, as_json: bool) -> None:
+    """Write a whole copy into an SQLite file, while others read and write.
+
+    A FILE that is there is replaced after a question; where nobody can answer it is kept.
+    """
     with open_history(store) as kept:
-        written = kept.backup(file)
+        asks = not (force or as_json) and Path(file).is_file() and sys.stdin.isatty()
+        overwrite = force or (asks and click.confirm(f"Replace {file}?", err=True))
+        written = kept.backup(file, overwrite=overwrite)
         place = kept.place
     if as_json:
         echo_json({"history": place, "backup": str(written)})

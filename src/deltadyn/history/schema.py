@@ -10,10 +10,9 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from deltadyn.errors import FileError
-from deltadyn.history.database import Database
+from deltadyn.history.database import META, Database
 from deltadyn.identification.information import information_of
 
-META = "history_meta"
 #: In the order in which rows can be written: what is named by others comes first.
 TABLES = (
     "history_robots",
@@ -122,10 +121,17 @@ VERSIONS: tuple[tuple[tuple[str, ...], Callable[[Database], None] | None], ...] 
 NEWEST = len(VERSIONS)
 
 
-def prepare(database: Database) -> None:
-    """Make the tables of a new store, or bring those of an older one up to date."""
-    if _version(database) == NEWEST:
+def prepare(database: Database, create: bool = True) -> None:
+    """Make the tables of a new store, or bring those of an older one up to date.
+
+    Without `create` a store that has none is refused, and left as it is.
+    """
+    version = _version(database)
+    if version == NEWEST:
         return
+    if version == 0 and not create:
+        allowed = "a history that `deltadyn history add` began"
+        raise FileError.of_file(database.place, "holds no history", allowed)
     with database.changing():
         version = _version(database)  # somebody else may have been faster
         for number in range(version, NEWEST):
@@ -143,7 +149,8 @@ def _version(database: Database) -> int:
     """The version of the tables; 0 where there are none yet."""
     tables = database.tables()
     if META not in tables:
-        database.refuse_foreign(tables)
+        if tables:
+            database.refuse_foreign(tables)
         return 0
     rows = database.rows(f"SELECT value FROM {META} WHERE name = 'schema'")
     text = rows[0]["value"] if rows else ""

@@ -47,7 +47,7 @@ class History:
     def __init__(self, store: str | os.PathLike[str] = DEFAULT, *, create: bool = True) -> None:
         self._database = open_database(store, create)
         try:
-            prepare(self._database)
+            prepare(self._database, create)
         except BaseException:
             self._database.close()
             raise
@@ -286,9 +286,12 @@ class History:
         self._database.shrink()
         return found
 
-    def backup(self, path: str | os.PathLike[str]) -> Path:
-        """Write a whole copy into an SQLite file, while others read and write; it is a history."""
-        return copies.backup(self._database, path)
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a whole copy into an SQLite file, while others read and write; it is a history.
+
+        A file that is there is kept and named in an error unless `overwrite` is set.
+        """
+        return copies.backup(self._database, path, overwrite)
 
 
 def open_database(store: str | os.PathLike[str], create: bool) -> Database:
