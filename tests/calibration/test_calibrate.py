@@ -481,7 +481,7 @@ def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> Non
 
 
 def test_points_near_the_origin_of_the_base_are_taken(tracked: Tracked) -> None:
-    """A target on a rod above the platform passes the base's origin; mm among m are still refused."""
+    """A target above the platform passes the base's origin; mm among m are still refused."""
     tool = np.array([0.0, 0.0, 0.78])
     points = machines.points(tracked.robot, tracked.errors, tracked.q)
     q = np.concatenate([tracked.q, dd.inverse_kinematics(tracked.robot, [[0.0, 0.0, -0.779]])])

@@ -6,6 +6,7 @@ import difflib
 import errno
 import json
 import os
+import re
 import select
 import sys
 import traceback
@@ -66,10 +67,28 @@ SPOKEN = {
 
 
 def spoken(text: str) -> str:
-    """A text of the library in the words of the command line."""
+    """A text of the library in the words of the command line.
+
+    Advice to pass an option that the command does not have is left out.
+    """
     for said, here in SPOKEN.items():
+        if said in text and not _has_options(here):
+            advice = rf"{re.escape(said)}[^;.]*"  # a sentence of its own, or the end of one
+            text = re.sub(rf"(?<=\.) *Or {advice}\.?|(?:[,;]? *\bor )?{advice}", "", text).rstrip()
         text = text.replace(said, here)
     return text
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def _has_options(text: str) -> bool:
+    """Whether the command that runs has all options that a text names outside of `...`."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return True
+    known = {name for item in context.command.params for name in (*item.opts, "--help")}
+    return set(OPTION.findall(re.sub("`[^`]*`", "", text))) <= known
 
 
 def _spoken_record(record: Any) -> Any:
@@ -82,7 +101,13 @@ def _spoken_record(record: Any) -> Any:
 
 
 def hint(error: BaseException, command: str) -> str:
-    """A line that helps on; empty where the error says it all."""
+    """A line that helps on, with the command's options; empty where the error says it all."""
+    line = _hint_of(error, command)
+    return line if _has_options(line) else f"`{command} --help` shows an example"
+
+
+def _hint_of(error: BaseException, command: str) -> str:
+    """What helps on after an error, whichever the command is."""
     if isinstance(error, UnknownNameError) and isinstance(error.value, str):
         near = difflib.get_close_matches(error.value, error.names, n=1)
         if near and "did you mean" not in str(error):
