@@ -93,7 +93,7 @@ def test_advice_that_a_command_cannot_follow_is_left_out() -> None:
 
 
 def test_excite_designs_for_what_can_be_identified(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalogue's Quattro has moments that no motion tells apart; the command leaves them out."""
+    """The catalogue's Quattro has moments that no motion identifies; the command drops them."""
     robot = deltadyn.load_robot("robnux-quattro")
     chosen = choose_parameters(robot, "exact", False, True)
     assert {"S", "S_s", "h_x", "h_y"} <= set(chosen.names)
