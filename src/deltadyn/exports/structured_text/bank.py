@@ -68,7 +68,9 @@ def _estimator(robot: Robot, bank: BankExport, model: FunctionBlock) -> Function
     lines = Template(text).substitute(_values(robot, bank)).rstrip().splitlines()
     n = robot.dof
     window = 8 * n * bank.rows.length + 32 * bank.models
-    work = model.operations + window + 190 * bank.size + 8 * bank.size * 8
+    delays = bank.bank.signal.delays
+    edge = (3 * delays + 30) * bank.size + 10 * delays  # of the gripper's signal
+    work = model.operations + window + 190 * bank.size + 8 * bank.size * 8 + edge
     return FunctionBlock(
         "PayloadEstimator",
         payload_purpose(robot, bank.rows.rate),
