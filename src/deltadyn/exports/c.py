@@ -348,6 +348,7 @@ def _bank(_robot: Robot, estimator: Any, kind: Precision, test: PayloadTest) -> 
         "bank_length": str(bank.rows.length),
         "bank_models": str(bank.models),
         "bank_size": str(bank.size),
+        "bank_delays": str(bank.bank.signal.delays),
     }
     own, n = bank.bank, bank.rows
     said: dict[str, object] = {
@@ -957,9 +958,10 @@ def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
 def bank_bytes(bank: BankExport, precision: Precision) -> int:
     """Size of the state of the estimator by the bank, but for padding, as `state_bytes` has it."""
     size = 8 if precision.real == "double" else 4
-    hypothesis = 24 * size + 3 * 4 + 4
+    hypothesis = 24 * size + -(-(3 * 4 + 7) // size) * size  # numbers, ages, marks
     reals = 3 + 2 * bank.dof * bank.rows.length + 16 * bank.models + bank.size + 18 + 2 + 16 + 2
-    whole = 5 + 6 + bank.size + 8 + 7
+    reals += 2 * bank.bank.signal.delays + 5
+    whole = 5 + 6 + bank.size + 8 + 4 + 6
     return size * reals + hypothesis * bank.size + 4 * whole + 5 * 8 + 8
 
 
