@@ -19,12 +19,13 @@ from scipy.linalg import lapack
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.terms.clock import Clock
+from deltadyn.identification.terms.clock import CLOCKS, Clock
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
-from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
+from deltadyn.identification.terms.evidence import ASKED, Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
+from deltadyn.identification.terms.unseen import UnseenMotion
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
@@ -188,6 +189,11 @@ class Choice:
         """Names of a model's terms, by default the best one's."""
         return tuple(term.title for term in self.terms_of(model or self.best))
 
+    @cached_property
+    def unseen(self) -> UnseenMotion:
+        """What sets of the chosen terms predict of motion that their fits did not see."""
+        return UnseenMotion(self.weighing, self.items, self.best.candidates, self.level)
+
     def columns(self, model: Model) -> list[int]:
         """Numbers of the columns of a model's terms."""
         return [c for n in sorted(model.candidates) for c in self.items[n].columns]
@@ -231,7 +237,7 @@ class Search:
 
     @cached_property
     def clocks(self) -> list[FloatArray]:
-        """The clock at every sample, from -1 to 1 over all parts."""
+        """The polynomials of the clock at every sample, by part."""
         return [self.clock(part) for part in self.parts]
 
     def samples(self, point: Point) -> list[Sample]:
@@ -273,9 +279,7 @@ class Search:
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
         terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
-        if self.clock.span is not None:
-            by_warmth = self.clock.span  # K: the drift's setting
-            terms = [replace(t, setting=by_warmth) if t.name == "drift" else t for t in terms]
+        terms = self._drifting(terms)
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
@@ -294,7 +298,12 @@ class Search:
         ]
         rows = stacked(samples, terms, rest, np.array(kept))
         weighing = weigh(rows, items, self.level)
-        models = weighing.evidence(items).models()
+        asked = {number for number, item in enumerate(items) if item.odds >= ASKED}
+
+        def worsening(chosen: frozenset[int]) -> int | None:
+            return UnseenMotion(weighing, items, chosen, self.level).worsening(chosen, asked)
+
+        models = weighing.evidence(items).models(worsening)
         z, V = weighing.estimate(
             [c for n in sorted(models[0].candidates) for c in items[n].columns]
         )
@@ -306,6 +315,17 @@ class Search:
     def candidates(self, of: Sample, near: Near) -> list[Term]:
         """All terms that are considered at a point."""
         return candidates(of, near)
+
+    def _drifting(self, terms: Sequence[Term]) -> list[Term]:
+        """The terms with the drift by time within each log only where logs can begin anew."""
+        drifts = [term for term in terms if term.name == "drift"]
+        kept = drifts[: len(CLOCKS) if self.clock.restarts else 1]
+        by_warmth = self.clock.span  # K: the drift's setting; None where the clock is time
+        return [
+            replace(term, setting=by_warmth) if term in kept else term
+            for term in terms
+            if term not in drifts or term in kept
+        ]
 
     def _may(self, term: Term) -> bool:
         names = {term.name, term.title}

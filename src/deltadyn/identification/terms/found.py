@@ -11,7 +11,7 @@ import numpy as np
 from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities
-from deltadyn.identification.terms.intervals import Hull, Scatter, worth
+from deltadyn.identification.terms.intervals import Hull, Scatter
 from deltadyn.identification.terms.structure import KINDS
 
 LIKELY = 0.05  # probability from which on a rival is named
@@ -198,12 +198,12 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         sets[titles] = sets.get(titles, 0.0) + float(weight)
         for title in set(titles):
             by_title[title] = by_title.get(title, 0.0) + float(weight)
-    level = float(np.sqrt(np.mean(choice.level**2)))
-    value = worth(choice)
+    chosen = choice.best.candidates
+    with_all = 100 * choice.unseen.error(chosen)
     found = []
     names = [p.name for term in choice.terms for p in term.parameters]
     k = choice.weighing.rows.base
-    for number in sorted(choice.best.candidates):
+    for number in sorted(chosen):
         term = choice.terms[number]
         own = {
             p.name: (
@@ -213,8 +213,7 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
             )
             for c, p in zip(choice.items[number].columns, term.parameters, strict=True)
         }
-        left = value[term.title]
-        percent = (100 * left.without / level, 100 * left.with_it / level)
+        percent = (100 * choice.unseen.error(chosen - {number}), with_all)
         probability = by_title[term.title]
         found.append(
             FoundTerm(

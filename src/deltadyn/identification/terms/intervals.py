@@ -19,13 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.dynamics.rigid import LIMBS
-from deltadyn.identification.information import IntArray
 from deltadyn.identification.terms.choose import Choice, Weighing
 from deltadyn.identification.terms.evidence import ASKED, Model
 from deltadyn.identification.terms.structure import Structure, structure_of
@@ -35,7 +33,6 @@ REMAIN = 5.0  # nats below the best
 PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
 DIRECTIONS = 2.0  # granted to what is missing
 NAMELESS = "other"  # a term that is no explanation
-FOLDS = 4  # of a single log, where it is left out in parts
 NORMAL = 1.959964  # deviations of a normal 95 % interval
 
 
@@ -86,7 +83,8 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
     structure = unexplained(choice)
     factor = math.sqrt(discount(choice.weighing, structure))
     weighing = replace(choice.weighing, kappa=choice.weighing.kappa * factor**2)
-    kept = [m for m in choice.models if m.evidence >= choice.best.evidence - REMAIN]
+    top = {m.refused: m.evidence for m in reversed(choice.models)}  # of refused sets, of others
+    kept = [m for m in choice.models if m.evidence >= top[m.refused] - REMAIN]
     if factor > 1.0:
         kept = [choice.best, *_doubted(choice, weighing)]
     x, std = [], []
@@ -194,72 +192,6 @@ def segment_covariance(weighing: Weighing, z: FloatArray, columns: Sequence[int]
     return out
 
 
-class Left(NamedTuple):
-    """Residuals of motion that a fit did not see: RMS over the axes in N m, without and with."""
-
-    without: float
-    with_it: float
-
-
-def folds(choice: Choice) -> IntArray:
-    """The fold (M,) of each row: its log, or quarters of a single one."""
-    part = choice.weighing.rows.part
-    if part.max(initial=0) > 0:
-        return part
-    return (np.arange(len(part)) * FOLDS // max(len(part), 1)).astype(np.int64)
-
-
-def left_out_residuals(choice: Choice, columns: Sequence[int]) -> FloatArray:
-    """Residuals (M, dof) of rows whose fold was left out of the fit, 0 where not used."""
-    weighing, rows = choice.weighing, choice.weighing.rows
-    k = rows.base
-    on = np.append(np.arange(k), k + np.asarray(columns, dtype=np.int64))
-    where = np.full(rows.width, -1)
-    where[on] = np.arange(len(on))
-    scale = np.append(np.ones(k), rows.size)[on]
-    fold = folds(choice)
-    count = int(fold.max(initial=0)) + 1
-    XX, Xy = np.zeros((count, len(on), len(on))), np.zeros((count, len(on)))
-    matrices = []
-    for axis, sigma in zip(rows.axes, weighing.sigma, strict=True):
-        take = where[axis.places] >= 0
-        place = where[axis.places[take]]
-        X = axis.X[:, take] * scale[place]
-        matrices.append((place, X))
-        for f in range(count):
-            own = axis.used & (fold == f)
-            part = X[own] / sigma
-            XX[f][np.ix_(place, place)] += part.T @ part
-            Xy[f][place] += part.T @ (axis.y[own] / sigma)
-    left = np.zeros((len(fold), len(rows.axes)))
-    prior = np.append(np.zeros(k), np.full(len(on) - k, weighing.kappa))
-    for f in range(count):
-        H, b = XX.sum(axis=0) - XX[f] + np.diag(prior), Xy.sum(axis=0) - Xy[f]
-        length = np.sqrt(np.maximum(np.diag(H), 1e-300))
-        z = np.linalg.lstsq(H / np.outer(length, length), b / length, rcond=1e-10)[0] / length
-        for a, (axis, (place, X)) in enumerate(zip(rows.axes, matrices, strict=True)):
-            own = axis.used & (fold == f)
-            left[own, a] = axis.y[own] - X[own] @ z[place]
-    return left
-
-
-def worth(choice: Choice) -> dict[str, Left]:
-    """What each chosen term is worth on motion that the fit did not see, by its title."""
-    all_columns = choice.columns(choice.best)
-    with_all = _rms(choice, left_out_residuals(choice, all_columns))
-    found = {}
-    for number in sorted(choice.best.candidates):
-        own = set(choice.items[number].columns)
-        rest = [c for c in all_columns if c not in own]
-        without = _rms(choice, left_out_residuals(choice, rest))
-        found[choice.terms[number].title] = Left(without, with_all)
-    return found
-
-
-def _rms(choice: Choice, left: FloatArray) -> float:
-    return math.sqrt(float((left**2).sum()) / max(float(choice.weighing.rows.counts().sum()), 1.0))
-
-
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How far measured torque lies from the model: half = reach sqrt(c0 + c1 tau^2) + drift |qd|.
@@ -307,9 +239,9 @@ def scatter(choice: Choice) -> Scatter:
     """The band of measured torque: by size of the torque, the worst log, and cross-validation."""
     from scipy.optimize import nnls  # takes longer than the rest of the import
 
-    rows, columns = choice.weighing.rows, choice.columns(choice.best)
-    left, unseen = rows.left(choice.z), left_out_residuals(choice, columns)
-    fold = folds(choice)
+    rows, test = choice.weighing.rows, choice.unseen
+    left, unseen = rows.left(choice.z), test.residuals(choice.best.candidates)
+    fold = test.fold
     c0, c1, reach = [], [], []
     for a, axis in enumerate(rows.axes):
         used = axis.used
