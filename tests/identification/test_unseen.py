@@ -116,3 +116,24 @@ def test_a_second_log_that_begins_cold_again_makes_no_fit_worse(seed: int) -> No
     assert _held_out_error(two, machine, picks) < 1.1 * _held_out_error(one, machine, picks)
     for axis in (1, 2, 3):  # the mean of the logs
         assert two[f"Fv{axis}"] == pytest.approx(machine.truth[f"Fv{axis}"], rel=0.02)
+
+
+@needs_gcc
+def test_the_same_titles_give_the_same_fit() -> None:
+    robot = dd.load_robot("sipro-d3-1200")
+    logs = make_machine(robot, "load+offset", 1.0, 4).record(2, 4.0)
+    chosen = dd.identify(robot, logs)
+    assert chosen.terms is not None
+    named = dd.identify(robot, logs, terms=chosen.terms.titles[::-1])
+    assert named.names == chosen.names
+    np.testing.assert_allclose(named.values, chosen.values, rtol=1e-9)
+
+
+@needs_gcc
+def test_waves_that_the_travel_hardly_tells_apart_get_their_true_orders() -> None:
+    """Ripple 39 and an encoder's 46 of joints that travel 0.48 rad, beside all other causes."""
+    robot = dd.load_robot("sipro-d3-1200")
+    machine = make_machine(robot, "all", 1.0, 0)
+    fit = dd.identify(robot, machine.record(2, 8.0))
+    assert fit.terms is not None
+    assert set(fit.terms.titles) == machine.causes

@@ -29,7 +29,7 @@ from deltadyn.identification.terms.unseen import UnseenMotion
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-ROUNDS = 4
+MAX_ROUNDS = 6  # of linearisation; most searches end after three
 FRESH = 2.0  # rows per independent row, before anything is known
 GUESS = 0.02  # of the RMS torque: deviation before anything is known
 PASSES = 3  # over the deviations of the axes
@@ -41,7 +41,7 @@ RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
 MOST_ORDERS = 3
 CLEARLY = 0.5  # nats by which another velocity of an axis must explain more
-APART = 8  # orders between two ripples: joints travel over a part of a turn
+APART = 8  # orders between two ripples, at least: joints travel over a part of a turn
 KNOWN = 1e-12  # of the largest eigenvalue: along smaller ones a matrix knows nothing
 LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
@@ -340,7 +340,7 @@ def choose(search: Search) -> Choice:
 
     point, rest, near = search.first()
     choice = search.look(point, rest, near)
-    for number in range(1, ROUNDS):
+    for number in range(1, MAX_ROUNDS):
         before = choice
         k = choice.weighing.rows.base
         if number == 1:
@@ -355,8 +355,9 @@ def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
     found = wave_orders(choice)
+    apart = resolved_orders(rows)
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
-        if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
+        if len(found) < MOST_ORDERS and all(abs(order - other) > apart for other in found):
             found[order] = NEAR
     shares = tuple(
         (t.name, t.setting) for t in choice.chosen if t.family == "loss" and t.setting is not None
@@ -372,10 +373,12 @@ def nearer(search: Search, choice: Choice) -> Near:
 def wave_orders(choice: Choice) -> dict[int, int]:
     """Orders of the waves that were found, with the width in which they are looked for again.
 
-    Over a part of a turn waves of neighbouring orders are alike. Those that lie within `APART` of a
-    stronger one are taken for it: of each kind one order is found there.
+    Over a part of a turn waves of neighbouring orders are alike. Those that the travel does not
+    tell from a stronger one are taken for it: of each kind one order is found there, and it is
+    looked for up to `NEAR` beyond the farthest.
     """
     size, k = choice.weighing.rows.size, choice.weighing.rows.base
+    apart = resolved_orders(choice.weighing.rows)
     strength: dict[int, float] = {}
     for n in choice.best.candidates:
         term, columns = choice.terms[n], np.array(choice.items[n].columns)
@@ -385,9 +388,9 @@ def wave_orders(choice: Choice) -> dict[int, int]:
             strength[order] = max(own, strength.get(order, 0.0))
     found: dict[int, int] = {}
     for order in sorted(strength, key=lambda order: -strength[order]):
-        near = [other for other in found if abs(order - other) <= APART]
+        near = [other for other in found if abs(order - other) <= apart]
         for other in near[:1]:
-            found[other] = max(found[other], NEAR, abs(order - other))
+            found[other] = max(found[other], NEAR + abs(order - other))
         if not near:
             found[order] = 1
     return found
@@ -416,6 +419,11 @@ def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:
             if explained(best) > explained(found[axis]) + CLEARLY:
                 found[axis] = best
     return tuple(choice.terms[n].velocities[axis] for axis, n in enumerate(found))
+
+
+def resolved_orders(rows: Rows) -> float:
+    """How many orders two waves must be apart to differ over the travel of a joint: a turn of it."""
+    return max(APART, peak_width(rows) / 2)
 
 
 def peak_width(rows: Rows) -> float:

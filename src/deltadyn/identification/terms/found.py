@@ -188,8 +188,10 @@ class Terms:
         }
 
 
-def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
-    """The result of a choice."""
+def found_terms(
+    choice: Choice, hull: Hull, scatter: Scatter, settled: Choice | None = None
+) -> Terms:
+    """The result of a choice; values are those of its terms alone where they were `settled`."""
     share = probabilities(choice.models)
     by_title: dict[str, float] = {}
     sets: dict[tuple[str, ...], float] = {}
@@ -198,6 +200,8 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         sets[titles] = sets.get(titles, 0.0) + float(weight)
         for title in set(titles):
             by_title[title] = by_title.get(title, 0.0) + float(weight)
+    best, considered = choice.titles(), choice.terms
+    choice = settled or choice
     chosen = choice.best.candidates
     with_all = 100 * choice.unseen.error(chosen)
     found = []
@@ -221,12 +225,11 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
             )
         )
     assert len(names) == len(choice.z) - k
-    best = choice.titles()
     others = sorted(((t, p) for t, p in sets.items() if t != best), key=lambda item: -item[1])
     return Terms(
         tuple(found),
         tuple(others[:8]),
-        tuple(dict.fromkeys(term.name for term in choice.terms if not term.stands_for)),
+        tuple(dict.fromkeys(term.name for term in considered if not term.stands_for)),
         sets[best],
         tuple(choice.rest.tolist()),
         tuple(hull.structure.share.tolist()),
