@@ -422,7 +422,7 @@ def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:
 
 
 def resolved_orders(rows: Rows) -> float:
-    """How many orders two waves must be apart to differ over the travel of a joint: a turn of it."""
+    """How many orders apart two waves differ over the travel of a joint, by a turn of it."""
     return max(APART, peak_width(rows) / 2)
 
 
