@@ -34,6 +34,7 @@ PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
 DIRECTIONS = 2.0  # granted to what is missing
 NAMELESS = "other"  # a term that is no explanation
 NORMAL = 1.959964  # deviations of a normal 95 % interval
+ENDS = (0.005, 0.995)  # quantiles of an axis' angles that are its travel
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,23 +194,64 @@ def segment_covariance(weighing: Weighing, z: FloatArray, columns: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
+class Waves:
+    """Waves of the angle that a fit found, and the travel in which it saw them.
+
+    `travel` (2, dof) are the lowest and the highest angle in rad, `rms` (w, dof) the RMS torque of
+    each wave in N m, `doubt` (w,) by how many orders it may differ.
+    """
+
+    travel: FloatArray
+    rms: FloatArray
+    doubt: FloatArray
+
+    @classmethod
+    def none(cls, dof: int) -> Waves:
+        """No waves."""
+        return cls(np.zeros((2, dof)), np.zeros((0, dof)), np.zeros(0))
+
+    def beyond(self, q: FloatArray) -> FloatArray:
+        """RMS torque (N, dof) in N m by which waves may be wrong beyond the travel.
+
+        At a distance d two waves of equal size whose orders differ by n are apart by their phase
+        n d: |exp(i n d) - 1| = 2 sin(n d / 2), at most 2.
+        """
+        low, high = self.travel
+        distance = np.maximum(np.maximum(low - q, q - high), 0.0)
+        phase = np.minimum(distance[:, None] * self.doubt[:, None], np.pi)  # (N, w, dof)
+        out: FloatArray = np.sqrt(((self.rms * 2 * np.sin(phase / 2)) ** 2).sum(axis=1))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Scatter:
-    """How far measured torque lies from the model: half = reach sqrt(c0 + c1 tau^2) + drift |qd|.
+    """How far measured torque lies from the model, about its prediction:
+
+        half = hypot(reach sqrt(c0 + c1 tau^2), z waves) + drift |qd|
 
     c0, c1, reach (dof,) at 95 %; `drift` (dof,) in N m s/rad is the range of viscous friction that
-    changed during the log. `scores` are, per axis, sorted errors in units of the half width at
-    reach 1 on motion that the fit did not see: where they are given, their quantile is the reach.
+    changed during the log; `waves` count beyond the travel that the fit saw. `scores` are, per
+    axis, sorted errors in units of the half width at reach 1 on motion that the fit did not see:
+    where they are given, their quantile is the reach.
     """
 
     c0: FloatArray
     c1: FloatArray
     reach: FloatArray
     drift: FloatArray
+    waves: Waves
     scores: tuple[FloatArray, ...] | None = None
 
-    def half(self, tau: FloatArray, qd: FloatArray, level: float = 0.95) -> FloatArray:
+    def half(
+        self, tau: FloatArray, q: FloatArray, qd: FloatArray, level: float = 0.95
+    ) -> FloatArray:
         """Half the width (N, dof) of a band that holds measured torque in the band of the fit."""
-        return self._reach(level) * self.scale(tau) + self.drift * np.abs(qd)
+        from scipy.special import ndtri  # takes longer than the rest of the import
+
+        z = float(ndtri((1 + check_level(level)) / 2))
+        moving = np.hypot(self._reach(level) * self.scale(tau), z * self.waves.beyond(q))
+        out: FloatArray = moving + self.drift * np.abs(qd)
+        return out
 
     def scale(self, tau: FloatArray) -> FloatArray:
         """The deviation (N, dof) that grows with the torque, in N m."""
@@ -270,4 +312,30 @@ def scatter(choice: Choice) -> Scatter:
             abs(float(choice.z[choice.par.names.index(f"Fv{a + 1}")])) for a in range(len(drift))
         ]
         drift = np.array(viscous) * float(np.abs(curve).max())
-    return Scatter(np.array(c0), np.array(c1), np.array(reach), drift)
+    return Scatter(np.array(c0), np.array(c1), np.array(reach), drift, found_waves(choice))
+
+
+def found_waves(choice: Choice) -> Waves:
+    """The waves of a choice: each is doubted by an order, and more where the travel is short.
+
+    Over a travel T orders below 2 pi / T are less than one wave, and alike.
+    """
+    rows, k = choice.weighing.rows, choice.weighing.rows.base
+    used = [rows.q[axis.used, i] for i, axis in enumerate(rows.axes)]
+    travel = np.array([np.quantile(own, ENDS) if len(own) else (0.0, 0.0) for own in used]).T
+    shortest = 2 * np.pi / max(float(np.median(travel[1] - travel[0])), 1e-3)
+    rms, doubt = [], []
+    for number in sorted(choice.best.candidates):
+        term = choice.terms[number]
+        if term.name not in ("ripple", "eccentricity") or term.setting is None:
+            continue
+        z = np.zeros(rows.width)
+        columns = k + np.array(choice.items[number].columns)
+        z[columns] = choice.z[columns]
+        if term.name == "ripple":  # less than a wave of it may lie in the travel
+            rms.append(np.sqrt((z[columns].reshape(-1, 2) ** 2).sum(axis=1) / 2))
+        else:
+            torque = [axis.X[axis.used] @ z[axis.places] for axis in rows.axes]
+            rms.append(np.array([math.sqrt(float(np.mean(own**2))) for own in torque]))
+        doubt.append(max(1.0, shortest - term.setting))
+    return Waves(travel, np.array(rms).reshape(-1, len(used)), np.array(doubt))
