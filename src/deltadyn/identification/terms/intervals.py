@@ -32,6 +32,7 @@ from deltadyn.identification.uncertainty import check_level
 REMAIN = 5.0  # nats below the best
 PRODUCTS = 1e-3  # of a parameter, per root of the number of pairs of terms
 DIRECTIONS = 2.0  # granted to what is missing
+CONFOUNDED = ("offset",)  # terms that stay a rival, however little the rows say for them
 NAMELESS = "other"  # a term that is no explanation
 NORMAL = 1.959964  # deviations of a normal 95 % interval
 ENDS = (0.005, 0.995)  # quantiles of an axis' angles that are its travel
@@ -88,6 +89,7 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
     kept = [m for m in choice.models if m.evidence >= top[m.refused] - REMAIN]
     if factor > 1.0:
         kept = [choice.best, *_doubted(choice, weighing)]
+    kept += [model for model in _with_confounded(choice) if model not in kept]
     x, std = [], []
     for model in kept:
         columns = choice.columns(model)
@@ -101,6 +103,20 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
     pairs = math.sqrt(count * (count - 1) / 2)
     products = PRODUCTS * pairs * np.abs(x[0])
     return Hull(wanted, np.array(x), np.array(std), products, structure, factor)
+
+
+def _with_confounded(choice: Choice) -> list[Model]:
+    """The best set with each term that is confounded with base parameters, whatever its evidence.
+
+    A constant torque and gravity's G cos(q) are alike over the travel of a Delta's arms.
+    """
+    best, evidence = choice.best.candidates, choice.weighing.evidence(choice.items)
+    sets = [
+        best | {n}
+        for n, item in enumerate(choice.items)
+        if item.term in CONFOUNDED and n not in best
+    ]
+    return [Model(own, evidence.of(own)) for own in sets]
 
 
 def _doubted(choice: Choice, weighing: Weighing) -> list[Model]:
