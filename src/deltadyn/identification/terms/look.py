@@ -54,7 +54,9 @@ class Looked:
         key = tuple(names)
         if key not in self._told:
             wide = hull(self.choice, key, share=self.share)
-            self._told[key] = found_terms(self.choice, wide, scatter(self.settled), self.settled)
+            self._told[key] = found_terms(
+                self.choice, wide, scatter(self.settled, wide.structure), self.settled
+            )
         return self._told[key]
 
 
