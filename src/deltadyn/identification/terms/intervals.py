@@ -41,7 +41,7 @@ DIRECTIONS = 2.0  # granted to what is missing
 CONFOUNDED = ("offset",)  # terms that stay a rival, however little the rows say for them
 NAMELESS = "other"  # a term that is no explanation
 # In variance, of what follows the motion, on motion of another kind: without it bands hold 67 to
-# 85 % of picks on four machines with hysteresis, with it 90 to 97 %, 1.7 to 2 times as wide.
+# 85 % of picks on four machines with hysteresis, with it 89 to 95 %, 1.7 times as wide.
 STRUCTURE_GROWTH = 16.0
 NORMAL = 1.959964  # deviations of a normal 95 % interval
 ENDS = (0.005, 0.995)  # quantiles of an axis' angles that are its travel
