@@ -27,6 +27,7 @@ from deltadyn.commands.reproduce import reproduce
 from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio
 from deltadyn.errors import DeltadynError
+from deltadyn.messages import readable
 from deltadyn.systems import write_any_text
 
 AS_JSON = "deltadyn.as_json"  # in a context: whether the call asks for JSON
@@ -62,6 +63,7 @@ class _InOrder(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
+            error.message = readable(error.message)
             if not ctx.meta[AS_JSON]:
                 raise
             path = ctx.command_path if error.ctx is None else error.ctx.command_path

@@ -19,6 +19,7 @@ import click
 
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
+from deltadyn.messages import escape_control_characters, hide_passwords
 from deltadyn.systems import on_windows
 
 if TYPE_CHECKING:
@@ -65,16 +66,18 @@ SPOKEN = {
 
 
 def spoken(text: str) -> str:
-    """A text of the library in the words of the command line."""
+    """A text of the library in the words of the command line, fit for a terminal."""
     for said, here in SPOKEN.items():
         text = text.replace(said, here)
-    return text
+    return escape_control_characters(hide_passwords(text))
 
 
 def _spoken_record(record: Any) -> Any:
-    """The same for all texts of a record."""
+    """The same for all texts of a record; JSON writes control characters in its own way."""
     if isinstance(record, str):
-        return spoken(record)
+        for said, here in SPOKEN.items():
+            record = record.replace(said, here)
+        return hide_passwords(record)
     if isinstance(record, dict):
         return {key: _spoken_record(value) for key, value in record.items()}
     return [_spoken_record(item) for item in record] if isinstance(record, list) else record

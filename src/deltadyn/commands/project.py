@@ -16,10 +16,12 @@ import click
 
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_digest, folder_writer
+from deltadyn.messages import HIDDEN, hide_passwords
 
 FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
+RUN_TABLE = re.compile(r"\[\s*runs\s*[.\]]")
 LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
 NOT_RECORDED = (
     *("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce"),
@@ -73,9 +75,11 @@ def _check_run(name: str, run: Any, path: str) -> None:
     """Refuse a run that `record_run` did not write."""
     if not isinstance(run, dict):
         raise FileError(name, run, "a table, as deltadyn writes it", path=path)
-    arguments, inputs = run.get("arguments", []), run.get("inputs", {})
+    arguments, inputs = run.get("arguments"), run.get("inputs", {})
     if not isinstance(arguments, list) or not all(isinstance(item, str) for item in arguments):
         raise FileError(f"{name}.arguments", arguments, "a list of texts", path=path)
+    if not isinstance(run.get("deltadyn", ""), str):
+        raise FileError(f"{name}.deltadyn", run["deltadyn"], "a version, as a text", path=path)
     if not isinstance(inputs, dict) or not all(isinstance(v, str) for v in inputs.values()):
         raise FileError(f"{name}.inputs", inputs, "a table of paths with checksums", path=path)
 
@@ -183,9 +187,37 @@ def record_run(context: click.Context) -> None:
         "inputs": {path: file_digest(path) for path in _inputs(context)},
     }
     with folder_writer("") as write:  # nobody else records a run in between
-        runs = {**(read_project() or {}).get("runs", {}), name: run}
-        head = Path(FILE).read_text("utf-8-sig").partition(MARK)[0].rstrip()
-        write({FILE: "\n".join([head, "", MARK, *_tables(runs), ""])})
+        before = read_project() or {}
+        runs = {**before.get("runs", {}), name: run}
+        head = "\n".join(_lines_of_user(Path(FILE).read_text("utf-8-sig"))).rstrip()
+        text = "\n".join([head, "", MARK, *_tables(runs), ""])
+        _refuse_loss(before, text)
+        write({FILE: text})
+
+
+def _lines_of_user(text: str) -> Iterator[str]:
+    """The lines of a project file without the tables of runs, wherever a user's own stand."""
+    ours = False
+    for line in text.splitlines():
+        if line.strip() == MARK:
+            ours = True
+        elif line.startswith("["):
+            ours = RUN_TABLE.match(line) is not None
+        if not ours or (line.startswith("#") and line.strip() != MARK):
+            yield line
+
+
+def _refuse_loss(before: dict[str, Any], text: str) -> None:
+    """Refuse to write a project file whose tables, but for those of runs, are not as before."""
+    import tomllib
+
+    try:
+        after = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        after = {}
+    if {**after, "runs": {}} != {**before, "runs": {}}:
+        allowed = f"your tables above the line {MARK!r}; the file was left as it is"
+        raise FileError("runs", "mixed with other tables", allowed, path=FILE)
 
 
 def _is_file(path: str) -> bool:
@@ -230,12 +262,29 @@ def _arguments(context: click.Context) -> Iterator[str]:
                 yield parameter.opts[0]
             continue
         for item in value if parameter.multiple else [value]:
-            yield from (parameter.opts[0], str(item))
+            yield from (parameter.opts[0], _without_secrets(name, str(item)))
     yield "--"
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         if isinstance(parameter, click.Argument) and value is not None:
-            yield from map(str, value if isinstance(value, tuple) else [value])
+            items = map(str, value if isinstance(value, tuple) else [value])
+            yield from (_without_secrets(parameter.name or "", item) for item in items)
+
+
+def _without_secrets(name: str, text: str) -> str:
+    """A value as it is recorded; the whole path of a webhook is a key that lets anybody send."""
+    if name == "webhook":
+        scheme, mark, rest = text.partition("://")
+        return f"{scheme}{mark}{re.split('[/?#]', rest.rpartition('@')[2])[0]}/{HIDDEN}"
+    return hide_passwords(text)
+
+
+def refuse_hidden(run: dict[str, Any]) -> None:
+    """Refuse to repeat a run whose passwords or keys were not kept."""
+    for text in run["arguments"]:
+        if "://" in text and HIDDEN in text:
+            allowed = "a call with all it needs: passwords and keys are not kept, so give it again"
+            raise InputError("run", text, allowed)
 
 
 def _inputs(context: click.Context) -> Iterator[str]:
