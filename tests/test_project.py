@@ -330,7 +330,8 @@ def test_no_password_is_written_into_the_project_file(project: Path) -> None:
     }
     for name, url in urls.items():
         assert "secret" not in _without_secrets(name, url)
-    record = f'\n{MARK}\n[runs.payload]\narguments = ["--live", "mqtt://user:***@host/cell", "--", "."]\n'
+    words = ["--live", "mqtt://user:***@host/cell", "--", "."]
+    record = f"\n{MARK}\n[runs.payload]\narguments = {json.dumps(words)}\n"
     with (project / FILE).open("a") as file:
         file.write(record)
     told = run("repeat", "payload")
