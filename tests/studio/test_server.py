@@ -184,7 +184,7 @@ def test_it_listens_on_all_addresses_where_asked(open_to_all: Studio) -> None:
 
 def test_hosts_that_are_not_ours_are_refused() -> None:
     for host in ("192.0.2.7", "no.such.host.invalid", "a b"):
-        with pytest.raises(InputError, match="--host is .*an address"):
+        with pytest.raises(InputError, match=r"--host is .*an address"):
             Studio(dd.load_robot("example-delta"), 0, 5, host=host)
 
 

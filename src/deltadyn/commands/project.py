@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,15 @@ def _defaults_of(
             table, own = {**own, **table}, {}
         nested[name] = _defaults_of(part, f"{title}.{name}", table, found)
     names = _names(command)
+    parameters = {parameter.name: parameter for parameter in command.params}
     for key, value in own.items():
         if key not in names:
             known = ", ".join(sorted([*names, *inner]))
             raise FileError(f"option [{title}] {key}", value, known, path=FILE)
-    chosen = {names[key]: value for key, value in own.items()}
+    chosen = {
+        names[key]: _default(parameters[names[key]], f"option [{title}] {key}", value)
+        for key, value in own.items()
+    }
     return (
         chosen
         | _of_logs(names, found, chosen)
@@ -151,14 +156,40 @@ def _defaults_of(
     )
 
 
+def _default(parameter: click.Parameter, what: str, value: Any) -> Any:
+    """A value of the project file as the command line would have it: a text, read by the option."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise FileError(what, value, "true or false", path=FILE)
+        return value
+    if parameter.nargs == 1 and not parameter.multiple:
+        return _default_text(what, value)
+    items = value if isinstance(value, list) else [value]
+    if parameter.nargs > 1 and len(items) != parameter.nargs:
+        raise FileError(what, value, f"a list of {parameter.nargs} values", path=FILE)
+    return [_default_text(what, item) for item in items]
+
+
+def _default_text(what: str, value: Any) -> str:
+    """One value as a text; dates and times as TOML has them."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or "\0" in str(value):
+        raise FileError(what, value, "a text or a number", path=FILE)
+    return str(value)
+
+
 def _of_logs(names: dict[str, str], found: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """How a project's logs are read, for a command that reads some and does not say it itself."""
     project, reading = found.get("project", {}), found.get("reading", {})
     more: dict[str, Any] = {}
     if "columns" in names and "columns" in project:
-        more["columns"] = project["columns"]
+        more["columns"] = _default_text("project.columns", project["columns"])
     if "read" in names and reading:
-        more["read"] = [f"{key}={_toml(value)}" for key, value in reading.items()]
+        for key, value in reading.items():
+            if isinstance(value, date | time):
+                raise FileError(f"reading.{key}", value, "a text, a number or a list", path=FILE)
+        more["read"] = [f"{key}={json.dumps(value)}" for key, value in reading.items()]
     return {key: value for key, value in more.items() if key not in table}
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
-from deltadyn.motion.arguments import check_count
+from deltadyn.motion.arguments import check_count, is_real
 from deltadyn.options import merged
 from deltadyn.recording.column_maps import SIDES, ColumnMap
 from deltadyn.recording.columns import COUNTED, RATED, Column, units_of
@@ -90,7 +90,14 @@ class ReadOptions:
             raise UnknownNameError("decimal", self.decimal, DECIMALS)
         if self.episode is not None:
             check_count("episode", self.episode, 0)
-        if self.sample_time is not None and not self.sample_time > 0:
+        for name in ("format", "name", "separator", "topic"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InputError(name, value, "a text")
+        if not isinstance(self.interpolate, bool):
+            raise InputError("interpolate", self.interpolate, "true or false")
+        step = self.sample_time
+        if step is not None and not (is_real(step) and step > 0):
             raise InputError("sample_time", self.sample_time, "above 0 s")
 
     @property
