@@ -139,7 +139,7 @@ COMMANDS = {
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Many robots, many days: compared, identified, watched.",
-    history: "Each robot over the years: add, list, drift, refit, export.",
+    history: "Each robot over the years: add, list, correct, drift, refit.",
     export: "Write the model for a controller or simulator.",
     studio: "The robot in the browser: move, edit, play, identify.",
     reproduce: "Reproduce and check the five papers.",

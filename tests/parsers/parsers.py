@@ -599,7 +599,7 @@ def changed_rows(good: bytes, rng: Rng) -> bytes:
 
 
 def changed_lead(good: bytes, rng: Rng) -> bytes:
-    """The lead of a segment of TDMS: kinds of content, version, where the next one and data begin."""
+    """The lead of a segment of TDMS: kinds of content, version, where data and the next begin."""
     leads = [at for at in range(len(good) - 28) if good[at : at + 4] == b"TDSm"]
     if not leads:
         return changed_numbers(good, rng)
