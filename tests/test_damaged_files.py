@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -17,10 +18,14 @@ from deltadyn.errors import DeltadynError, FileError, RecordingFileError
 from deltadyn.recording.column_maps import read_column_map
 from deltadyn.recording.columns import Column
 from deltadyn.recording.read import read_recording
-from deltadyn.recording.readers.bounded import BoundedPath
+from deltadyn.recording.readers.bounded import (
+    BoundedPath,
+    refuse_many_values,
+    unpacking_at_most,
+)
 from deltadyn.report import compare_fits
 from deltadyn.studio.project import open_project, save_project
-from deltadyn.studio.session import Session
+from deltadyn.studio.session import Session, Upload, UploadError, log_upload
 
 TOML = b"""\
 [project]
@@ -316,3 +321,65 @@ def test_studio_sessions(tmp_path: Path, change: dict[str, object], told: str) -
         file.write_text(text)
         with pytest.raises(DeltadynError):
             open_project(session, str(folder))
+
+
+def wide_rows(count: int) -> bytes:
+    """A log that says the same all the time: it packs to a thousandth."""
+    head = b"t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm\n"
+    return head + b"".join(b"%d.001,0.1,0.1,0.1,0.1,0.1,0.1\n" % k for k in range(count))
+
+
+def packed_log(folder: Path, kind: str, count: int) -> Path:
+    """The same rows in a packed file."""
+    path = folder / f"log.{kind}"
+    if kind == "csv":
+        path.write_bytes(gzip.compress(wide_rows(count), mtime=0))
+        return path
+    t, ones = np.arange(count) / 1000, np.full((count, 3), 0.1)
+    if kind == "mat":
+        values = {"t_s": t, "q_rad": ones, "tau_Nm": ones}
+        scipy.io.savemat(path, values, do_compression=True)
+        return path
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    names = ["t_s", *(f"q{i}_rad" for i in (1, 2, 3)), *(f"tau{i}_Nm" for i in (1, 2, 3))]
+    columns = [t, *ones.T, *ones.T]
+    parquet.write_table(pyarrow.table(dict(zip(names, columns, strict=True))), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "mat", "parquet"])
+def test_what_is_unpacked_is_bounded(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = packed_log(tmp_path, kind, 30_000)  # some MB
+    assert len(read_recording(path)) == 30_000
+    monkeypatch.setattr("deltadyn.recording.readers.bounded.MIN_UNPACKED_BYTES", 300_000)
+    monkeypatch.setattr("deltadyn.recording.readers.bounded.MAX_UNPACKING_RATIO", 0)
+    with pytest.raises(RecordingFileError, match="(unpacks to|content is) more than 0 MB"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "mat", "parquet"])
+def test_the_limit_of_uploads_bounds_what_they_unpack_to(tmp_path: Path, kind: str) -> None:
+    content = packed_log(tmp_path, kind, 30_000).read_bytes()
+    limit = 1_000_000
+    assert len(content) < limit
+    upload = Upload(f"my log.{kind}", content)
+    robot = dd.load_robot("example-delta")
+    with pytest.raises(UploadError, match="more than 1 MB") as caught:
+        log_upload(upload, robot, limit)
+    assert str(caught.value).startswith("my log")
+    assert len(log_upload(upload, robot, 100 * limit)) == 30_000
+
+
+def test_the_limit_of_uploads_bounds_their_numbers(tmp_path: Path) -> None:
+    """A text of one digit a cell becomes eight bytes for each, and is still taken."""
+    rows = b"".join(b"%d,1,1,1\n" % k for k in range(60_000))
+    content = b"t,q1,q2,q3\n" + rows
+    robot = dd.load_robot("example-delta")
+    assert len(log_upload(Upload("a.csv", content), robot, len(content))) == 60_000
+    with unpacking_at_most(1000):
+        refuse_many_values("a.mcap", 500)
+        with pytest.raises(RecordingFileError, match="unpacks to more than 0 MB"):
+            refuse_many_values("a.mcap", 501)
+    refuse_many_values("a.mcap", 10**6)  # of no upload

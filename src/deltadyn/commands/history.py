@@ -123,8 +123,9 @@ def add(
     """Identify the robot from each LOG, and keep what was found with its factors.
 
     A log that is there already is not added again; where its time, payload or temperature is
-    given otherwise now, that is said, and `history correct` or `history remove` mends it. Of several logs one that cannot be
-    added costs itself, and the exit status is 2. It is 1 where a new fit is not to be trusted.
+    given otherwise now, that is said, and `history correct` or `history remove` mends it. Of
+    several logs one that cannot be added costs itself, and the exit status is 2. It is 1 where a
+    new fit is not to be trusted.
     """
     from deltadyn.identification.verdict import BAD
 

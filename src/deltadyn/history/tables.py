@@ -58,8 +58,8 @@ def write_tables(
     """Write entries.csv and parameters.csv, or .parquet, into a folder; both are new, or none.
 
     Times are in UTC. In CSV a text that begins with = + - or @ gets ' in front, so that no
-    spreadsheet takes it for a formula; numbers stay numbers. A number that is not finite is left empty: an infinite `std` tells that the
-    log does not show a parameter.
+    spreadsheet takes it for a formula; numbers stay numbers. A number that is not finite is left
+    empty: an infinite `std` tells that the log does not show a parameter.
     """
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)

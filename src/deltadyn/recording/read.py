@@ -20,6 +20,7 @@ from deltadyn.recording.column_maps import SIDES, ColumnMap
 from deltadyn.recording.columns import COUNTED, RATED, Column, units_of
 from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, guess
 from deltadyn.recording.readers import Table, open_table
+from deltadyn.recording.readers.bounded import refuse_many_values
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
@@ -127,6 +128,7 @@ def read_recording(
     whole = Growing()
     for chunk in reading.chunks(CHUNK_ROWS):
         whole.add(chunk, reading.table.progress())
+        refuse_many_values(path, whole.values)
     if not whole.count:
         raise reading.no_rows()
     return reading.recording(whole.channels(), 0)
@@ -412,6 +414,11 @@ class Growing:
         for name, piece in channels.items():
             self._arrays[name][self.count : stop] = piece
         self.count = stop
+
+    @property
+    def values(self) -> int:
+        """How many numbers were appended."""
+        return self.count * sum(math.prod(array.shape[1:]) for array in self._arrays.values())
 
     def channels(self) -> dict[str, FloatArray]:
         """All that was appended."""

@@ -22,6 +22,7 @@ from deltadyn.force import find_contacts
 from deltadyn.motion.motion import Motion, read_motion
 from deltadyn.recording import guess_columns, read_recording
 from deltadyn.recording.guess import ColumnGuess
+from deltadyn.recording.readers.bounded import unpacking_at_most
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
@@ -86,7 +87,8 @@ def parse_upload(upload: Upload, limit: int, suffix: str, read: Callable[[Path],
         path = Path(folder) / f"upload{suffix}"
         path.write_bytes(upload.content)
         try:
-            return read(path)
+            with unpacking_at_most(limit):
+                return read(path)
         except (DeltadynError, OSError, UnicodeDecodeError) as error:
             text = str(error).replace(str(path), upload.shown).replace(path.name, upload.shown)
             text = text.replace(f"{folder}/", "")
