@@ -355,7 +355,7 @@ def test_what_is_unpacked_is_bounded(
     assert len(read_recording(path)) == 30_000
     monkeypatch.setattr("deltadyn.recording.readers.bounded.MIN_UNPACKED_BYTES", 300_000)
     monkeypatch.setattr("deltadyn.recording.readers.bounded.MAX_UNPACKING_RATIO", 0)
-    with pytest.raises(RecordingFileError, match="(unpacks to|content is) more than 0 MB"):
+    with pytest.raises(RecordingFileError, match=r"(unpacks to|content is) more than 0 MB"):
         read_recording(path)
 
 

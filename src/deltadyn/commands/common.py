@@ -62,6 +62,19 @@ SPOKEN = {
     "Set `payload` of the recording.": "Give it with --payload.",
     "set `payload` of the recordings": "give it with --payload",
     'leave `terms` at "auto"': "leave --terms at auto",
+    "repair(kinds=['not finite'])": "--repair nan",
+    "repair(kinds=['duplicate time'])": "--repair duplicate-time",
+    "repair(kinds=['decreasing time'])": "--repair decreasing-time",
+    "repair(kinds=['gap'])": "--repair gap",
+    "repair(kinds=['encoder wrap'])": "--repair encoder-wrap",
+    "repair='nan'": "--repair nan",
+    "repair='decreasing-time'": "--repair decreasing-time",
+    "leave longer ones out by start, stop or exclude": "leave longer ones out by --from, --to or "
+    "--exclude",
+    "Cut these rows out, or": "Leave these rows out (--exclude, --from, --to), or",
+    "or interpolate=True": "or --interpolate",
+    'bad_rows="skip"': "--read bad_rows=skip",
+    "bad_rows='skip'": "--read bad_rows=skip",
 }
 
 
@@ -405,7 +418,10 @@ def robot_option(default: str, text: str) -> Callable[..., Any]:
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `--columns` and `--read` of commands that read logs."""
+    """How the logs of a command are read: columns, options of the reader, what is mended.
+
+    What is mended goes into `read`, as KEY=VALUE of the reader's options.
+    """
     columns = click.option(
         "--columns", default=None, metavar="FILE", help="Column map of the logs (YAML)."
     )
@@ -415,7 +431,70 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="KEY=VALUE",
         help="How to read them, e.g. torque_side=motor, sample_time=0.001; see docs/recordings.md.",
     )
-    return columns(read(command))
+    repair = click.option(
+        "--repair",
+        "repair_kinds",
+        multiple=True,
+        type=click.Choice(["nan", "gap", "duplicate-time", "decreasing-time", "encoder-wrap"]),
+        help="Repair logs as they are read: NaN cells and missing rows, up to 5 in a row, ...",
+    )
+    interpolate = click.option(
+        "--interpolate", is_flag=True, help="Take channels of other clocks at the times of q1."
+    )
+    start = click.option(
+        "--from", "start_s", type=float, default=None, metavar="S", help="Leave out rows before."
+    )
+    stop = click.option(
+        "--to", "stop_s", type=float, default=None, metavar="S", help="Leave out rows from here on."
+    )
+    exclude = click.option(
+        "--exclude",
+        "excluded_s",
+        multiple=True,
+        callback=_checked_ranges,
+        metavar="S:S",
+        help="Leave out the rows of a time range, e.g. 3.2:4.5, on the log's own clock.",
+    )
+
+    @wraps(command)
+    def with_corrections(*args: Any, **options: Any) -> None:
+        options["read"] = (*options["read"], *_corrections(options))
+        command(*args, **options)
+
+    for option in (exclude, stop, start, interpolate, repair, read, columns):
+        with_corrections = option(with_corrections)
+    return with_corrections
+
+
+def _corrections(options: dict[str, Any]) -> Iterator[str]:
+    """The options that mend a log, as KEY=VALUE of the reader; they are taken out."""
+    kinds, ranges = options.pop("repair_kinds"), options.pop("excluded_s")
+    if kinds:
+        yield f"repair={json.dumps(list(kinds))}"
+    if options.pop("interpolate"):
+        yield "interpolate=true"
+    for key in ("start", "stop"):
+        value = options.pop(f"{key}_s")
+        if value is not None:
+            yield f"{key}={value!r}"
+    if ranges:
+        yield f"exclude={json.dumps([_time_range(text) for text in ranges])}"
+
+
+def _checked_ranges(_context: Any, _parameter: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same texts, each of two times."""
+    for text in texts:
+        try:
+            _time_range(text)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not two times in s, as 3.2:4.5") from None
+    return texts
+
+
+def _time_range(text: str) -> list[float]:
+    """The two times of "3.2:4.5"."""
+    low, high = (float(part) for part in text.split(":"))
+    return [low, high]
 
 
 def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:

@@ -177,7 +177,10 @@ def validate(
     as_json: bool,
 ) -> None:
     """How well a robot's model predicts the torque of logs, and what it misses."""
+    from dataclasses import asdict
+
     from deltadyn.recording.checks import refuse_spoiled
+    from deltadyn.recording.recording import DataSource
     from deltadyn.validation import compare
     from deltadyn.validation import validate as run
 
@@ -196,7 +199,8 @@ def validate(
         both = {names[0]: robot, names[1]: other}
         laws = None if model is None else dict.fromkeys(both, model)
         found = compare(both, records, band=bands(band), dynamics=laws)
-    show_with_page(found, out, as_json, warnings=warnings)
+    data = [asdict(DataSource.of(record)) for record in records]
+    show_with_page(found, out, as_json, warnings=warnings, data=data)
 
 
 # The whole report of a fit, or several fits side by side.

@@ -18,6 +18,12 @@ from deltadyn.motion.arguments import check_count, is_real
 from deltadyn.options import merged
 from deltadyn.recording.column_maps import SIDES, ColumnMap
 from deltadyn.recording.columns import COUNTED, RATED, Column, units_of
+from deltadyn.recording.corrections import (
+    correct_pieces,
+    correct_recording,
+    repair_kinds,
+    time_ranges,
+)
 from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, guess
 from deltadyn.recording.readers import Table, open_table
 from deltadyn.recording.readers.bounded import refuse_many_values
@@ -77,6 +83,15 @@ class ReadOptions:
     interpolate: bool = False
     #: "raise", or "skip": rows that cannot be read are left out and listed.
     bad_rows: str = "raise"
+    #: s on the log's own clock: rows before are left out.
+    start: float | None = None
+    #: s on the log's own clock: rows from here on are left out.
+    stop: float | None = None
+    #: Pairs of times in s: rows between them are left out.
+    exclude: Sequence[tuple[float, float]] = ()
+    #: What is repaired when it is read, as `repair` does it: "nan" (short holes), "gap",
+    #: "duplicate-time", "decreasing-time", "encoder-wrap".
+    repair: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.torque_side not in SIDES:
@@ -97,9 +112,22 @@ class ReadOptions:
                 raise InputError(name, value, "a text")
         if not isinstance(self.interpolate, bool):
             raise InputError("interpolate", self.interpolate, "true or false")
+        for name in ("start", "stop"):
+            value = getattr(self, name)
+            if value is not None and not is_real(value):
+                raise InputError(name, value, "a time in s")
+        if self.start is not None and self.stop is not None and not self.start < self.stop:
+            raise InputError("stop", self.stop, f"above start, {self.start:g} s")
+        object.__setattr__(self, "exclude", time_ranges(self.exclude))
+        object.__setattr__(self, "repair", repair_kinds(self.repair))
         step = self.sample_time
         if step is not None and not (is_real(step) and step > 0):
             raise InputError("sample_time", self.sample_time, "above 0 s")
+
+    @property
+    def cuts(self) -> bool:
+        """Whether rows are left out by their time."""
+        return self.start is not None or self.stop is not None or bool(self.exclude)
 
     @property
     def skip(self) -> bool:
@@ -122,7 +150,7 @@ def read_recording(
 
         columns, format, name, payload, torque_constant, rated_torque, rated_current,
         counts_per_turn, angle_side, torque_side, convention, sample_time, separator, decimal,
-        topic, episode, interpolate, bad_rows
+        topic, episode, interpolate, bad_rows, start, stop, exclude, repair
     """
     reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
@@ -131,7 +159,7 @@ def read_recording(
         refuse_many_values(path, whole.values)
     if not whole.count:
         raise reading.no_rows()
-    return reading.recording(whole.channels(), 0)
+    return correct_recording(reading.recording(whole.channels(), 0), reading.options)
 
 
 def iter_recording(
@@ -148,7 +176,8 @@ def iter_recording(
     text files its checksum is empty, since the file was not read to its end.
     """
     check_count("rows", rows, 1)
-    return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
+    reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
+    return correct_pieces(reading.pieces(rows), reading.options)
 
 
 def guess_columns(
@@ -189,10 +218,14 @@ def recording_excerpts(
 ) -> tuple[list[Recording], float] | None:
     """`count` pieces of `rows` samples, spread evenly over a long file, and their share of it.
 
-    None where rows in the middle cannot be read by themselves. Nothing else of the file is read,
+    None where rows in the middle cannot be read by themselves, or rows are left out or repaired.
+    Nothing else of the file is read,
     nor checked; the head is not among the pieces.
     """
-    return _Reading.of(path, robot, merged(ReadOptions, options, {})).excerpts(count, rows)
+    given = merged(ReadOptions, options, {})
+    if given.cuts or given.repair:
+        return None
+    return _Reading.of(path, robot, given).excerpts(count, rows)
 
 
 @dataclass

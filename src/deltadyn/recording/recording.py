@@ -402,6 +402,7 @@ class DataSource:
     samples: int
     duration: float  # s
     payload: float | None  # kg
+    edits: tuple[str, ...] = ()  # rows that were cut out, and repairs
 
     @classmethod
     def of(cls, recording: Recording) -> DataSource:
@@ -413,6 +414,7 @@ class DataSource:
             len(recording),
             recording.duration,
             recording.payload,
+            (*recording.provenance.edits, *recording.provenance.repairs),
         )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import settle, write_together
 from deltadyn.robot.file import load_robot
-from deltadyn.studio.columns import Draft
+from deltadyn.studio.columns import MENDING, Draft, reading_of
 from deltadyn.studio.log import report_files
 from deltadyn.studio.page import Tab, paragraph
 from deltadyn.studio.robot import robot_bytes
@@ -185,7 +185,8 @@ def _upload(path: Path, entry: Mapping[str, str]) -> Upload:
 
 def _reading(draft: Draft) -> dict[str, float]:
     """Options that a column map cannot hold."""
-    return {key: value for key, value in draft.asked.items() if key == "sample_time"}
+    kept = ("sample_time", *MENDING)
+    return {key: value for key, value in draft.asked.items() if key in kept}
 
 
 def _toml(state: Mapping[str, Any], reading: Mapping[str, float]) -> str:
@@ -194,7 +195,8 @@ def _toml(state: Mapping[str, Any], reading: Mapping[str, float]) -> str:
     if "log" in state:
         text += f'columns = "{COLUMNS}"\n'
     if reading:
-        text += "\n[reading]\n" + "".join(f"{key} = {value!r}\n" for key, value in reading.items())
+        options = reading_of(reading).items()
+        text += "\n[reading]\n" + "".join(f"{key} = {json.dumps(v)}\n" for key, v in options)
     return text
 
 
