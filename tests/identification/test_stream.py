@@ -204,7 +204,9 @@ def test_wrong_chunks_are_refused(robot: Robot, log: Recording) -> None:
         read(a, a)
     bad = c.tau.copy()
     bad[5, 2] = np.nan
-    with pytest.raises(InputError, match=r"tau at 'log', row 2005, axis 3 is nan; .*repair"):
+    with pytest.raises(
+        InputError, match=r"tau at 'log', row 2005 \(t 4\.01 s\), axis 3 is nan; .*repair"
+    ):
         read(a, b, c.replace(tau=bad))
     with pytest.raises(InputError, match=r"channels at 'log', row 1000 is \['q', 't', 'tau'\]"):
         read(a, bare(b))

@@ -379,6 +379,14 @@ terms_option = click.option(
 no_check_option = click.option(
     "--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are."
 )
+require_option = click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="NAME=LIMIT",
+    help="Limit of the residual on held-out logs: rms, maximum, mean, std or relative, as rms=2Nm, "
+    "rms=2,2,3Nm (by axis) or relative=5%; exit status 1 where it is not met.",
+)
 held_out_option = click.option(
     "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
 )

@@ -72,8 +72,8 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
             raise InputError(
                 name,
                 float(values[row, axis]),
-                "finite numbers; repair='nan' fills holes of up to 5 samples; leave longer ones out "
-                "by start, stop or exclude",
+                "finite numbers; repair='nan' fills holes of up to 5 samples; leave longer ones "
+                "out by start, stop or exclude",
                 where=place if name == "t" else f"{place}, axis {axis + 1}",
             )
     t = recording.t if after is None else np.concatenate([[after], recording.t])
