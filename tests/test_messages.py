@@ -1,109 +1,88 @@
-"""Messages advise nothing that does not exist: options of the command that runs, and no others."""
+"""What reaches a person: no password, no control character, no message that fills the screen."""
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator
+import json
+from dataclasses import replace
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
-import deltadyn
+import deltadyn as dd
 from deltadyn.cli import main
-from deltadyn.commands.common import BY_KIND, OPTION, SPOKEN, hint, spoken
-from deltadyn.errors import DeltadynError, UnidentifiableError
-from deltadyn.excitation.criteria import choose_parameters
-
-SOURCE = Path(deltadyn.__file__).parent
-COMPILER = {"--no-insert-timestamp"}  # options of other programs in our texts
+from deltadyn.errors import DeltadynError, InputError, RobotError, UnknownNameError
+from deltadyn.messages import escape_control_characters, hide_passwords, shorten
 
 
-def leaves(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
-    """Every command that runs, with its words."""
-    if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from leaves(inner, (*path, name))
-    else:
-        yield " ".join(path), command
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("mqtt://user:pass@broker/cell", "mqtt://user:***@broker/cell"),
+        ("opc.tcp://u:p%40x@plc:4840/a", "opc.tcp://u:***@plc:4840/a"),
+        ("postgresql+psycopg://me:pa@ss@host/db", "postgresql+psycopg://me:***@host/db"),
+        ("postgresql://me@host/db?password=abc&x=1", "postgresql://me@host/db?password=***&x=1"),
+        ("https://TOKEN@hooks/a?sig=ab#x", "https://***@hooks/a?sig=***"),
+        ("https://h/a?access_token=a&signals=3", "https://h/a?access_token=***&signals=3"),
+        ("s3://key:secret@bucket/logs and ads://1.2.3.4.1.1:851/q=GVL.q,tau=GVL.tau",
+         "s3://key:***@bucket/logs and ads://1.2.3.4.1.1:851/q=GVL.q,tau=GVL.tau"),
+        ("no address: a@b, c:d@e", "no address: a@b, c:d@e"),
+        ("see https://host/page for user@host", "see https://host/page for user@host"),
+    ],
+)  # fmt: skip
+def test_addresses_lose_what_is_secret(given: str, shown: str) -> None:
+    assert hide_passwords(given) == shown
+    assert hide_passwords(shown) == shown
 
 
-COMMANDS = dict(leaves(main, ()))
+def test_no_error_shows_a_password() -> None:
+    error = InputError("address", "mqtt://user:secret@broker", "mqtt://host/topic")
+    assert "secret" not in str(error)
+    assert "user:***@broker" in str(error)
 
 
-def options_of(command: click.Command) -> set[str]:
-    return {name for item in command.params for name in (*item.opts, *item.secondary_opts)}
+def test_control_characters_are_shown_and_not_obeyed() -> None:
+    assert escape_control_characters("a\x1b[31mb\r\x9b\u202ec\n\td") == (
+        r"a\x1b[31mb\r\x9b\u202ec" + "\n\td"
+    )
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Every text of the source with the place where it stands."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield f"{path.relative_to(SOURCE)}:{node.lineno}", node.value
+@pytest.mark.parametrize("name", ["a\x1b]0;owned\x07", "two\nlines", "\x9b31m", "\u202eabc"])
+def test_a_robot_has_no_name_that_a_terminal_obeys(name: str, tmp_path: Path) -> None:
+    robot = dd.load_robot("example-delta")
+    with pytest.raises(RobotError, match="without control characters") as caught:
+        replace(robot, name=name)
+    assert "\x1b" not in str(caught.value)
+    text = json.dumps(name)  # YAML reads the escapes of JSON
+    path = tmp_path / "robot.yaml"
+    robot.save(path)
+    path.write_text(path.read_text("utf-8").replace("name: example-delta", f"name: {text}"))
+    found = CliRunner().invoke(main, ["check", str(path)])
+    assert found.exit_code in (1, 2)
+    assert not set("\x1b\x9b\x07\u202e") & set(found.output)
 
 
-def test_every_option_in_a_text_is_an_option_of_a_command() -> None:
-    known = {"--help", "--version", "--verbose", *COMPILER}
-    known = known.union(*(options_of(command) for command in COMMANDS.values()))
-    found = [(place, name) for place, text in texts() for name in OPTION.findall(text)]
-    assert len(found) > 50
-    assert [item for item in found if item[1] not in known] == []
+def test_no_message_is_longer_than_two_thousand_characters() -> None:
+    long = "x" * 50_000
+    errors = [
+        InputError("name", long, "a short text"),
+        InputError("list", [1.5] * 20_000, "a number"),
+        InputError(long, 1, "a name"),
+        UnknownNameError("option", "a", [f"name{k}" for k in range(9000)], or_else="a path"),
+        DeltadynError(long),
+    ]
+    for error in errors:
+        assert len(str(error)) <= 2000
+    assert "50,002 characters" in str(errors[0])  # with its quotes
+    assert str(errors[0]).endswith("allowed: a short text")
+    assert str(errors[3]).endswith("or a path")
+    assert shorten("short") == "short"
 
 
-def test_a_command_in_a_text_has_the_options_that_stand_behind_it() -> None:
-    """`deltadyn export mine.yaml c --out x` and the like, in messages, help and examples."""
-    words = sorted(COMMANDS, key=len, reverse=True)
-    pattern = re.compile(rf"deltadyn ({'|'.join(map(re.escape, words))})\b([^`|;\n]*)")
-    found = 0
-    for place, text in texts():
-        for command, rest in pattern.findall(" ".join(text.split())):
-            for name in OPTION.findall(rest.partition(". ")[0].partition("deltadyn ")[0]):
-                found += 1
-                assert name in options_of(COMMANDS[command]) | {"--help"}, (place, command)
-    assert found > 20
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_advice_is_for_the_command_that_runs(name: str) -> None:
-    """Hints, and the library's advice in the words of the command line."""
-    command = COMMANDS[name]
-    known = options_of(command) | {"--help"}
-    errors = [type(kind, (DeltadynError,), {})("something is wrong") for kind in BY_KIND]
-    errors += [UnidentifiableError((), ("a", "b")), UnidentifiableError((), ("a",), (), ("move",))]
-    errors += [DeltadynError("no good. Or pass check=False"), DeltadynError("x cannot be written")]
-    with click.Context(command, info_name=name):
-        lines = [hint(error, name) for error in errors]
-        lines += [spoken(str(error)) for error in errors]
-        lines += [spoken(f"It is so; or {said}.") for said in SPOKEN]
-    for line in lines:
-        assert set(OPTION.findall(re.sub("`[^`]*`", "", line))) <= known, line
-        assert "check=False" not in line
-        assert "unidentifiable=" not in line
-
-
-def test_advice_that_a_command_cannot_follow_is_left_out() -> None:
-    text = "the log is wrong. Or pass check=False. In the robot file:\nsign: 1"
-    with click.Context(COMMANDS["report"]):
-        assert spoken(text) == "the log is wrong. In the robot file:\nsign: 1"
-    with click.Context(COMMANDS["identify"]):
-        assert spoken(text) == "the log is wrong. Or pass --no-check. In the robot file:\nsign: 1"
-
-
-def test_excite_designs_for_what_can_be_identified(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalogue's Quattro has moments that no motion identifies; the command drops them."""
-    robot = deltadyn.load_robot("robnux-quattro")
-    chosen = choose_parameters(robot, "exact", False, True)
-    assert {"S", "S_s", "h_x", "h_y"} <= set(chosen.names)
-    options: dict[str, object] = {}
-
-    def design(*_: object, **keywords: object) -> None:
-        options.update(keywords)
-        raise UnidentifiableError((), ("S", "S_s", "h_x", "h_y"))
-
-    monkeypatch.setattr("deltadyn.excitation.design_excitation", design)
-    result = CliRunner().invoke(main, ["excite", "robnux-quattro"])
-    assert options["unidentifiable"] == "drop"
-    assert "--hold" not in result.output
+@pytest.mark.parametrize("as_json", [True, False])
+def test_wrong_calls_are_short_too(as_json: bool) -> None:
+    more = ["--json"] if as_json else []
+    for call in (["--seed", "7" * 5000 + "x"], ["--" + "o" * 5000]):
+        found = CliRunner().invoke(main, ["identify", "a", "b", *call, *more])
+        assert found.exit_code == 2
+        assert len(found.output) < 2500

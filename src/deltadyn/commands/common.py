@@ -21,6 +21,7 @@ import click
 
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
+from deltadyn.messages import escape_control_characters, hide_passwords
 from deltadyn.systems import on_windows
 
 if TYPE_CHECKING:
@@ -63,11 +64,29 @@ SPOKEN = {
     "Set `payload` of the recording.": "Give it with --payload.",
     "set `payload` of the recordings": "give it with --payload",
     'leave `terms` at "auto"': "leave --terms at auto",
+    "repair(kinds=['not finite'])": "--repair nan",
+    "repair(kinds=['duplicate time'])": "--repair duplicate-time",
+    "repair(kinds=['decreasing time'])": "--repair decreasing-time",
+    "repair(kinds=['gap'])": "--repair gap",
+    "repair(kinds=['encoder wrap'])": "--repair encoder-wrap",
+    "repair='nan'": "--repair nan",
+    "repair='decreasing-time'": "--repair decreasing-time",
+    "leave longer ones out by start, stop or exclude": "leave longer ones out by --from, --to or "
+    "--exclude",
+    "Cut these rows out, or": "Leave these rows out (--exclude, --from, --to), or",
+    "or interpolate=True": "or --interpolate",
+    'bad_rows="skip"': "--read bad_rows=skip",
+    "bad_rows='skip'": "--read bad_rows=skip",
 }
 
 
 def spoken(text: str) -> str:
-    """A text of the library in the words of the command line.
+    """A text of the library in the words of the command line, fit for a terminal."""
+    return escape_control_characters(hide_passwords(_in_words_of_options(text)))
+
+
+def _in_words_of_options(text: str) -> str:
+    """The text with options in the place of arguments.
 
     Advice to pass an option that the command does not have is left out.
     """
@@ -92,9 +111,9 @@ def _has_options(text: str) -> bool:
 
 
 def _spoken_record(record: Any) -> Any:
-    """The same for all texts of a record."""
+    """The same for all texts of a record; JSON writes control characters in its own way."""
     if isinstance(record, str):
-        return spoken(record)
+        return hide_passwords(_in_words_of_options(record))
     if isinstance(record, dict):
         return {key: _spoken_record(value) for key, value in record.items()}
     return [_spoken_record(item) for item in record] if isinstance(record, list) else record
@@ -421,6 +440,14 @@ terms_option = click.option(
 no_check_option = click.option(
     "--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are."
 )
+require_option = click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="NAME=LIMIT",
+    help="Limit of the residual on held-out logs: rms, maximum, mean, std or relative, as rms=2Nm, "
+    "rms=2,2,3Nm (by axis) or relative=5%; exit status 1 where it is not met.",
+)
 held_out_option = click.option(
     "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
 )
@@ -460,7 +487,10 @@ def robot_option(default: str, text: str) -> Callable[..., Any]:
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `--columns` and `--read` of commands that read logs."""
+    """How the logs of a command are read: columns, options of the reader, what is mended.
+
+    What is mended goes into `read`, as KEY=VALUE of the reader's options.
+    """
     columns = click.option(
         "--columns", default=None, metavar="FILE", help="Column map of the logs (YAML)."
     )
@@ -470,7 +500,70 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="KEY=VALUE",
         help="How to read them, e.g. torque_side=motor, sample_time=0.001; see docs/recordings.md.",
     )
-    return columns(read(command))
+    repair = click.option(
+        "--repair",
+        "repair_kinds",
+        multiple=True,
+        type=click.Choice(["nan", "gap", "duplicate-time", "decreasing-time", "encoder-wrap"]),
+        help="Repair logs as they are read: NaN cells and missing rows, up to 5 in a row, ...",
+    )
+    interpolate = click.option(
+        "--interpolate", is_flag=True, help="Take channels of other clocks at the times of q1."
+    )
+    start = click.option(
+        "--from", "start_s", type=float, default=None, metavar="S", help="Leave out rows before."
+    )
+    stop = click.option(
+        "--to", "stop_s", type=float, default=None, metavar="S", help="Leave out rows from here on."
+    )
+    exclude = click.option(
+        "--exclude",
+        "excluded_s",
+        multiple=True,
+        callback=_checked_ranges,
+        metavar="S:S",
+        help="Leave out the rows of a time range, e.g. 3.2:4.5, on the log's own clock.",
+    )
+
+    @wraps(command)
+    def with_corrections(*args: Any, **options: Any) -> None:
+        options["read"] = (*options["read"], *_corrections(options))
+        command(*args, **options)
+
+    for option in (exclude, stop, start, interpolate, repair, read, columns):
+        with_corrections = option(with_corrections)
+    return with_corrections
+
+
+def _corrections(options: dict[str, Any]) -> Iterator[str]:
+    """The options that mend a log, as KEY=VALUE of the reader; they are taken out."""
+    kinds, ranges = options.pop("repair_kinds"), options.pop("excluded_s")
+    if kinds:
+        yield f"repair={json.dumps(list(kinds))}"
+    if options.pop("interpolate"):
+        yield "interpolate=true"
+    for key in ("start", "stop"):
+        value = options.pop(f"{key}_s")
+        if value is not None:
+            yield f"{key}={value!r}"
+    if ranges:
+        yield f"exclude={json.dumps([_time_range(text) for text in ranges])}"
+
+
+def _checked_ranges(_context: Any, _parameter: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same texts, each of two times."""
+    for text in texts:
+        try:
+            _time_range(text)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not two times in s, as 3.2:4.5") from None
+    return texts
+
+
+def _time_range(text: str) -> list[float]:
+    """The two times of "3.2:4.5"."""
+    low, high = (float(part) for part in text.split(":"))
+    return [low, high]
 
 
 def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:

@@ -72,6 +72,7 @@ def _pieces(source: Database, table: str) -> Iterator[list[Row]]:
         "history_parameters": "entry, place",
         "history_axes": "entry, axis",
         "history_factors": "entry, terms",
+        "history_journal": "number",
     }[table]
     step = 1 if table == "history_factors" else TOGETHER
     start = 0

@@ -21,8 +21,9 @@ TABLES = (
     "history_parameters",
     "history_axes",
     "history_factors",
+    "history_journal",
 )
-NUMBERED = ("history_robots", "history_entries")
+NUMBERED = ("history_robots", "history_entries", "history_journal")
 
 VERSION_1 = (
     f"CREATE TABLE {META} (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -94,6 +95,20 @@ VERSION_2 = (
         JOIN history_robots r ON r.number = e.robot""",
 )
 
+# Version 3: what was carried, and entries as they were before somebody corrected or removed them.
+VERSION_3 = (
+    "ALTER TABLE history_entries ADD COLUMN payload DOUBLE PRECISION",
+    """CREATE TABLE history_journal (
+        number {number},
+        entry {link} NOT NULL,
+        time TEXT NOT NULL,
+        act TEXT NOT NULL CHECK (act IN ('correct', 'remove')),
+        reason TEXT NOT NULL,
+        log TEXT NOT NULL,
+        record TEXT NOT NULL)""",
+    "CREATE INDEX history_journal_by_log ON history_journal (log)",
+)
+
 
 def _keyed_factors(database: Database) -> None:
     """Factors of version 1 with the key of their terms."""
@@ -117,6 +132,7 @@ def terms_key(terms: str) -> str:
 VERSIONS: tuple[tuple[tuple[str, ...], Callable[[Database], None] | None], ...] = (
     (VERSION_1, None),
     (VERSION_2, _keyed_factors),
+    (VERSION_3, None),
 )
 NEWEST = len(VERSIONS)
 
