@@ -15,6 +15,7 @@ try:
     import pinocchio as pin
 except ModuleNotFoundError:  # `make test` compares with its stored answers
     pin = None
+WORLD_AXES = getattr(pin, "LOCAL_WORLD_ALIGNED", None)
 DOWNWARD = np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 """Orientation (b, v x b, v) of the hanging rod at psi = 0; its own inverse."""
 
@@ -54,12 +55,12 @@ class PinocchioEngine:
     def _frame(self, name: str) -> Frame:
         frame = self.model.getFrameId(name)
         placement = pin.updateFramePlacement(self.model, self.data, frame)
-        jacobian = pin.getFrameJacobian(self.model, self.data, frame, pin.LOCAL_WORLD_ALIGNED)
+        jacobian = pin.getFrameJacobian(self.model, self.data, frame, WORLD_AXES)
         return Frame(placement.translation.copy(), placement.rotation.copy(), jacobian)
 
     def _acceleration(self, name: str) -> Array:
         frame = self.model.getFrameId(name)
-        motion = pin.getFrameClassicalAcceleration(self.model, self.data, frame, pin.LOCAL_WORLD_ALIGNED)
+        motion = pin.getFrameClassicalAcceleration(self.model, self.data, frame, WORLD_AXES)
         return np.array(motion.vector)
 
 

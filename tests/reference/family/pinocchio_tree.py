@@ -17,6 +17,7 @@ try:
     import pinocchio as pin
 except ModuleNotFoundError:  # `make test` compares with its stored answers
     pin = None
+WORLD_AXES = getattr(pin, "LOCAL_WORLD_ALIGNED", None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +42,9 @@ class PinocchioTree:
                 placement = pin.updateFramePlacement(model, data, frame)
                 frames.position[k, b] = placement.translation
                 frames.rotation[k, b] = placement.rotation
-                jacobian = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+                jacobian = pin.getFrameJacobian(model, data, frame, WORLD_AXES)
                 frames.jacobian[k, b] = jacobian[:, self.order]
-                motion = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+                motion = pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES)
                 frames.drift[k, b] = motion.vector
         return frames
 
