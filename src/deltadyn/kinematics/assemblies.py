@@ -11,6 +11,7 @@ poses in the same way, with the same bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
 ELBOW_TOLERANCE = 0.005
 #: Largest moved^2 / (l2 travel), see `platform_excess`.
 MAX_FOLD_RATIO = 16.0
+SCREW_TURNS = 2.0  # of a tool on a screw, from a pose to one that is followed from it
 HEIGHTS = 401  # tried on the axis for the home pose
 #: Other places to start, where the straight way from home fails: x, y in the robot's own size, and
 #: rad of the bars.
@@ -147,7 +149,7 @@ def is_good(xp: Any, legs: Limbs, first: Pairs, pairs: Pairs, start: Vector, x: 
     They are near poses `start` of joints `first`, and the inverse kinematics gives the joints back.
     """
     good = platform_excess(xp, legs, first, pairs, start, x) <= 0.0
-    good = good & (bars_turn(xp, legs.carrier, start, x) <= np.pi)
+    good = good & (turn_share(xp, legs.carrier, start, x) <= 1.0)
     for excess in elbow_excess(xp, legs, arm_directions(xp, legs, x), pairs):
         good = good & (excess <= 0.0)
     return good
@@ -174,10 +176,20 @@ def platform_excess(
     return moved * moved - MAX_FOLD_RATIO * strut * (travel + CLOSED * strut)
 
 
-def bars_turn(xp: Any, carrier: Any, start: Vector, x: Vector) -> Component:
-    """Turn of the bars between poses (rad): with half a turn more they are where they were with
-    half a turn less. 0 for a screw, which is elsewhere after each turn."""
-    return xp.abs((x[3] - start[3]) * getattr(carrier, "rate", 0.0))
+def turn_share(xp: Any, carrier: Any, start: Vector, x: Vector) -> Component:
+    """The turn between poses, as a share of the farthest that can be followed.
+
+    Bars that turned by more than half a turn are where they would be with a turn less. A screw is
+    elsewhere after each turn; it is followed over `SCREW_TURNS`.
+    """
+    return xp.abs(x[3] - start[3]) / most_turn(carrier)
+
+
+def most_turn(carrier: Any) -> Any:
+    """The farthest that psi is followed from a pose (rad)."""
+    if not hasattr(carrier, "rate"):
+        return SCREW_TURNS * 2 * math.pi
+    return math.pi / (carrier.rate * carrier.rate) ** 0.5
 
 
 def _elbow_travel(xp: Any, legs: Limbs, first: Pairs, second: Pairs) -> Vector:

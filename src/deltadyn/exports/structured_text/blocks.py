@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -38,11 +37,11 @@ from deltadyn.kinematics.assemblies import (
     ELBOW_TOLERANCE,
     MAX_FOLD_RATIO,
     home_pose,
+    most_turn,
     turn_length,
 )
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.limbs import limbs, pairs_of, rods_of
-from deltadyn.kinematics.platform import Articulated
 from deltadyn.robot import Robot
 
 #: Largest inputs that are taken, beyond which a sum of products could overflow.
@@ -233,11 +232,6 @@ def _followed(robot: Robot, inverse: FunctionBlock, step: FunctionBlock) -> Func
         "wrap": [] if robot.linear else WRAP.splitlines(),
         "next": [f"Next[{k}] := Closer.Next{name};" for k, name in enumerate(names)],
         "gaps": [f"Gap[{k}] := Closer.Left{k + 1};" for k in range(4)],
-        "bars": [
-            f"IF NOT (ABS(Pose[3] - Before[3]) <= {literal(math.pi / abs(rate))}) THEN "
-            f"Status := {UNREACHABLE}; END_IF;"
-            for rate in ([carrier.rate] if isinstance(carrier, Articulated) else [])
-        ],
         "back": [
             f"IF NOT ({_elbow_gap(robot, k)} <= {literal(ELBOW_TOLERANCE * strut)}) THEN "
             f"Status := {UNREACHABLE}; END_IF;"
@@ -254,6 +248,7 @@ def _followed(robot: Robot, inverse: FunctionBlock, step: FunctionBlock) -> Func
         "halves": literal(float(turn_length(carrier))),
         "fold": literal(MAX_FOLD_RATIO * strut),
         "slack": literal(CLOSED * strut),
+        "most_turn": literal(most_turn(carrier)),
         "stride": literal(STRIDE * robot.radian[0]),
         "far": literal(8 * STRIDE * robot.radian[0]),
         "closed": literal(CLOSED * size * size),

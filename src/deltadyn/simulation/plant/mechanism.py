@@ -20,10 +20,10 @@ from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.kinematics.assemblies import (
-    bars_turn,
     elbow_excess,
     followed_pose,
     platform_excess,
+    turn_share,
 )
 from deltadyn.kinematics.limbs import (
     Limbs,
@@ -89,7 +89,7 @@ class Follower:
             raise ValueError("the loop does not close")
         x = x[:n]
         *gaps, far, turn = self.distances(*self.x, *x, *q)
-        if side * self.side < 0 or far > 0 or turn > math.pi or not max(gaps) <= 0:
+        if side * self.side < 0 or far > 0 or turn > 1 or not max(gaps) <= 0:
             raise ValueError("the platform is in another assembly")
         self.x, self.side = x, side
         return self.x
@@ -109,13 +109,13 @@ def _distances(
     legs: Limbs, start: tuple[Component, ...], x: tuple[Component, ...], q: tuple[Component, ...]
 ) -> list[Component]:
     """What is above its bound where positive: elbows' gaps of the inverse kinematics, and the way
-    from `start`; behind them the turn of the bars."""
+    from `start`; behind them the turn as a share of its bound."""
     pairs, back = pairs_of(SYMBOLS, legs, q), arm_directions(SYMBOLS, legs, x)
     before = arm_directions(SYMBOLS, legs, start)
     return [
         *elbow_excess(SYMBOLS, legs, back, pairs),
         platform_excess(SYMBOLS, legs, before, pairs, start, x),
-        bars_turn(SYMBOLS, legs.carrier, start, x),
+        turn_share(SYMBOLS, legs.carrier, start, x),
     ]
 
 

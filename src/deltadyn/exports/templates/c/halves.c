@@ -9,7 +9,7 @@ static const real CLOSED = @closed@; /* of l2^2: what is left where the loop is 
 static const real SAME = @same@;     /* of a length: a step that changes nothing */
 static const real ELBOW_TOLERANCE = @elbow_tolerance@; /* of l2: between elbows of the same joints */
 static const real FOLD_RATIO = @fold_ratio@; /* largest moved^2 / (l2 travel), see is_good */
-static const real HALF_TURN = @half_turn@;
+static const real MOST_TURN = @most_turn@; /* rad: the farthest that psi is followed from a pose */
 
 /* cosine, sine of the bars' angle at a pose. */
 static void bars_at(const real *p, real *bars)
@@ -95,7 +95,7 @@ static int is_good(const real *q, const real *start, const real *p)
     }
     /* bars that turned by more than half a turn are where they would be with a turn less */
     return ((moved * moved) <= (FOLD_RATIO * strut * (travel + (CLOSED * strut))))
-        && (bars_turn(p[3] - start[3]) <= HALF_TURN);
+        && (REAL_ABS(p[3] - start[3]) <= MOST_TURN);
 }
 
 /* Halves that the struts hold, and with `levers` drives that push along them. */
