@@ -29,7 +29,7 @@ def robot_by_name(name: str) -> Robot:
     return ROBOTS[name] if name in ROBOTS else make(name)
 
 
-@pytest.mark.parametrize("contract", ["off", "fast"])
+@pytest.mark.parametrize("contract", ["fast", pytest.param("off", marks=pytest.mark.full)])
 @pytest.mark.parametrize(("name", "precision", "estimator"), CASES)
 def test_gcc_has_no_warning_at_its_highest_level(
     name: str, precision: str, estimator: str | None, contract: str
