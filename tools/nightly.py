@@ -323,6 +323,13 @@ CAMPAIGNS = (
         stated("sanitizers.json"),
     ),
     Campaign(
+        "roundings",
+        "tests hold under other processors' roundings; designs of a seed are as good there",
+        "tools.roundings --json {out}/roundings.json",
+        900,
+        stated("roundings.json"),
+    ),
+    Campaign(
         "mutants",
         "85 % of 500 planted faults are noticed by the tests",
         "tools.mutants --sample 500 --seed 0 --workers 2 --json {out}/mutants.json",

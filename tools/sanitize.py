@@ -25,7 +25,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,19 +34,10 @@ from typing import Any
 
 import numpy as np
 
+from tools.kernel_builds import BACKENDS, build_package
+
 ROOT = Path(__file__).resolve().parents[1]
-BACKENDS = Path("src") / "deltadyn" / "backends"
-#: -DCLONES= : one machine code. Several for one function would only be built, not run.
-BUILD = [
-    "-std=gnu99",
-    "-O1",
-    "-g1",
-    "-fPIC",
-    "-fno-omit-frame-pointer",
-    "-fno-math-errno",
-    "-ffp-contract=off",
-    "-DCLONES=",
-]
+BUILD = ("-O1", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off")
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 STRICTER = ("-O1", "-g1", "-fsanitize=float-divide-by-zero,float-cast-overflow", *SANITIZED)
 STANDARD = ("full-3", "rich-3", "rubbing-4", "rich-4")
@@ -138,22 +128,11 @@ def kernels(calls: int) -> Iterator[tuple[str, Callable[[], int]]]:
 
 def build(folder: Path) -> dict[str, str]:
     """A copy of the package with a sanitized extension, and the environment to run it in."""
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.so"))
-    include = f"-I{sysconfig.get_path('include')}"
-    gcc = shutil.which("gcc")
-    if gcc is None:
-        raise SystemExit("the sanitized extension needs gcc, which is not installed")
-    objects = []
-    for source in sorted((folder / BACKENDS / "source").glob("*.c")):
-        objects.append(folder / f"{source.stem}.o")
-        words = [*BUILD, *SANITIZED, include, "-c", str(source), "-o", str(objects[-1])]
-        subprocess.run([gcc, *words], check=True)
-    library = folder / BACKENDS / "_kernels.abi3.so"
-    words = ["-shared", *SANITIZED, *map(str, objects), "-o", str(library), "-lm"]
-    subprocess.run([gcc, *words], check=True)
+    package = build_package(folder, [*BUILD, *SANITIZED], SANITIZED)
+    gcc = shutil.which("gcc") or "gcc"
     preload = [_library(gcc, name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")]
     return os.environ | {
-        "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}",
+        "PYTHONPATH": f"{package}{os.pathsep}{ROOT}",
         "LD_PRELOAD": " ".join(preload),  # C++ too: exceptions of libraries pass through it
         "PYTHONMALLOC": "malloc",  # else Python's own blocks hide what is read behind an array
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.excitation.cases import D3, problem, with_limits
+from tools.dependencies import declared
 
 from deltadyn.errors import InputError
 from deltadyn.excitation import design_excitation
@@ -106,6 +107,23 @@ def test_ctrl_c_ends_all_workers(tmp_path: Path) -> None:
     finally:
         for pid in members(process.pid):
             os.kill(pid, signal.SIGKILL)
+
+
+def test_the_search_ends_on_a_machine_without_pgrep(tmp_path: Path) -> None:
+    """joblib ends its workers by psutil, else by the program pgrep, else never."""
+    assert "psutil" in {item.name for item in declared()}
+    out = tmp_path / "motion.csv"
+    words = f"excite sipro-d3-1200 --duration 2 --harmonics 2 --time-limit 5 --out {out}".split()
+    done = subprocess.run(
+        [sys.executable, "-m", "deltadyn", *words],
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.exists()
 
 
 def waited_for(true: Callable[[], bool]) -> None:

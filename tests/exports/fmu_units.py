@@ -203,6 +203,10 @@ class Unit:
             [self.places[base] for base in whole], [one for row in whole.values() for one in row]
         )
 
+    def switch(self, name: str, *, on: bool) -> None:
+        """Set a Boolean by name, before the instance begins."""
+        self.fmu.setBoolean([self.places[name]], [on])
+
     def _array(self, base: str) -> list[float]:
         return list(self.fmu.getFloat64([self.places[base]], self.sizes.get(base, 1)))
 

@@ -68,8 +68,10 @@ def design_excitation(
     shares of their limits. The motion has whole periods in `duration` (s) and ramps in and out
     besides. Limits that the robot does not name are skipped, and the result says so. Parameters
     that no such motion identifies raise `UnidentifiableError` before the search, or are left out
-    with unidentifiable="drop". The result is the same for the same seed, unless the time limit ends
-    the search early: `.status` says.
+    with unidentifiable="drop". The result is the same for the same seed on one machine, unless the
+    time limit ends the search early: `.status` says. Another processor or another version of NumPy
+    or SciPy rounds otherwise, which can lead the search to another motion, as good within some per
+    cent: keep the motion (`save`), not its seed.
 
     The fields of `Design` and `SearchOptions` are `design` and `search`, or keywords:
 

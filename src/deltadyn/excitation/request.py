@@ -113,7 +113,7 @@ class SearchOptions:
 
     #: Random motions per number of periods that are improved.
     starts: int = 4
-    #: Of the random motions: the same seed gives the same result.
+    #: Of the random motions: the same seed gives the same result on the same machine.
     seed: int = 0
     #: Processes; left out, one for each processor.
     jobs: int | None = None

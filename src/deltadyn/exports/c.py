@@ -50,6 +50,8 @@ from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
 from deltadyn.kinematics.actuation import HALVES, actuation, parts_of
+from deltadyn.kinematics.assemblies import ELBOW_TOLERANCE, MAX_FOLD_RATIO, most_turn
+from deltadyn.kinematics.limbs import limbs
 from deltadyn.payload.bank_estimator import BankEstimator
 from deltadyn.payload.estimator import PayloadEstimator
 from deltadyn.payload.front_end import SHARP
@@ -762,6 +764,9 @@ def _near(robot: Robot, own: str, kind: Precision) -> dict[str, str]:
         "stride": kind.literal(STRIDE * robot.radian[0]),
         "closed": kind.literal(1e-4 if single else 1e-9),
         "same": kind.literal(1e-6 if single else 1e-14),
+        "elbow_tolerance": kind.literal(ELBOW_TOLERANCE),
+        "most_turn": kind.literal(most_turn(limbs(robot).carrier)),
+        "fold_ratio": kind.literal(MAX_FOLD_RATIO),
         "bars_place": str(robot.dof + robot.legs + turning),
         "bars_behind": str(bars_behind(robot)),
     }
@@ -781,7 +786,7 @@ def followed_pose(robot: Robot) -> str:
     kept = whole[: whole.index("/* What the motion needs besides")]
     kept = _without(kept, "/* Halves that the struts hold", "/* What a row of Newton's")
     limb = template("c", f"limb_{limb_kind(robot)}.c")
-    limb = _without(limb, "/* |E'|", "/* A carriage has" if robot.linear else "/* 1 away from")
+    limb = _without(limb, "/* s . E'", "/* A carriage has" if robot.linear else "/* 1 away from")
     text = template("c", "vectors.c") + limb + "\n" + kept
     kind = PRECISIONS["double"]
     return _with_words(text, _words(robot, kind, "") | {"ID": "POSE"})
@@ -916,7 +921,9 @@ README_NEAR = """\
 Functions of q take one argument more behind the joints, `near`: a pose (x, y, z, psi) near that of
 the joints, such as that of the sample before, or NULL for the middle of the reach. The platform's
 pose has no closed form: it is followed from there by Newton's method, in the same assembly; where
-the loop does not close or a singular pose was crossed the status is UNREACHABLE or SINGULAR.
+the loop does not close or a singular pose was crossed the status is UNREACHABLE or SINGULAR. So it
+is where the pose found is not one of these joints: with an arm in another working mode, or farther
+from `near` than the joints can have carried the platform.
 """
 FORCE_CALLS = """\
 | `{id}_force_init`, `{id}_force_update`, `{id}_force_acknowledge` | samples | force, contact |

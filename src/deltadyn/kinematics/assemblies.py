@@ -3,11 +3,15 @@
 Newton's method on |a_i(x) - E_i|^2 = l2_i^2, whose slopes are 2 S, finds the assembly next to where
 it starts. It starts at the home pose, or at a hint, and the joints are led from there to where they
 are in steps: the platform then stays in the assembly that the robot was built in, as long as the
-way crosses no singular pose. The sign of det S tells whether it did.
+way crosses no singular pose. Joints that close no loop can lead Newton's method anywhere, so a pose
+is good only where the loops are closed, det S has the sign that it had at the start, the inverse
+kinematics gives the joints back, and the pose is near the start (`is_good`). The exports follow
+poses in the same way, with the same bounds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,9 +39,14 @@ from deltadyn.tracing import held, repeat
 STEPS = 24  # from home to the joints
 STRIDE = 0.05  # rad of an arm, or of its size on rails: so far Newton's method goes in one step
 ROUNDS, LAST = 3, 8  # of Newton's method, on the way and at the end
-FARTHEST = 4 * np.pi  # rad of the bars or the screw from the start: beyond is another assembly
 SETTLED = 1e-12  # of l2^2: one step more leaves roundings alone
 CLOSED = 1e-9  # of l2^2: what is left where the loop is closed
+#: Of l2: how far elbows of the joints may be from those of the inverse kinematics. Next to an arm's
+#: dead point a gap of `CLOSED` moves them by some 1e-4; another working mode by more than this.
+ELBOW_TOLERANCE = 0.005
+#: Largest moved^2 / (l2 travel), see `platform_excess`.
+MAX_FOLD_RATIO = 16.0
+SCREW_TURNS = 2.0  # of a tool on a screw, from a pose to one that is followed from it
 HEIGHTS = 401  # tried on the axis for the home pose
 #: Other places to start, where the straight way from home fails: x, y in the robot's own size, and
 #: rad of the bars.
@@ -88,6 +97,7 @@ class NewtonStep(NamedTuple):
     determinant: Component
 
 
+Pairs = tuple[Vector, Vector]  # (c, s) of joints
 Stepper = Callable[[Vector, Vector], NewtonStep]  # of q and x
 
 
@@ -113,8 +123,9 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     step = step or closed_form
     like = 0.0 * (q[0] + q[1] + q[2] + q[3])
     x: Any = tuple(part + like for part in start)
-    first = coordinates_of(xp, legs, *arm_directions(xp, legs, x))
-    side, turned = xp.sign(step(first, x).determinant), x[3]
+    start, before = x, arm_directions(xp, legs, x)
+    first = coordinates_of(xp, legs, *before)
+    side = xp.sign(step(first, x).determinant)
     way = tuple(b - a for a, b in zip(first, q, strict=True))
     if legs[0].turns:
         way = tuple(xp.remainder(part + np.pi, 2 * np.pi) - np.pi for part in way)
@@ -126,10 +137,71 @@ def followed(xp: Any, legs: Limbs, q: Vector, start: Vector, step: Stepper | Non
     x = end.x if xp is np else step(q, end.x).x  # twice: second slopes are exact too
     sizes = [limb.l2 * limb.l2 for limb in legs]
     sound = xp.sign(end.determinant) == side
-    sound = sound & (xp.abs(x[3] - turned) * xp.abs(_bars(legs)) <= FARTHEST)
     for part in end.left:
         sound = sound & (xp.abs(part) <= CLOSED * sum(sizes) / len(sizes))
+    sound = sound & is_good(xp, legs, before, pairs_of(xp, legs, q), start, x)
     return tuple(xp.where(sound, part, np.nan) for part in x)
+
+
+def is_good(xp: Any, legs: Limbs, first: Pairs, pairs: Pairs, start: Vector, x: Vector) -> Any:
+    """Whether poses x that close the loops of joints `pairs` belong to them.
+
+    They are near poses `start` of joints `first`, and the inverse kinematics gives the joints back.
+    """
+    good = platform_excess(xp, legs, first, pairs, start, x) <= 0.0
+    good = good & (turn_share(xp, legs.carrier, start, x) <= 1.0)
+    for excess in elbow_excess(xp, legs, arm_directions(xp, legs, x), pairs):
+        good = good & (excess <= 0.0)
+    return good
+
+
+def elbow_excess(xp: Any, legs: Limbs, back: Pairs, pairs: Pairs) -> Vector:
+    """By how much elbows are farther apart than the same joints could be, per limb (m)."""
+    gaps = _elbow_travel(xp, legs, back, pairs)
+    return tuple(gap - ELBOW_TOLERANCE * limb.l2 for limb, gap in zip(legs, gaps, strict=True))
+
+
+def platform_excess(
+    xp: Any, legs: Limbs, first: Pairs, pairs: Pairs, start: Vector, x: Vector
+) -> Component:
+    """By how much poses x of `pairs` are too far from `start` of `first` (m^2).
+
+    Beside a fold of the loops, which is the worst place, the platform moves as
+    moved^2 = 2 R travel: `travel` of the elbows, R about the length l2 of the struts. `moved` is
+    the sum of x, y, z and of what the halves move apart.
+    """
+    travel, strut = sum(_elbow_travel(xp, legs, first, pairs)), sum(limb.l2 for limb in legs) / 4
+    dx, dy, dz, turn = (xp.abs(b - a) for a, b in zip(start, x, strict=True))
+    moved = dx + dy + dz + turn_length(legs.carrier) * turn
+    return moved * moved - MAX_FOLD_RATIO * strut * (travel + CLOSED * strut)
+
+
+def turn_share(xp: Any, carrier: Any, start: Vector, x: Vector) -> Component:
+    """The turn between poses, as a share of the farthest that can be followed.
+
+    Bars that turned by more than half a turn are where they would be with a turn less. A screw is
+    elsewhere after each turn; it is followed over `SCREW_TURNS`.
+    """
+    return xp.abs(x[3] - start[3]) / most_turn(carrier)
+
+
+def most_turn(carrier: Any) -> Any:
+    """The farthest that psi is followed from a pose (rad)."""
+    if not hasattr(carrier, "rate"):
+        return SCREW_TURNS * 2 * math.pi
+    return math.pi / (carrier.rate * carrier.rate) ** 0.5
+
+
+def _elbow_travel(xp: Any, legs: Limbs, first: Pairs, second: Pairs) -> Vector:
+    """How far the elbow of each limb moves between joints (m), the sum along two directions."""
+    ways = zip(legs, *first, *second, strict=True)
+    return tuple(limb.lever * (xp.abs(c - a) + xp.abs(s - b)) for limb, a, b, c, s in ways)
+
+
+def turn_length(carrier: Any) -> Any:
+    """How far the halves move apart, or around each other, with psi (m/rad)."""
+    way = (carrier.sigma_1 - carrier.sigma_2) * getattr(carrier, "rate", 1.0)
+    return (way * way) ** 0.5
 
 
 def _led(step: Stepper, first: FloatArray, way: FloatArray, x: FloatArray, legs: Limbs) -> Vector:
@@ -185,8 +257,17 @@ def followed_pose(robot: Robot, q: FloatArray, hint: FloatArray | None = None) -
         if not lost.any():
             break
         start = home + np.array([aside * size, ahead * size, 0.0, turn * _tool_turns(robot)])
-        x[lost] = _followed(robot, q[lost], start)
+        if _side(robot, start) == _side(robot, home):
+            x[lost] = _followed(robot, q[lost], start)
     return _from_neighbours(robot, q, x)
+
+
+def _side(robot: Robot, x: FloatArray) -> float:
+    """The sign of det S at a pose (4,), by which assemblies differ; NaN out of reach."""
+    legs = limbs(robot)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pairs = arm_directions(np, legs, tuple(x))
+        return float(np.sign(rods_of(np, legs, *pairs, tuple(x)).inverse.determinant))
 
 
 def _from_neighbours(robot: Robot, q: FloatArray, x: FloatArray) -> FloatArray:
@@ -229,11 +310,6 @@ def compiled_step(name: str, par: FloatArray, count: int) -> Stepper:
         return NewtonStep(ahead, left, determinant[0])  # type: ignore[arg-type]  # rows
 
     return step
-
-
-def _bars(legs: Limbs) -> Any:
-    """Turns of the bars, or of the screw, in one of the tool."""
-    return getattr(legs.carrier, "rate", 1.0)
 
 
 def _tool_turns(robot: Robot) -> float:

@@ -40,8 +40,8 @@ def forward_kinematics(
 
     `platform` chooses the assembly mode: "below" the elbows' plane, or "above". Under a platform of
     two halves the assembly is the one that joins up with the home pose, or with the pose `hint`
-    (dof,) or (N, dof). Angles at which the loop does not close raise `UnreachableError`, or give
-    NaN rows with unreachable="nan".
+    (dof,) or (N, dof), with all arms in the working mode of `inverse_kinematics`. Angles at which
+    the loop does not close raise `UnreachableError`, or give NaN rows with unreachable="nan".
     """
     if platform == "below" and type(q) is np.ndarray and q.ndim == 1 and hint is None:
         found = _one_sample(robot, q)

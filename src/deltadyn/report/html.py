@@ -203,7 +203,7 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; cells that read as numbers are set to the right."""
     cells = [list(row) for row in rows]
     head = "".join(
-        f"<th scope=col{' class=n' if _allis_number(cells, place) else ''}>{escape(name)}</th>"
+        f"<th scope=col{' class=n' if _all_numbers(cells, place) else ''}>{escape(name)}</th>"
         for place, name in enumerate(columns)
     )
     body = "".join(
@@ -314,6 +314,6 @@ def _kind(text: str) -> str:
     return " class=no" if text == MISSED else " class=n" if is_number(text) else ""
 
 
-def _allis_number(rows: Sequence[Sequence[str]], place: int) -> bool:
+def _all_numbers(rows: Sequence[Sequence[str]], place: int) -> bool:
     cells = [row[place] for row in rows if place < len(row)]
     return bool(cells) and all(is_number(cell) or cell in ("", "-") for cell in cells)

@@ -158,9 +158,12 @@ turns by psi. Its inertia matters: 0.05 kg m^2 at 100 rad/s^2 are 5 N m."""
 FOLLOWED = """\
 The pose of the joints has no closed form: `ForwardKinematics` follows it from that of the call
 before by Newton's method, in the same assembly. Call it in every cycle; set `Reset` for one call
-after the joints have moved elsewhere in between. After a failure it begins anew at the middle of
-the reach. `FeedforwardJoints` has one of its own inside. The operations below are those of the
-longest way; in a cycle in which the joints moved little it takes 2 to 4 steps of `PoseStep`.
+after the joints have moved elsewhere in between. A pose that is not one of these joints, with an
+arm in another working mode, or farther from that before than the joints can have carried the
+platform, has a status instead. After a failure it begins anew at the middle of the reach.
+`FeedforwardJoints` has one of its own inside. The operations below are those of the longest way;
+in a cycle in which the joints moved little it takes 2 to 4 steps of `PoseStep` and one of
+`InverseKinematics`.
 
 """
 

@@ -31,8 +31,15 @@ from deltadyn.exports.structured_text.code import (
     specialised,
     step_text,
 )
-from deltadyn.kinematics.actuation import HALVES, kernel, limb_kernel
-from deltadyn.kinematics.assemblies import home_pose
+from deltadyn.kinematics.actuation import HALVES, kernel, levers, limb_kernel
+from deltadyn.kinematics.assemblies import (
+    CLOSED,
+    ELBOW_TOLERANCE,
+    MAX_FOLD_RATIO,
+    home_pose,
+    most_turn,
+    turn_length,
+)
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.limbs import limbs, pairs_of, rods_of
 from deltadyn.robot import Robot
@@ -101,8 +108,8 @@ def robot_numbers(robot: Robot) -> dict[str, float]:
 def kinematic_blocks(robot: Robot) -> list[FunctionBlock]:
     """Inverse and forward kinematics."""
     if platform_kind(robot) in HALVES:
-        step = _pose_step(robot)
-        return [_inverse(robot), step, _followed(robot, step)]
+        inverse, step = _inverse(robot), _pose_step(robot)
+        return [inverse, step, _followed(robot, inverse, step)]
     return [_inverse(robot), _forward(robot)]
 
 
@@ -204,9 +211,10 @@ def _pose_step(robot: Robot) -> FunctionBlock:
     return _block(robot, "PoseStep", purpose, (*pose, *joints), outputs, steps, "given")
 
 
-def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
+def _followed(robot: Robot, inverse: FunctionBlock, step: FunctionBlock) -> FunctionBlock:
     """The pose of joints, followed from that of the call before by Newton's method."""
     words, home = speech(robot), home_pose(robot)
+    struts, carrier = robot.geometry.strut_length, limbs(robot).carrier
     first = np.asarray(inverse_kinematics(robot, home))
     rods = rods_of(np, limbs(robot), *state_pairs(robot, first), tuple(home))
     own = []
@@ -224,22 +232,34 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         "wrap": [] if robot.linear else WRAP.splitlines(),
         "next": [f"Next[{k}] := Closer.Next{name};" for k, name in enumerate(names)],
         "gaps": [f"Gap[{k}] := Closer.Left{k + 1};" for k in range(4)],
+        "back": [
+            f"IF NOT ({_elbow_gap(robot, k)} <= {literal(ELBOW_TOLERANCE * strut)}) THEN "
+            f"Status := {UNREACHABLE}; END_IF;"
+            for k, strut in enumerate(struts)
+        ],
         "out": [f"{name} := Pose[{k}];" for k, name in enumerate(names)],
     }
     text = template("structured_text", "followed_pose.st")
     for name, lines in lists.items():
         text = _listed(text, name, lines)
-    size = max(robot.geometry.strut_length)
+    size, strut = max(struts), sum(struts) / 4
     values = {
+        "lever": literal(max(levers(robot))),
+        "halves": literal(float(turn_length(carrier))),
+        "fold": literal(MAX_FOLD_RATIO * strut),
+        "slack": literal(CLOSED * strut),
+        "most_turn": literal(most_turn(carrier)),
         "stride": literal(STRIDE * robot.radian[0]),
         "far": literal(8 * STRIDE * robot.radian[0]),
-        "closed": literal(1e-9 * size * size),
+        "closed": literal(CLOSED * size * size),
         "same": literal(1e-14),
         "assembly": literal(float(np.sign(rods.inverse.determinant))),
         "unreachable": UNREACHABLE,
     }
     inner = [
         Variable("Closer", step.name, "a step towards the pose"),
+        Variable("Back", inverse.name, "the joints of the pose"),
+        Variable("Before", "ARRAY[0..3] OF LREAL", "the pose that is followed"),
         Variable("Pose", "ARRAY[0..3] OF LREAL", "of the call before, then of this one"),
         Variable("Start", "ARRAY[0..3] OF LREAL", "own joints of the call before"),
         Variable("Own", "ARRAY[0..3] OF LREAL", "own joints"),
@@ -250,7 +270,7 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         Variable("Known", "BOOL", "the call before found its pose"),
         Variable("Done", "BOOL", "temporary"),
     ]
-    inner += [Variable(name, "LREAL", "temporary") for name in ("Most", "Share", "Along", "Moved")]
+    inner += [Variable(name, "LREAL", "temporary") for name in TEMPORARIES]
     inner += [Variable(name, "DINT", "temporary") for name in ("Legs", "Rounds", "i", "k", "r")]
     return FunctionBlock(
         "ForwardKinematics",
@@ -265,7 +285,7 @@ def _followed(robot: Robot, step: FunctionBlock) -> FunctionBlock:
         ),
         tuple(inner),
         tuple(Template(text).substitute(values).rstrip().splitlines()),
-        74 * (step.operations + 40),
+        74 * (step.operations + 40) + inverse.operations + 60,
     )
 
 
@@ -278,6 +298,15 @@ def _listed(text: str, name: str, lines: Iterable[str]) -> str:
     return re.sub(rf"^( *)\${name}\n", put, text, flags=re.M)
 
 
+def _elbow_gap(robot: Robot, k: int) -> str:
+    """How far the elbow is from where the inverse kinematics has it (m), an arm's by its chord."""
+    away = f"Back.Q{k + 1} - Q{k + 1}"
+    if robot.linear:
+        return f"ABS({away})"
+    return f"{literal(2 * levers(robot)[k])} * ABS(SIN(0.5 * ({away})))"
+
+
+TEMPORARIES = ("Most", "Share", "Along", "Moved", "Travel")
 #: The shorter way of an arm around.
 WRAP = """\
 IF Way[i] > 3.141592653589793 THEN Way[i] := Way[i] - 6.283185307179586; END_IF;

@@ -68,7 +68,7 @@ def payload_test_block(robot: Robot, test: PayloadTest, rate: float, work: int) 
         ("Masses Stds", array(checks), "at the check points, in kg"),
         ("Begins", array(ways, "DINT"), "samples at which the moves begin"),
         ("Points Counts", array(checks, "DINT"), "of the check points"),
-        ("Helds", array(checks, "BOOL"), "of the check points"),
+        ("LoadedFlags", array(checks, "BOOL"), "of the check points"),
         ("Since Share Rest S0 S1 S2 Mass Worst Off", "LREAL", "temporaries"),
         ("Way Checked i", "DINT", "counters"),
         ("Anew Good", "BOOL", "temporaries"),
@@ -106,5 +106,5 @@ def _tables(test: PayloadTest) -> list[str]:
     }
     lines = [f"{n}[{k}] := {literal(x)};" for n, row in real.items() for k, x in enumerate(row)]
     lines += [f"{n}[{k}] := {x};" for n, row in whole.items() for k, x in enumerate(row)]
-    helds = enumerate(test.checks)
-    return [*lines, *(f"Helds[{k}] := {'TRUE' if c.loaded else 'FALSE'};" for k, c in helds)]
+    checks = enumerate(test.checks)
+    return [*lines, *(f"LoadedFlags[{k}] := {'TRUE' if c.loaded else 'FALSE'};" for k, c in checks)]

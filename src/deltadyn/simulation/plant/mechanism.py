@@ -19,8 +19,20 @@ from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.passive import passive_torque
-from deltadyn.kinematics.assemblies import followed_pose
-from deltadyn.kinematics.limbs import Limbs, Pose, limbs, pairs_of, rods_of
+from deltadyn.kinematics.assemblies import (
+    elbow_excess,
+    followed_pose,
+    platform_excess,
+    turn_share,
+)
+from deltadyn.kinematics.limbs import (
+    Limbs,
+    Pose,
+    arm_directions,
+    limbs,
+    pairs_of,
+    rods_of,
+)
 from deltadyn.kinematics.limbs import pose_of as pose_of
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.numerics import Floats, Rows
@@ -44,7 +56,8 @@ class Follower:
     """The pose of joint coordinates under a platform of two halves, from that of the call before.
 
     Newton's method on |a_i(x) - E_i|^2 = l2_i^2. Beyond a singular pose, where det S has another
-    sign, is another assembly, which no robot reaches in motion.
+    sign, is another assembly, which no robot reaches in motion. A pose is good as it is in
+    `kinematics.assemblies`: near the one before, with all arms in their working mode.
     """
 
     def __init__(self, robot: Robot, x: Floats | None = None) -> None:
@@ -53,8 +66,12 @@ class Follower:
         def trace(inputs: Sequence[Any]) -> Sequence[Any]:
             return _newton(legs, tuple(inputs[:dof]), tuple(inputs[dof:]))
 
+        def compare(inputs: Sequence[Any]) -> Sequence[Any]:
+            return _distances(legs, *(tuple(inputs[k : k + dof]) for k in range(0, 3 * dof, dof)))
+
         self.robot, self.x, self.side = robot, x, 0.0
         self.newton = straight_line(2 * dof, trace)
+        self.distances = straight_line(3 * dof, compare)
 
     def pose(self, q: Floats) -> Floats:
         """x (dof,) of joint coordinates q; ValueError where the loop does not close."""
@@ -70,9 +87,11 @@ class Follower:
                 raise ValueError("the pose cannot be followed")
         else:
             raise ValueError("the loop does not close")
-        if side * self.side < 0:
+        x = x[:n]
+        *gaps, far, turn = self.distances(*self.x, *x, *q)
+        if side * self.side < 0 or far > 0 or turn > 1 or not max(gaps) <= 0:
             raise ValueError("the platform is in another assembly")
-        self.x, self.side = x[:n], side
+        self.x, self.side = x, side
         return self.x
 
 
@@ -84,6 +103,20 @@ def _newton(legs: Limbs, x: tuple[Component, ...], q: tuple[Component, ...]) -> 
         for rod, limb in zip(rods.base, legs, strict=True)
     ]
     return [*rods.inverse.solve(missing), rods.inverse.determinant]
+
+
+def _distances(
+    legs: Limbs, start: tuple[Component, ...], x: tuple[Component, ...], q: tuple[Component, ...]
+) -> list[Component]:
+    """What is above its bound where positive: elbows' gaps of the inverse kinematics, and the way
+    from `start`; behind them the turn as a share of its bound."""
+    pairs, back = pairs_of(SYMBOLS, legs, q), arm_directions(SYMBOLS, legs, x)
+    before = arm_directions(SYMBOLS, legs, start)
+    return [
+        *elbow_excess(SYMBOLS, legs, back, pairs),
+        platform_excess(SYMBOLS, legs, before, pairs, start, x),
+        turn_share(SYMBOLS, legs.carrier, start, x),
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -726,7 +726,6 @@ static void believe(payload_state *e, int event)
 static int bank_row(payload_state *e, const real *row, filed *out)
 {
     int event = @ID@_NO_EVENT, live = 0;
-    out->told = 0;
     for (int i = 0; i < ARMS; i++) {
         e->P[i][0] += WALK[3 * i];
         e->P[i][3] += WALK[(3 * i) + 1];
@@ -884,7 +883,7 @@ static void settle_last(payload_state *e, const filed *f)
 
 static void step_bank(payload_state *e, const real *row)
 {
-    filed f;
+    filed f = { 0, 0, 0, 0, (real)0.0, (real)0.0 };
     const int event = bank_row(e, row, &f);
     if (f.told && f.seen && e->unsettled) {
         settle_last(e, &f);

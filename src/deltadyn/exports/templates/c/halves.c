@@ -7,6 +7,9 @@ enum { MOST_LEGS = 64, ROUNDS = 2, LAST = 12 }; /* of the way to the joints; ste
 static const real STRIDE = @stride@; /* of a joint between two legs of the way */
 static const real CLOSED = @closed@; /* of l2^2: what is left where the loop is closed */
 static const real SAME = @same@;     /* of a length: a step that changes nothing */
+static const real ELBOW_TOLERANCE = @elbow_tolerance@; /* of l2: between elbows of the same joints */
+static const real FOLD_RATIO = @fold_ratio@; /* largest moved^2 / (l2 travel), see is_good */
+static const real MOST_TURN = @most_turn@; /* rad: the farthest that psi is followed from a pose */
 
 /* cosine, sine of the bars' angle at a pose. */
 static void bars_at(const real *p, real *bars)
@@ -59,6 +62,40 @@ static int arms_at(const real *p, real *arms)
         in[i] = p[i];
     }
     return (deltadyn_inverse_kinematics@kind@(EMPTY, in, arms) == 0) ? @ID@_OK : @ID@_UNREACHABLE;
+}
+
+/* How far the elbow of a limb moves between arms, the sum along two directions. */
+static real elbow_travel(int limb, const real *first, const real *second)
+{
+    return lever_of(limb) * (REAL_ABS(second[limb] - first[limb])
+        + REAL_ABS(second[LEGS + limb] - first[LEGS + limb]));
+}
+
+/* Whether a pose that closes the loops of joints q belongs to them: joints that close none can lead
+ * Newton's method anywhere. The inverse kinematics gives the joints back, and the pose is near the
+ * start: beside a fold of the loops, the worst place, moved^2 = 2 R travel with R about l2. */
+static int is_good(const real *q, const real *start, const real *p)
+{
+    real before[2 * LEGS], back[2 * LEGS], now[2 * LEGS];
+    real travel = (real)0.0, strut = (real)0.0, moved = halves_move(p[3] - start[3]);
+    if ((arms_at(start, before) != @ID@_OK) || (arms_at(p, back) != @ID@_OK)) {
+        return 0;
+    }
+    for (int i = 0; i < LEGS; i++) {
+        const real l2 = EMPTY[(LIMB * i) + LIMB_STRUT];
+        pair_of(q[i], &now[i], &now[LEGS + i]);
+        if (!(elbow_travel(i, back, now) <= (ELBOW_TOLERANCE * l2))) {
+            return 0;
+        }
+        travel += elbow_travel(i, before, now);
+        strut += l2 / (real)LEGS;
+    }
+    for (int i = 0; i < 3; i++) {
+        moved += REAL_ABS(p[i] - start[i]);
+    }
+    /* bars that turned by more than half a turn are where they would be with a turn less */
+    return ((moved * moved) <= (FOLD_RATIO * strut * (travel + (CLOSED * strut))))
+        && (REAL_ABS(p[3] - start[3]) <= MOST_TURN);
 }
 
 /* Halves that the struts hold, and with `levers` drives that push along them. */
@@ -154,9 +191,9 @@ static int point_of(const real *q, const real *arms, const real *near, real *p)
             }
         }
     }
-    /* the loop is closed, and no singular pose was crossed on the way */
+    /* the loop is closed, no singular pose was crossed on the way, and the pose is that of q */
     const int same = (side > (real)0.0) == (before > (real)0.0);
-    if (!(left <= CLOSED) || !same) {
+    if (!(left <= CLOSED) || !same || !is_good(q, start, x)) {
         return @ID@_UNREACHABLE;
     }
     for (int i = 0; i < DOF; i++) {

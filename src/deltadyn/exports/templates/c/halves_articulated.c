@@ -15,3 +15,9 @@ static void apart_along(const real *bars, real *along)
     along[2] = (real)0.0;
 }
 
+/* How far the halves move apart as psi turns. */
+static real halves_move(real psi)
+{
+    const real *carrier = &EMPTY[PAR_CARRIER];
+    return REAL_ABS((carrier[2] - carrier[3]) * carrier[1] * psi);
+}

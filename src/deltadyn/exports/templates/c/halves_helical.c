@@ -16,3 +16,8 @@ static void apart_along(const real *bars, real *along)
     along[2] = (real)1.0;
 }
 
+/* How far the halves move apart as psi turns. */
+static real halves_move(real psi)
+{
+    return REAL_ABS((EMPTY[PAR_CARRIER + 2] - EMPTY[PAR_CARRIER + 3]) * psi);
+}

@@ -9,12 +9,13 @@ static void elbow(int limb, real cosine, real sine, real *E)
     }
 }
 
-/* |E'|, how far the elbow moves with its drive, in m per rad, and s . E' of a strut s. */
+/* |E'|, how far the elbow moves with its drive, in m per rad. */
 static real lever_of(int limb)
 {
     return EMPTY[(LIMB * limb) + 9];
 }
 
+/* s . E' of a strut s. */
 static real along_way(int limb, real cosine, real sine, const real *s)
 {
     const real *own = &EMPTY[LIMB * limb];

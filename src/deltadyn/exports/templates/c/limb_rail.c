@@ -10,13 +10,14 @@ static void elbow(int limb, real q, real none, real *E)
     }
 }
 
-/* |E'|, how far the elbow moves with its drive, in m per m, and s . E' of a strut s. */
+/* |E'|, how far the elbow moves with its drive, in m per m. */
 static real lever_of(int limb)
 {
     (void)limb;
     return (real)1.0;
 }
 
+/* s . E' of a strut s. */
 static real along_way(int limb, real q, real none, const real *s)
 {
     const real *own = &EMPTY[LIMB * limb];

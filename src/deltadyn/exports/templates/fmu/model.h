@@ -174,6 +174,17 @@ static void take_joint_row(const real *y, State *s)
 
 enum { JOINT_IN = 6 * LEGS + 2, JOINT_OUT = 5 * LEGS };
 
+#if HALVES
+/* The pose of joints followed from that of the state before; where joints jumped, from home, if the
+ * pose there is no farther from the one before than joints can carry it. */
+static int pose_of_joints(const real *q, const real *near, real *p)
+{
+    if (point_of(q, NULL, near, p) == GOOD)
+        return 1;
+    return point_of(q, NULL, NULL, p) == GOOD && is_good(q, near, p);
+}
+#endif
+
 /* The state of joint angles and their rates; false where the struts cannot meet. `near` is a pose
  * nearby, which a platform of halves is followed from. */
 static int state_of_joints(
@@ -184,7 +195,7 @@ static int state_of_joints(
     memcpy(s->qd, qd, sizeof(s->qd));
     memcpy(s->qdd, qdd, sizeof(s->qdd));
 #if HALVES
-    if (point_of(q, NULL, near, s->p) != GOOD && point_of(q, NULL, NULL, s->p) != GOOD)
+    if (!pose_of_joints(q, near, s->p))
         return 0;
 #else
     (void)near;
