@@ -129,6 +129,7 @@ def test_the_same_titles_give_the_same_fit() -> None:
 
 
 @needs_gcc
+@pytest.mark.full
 def test_waves_that_the_travel_hardly_tells_apart_get_their_true_orders() -> None:
     """Ripple 39 and an encoder's 46 of joints that travel 0.48 rad, beside all other causes."""
     robot = dd.load_robot("sipro-d3-1200")

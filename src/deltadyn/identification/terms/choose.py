@@ -298,10 +298,10 @@ class Search:
         ]
         rows = stacked(samples, terms, rest, np.array(kept))
         weighing = weigh(rows, items, self.level)
-        asked = {number for number, item in enumerate(items) if item.odds >= ASKED}
+        forced = {number for number, item in enumerate(items) if item.odds >= ASKED}
 
         def worsening(chosen: frozenset[int]) -> int | None:
-            return UnseenMotion(weighing, items, chosen, self.level).worsening(chosen, asked)
+            return UnseenMotion(weighing, items, chosen, self.level).worsening(chosen, forced)
 
         models = weighing.evidence(items).models(worsening)
         z, V = weighing.estimate(
