@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.files import with_ending, write_together
 from deltadyn.identification.bodies.consistency import Consistency
+from deltadyn.identification.determined import Determined, determined
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.information import Information, IntArray
@@ -101,6 +103,16 @@ class Fit:
     def before(self) -> Robot:
         """The robot as it was given; `nominal` has fields for the terms that were found, too."""
         return self.given or self.nominal
+
+    @cached_property
+    def determined(self) -> Determined:
+        """What the fit says of every field of the robot: `fit.determined["arm.mass"]`.
+
+        A field is identified, with its interval, identified only in a combination, or kept from
+        the file. The base parameters are what the logs identified; `robot` is the nearest robot to
+        the given one that has them.
+        """
+        return determined(self)
 
     @property
     def model(self) -> str:

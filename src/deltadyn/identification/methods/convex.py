@@ -10,7 +10,8 @@ answer: the certificate is recomputed from them and trusts nothing that the solv
 
 Data cannot tell all standard parameters apart. By default a tie-break in two steps keeps the rest
 at the prior: first f plus squares so weak that they cost less than 1e-9 of the objective, then the
-bodies nearest to the prior among those with the same x, by the distance that is asked for. Where
+bodies nearest to the prior among those with the same x, by the distance that is asked for. By
+default that one counts what the robot file has a source for most, see `trust`. Where
 that second step is too narrow for the solver (bodies on the border of consistency), the first
 answer stays. With a `strength` of its own the regularisation is part of the objective, in one step:
 
@@ -38,6 +39,7 @@ from deltadyn.identification.bodies.cone_program import (
     Regulariser,
     square,
 )
+from deltadyn.identification.bodies.trust import freedom
 from deltadyn.identification.methods.rows import named, positive, whole
 from deltadyn.identification.problem import BODIES, Certificate, Problem, Solution, Solver
 
@@ -458,6 +460,8 @@ class Convex(Solver):
             return near, near.weighted(relative if self.weight is None else self.weight)
         entropic = self.regularisation == "entropic"
         share = Regulariser.of(bodies, v0, "euclidean") if entropic else near
+        if self.regularisation == "euclidean" and self.scale is None:
+            near = near.by_trust(freedom(bodies))
         return near, share.weighted(2 * TIE_BREAK * fit.reference / max(share.count, 1))
 
 
