@@ -435,10 +435,9 @@ class FieldStatus:
             return f"identified: {self.value:.4g}{unit}, 95 % from {low:.4g} to {high:.4g}"
         if self.status == "kept":
             return f"kept from the file: {self.value:.4g}{unit}"
-        beside = ", ".join(self.others) or "what was held"
         return (
-            f"identified only in {', '.join(self.base)}, with {beside}; "
-            f"{self.value:.4g}{unit} is one value that fits"
+            f"identified only in a combination: {', '.join(self.base)}; {self.value:.4g}{unit} is "
+            "one value that fits"
         )
 
     def __str__(self) -> str:
@@ -486,15 +485,19 @@ class Determined(Mapping[str, FieldStatus]):
         return "\n".join(map(str, self._found.values()))
 
 
-def determined(fit: Fit) -> Determined:
-    """What a fit says of every field of its robot."""
-    par, robot = fit.parametrisation, fit.robot
+def fitted_base_map(fit: Fit) -> BaseMap:
+    """J of what a fit identified, at its robot."""
+    par = fit.parametrisation
     own = zip(fit.names[: par.own], fit.uncertainty.unknown[: par.own], strict=True)
     bounds = fit.options.get("bounds") or {}
     fixed = [name for name, (low, high) in bounds.items() if low is not None and low == high]
     if fits_masses(par):
         fixed += [name for name in fit.held if "." in name or name.startswith("rotor")]
-    grouped = base_map(robot, par, [name for name, unknown in own if not unknown], fixed)
+    return base_map(fit.robot, par, [name for name, unknown in own if not unknown], fixed)
+
+
+def determined(fit: Fit, grouped: BaseMap) -> Determined:
+    """What a fit says of every field of its robot."""
     alone = grouped.identified
     paths = [field.path for field in grouped.fields]
     found = {}
@@ -505,12 +508,14 @@ def determined(fit: Fit) -> Determined:
         if interval is not None:
             status = "identified"
         beside = grouped.reached[grouped.reached[:, j]].any(axis=0)
-        others = [path for path, yes in zip(paths, beside, strict=True) if yes and path != field.path]
-        before = field.value(fit.before)
-        value = field.value(robot)
+        others = tuple(
+            path for path, yes in zip(paths, beside, strict=True) if yes and path != field.path
+        )
+        value = field.value(fit.robot)
         assert value is not None
+        before = field.value(fit.before)
         found[field.path] = FieldStatus(
-            field.path, status, value, before, field.unit, interval, base, tuple(others)
+            field.path, status, value, before, field.unit, interval, base, others
         )
     return Determined(found)
 

@@ -783,7 +783,7 @@ def _as_fit(
         band=None,
         options=options,
         held=found.held,
-        details=found.as_dict(),
+        solver_details=found.as_dict(),
     )
 
 

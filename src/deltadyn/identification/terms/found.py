@@ -156,6 +156,20 @@ class Terms:
             lines.append(self.note)
         return "\n".join(lines)
 
+    @property
+    def short_text(self) -> str:
+        """The terms in a few lines: each with its probability, and how many rivals remain."""
+        if not self.found:
+            return self.text.splitlines()[0]
+        lines = [f"Terms of this machine (the set has probability {self.probability:.2f}):"]
+        lines += [f"  {term.text}" for term in self.found]
+        likely = sum(share >= LIKELY for _, share in self.rivals)
+        if likely:
+            lines.append(f"  {likely} rival sets of terms remain, counted in the intervals")
+        if self.missing:
+            lines += [line for line in self.text.splitlines() if line.startswith("A term is")]
+        return "\n".join(lines)
+
     def __str__(self) -> str:
         return self.text
 
