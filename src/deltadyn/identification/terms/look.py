@@ -14,6 +14,7 @@ from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.carry import Carried, carry
 from deltadyn.identification.terms.choose import Choice, Search, choose
 from deltadyn.identification.terms.found import CAUSES, NAMES, Terms, found_terms
+from deltadyn.identification.terms.idle import drop_idle_terms
 from deltadyn.identification.terms.intervals import hull, scatter
 from deltadyn.recording.prepare import gears
 from deltadyn.robot import Robot
@@ -77,7 +78,7 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
         refused.add("limbs")
     refused.update(without)
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
-    choice = choose(search)
+    choice = drop_idle_terms(choose(search), share)
     if asked.band == "auto" and "elastic" in choice.titles():
         loaded.compare_up_to(gears.BAND)
     return Looked(search, choice, carry(search, choice), share)
