@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from deltadyn.arrays import FloatArray
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import ASKED, Model
-from deltadyn.identification.terms.intervals import hull, worth
+from deltadyn.identification.terms.intervals import folds, hull, left_out_residuals
 
 LEAST_GAIN = 0.1  # of the error on unseen motion: what a term must take away that may be 0
 
@@ -48,13 +49,24 @@ def _idlest(choice: Choice, share: float) -> int | None:
 
 
 def unseen_gains(choice: Choice) -> dict[int, float]:
-    """By how much each chosen candidate lowers the error on unseen motion, as a share of it."""
-    left = worth(choice)
+    """By how much each chosen candidate lowers the error on unseen motion, as a share of it.
+
+    It is the least of those on the folds: what one fold alone shows may be its noise.
+    """
+    with_all = _fold_errors(choice, choice.best.candidates)
     found = {}
     for number in choice.best.candidates:
-        item = left[choice.terms[number].title]
-        found[number] = 1 - item.with_it / max(item.without, 1e-300)
+        without = _fold_errors(choice, choice.best.candidates - {number})
+        found[number] = float(np.min(1 - with_all / np.maximum(without, 1e-300)))
     return found
+
+
+def _fold_errors(choice: Choice, candidates: frozenset[int]) -> FloatArray:
+    """RMS error of a set of terms on each fold that its fit did not see, over the RMS torque."""
+    columns = [c for n in sorted(candidates) for c in choice.items[n].columns]
+    left, fold = left_out_residuals(choice, columns) / choice.level, folds(choice)
+    square = (left**2).sum(axis=1)
+    return np.sqrt([square[fold == f].sum() for f in np.unique(fold)])
 
 
 def _without(choice: Choice, number: int) -> Choice:
