@@ -76,6 +76,7 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
 @terms_option
 @held_out_option
 @click.option("--out", default="identified", help="Name of the files to write.")
+@click.option("--verbose", is_flag=True, help="Print all parameters, terms and fields.")
 @seed_option()
 @json_option
 @guarded
@@ -95,10 +96,13 @@ def identify(
     terms: str | None,
     held_out: tuple[str, ...],
     out: str,
+    verbose: bool,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Fit a robot's parameters to logs; writes a robot file, a JSON and a report.
+    """Identify a robot's base parameters from logs, and write a robot file that has them.
+
+    Beside it come a JSON and a report, which say of every field whether it was identified.
 
     Exit status 1 where the verdict is "not to be trusted".
     """
@@ -138,7 +142,10 @@ def identify(
         page = write_report(judged, with_ending(out, ".html"), numbers=False)
         robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
-    show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
+    if as_json or not verbose:
+        show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
+    else:
+        click.echo(spoken(fit.details()))
     if not as_json:
         if found is not None:
             click.echo(f"\n{found}")
