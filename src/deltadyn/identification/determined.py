@@ -273,6 +273,15 @@ class BaseMap:
         return out
 
     @property
+    def given(self) -> BoolArray:
+        """Fields (f,) that the method fixes."""
+        rows = self.known * self.size
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        _, values, vectors = np.linalg.svd(rows / np.where(length > 0, length, 1.0))
+        free = vectors[int((values > NO_SHARE * values.max(initial=0.0)).sum()) :]
+        return np.asarray(np.linalg.norm(free, axis=0) < NO_SHARE)
+
+    @property
     def identified(self) -> BoolArray:
         """Fields (f,) that lie in the row space, and that a parameter of the fit reaches."""
         share = np.linalg.norm(self.null, axis=1)
@@ -498,13 +507,13 @@ def fitted_base_map(fit: Fit) -> BaseMap:
 
 def determined(fit: Fit, grouped: BaseMap) -> Determined:
     """What a fit says of every field of its robot."""
-    alone = grouped.identified
+    alone, given = grouped.identified, grouped.given
     paths = [field.path for field in grouped.fields]
     found = {}
     for j, field in enumerate(grouped.fields):
-        base = grouped.held_by(j)
+        base = () if given[j] else grouped.held_by(j)
         status: Status = "combination" if base else "kept"
-        interval = _interval(fit, grouped, j) if alone[j] else None
+        interval = _interval(fit, grouped, j) if alone[j] and base else None
         if interval is not None:
             status = "identified"
         beside = grouped.reached[grouped.reached[:, j]].any(axis=0)

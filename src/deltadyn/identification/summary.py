@@ -333,7 +333,10 @@ def _source_of(fit: Fit, path: str, items: Sequence[FieldStatus]) -> Source | No
     if all(item.status == "identified" for item in items):
         ends = ", ".join(f"{i.interval[0]:.4g} to {i.interval[1]:.4g}" for i in items if i.interval)
         return Source(f"identified ({fit.method}), 95 %: {ends}")
-    if status == "kept" or not any(item.value or item.before for item in items):
+    if status == "kept":
+        same = all(_relative_change(item) <= SAME_VALUE for item in items)
+        return old if same else None
+    if not any(item.value or item.before for item in items):
         return None
     base = ", ".join(dict.fromkeys(name for item in items for name in item.base))
     change = max(_relative_change(item) for item in items)

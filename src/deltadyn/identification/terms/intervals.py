@@ -86,7 +86,8 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
     structure = unexplained(choice)
     factor = math.sqrt(discount(choice.weighing, structure))
     weighing = replace(choice.weighing, kappa=choice.weighing.kappa * factor**2)
-    kept = [m for m in choice.models if m.evidence >= choice.best.evidence - REMAIN]
+    top = max(m.evidence for m in choice.models)  # of the best, before idle terms were dropped
+    kept = [m for m in choice.models if m is choice.best or m.evidence >= top - REMAIN]
     if factor > 1.0:
         kept = [choice.best, *_doubted(choice, weighing)]
     x, std = [], []
