@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -255,27 +255,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", default="0-3", help="as 0-5")
     parser.add_argument("--robots", default=",".join(ROBOTS))
+    parser.add_argument("--ways", default=",".join(map("-".join, WAYS)), help="as convex-exact")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", default="build/determined.jsonl")
     given = parser.parse_args(arguments)
     low, _, high = given.seeds.partition("-")
     seeds = range(int(low), int(high or low) + 1)
+    ways = [tuple(text.split("-")) for text in given.ways.split(",")]
     asked = [
-        (name, seed, *way) for seed in seeds for name in given.robots.split(",") for way in WAYS
+        (name, seed, *way) for seed in seeds for way in ways for name in given.robots.split(",")
     ]
-    if given.workers == 1:
-        trials = [measure(*item) for item in asked]
-    else:
-        from joblib import Parallel, delayed  # of use only here
-
-        trials = Parallel(n_jobs=given.workers)(delayed(measure)(*item) for item in asked)
     path = Path(given.json)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(asdict(trial)) + "\n" for trial in trials))
-    for trial in trials:
-        if trial.failed or trial.arbitrary:
-            print(trial.robot, trial.seed, trial.method, trial.model, trial.failed, trial.arbitrary)
+    trials = []
+    with path.open("w", encoding="utf-8") as file:
+        for trial in run(asked, given.workers):
+            trials.append(trial)
+            file.write(json.dumps(asdict(trial)) + "\n")
+            file.flush()
+            if trial.failed or trial.arbitrary:
+                sys.stderr.write(f"{trial}\n")
     sys.stdout.write(summarise(trials) + "\n")
+
+
+def run(asked: Sequence[tuple[str, ...]], workers: int) -> Iterator[Trial]:
+    """The trials, as they are done."""
+    if workers == 1:
+        yield from (measure(*item) for item in asked)
+        return
+    from joblib import Parallel, delayed  # of use only here
+
+    yield from Parallel(workers, return_as="generator")(delayed(measure)(*item) for item in asked)
 
 
 if __name__ == "__main__":

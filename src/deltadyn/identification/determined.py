@@ -325,15 +325,16 @@ def base_map(
     A fit whose parameters are no base parameters (masses of bodies whose shape is assumed) has the
     rows of the exact model's.
     """
-    evaluate = _evaluated(robot, par)
+    tied = par.tied and robot.equal_limbs
+    evaluate = _evaluated(robot, par, tied)
     values = evaluate(robot)
     wanted = par.names[: par.own] if names is None else tuple(names)
     wanted = tuple(values) if fits_masses(par) else wanted
-    listed = body_fields(robot, par.tied)
+    listed = body_fields(robot, tied)
     if par.model == "gray-box":
         factors = [(Step("gray_box"), Step(name)) for name in ("rho1", "rho2")]
         listed += tuple(RobotField(f"gray_box.{p[1].name}", (p,), "1") for p in factors)
-    standard = _standard_of(robot, par.tied) if fixed else None
+    standard = _standard_of(robot, tied) if fixed else None
     size = np.array([field.size(robot) for field in listed])
     neighbour = robot
     for j, field in enumerate(listed):
@@ -372,11 +373,11 @@ def fits_masses(par: Parametrisation) -> bool:
     return par.source != "rigid" and any(name.endswith(".m") for name in par.names)
 
 
-def _evaluated(robot: Robot, par: Parametrisation) -> Evaluate:
+def _evaluated(robot: Robot, par: Parametrisation, tied: bool) -> Evaluate:
     """Base parameters of a robot by name, as the fit's model groups them."""
     if par.source == "rigid":
-        base = base_parameters(robot, "rigid", par.tied, friction=True)
-        standard = _standard_of(robot, par.tied)
+        base = base_parameters(robot, "rigid", tied, friction=True)
+        standard = _standard_of(robot, tied)
 
         def grouped(other: Robot) -> dict[str, float]:
             found = standard(other)
@@ -387,17 +388,17 @@ def _evaluated(robot: Robot, par: Parametrisation) -> Evaluate:
     if par.model in ("half-half", "euler-lagrange", "virtual-work", "gray-box"):
 
         def simplified(other: Robot) -> dict[str, float]:
-            found = parametrise(other, par.model, tied=par.tied)
+            found = parametrise(other, par.model, tied=tied)
             return dict(zip(found.names, found.prior.tolist(), strict=True))
 
         return simplified
     offset = any(name.startswith("G_s") for name in par.names) or None
-    joins = [join for item in hidden(robot, par.tied) for join in item.joins]
-    unseen = {name for item in hidden(robot, par.tied) for name in item.names}
+    joins = [join for item in hidden(robot, tied) for join in item.joins]
+    unseen = {name for item in hidden(robot, tied) for name in item.names}
     state = exciting_states(robot, 1)
 
     def exact(other: Robot) -> dict[str, float]:
-        found = regressor(other, state, "exact", tied=par.tied, com_offset=offset, friction=True)
+        found = regressor(other, state, "exact", tied=tied, com_offset=offset, friction=True)
         values = dict(zip(found.names, found.parameters.tolist(), strict=True))
         for name, holder, share in joins:
             values[holder] += share * values[name]
@@ -498,11 +499,7 @@ def fitted_base_map(fit: Fit) -> BaseMap:
     """J of what a fit identified, at its robot."""
     par = fit.parametrisation
     own = zip(fit.names[: par.own], fit.uncertainty.unknown[: par.own], strict=True)
-    bounds = fit.options.get("bounds") or {}
-    fixed = [name for name, (low, high) in bounds.items() if low is not None and low == high]
-    if fits_masses(par):
-        fixed += [name for name in fit.held if "." in name or name.startswith("rotor")]
-    return base_map(fit.robot, par, [name for name, unknown in own if not unknown], fixed)
+    return base_map(fit.robot, par, [name for name, unknown in own if not unknown], fit.fixed)
 
 
 def determined(fit: Fit, grouped: BaseMap) -> Determined:

@@ -99,6 +99,7 @@ class Fit:
     information: Information | None = field(default=None, repr=False)
     findings: tuple[str, ...] = ()
     judged: Verdict | None = None
+    fixed: tuple[str, ...] = ()  # standard parameters that the method was given
 
     @property
     def verdict(self) -> Verdict:

@@ -274,6 +274,7 @@ class _Work:
                 *_unseen_words(problem.robot, par),
             ),
             solver_details=solution.details,
+            fixed=solution.fixed,
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
             left_out=information.left_out.sum(axis=0),

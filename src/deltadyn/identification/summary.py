@@ -148,6 +148,7 @@ def summary(fit: Fit) -> str:
         *_axis_lines(fit),
         *_log_lines(fit),
         fit.residual_text,
+        *([fit.left_out_text] if fit.left_out_text else []),
         *([] if consistent else str(fit.consistency).splitlines()[:NOTE_LINES]),
         *_first([f"warning: {text}" for text in fit.warnings + fit.findings], "warnings"),
         *([] if fit.terms is None else fit.terms.short_text.splitlines()),

@@ -18,6 +18,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.fields import value_at
 
 #: Sections of a robot file that hold the bodies, and the fields that decide their free variables.
+#: What stands in no sum with other fields (a moment beside the axis) needs none.
 _SECTIONS = {
     "arm": "arm",
     "carriage": "carriage",
@@ -33,17 +34,17 @@ _SECTIONS = {
     "rotor": "drives",
 }
 _FIELDS = {
-    "arm": {"m": "mass", "mcx": "com", "mcz": "com_offset", "Iyy": "inertia"},
+    "arm": {"m": "mass", "mcx": "com", "Iyy": "inertia"},
     "carriage": {"m": "mass"},
     "counterweight": {"m": "counterweight"},
     "strut": {"m": "mass", "mcx": "com_fraction", "Sxx": "inertia"},
     "platform": {"m": "mass"},
     "half_a": {"m": "half_mass"},
     "half_b": {"m": "half_mass"},
-    "bars": {"m": "bar_mass", "mcx": "bar_com", "mcy": "gear_place", "Izz": "bar_inertia"},
+    "bars": {"m": "bar_mass", "mcx": "bar_com", "Izz": "bar_inertia"},
     "upper": {"m": "mass", "mcz": "com", "Szz": "inertia", "Srr": "axial_inertia"},
     "lower": {"m": "mass", "mcz": "com", "Szz": "inertia", "Srr": "axial_inertia"},
-    "effector": {"m": "mass", "mcx": "com", "mcy": "com", "Izz": "inertia_zz"},
+    "effector": {"m": "mass", "Izz": "inertia_zz"},
     "rotor": {"": "rotor_inertia"},
 }
 
@@ -75,13 +76,14 @@ def freedom(bodies: Bodies, trust: Trust | None = None) -> FloatArray:
 
 def _of_variable(robot: Robot, body: str, variable: str, trust: Trust) -> float:
     kind = body.rstrip(LIMBS)
-    if kind not in _SECTIONS:
-        return 1.0  # friction: its base parameter is itself
+    field = _FIELDS.get(kind, {}).get(variable)
+    if field is None:  # of friction, too: its base parameter is itself
+        return 1.0
     limb = int(body[-1]) - 1 if body != kind else None
-    field = _FIELDS[kind].get(variable, "ten")
     section = _SECTIONS[kind]
     path = f"{section}.{field}"
     places = [path] if limb is None else [f"{section}[{limb}].{field}", f"{path}[{limb}]", path]
+    places += [own for own in robot.sources if own.startswith(f"{section}.ten.")]
     source = next((robot.sources[place] for place in places if place in robot.sources), None)
     if source is not None and not source.assumed:
         return 1.0

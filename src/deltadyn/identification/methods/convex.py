@@ -283,10 +283,19 @@ def prove(
     return Certificate.of(value, value - loss if np.isfinite(loss) else -np.inf, fit.reference)
 
 
-def nearest(task: Task, near: Regulariser, u: FloatArray, tolerance: float) -> FloatArray:
-    """The tie-break: nearest to the prior with B u as it is; u itself where nothing is gained."""
+def nearest(
+    task: Task, near: Regulariser, own: FloatArray, u: FloatArray, tolerance: float
+) -> FloatArray:
+    """The tie-break: nearest to the prior with B u as it is; u itself where nothing is gained.
+
+    `own` (k,) is the prior: where it fits as well it is the answer, to its last digit.
+    """
     fit = task.fit
     now = fit.value(u)
+    values = task.bodies.T @ (own * task.bodies.scale)
+    if fit.value(own) <= now + SAME_FIT * max(now, fit.reference):
+        if all(cone.margin(values) >= 0 for cone in task.cones):
+            return own
     again = Task(fit, task.bodies, near.weighted(2 / near.count), task.bounds)
     room = SLACK * float(np.sqrt(2 * max(now, fit.reference)))
     best = u
@@ -414,8 +423,10 @@ class Convex(Solver):
             "active": [item.text for item in found.active],
         }
         x = problem.completed(found.x[: problem.par.own])
+        limits = (self.bounds or {}).items()
+        fixed = tuple(name for name, (low, high) in limits if low is not None and low == high)
         return Solution(
-            x, found.status, found.converged, found.standard, found.certificate, details
+            x, found.status, found.converged, found.standard, found.certificate, details, fixed
         )
 
     def minimise(self, factor: FloatArray, K: FloatArray, bodies: Bodies) -> ConvexResult:
@@ -429,7 +440,8 @@ class Convex(Solver):
         answer = best_fit(task, self.tolerance, self.max_iterations)
         u, proof = answer.u, answer.proof
         if self._ties and near.count and not answer.trouble:
-            u = nearest(task, near, u, self.tolerance)
+            own = bodies.variables_of(prior_vector(bodies, self.prior)) / bodies.scale
+            u = nearest(task, near, own, u, self.tolerance)
             proof = Certificate.of(task.value(u), proof.dual, proof.reference)
         standard = bodies.standard(u * bodies.scale)
         return ConvexResult(

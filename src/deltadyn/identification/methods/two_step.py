@@ -784,6 +784,7 @@ def _as_fit(
         options=options,
         held=found.held,
         solver_details=found.as_dict(),
+        fixed=tuple(name for name in found.held if name.endswith(".m") or "rotor" in name),
     )
 
 
