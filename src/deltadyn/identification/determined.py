@@ -49,7 +49,7 @@ NO_INFLUENCE = 1e-9  # of the largest entry of J in scaled fields
 UNITS = {
     "mass": "kg", "length": "m", "inertia": "kg m^2", "first moment": "kg m", "number": "",
 }  # fmt: skip
-SIZES = {"kg": 0.1, "m": 0.05, "kg m^2": 1e-3, "kg m": 1e-2}
+SIZES = {"kg": 0.1, "m": 0.05, "kg m^2": 1e-3, "kg m": 1e-2}  # of a small machine's bodies
 #: What sections of bodies hold beside masses, their places and inertias: given, like lengths.
 GIVEN = ("rods", "length", "bar_length", "phi0", "ratio", "tool_fraction", "lead")
 
@@ -85,12 +85,16 @@ class RobotField:
         return None if part is None else float(part)
 
     def size(self, robot: Robot) -> float:
-        """The size of its value; that of a small machine where it is 0."""
-        return abs(self.value(robot) or 0.0) or SIZES.get(self.unit, 1.0)
+        """The size of its value; that of a small machine where it is smaller.
+
+        Scaled by a value that happens to be tiny, what the field could be would count as nothing.
+        """
+        return max(abs(self.value(robot) or 0.0), SIZES.get(self.unit, 1.0))
 
     def general(self, robot: Robot, number: int) -> float:
-        """A value close to the robot's that is neither 0 nor special beside other fields'."""
-        value = self.value(robot) or self.size(robot)
+        """A value near the robot's that is neither small nor special beside other fields'."""
+        value, size = self.value(robot) or 0.0, self.size(robot)
+        value = value if abs(value) > 0.1 * size else size
         return value * (1 + 0.1 * math.sin(1.0 + number))
 
     def changed(self, robot: Robot, value: float) -> Robot:
