@@ -86,7 +86,9 @@ def random_machine(robot: Robot, rng: np.random.Generator) -> Robot:
             value = field.value(other) or 0.0
             if field.path.startswith("drives.rotor") and value == 0:
                 value = 0.3 * abs(inertia)
-            if field.unit in ("kg", "kg m^2") and field.path.startswith(("drives.rotor", "arm", "car", "strut", "platform", "spindle", "effector")):
+            if field.unit in ("kg", "kg m^2") and field.path.startswith(
+                ("drives.rotor", "arm", "car", "strut", "platform", "spindle", "effector")
+            ):
                 other = field.changed(other, value * float(np.exp(0.15 * rng.standard_normal())))
         try:
             return robot_from_text(robot_text(other))
@@ -95,9 +97,7 @@ def random_machine(robot: Robot, rng: np.random.Generator) -> Robot:
     raise RuntimeError(f"no random machine like {robot.name}")
 
 
-def machines_alike(
-    machine: Robot, model: str, rng: np.random.Generator
-) -> tuple[Robot, Robot]:
+def machines_alike(machine: Robot, model: str, rng: np.random.Generator) -> tuple[Robot, Robot]:
     """Two machines with the same base parameters, far from each other.
 
     The first is the machine, some way to the inside of what bodies can be; the second as far as
@@ -206,7 +206,9 @@ def measure(name: str, seed: int, method: str, model: str) -> Trial:
         assert item.interval is not None
         if value is not None and not item.interval[0] <= value <= item.interval[1]:
             missed.append(item.path)
-    par = parametrise(truth, model, tied=False, com_offset=True if model == "exact" and not robot.linear else None)
+    par = parametrise(
+        truth, model, tied=False, com_offset=True if model == "exact" and not robot.linear else None
+    )
     known = dict(zip(par.names, par.prior.tolist(), strict=True))
     ends = fit.interval()
     rows = [(j, known.get(n, known.get(f"{n}1"))) for j, n in enumerate(fit.names)]

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.determined import machines_alike, random_machine, random_motion
+from tests.identification.motions import recording_of
 
 import deltadyn as dd
-from benchmarks.determined import machines_alike, random_machine, random_motion
 from deltadyn.errors import UnknownNameError
 from deltadyn.identification.determined import base_map
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
-from tests.identification.motions import recording_of
 
 SIPRO = dd.load_robot("sipro-d3-1200")
 KINDS = (

@@ -266,7 +266,7 @@ class BaseMap:
         """(b, f) Which base parameter changes with which field of the robot."""
         J = np.abs(self.here * self.size)
         largest = np.maximum(J.max(axis=1, initial=0.0, keepdims=True), 1e-300)
-        return np.asarray(J > NO_INFLUENCE * largest)
+        return np.asarray(NO_INFLUENCE * largest < J)
 
     @property
     def null(self) -> FloatArray:

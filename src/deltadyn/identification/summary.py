@@ -83,10 +83,8 @@ def _measured(robot: Robot, path: str) -> bool:
     return source is not None and not source.assumed
 
 
-def _far_text(
-    fit: Fit, family: Sequence[str], ratio: np.ndarray, name: str, change: float
-) -> str:
-    """"A is 6.2 times the robot file's: the file has no rotor inertia; ... would explain it."""
+def _far_text(fit: Fit, family: Sequence[str], ratio: np.ndarray, name: str, change: float) -> str:
+    """ "A is 6.2 times the robot file's: the file has no rotor inertia; ... would explain it."""
     who = name if len(family) == 1 else f"{_family(name)} ({', '.join(family)})"
     verb = "is" if len(family) == 1 else "are"
     low, high = float(ratio.min()), float(ratio.max())
@@ -184,7 +182,9 @@ def _base_lines(fit: Fit) -> list[str]:
     by_change = sorted(own, key=lambda j: -abs(fit.values[j] - before[j]) / half[j])
     shown = sorted(by_change[:TABLE_ROWS])
     width = max(14, *(len(fit.names[j]) for j in shown)) if shown else 14
-    lines = [f"{'base parameter':<{width}}{'value':>12}{'95 % from':>12}{'to':>12}{'file':>12}  unit"]
+    lines = [
+        f"{'base parameter':<{width}}{'value':>12}{'95 % from':>12}{'to':>12}{'file':>12}  unit"
+    ]
     for j in shown:
         low, high = ends[j]
         lines.append(
@@ -263,8 +263,10 @@ def identified_bodies(fit: Fit) -> tuple[BodyVerdict, ...]:
         section = {"upper": "spindle.upper", "lower": "spindle.lower"}.get(kind, kind)
         stem = f"{section}[{int(limb) - 1}]." if limb else f"{section}."
         own = [item for path, item in fit.determined.items() if path.startswith(stem)]
-        if own and all(item.status != "combination" for item in own) and any(
-            item.status == "identified" for item in own
+        if (
+            own
+            and all(item.status != "combination" for item in own)
+            and any(item.status == "identified" for item in own)
         ):
             found.append(body)
     return tuple(found)

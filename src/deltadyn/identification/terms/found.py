@@ -177,7 +177,8 @@ class Terms:
     def short_text(self) -> str:
         """The terms in a few lines: each with its probability, and how many rivals remain."""
         if not self.found:
-            return "\n".join([self.text.splitlines()[0], *([self.idle_text] if self.idle else [])])
+            more = [text for text in (self.idle_text, self.note) if text]
+            return "\n".join([self.text.splitlines()[0], *more])
         lines = [f"Terms of this machine (the set has probability {self.probability:.2f}):"]
         lines += [f"  {term.text}" for term in self.found]
         likely = sum(share >= LIKELY for _, share in self.rivals)
@@ -186,6 +187,7 @@ class Terms:
         lines += [self.idle_text] if self.idle else []
         if self.missing:
             lines += [line for line in self.text.splitlines() if line.startswith("A term is")]
+        lines += [self.note] if self.note else []
         return "\n".join(lines)
 
     def __str__(self) -> str:
