@@ -194,9 +194,9 @@ def _part_fields(robot: Robot, at: str, path: str, listed: Any) -> Iterator[Robo
             yield from _numbers(ten, item.name, (*start, Step("ten")), f"{path}.ten", unit)
         return
     for field in listed:
-        if field.shape not in ("text", "flag", "section") and field.name not in GIVEN:
-            if not field.shortcut:
-                yield from _numbers(part, field.place, start, path, UNITS[field.kind])
+        number = field.shape not in ("text", "flag", "section") and not field.shortcut
+        if number and field.name not in GIVEN:
+            yield from _numbers(part, field.place, start, path, UNITS[field.kind])
 
 
 def _numbers(part: Any, name: str, at: Place, path: str, unit: str) -> Iterator[RobotField]:

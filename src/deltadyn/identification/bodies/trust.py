@@ -53,10 +53,10 @@ _FIELDS = {
 class Trust:
     """By how much more a number departs from the file than one that was measured.
 
-    The shares of a change go by the squares: with 30, an assumed inertia takes 99.9 % of what it
-    shares with a measured one. Larger ratios leave measured numbers closer to the file, and rounding
-    of the solver, 1e-9, sets an end. Doubling either changes the measured numbers of the catalogue's
-    robots by less than 0.1 %.
+    Of a change that two numbers of one scale share, each takes its share by the square: with 30, an
+    assumed inertia takes 99.9 % of what it shares with a measured one. Larger ratios leave measured
+    numbers closer to the file, and the solver's rounding of 1e-9 sets an end. Doubling either
+    changes measured numbers of sipro-d3-1200 by less than 0.01 %.
     """
 
     assumed: float = 30.0

@@ -293,9 +293,9 @@ def nearest(
     fit = task.fit
     now = fit.value(u)
     values = task.bodies.T @ (own * task.bodies.scale)
-    if fit.value(own) <= now + SAME_FIT * max(now, fit.reference):
-        if all(cone.margin(values) >= 0 for cone in task.cones):
-            return own
+    fits = fit.value(own) <= now + SAME_FIT * max(now, fit.reference)
+    if fits and all(cone.margin(values) >= 0 for cone in task.cones):
+        return own
     again = Task(fit, task.bodies, near.weighted(2 / near.count), task.bounds)
     room = SLACK * float(np.sqrt(2 * max(now, fit.reference)))
     best = u
