@@ -140,7 +140,7 @@ def typical_torque(robot: Robot) -> FloatArray:
     """RMS torque (dof,) of the motion."""
     motion = random_motion(robot, np.random.default_rng(0), 1.0)
     out: FloatArray = np.sqrt(np.mean(dd.inverse_dynamics(robot, motion) ** 2, axis=0))
-    return np.maximum(out, 1e-3 * out.max())
+    return np.asarray(np.maximum(out, 1e-3 * out.max()))
 
 
 def random_motion(robot: Robot, rng: np.random.Generator, seconds: float = SECONDS) -> dd.Motion:
@@ -263,9 +263,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     low, _, high = given.seeds.partition("-")
     seeds = range(int(low), int(high or low) + 1)
-    ways = [tuple(text.split("-")) for text in given.ways.split(",")]
+    ways = [text.partition("-") for text in given.ways.split(",")]
     asked = [
-        (name, seed, *way) for seed in seeds for way in ways for name in given.robots.split(",")
+        (name, seed, method, model)
+        for seed in seeds
+        for method, _, model in ways
+        for name in given.robots.split(",")
     ]
     path = Path(given.json)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -280,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(summarise(trials) + "\n")
 
 
-def run(asked: Sequence[tuple[str, ...]], workers: int) -> Iterator[Trial]:
+def run(asked: Sequence[tuple[str, int, str, str]], workers: int) -> Iterator[Trial]:
     """The trials, as they are done."""
     if workers == 1:
         yield from (measure(*item) for item in asked)

@@ -14,6 +14,7 @@ from deltadyn.identification.determined import base_map
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.robot import Robot
+from deltadyn.robot.bodies import Platform
 from deltadyn.robot.file import robot_text
 
 SIPRO = dd.load_robot("sipro-d3-1200")
@@ -153,6 +154,7 @@ def test_json_and_robot_file_say_the_same(lab: Fit, tmp_path: object) -> None:
 
 def test_a_field_that_bounds_fix_makes_others_identified() -> None:
     """With struts that were weighed, M_P is the platform."""
+    assert isinstance(SIPRO.platform, Platform)
     truth = with_friction(SIPRO).replace(platform=replace(SIPRO.platform, mass=1.1))
     strut = SIPRO.struts[0].body(0.9)
     values = {

@@ -55,10 +55,10 @@ GIVEN = ("rods", "length", "bar_length", "phi0", "ratio", "tool_fraction", "lead
 
 
 class Step(NamedTuple):
-    """A step from a part of a robot to a field of it: an attribute, and an index of a tuple."""
+    """A step from a part of a robot to a field of it: an attribute, and an entry of a tuple."""
 
     name: str
-    index: int | None = None
+    entry: int | None = None
 
 
 Place = tuple[Step, ...]
@@ -116,7 +116,7 @@ def thin_equivalent(robot: Robot, owner: Place) -> dict[str, float]:
     part = _part_at(robot, owner)
     m, moment, inertia = part.ten.mass, part.ten.first_moment, part.ten.inertia
     if isinstance(part, Strut):
-        index = owner[0].index
+        index = owner[0].entry
         assert index is not None
         com = moment[0] / m
         thin = {"com_fraction": com / robot.geometry.strut_length[index]}
@@ -211,6 +211,7 @@ def _numbers(part: Any, name: str, at: Place, path: str, unit: str) -> Iterator[
 
 def _drive_fields(robot: Robot) -> Iterator[RobotField]:
     """Friction and ripple, per axis and passive joint."""
+    place: Place
     for name in dict.fromkeys(FRICTION_FIELDS.values()):
         values = getattr(robot.friction, name)
         for axis in range(0 if values is None else robot.dof):
@@ -517,7 +518,7 @@ def determined(fit: Fit, grouped: BaseMap) -> Determined:
         interval = _interval(fit, grouped, j) if alone[j] and base else None
         if interval is not None:
             status = "identified"
-        beside = grouped.reached[grouped.reached[:, j]].any(axis=0)
+        beside = np.asarray(grouped.reached[grouped.reached[:, j]].any(axis=0))
         others = tuple(
             path for path, yes in zip(paths, beside, strict=True) if yes and path != field.path
         )
@@ -554,5 +555,5 @@ def _interval(fit: Fit, grouped: BaseMap, index: int) -> tuple[float, float] | N
     wider = float((np.abs(about).max(axis=1) / np.maximum(plain[:, 1], 1e-300)).max())
     single = plain[:, 1] / np.maximum(fit.std[rows], 1e-300)
     covariance = fit.covariance[np.ix_(rows, rows)]
-    half = wider * float(single.max()) * float(np.sqrt(max(w @ covariance @ w, 0.0)))
+    half = wider * float(single.max()) * math.sqrt(max(float(w @ covariance @ w), 0.0))
     return centre - half, centre + half

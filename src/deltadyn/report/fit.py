@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.identification.determined import Status
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.meanings import meaning
 from deltadyn.identification.parametrisation import parametrise
@@ -80,7 +81,7 @@ def identified_section(fit: Fit) -> Section:
     return Section("identified", "What was identified", blocks, numbers)
 
 
-_STATUS = {
+_STATUS: dict[Status, str] = {
     "identified": "identified",
     "combination": "only in a combination",
     "kept": "kept from the file",
