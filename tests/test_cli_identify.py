@@ -84,14 +84,27 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
     assert text.startswith("convex fit of the model 'exact' for sipro-d3-1200\n")
     for part in (
         "The optimum of this problem is found and proved; whether the model is true of the robot,",
-        "std %",
-        "Fc3",
+        "base parameter ",
+        "Fc of axis 1, 2, 3: ",
+        "Fields identified: friction.viscous, friction.coulomb",
         "RMS residual",
         "R^2",
     ):
         assert part in text
-    assert "All bodies are consistent." in text
-    assert text.index("All bodies") < text.index("fitness (kim2022 eq. 41)")
+    assert "--verbose and the report have all parameters" in text
+    assert text.index("Only in combinations") < text.index("fitness (kim2022 eq. 41)")
+    assert "arm: " not in text  # no table of bodies that were not identified
+
+
+def test_verbose_prints_every_parameter_and_field(logs: Logs, tmp_path: Path) -> None:
+    options = ("--terms", "file", "--out", str(tmp_path / "mine"), "--verbose")
+    result = run("identify", ROBOT, logs.training, *options)
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "mine.json").read_text("utf-8"))
+    for row in record["parameters"]:
+        assert f"\n{row['name']} " in result.stdout
+    for item in record["determined"]:
+        assert f"\n  {item['field']}: " in result.stdout
 
 
 def test_the_verdict_is_one_in_text_record_and_page(fitted: tuple[Result, Path]) -> None:

@@ -188,7 +188,7 @@ def test_robust_deviations_are_those_of_kept_rows(robot: Robot, clean: Recording
         return np.broadcast_to(np.arange(len(part)) % 4 == 0, part.tau.T.shape).T
 
     fit = fitted(robot, clean, "robust", Extra(keep=few))
-    assert fit.details["light_share"] == pytest.approx(0.18, abs=0.02)  # of normal residuals
+    assert fit.solver_details["light_share"] == pytest.approx(0.18, abs=0.02)  # of normal residuals
 
 
 def test_rows_of_a_problem_have_the_columns_of_the_log(robot: Robot, log: Recording) -> None:

@@ -25,6 +25,7 @@ SECTIONS = [
     "reasons",
     "torque",
     "residual",
+    "identified",
     "training",
     "terms",
     "parameters",
@@ -267,6 +268,7 @@ def test_the_page_of_a_fit_is_the_report_of_a_study_that_has_only_the_fit(tmp_pa
     page = Page(path.read_text("utf-8"))
     keys = [
         "reasons",
+        "identified",
         "training",
         "terms",
         "parameters",

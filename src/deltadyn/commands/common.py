@@ -63,6 +63,7 @@ SPOKEN = {
     "overwrite=True (--force)": "--force",
     "Set `payload` of the recording.": "Give it with --payload.",
     "set `payload` of the recordings": "give it with --payload",
+    "fit.details() has all": "--verbose and the report have all",
     'leave `terms` at "auto"': "leave --terms at auto",
     "repair(kinds=['not finite'])": "--repair nan",
     "repair(kinds=['duplicate time'])": "--repair duplicate-time",

@@ -80,6 +80,7 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
 @held_out_option
 @require_option
 @click.option("--out", default="identified", help="Name of the files to write.")
+@click.option("--verbose", is_flag=True, help="Print all parameters, terms and fields.")
 @seed_option()
 @json_option
 @guarded
@@ -100,10 +101,13 @@ def identify(
     held_out: tuple[str, ...],
     required: tuple[str, ...],
     out: str,
+    verbose: bool,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Fit a robot's parameters to logs; writes a robot file, a JSON and a report.
+    """Identify a robot's base parameters from logs, and write a robot file that has them.
+
+    Beside it come a JSON and a report, which say of every field whether it was identified.
 
     Exit status 1 where the verdict is "not to be trusted", or a --require is not met.
     """
@@ -149,7 +153,12 @@ def identify(
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
     checks = () if found is None else check_limits(found, limits)
     more = {"required": [item.as_dict() for item in checks]} if limits else {}
-    show(fit, as_json, files=files, validation=None if found is None else found.as_dict(), **more)
+    if as_json or not verbose:
+        show(
+            fit, as_json, files=files, validation=None if found is None else found.as_dict(), **more
+        )
+    else:
+        click.echo(spoken(fit.details()))
     if not as_json:
         if found is not None:
             click.echo(f"\n{found}")

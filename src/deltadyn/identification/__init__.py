@@ -3,6 +3,7 @@
 from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
+from deltadyn.identification.determined import Determined, FieldStatus
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.gains import Gains, drive_gains
@@ -50,7 +51,9 @@ __all__ = [
     "Convex",
     "Covariance",
     "Damped",
+    "Determined",
     "Extra",
+    "FieldStatus",
     "Fit",
     "FitOptions",
     "FoundTerm",

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.files import with_ending, write_together
 from deltadyn.identification.bodies.consistency import Consistency
+from deltadyn.identification.determined import (
+    BaseMap,
+    Determined,
+    determined,
+    fitted_base_map,
+)
 from deltadyn.identification.gains import Gains
 from deltadyn.identification.identifiability import Identifiability
 from deltadyn.identification.information import Information, IntArray
@@ -24,14 +31,14 @@ from deltadyn.identification.loading import Data
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.problem import Certificate
 from deltadyn.identification.selection import LimbChoice
+from deltadyn.identification.summary import far_from_file, full_text, robot_file_text, summary
 from deltadyn.identification.terms.found import Terms
 from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
-from deltadyn.identification.verdict import BAD, Verdict, evidence_of, judge
+from deltadyn.identification.verdict import Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
-from deltadyn.robot.file import robot_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +62,8 @@ class Fit:
     `findings` those on the logs themselves, such as their gaps. `band_scatter` is what
     `calibrated` found, `judged` the verdict of who has held the fit against other data.
     `information` is what it was fitted from, with a record of its terms: saved, it is fitted again
-    without samples.
+    without samples. The parameters are what the logs identified; `robot` is the nearest robot to
+    the given one that has them, and `determined` says which of its fields the logs identified.
     """
 
     method: str
@@ -81,7 +89,7 @@ class Fit:
     limbs: LimbChoice | None = None
     gains: Gains | None = None
     warnings: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
+    solver_details: dict[str, Any] = field(default_factory=dict)
     excerpt: Excerpt | None = None
     rows: IntArray | None = None
     left_out: IntArray | None = None
@@ -91,6 +99,7 @@ class Fit:
     information: Information | None = field(default=None, repr=False)
     findings: tuple[str, ...] = ()
     judged: Verdict | None = None
+    fixed: tuple[str, ...] = ()  # standard parameters that the method was given
 
     @property
     def verdict(self) -> Verdict:
@@ -101,6 +110,26 @@ class Fit:
     def before(self) -> Robot:
         """The robot as it was given; `nominal` has fields for the terms that were found, too."""
         return self.given or self.nominal
+
+    @cached_property
+    def determined(self) -> Determined:
+        """What the fit says of every field of the robot: `fit.determined["arm.mass"]`.
+
+        A field is identified, with its interval, identified only in a combination, or kept from
+        the file. The base parameters are what the logs identified; `robot` is the nearest robot to
+        the given one that has them.
+        """
+        return determined(self, self.base_map)
+
+    @cached_property
+    def base_map(self) -> BaseMap:
+        """How the base parameters that were identified are made of the robot file's fields."""
+        return fitted_base_map(self)
+
+    @property
+    def far_from_file(self) -> tuple[str, ...]:
+        """Sentences on base parameters that are far from the robot file's, and what explains it."""
+        return far_from_file(self)
 
     @property
     def model(self) -> str:
@@ -251,33 +280,21 @@ class Fit:
 
     @property
     def text(self) -> str:
-        """The fit in words and numbers."""
-        axes = self.robot.axis_names()
-        units = self.robot.axis_units("tau")
-        pairs = zip(axes, self.residual, self.torque_level, units, strict=True)
-        parts = [f"axis {a}: {e:.3g} of {t:.3g} {unit}" for a, e, t, unit in pairs]
+        """The fit on one screen: what was identified, how well, and what deserves a look."""
+        return summary(self)
+
+    def details(self) -> str:
+        """The whole fit in words and numbers: all parameters, terms, and fields of the robot."""
+        return full_text(self)
+
+    @property
+    def residual_text(self) -> str:
+        """The residual of each axis beside its torque, in the band of the fit."""
+        axes, units = self.robot.axis_names(), self.robot.axis_units("tau")
+        rows = zip(axes, self.residual, self.torque_level, units, strict=True)
+        parts = [f"axis {a}: {e:.3g} of {t:.3g} {unit}" for a, e, t, unit in rows]
         band = "all frequencies" if self.band is None else f"up to {self.band:.3g} Hz"
-        lines = [
-            f"{self.method} fit of the model {self.model!r} for {self.nominal.name}",
-            *([verdict.text] if (verdict := self.verdict).grade == BAD else []),
-            self.status,
-            self.table,
-            f"RMS residual ({band}): " + ", ".join(parts),
-            self.uncertainty.status,
-        ]
-        if self.terms is not None:
-            lines.append(self.terms.text)
-        if left_out := self.left_out_text:
-            lines.append(left_out)
-        if self.certificate is not None:
-            lines.append(self.certificate.sentence)
-        if self.limbs is not None:
-            lines.append(self.limbs.recommendation)
-        if self.gains is not None:
-            lines.append(self.gains.status)
-        lines += [f"warning: {text}" for text in self.warnings + self.findings]
-        lines.append(str(self.consistency))
-        return "\n".join(lines)
+        return f"RMS residual ({band}): " + ", ".join(parts)
 
     @property
     def left_out_text(self) -> str:
@@ -325,6 +342,8 @@ class Fit:
                     strict=True,
                 )
             ],
+            "determined": [item.as_dict() for item in self.determined.values()],
+            "far_from_file": list(self.far_from_file),
             "held": list(self.held),
             "covariance": self.covariance.tolist(),
             "standard": self.standard,
@@ -338,7 +357,7 @@ class Fit:
             "gains": None if self.gains is None else self.gains.values.tolist(),
             "terms": None if self.terms is None else self.terms.as_dict(),
             "warnings": list(self.warnings + self.findings),
-            "details": self.details,
+            "details": self.solver_details,
             "provenance": {
                 "data": [vars(source).copy() for source in self.data],
                 "options": self.options,
@@ -357,7 +376,7 @@ class Fit:
         """
         robot, numbers = with_ending(path, ".yaml"), with_ending(path, ".json")
         text = json.dumps(self.as_dict(), indent=2, allow_nan=False)
-        files = {robot.name: robot_text(self.robot), numbers.name: text + "\n"}
+        files = {robot.name: robot_file_text(self), numbers.name: text + "\n"}
         write_together(robot.parent, files)
         return robot, numbers
 

@@ -38,6 +38,7 @@ from deltadyn.identification.prior import prior_rows
 from deltadyn.identification.problem import Method, Problem, Solution, Solver, rows_of
 from deltadyn.identification.selection import LimbChoice, compare_limbs
 from deltadyn.identification.shared import Shared
+from deltadyn.identification.summary import with_sources
 from deltadyn.identification.terms.look import Looked
 from deltadyn.identification.terms.recall import NEED_SAMPLES, Recalled, recall, recorded
 from deltadyn.identification.uncertainty import covariance
@@ -79,7 +80,7 @@ def identify(
     if isinstance(way, TwoStep):
         given = recordings.recordings if isinstance(recordings, Shared) else recordings
         whole = given if isinstance(given, Information) else in_memory(robot, given)
-        fit = way.fit(robot, whole, asked)
+        fit = with_sources(way.fit(robot, whole, asked))
         refuse_shared(fit.data, validation)
         return fit
     if not isinstance(way, Solver):
@@ -241,7 +242,7 @@ class _Work:
             terms = self.looked.terms(par.names, values, spread.std)
             if isinstance(self.looked, Looked):
                 gathered = recorded(gathered, carried, self.looked.given, terms)
-        return Fit(
+        fit = Fit(
             method=self.method.name,
             robot=robot,
             nominal=problem.robot,
@@ -272,12 +273,14 @@ class _Work:
                 *_untold_words(lost),
                 *_unseen_words(problem.robot, par),
             ),
-            details=solution.details,
+            solver_details=solution.details,
+            fixed=solution.fixed,
             excerpt=self._excerpt(par, x),
             rows=information.rows.sum(axis=0),
             left_out=information.left_out.sum(axis=0),
             findings=() if self.loaded is None else self.loaded.findings,
         )
+        return with_sources(fit)
 
     def _limbs(self) -> LimbChoice | None:
         """Whether the limbs are alike, by a test; None where the model has no choice."""

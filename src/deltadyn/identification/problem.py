@@ -223,7 +223,8 @@ class Solution:
     """Parameters x (k,) with a sentence on how they were found.
 
     `standard` holds parameters of the bodies where the method finds them, `certificate` the proof
-    of a global optimum where there is one, `details` numbers for the report.
+    of a global optimum where there is one, `details` numbers for the report. `fixed` are standard
+    parameters that the method did not move.
     """
 
     x: FloatArray
@@ -232,6 +233,7 @@ class Solution:
     standard: dict[str, float] | None = None
     certificate: Certificate | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
 
 
 LINEAR = ("exact", "rigid", "half-half", "euler-lagrange", "virtual-work", "gray-box")

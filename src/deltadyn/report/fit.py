@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.identification.determined import Status
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.meanings import meaning
 from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.summary import identified_bodies
 from deltadyn.identification.terms.found import LIKELY, NAMES, Terms
 from deltadyn.report.html import (
     MISSED,
@@ -47,6 +49,7 @@ STRONG = 0.95  # correlation of two parameters that is worth a sentence
 def fit_sections(fit: Fit, truth: Robot | None = None) -> list[Section]:
     """All sections that a fit fills by itself, beside the true machine where it is simulated."""
     return [
+        identified_section(fit),
         training_section(fit),
         *([] if fit.terms is None else [terms_section(fit.terms)]),
         parameter_section(fit, truth),
@@ -54,6 +57,45 @@ def fit_sections(fit: Fit, truth: Robot | None = None) -> list[Section]:
         consistency_section(fit),
         identifiability_section(fit),
     ]
+
+
+def identified_section(fit: Fit) -> Section:
+    """Base parameters far from the file's, and what is identified of every field of the file."""
+    fields = list(fit.determined.values())
+    counts = {status: len(fit.determined.of(status)) for status in _STATUS}
+    head = (
+        f"The logs identified {fit.parametrisation.own} base parameters. The robot file is the "
+        "nearest robot to the given one that has them. Of its fields "
+        f"{counts['identified']} are identified, {counts['combination']} only in combinations, "
+        f"and {counts['kept']} are kept from the file."
+    )
+    blocks = (
+        list_html("Far from the robot file", fit.far_from_file, level=3),
+        paragraphs(head),
+        table_of(fields, _FIELDS, "Fields of the robot file"),
+    )
+    numbers = {
+        "far_from_file": fit.far_from_file,
+        "fields": [item.as_dict() for item in fields],
+    }
+    return Section("identified", "What was identified", blocks, numbers)
+
+
+_STATUS: dict[Status, str] = {
+    "identified": "identified",
+    "combination": "only in a combination",
+    "kept": "kept from the file",
+}
+_FIELDS: Columns = {
+    "field": lambda item: item.path,
+    "status": lambda item: _STATUS[item.status],
+    "base parameters": lambda item: ", ".join(item.base) or "-",
+    "robot file": lambda item: cell(item.before, 4),
+    "value": lambda item: f"{item.value:.4g}",
+    "95 % from": lambda item: cell(None if item.interval is None else item.interval[0], 4),
+    "to": lambda item: cell(None if item.interval is None else item.interval[1], 4),
+    "unit": lambda item: item.unit,
+}
 
 
 def training_section(fit: Fit) -> Section:
@@ -127,6 +169,8 @@ def terms_section(terms: Terms) -> Section:
         if share >= LIKELY
     ]
     blocks.append(list_html("Rival sets of terms that remain", rivals, level=3))
+    if terms.idle:
+        blocks.append(paragraphs(terms.idle_text))
     if terms.found and terms.missing:
         blocks.append(paragraphs(terms.text.splitlines()[-1]))
     considered = ", ".join(NAMES[name] for name in terms.considered)
@@ -353,10 +397,11 @@ def consistency_section(fit: Fit) -> Section:
     found = fit.consistency
     head = "All bodies can exist." if found.consistent else "Not all bodies can exist."
     trouble = [body.sentence for body in found.bodies if not body.consistent]
+    alone = identified_bodies(fit)
     blocks = [
         paragraphs(head),
         list_html("What is wrong", [*trouble, *found.findings], level=3),
-        table_of(found.bodies, _BODIES, "Bodies of the identified robot") if found.bodies else "",
+        table_of(alone, _BODIES, "Bodies that were identified") if alone else _NO_BODY,
     ]
     if fit.certificate is not None:
         blocks.append(f"<h3>Certificate</h3>{paragraphs(fit.certificate.sentence)}")
@@ -370,6 +415,10 @@ def consistency_section(fit: Fit) -> Section:
     return Section("consistency", "Consistency", tuple(blocks), numbers)
 
 
+_NO_BODY = paragraphs(
+    "No body is identified by itself: the logs hold masses, centres of mass and inertias in "
+    "combinations. Those of the robot file are one choice among many with the same torque."
+)
 _BODIES: Columns = {
     "body": lambda body: body.name,
     "mass (kg)": lambda body: f"{body.mass:.4g}",

@@ -17,7 +17,7 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import RobotError
-from deltadyn.robot.checks import Part, Triple, each, number
+from deltadyn.robot.checks import Part, Triple, each, number, refuse
 
 LEVEL = 0.05  # sine by which a level rail may fall outward: a calibrated one is never quite level
 LEGS = (2, 3, 4)  # limbs that a robot may have
@@ -308,12 +308,11 @@ class TenParameters(Part):
         matrix = self.pseudo_inertia()
         smallest = float(np.linalg.eigvalsh(matrix)[0])
         if smallest < -1e-9 * max(float(np.abs(matrix).max()), 1e-12):
-            raise RobotError(
-                f"{path}.inertia",
-                list(self.inertia),
+            allowed = (
                 "a consistent body: its pseudo-inertia must be positive semidefinite, its "
-                f"smallest eigenvalue is {smallest:.3g}",
+                f"smallest eigenvalue is {smallest:.3g}"
             )
+            refuse(RobotError(f"{path}.inertia", list(self.inertia), allowed))
 
 
 def _check_same_mass(path: str, mass: float, ten: TenParameters | None) -> None:

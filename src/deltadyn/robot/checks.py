@@ -35,7 +35,8 @@ def collected() -> Iterator[list[RobotError]]:
         _found.reset(token)
 
 
-def _refuse(error: RobotError) -> None:
+def refuse(error: RobotError) -> None:
+    """Raise the error, or gather it where errors are `collected`."""
     errors = _found.get()
     if errors is None:
         raise error
@@ -65,11 +66,11 @@ def number(
 ) -> float:
     """`value` as a finite float in [low, high], or (low, high] where `strict`."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        _refuse(RobotError(path, value, f"a number{ratio_hint(path, value)}"))
+        refuse(RobotError(path, value, f"a number{ratio_hint(path, value)}"))
         return math.nan
     result = float(value)
     if not math.isfinite(result) or result < low or result > high or (strict and result == low):
-        _refuse(RobotError(path, result, _range_text(low, high, strict, unit)))
+        refuse(RobotError(path, result, _range_text(low, high, strict, unit)))
     return result
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from deltadyn.errors import DeltadynError, UnknownNameError
 from deltadyn.exports.export import TARGETS, export
 from deltadyn.identification.methods.registry import METHODS
+from deltadyn.identification.summary import robot_file_text
 from deltadyn.recording.checks import check_recording
 from deltadyn.recording.checks.findings import Findings
 from deltadyn.recording.conventions import Conventions
@@ -535,8 +536,9 @@ class LogTab(Tab):
         self.window.send(f"{name}.json" if json else f"{name}.html", numbers if json else page)
 
     def _robot(self, _event: Any) -> None:
-        robot = self._study().fit.robot
-        self.window.send(f"{file_stem(robot)}-identified.yaml", robot_bytes(robot))
+        fit = self._study().fit
+        text = robot_file_text(fit).encode()
+        self.window.send(f"{file_stem(fit.robot)}-identified.yaml", text)
 
     def _exports(self, _event: Any) -> None:
         session = self.window.session
@@ -658,4 +660,12 @@ def _log_html(title: str, log: CheckedLog) -> str:
 
 def _study_html(found: Study) -> str:
     fit = found.fit
-    return verdict_box(found.verdict) + paragraph(fit.status) + preformatted(fit.table)
+    fields = [(item.path, item.text) for item in fit.determined.values()]
+    return (
+        verdict_box(found.verdict)
+        + "".join(message_box("warning", text) for text in fit.far_from_file)
+        + paragraph(fit.status)
+        + preformatted(fit.table)
+        + paragraph("What the logs identified of every field of the robot file:")
+        + table(("field", "identified"), fields)
+    )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import settle, write_together
+from deltadyn.identification.summary import robot_file_text
 from deltadyn.robot.file import load_robot
 from deltadyn.studio.columns import MENDING, Draft, reading_of
 from deltadyn.studio.log import report_files
@@ -70,7 +71,7 @@ def save_project(session: Session, folder: str) -> Path:
     if session.study is not None:
         page, numbers = report_files(session.study)
         files |= {"results/report.html": page, "results/report.json": numbers}
-        files["results/identified.yaml"] = robot_bytes(session.study.fit.robot)
+        files["results/identified.yaml"] = robot_file_text(session.study.fit).encode()
     if not (path / "deltadyn.toml").exists():
         files["deltadyn.toml"] = _toml(state, reading).encode()
     try:

@@ -311,6 +311,10 @@ class Regulariser:
         """Number of terms: squares, and the orders of the matrices."""
         return len(self.G) + sum(part.order for part in self.divergences)
 
+    def by_trust(self, freedom: FloatArray) -> Regulariser:
+        """The same distance, in which a square counts by 1 / freedom^2 (m,)."""
+        return replace(self, G=self.G / freedom[:, None], target=self.target / freedom)
+
     def weighted(self, weight: float) -> Regulariser:
         """The same distance with another weight."""
         return replace(self, weight=weight)

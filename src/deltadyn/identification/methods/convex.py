@@ -10,7 +10,8 @@ answer: the certificate is recomputed from them and trusts nothing that the solv
 
 Data cannot tell all standard parameters apart. By default a tie-break in two steps keeps the rest
 at the prior: first f plus squares so weak that they cost less than 1e-9 of the objective, then the
-bodies nearest to the prior among those with the same x, by the distance that is asked for. Where
+bodies nearest to the prior among those with the same x, by the distance that is asked for. By
+default that one counts what the robot file has a source for most, see `trust`. Where
 that second step is too narrow for the solver (bodies on the border of consistency), the first
 answer stays. With a `strength` of its own the regularisation is part of the objective, in one step:
 
@@ -38,6 +39,7 @@ from deltadyn.identification.bodies.cone_program import (
     Regulariser,
     square,
 )
+from deltadyn.identification.bodies.trust import freedom
 from deltadyn.identification.methods.rows import named, positive, whole
 from deltadyn.identification.problem import BODIES, Certificate, Problem, Solution, Solver
 
@@ -281,10 +283,19 @@ def prove(
     return Certificate.of(value, value - loss if np.isfinite(loss) else -np.inf, fit.reference)
 
 
-def nearest(task: Task, near: Regulariser, u: FloatArray, tolerance: float) -> FloatArray:
-    """The tie-break: nearest to the prior with B u as it is; u itself where nothing is gained."""
+def nearest(
+    task: Task, near: Regulariser, own: FloatArray, u: FloatArray, tolerance: float
+) -> FloatArray:
+    """The tie-break: nearest to the prior with B u as it is; u itself where nothing is gained.
+
+    `own` (k,) is the prior: where it fits as well it is the answer, to its last digit.
+    """
     fit = task.fit
     now = fit.value(u)
+    values = task.bodies.T @ (own * task.bodies.scale)
+    fits = fit.value(own) <= now + SAME_FIT * max(now, fit.reference)
+    if fits and all(cone.margin(values) >= 0 for cone in task.cones):
+        return own
     again = Task(fit, task.bodies, near.weighted(2 / near.count), task.bounds)
     room = SLACK * float(np.sqrt(2 * max(now, fit.reference)))
     best = u
@@ -412,8 +423,10 @@ class Convex(Solver):
             "active": [item.text for item in found.active],
         }
         x = problem.completed(found.x[: problem.par.own])
+        limits = (self.bounds or {}).items()
+        fixed = tuple(name for name, (low, high) in limits if low is not None and low == high)
         return Solution(
-            x, found.status, found.converged, found.standard, found.certificate, details
+            x, found.status, found.converged, found.standard, found.certificate, details, fixed
         )
 
     def minimise(self, factor: FloatArray, K: FloatArray, bodies: Bodies) -> ConvexResult:
@@ -427,7 +440,8 @@ class Convex(Solver):
         answer = best_fit(task, self.tolerance, self.max_iterations)
         u, proof = answer.u, answer.proof
         if self._ties and near.count and not answer.trouble:
-            u = nearest(task, near, u, self.tolerance)
+            own = bodies.variables_of(prior_vector(bodies, self.prior)) / bodies.scale
+            u = nearest(task, near, own, u, self.tolerance)
             proof = Certificate.of(task.value(u), proof.dual, proof.reference)
         standard = bodies.standard(u * bodies.scale)
         return ConvexResult(
@@ -458,6 +472,8 @@ class Convex(Solver):
             return near, near.weighted(relative if self.weight is None else self.weight)
         entropic = self.regularisation == "entropic"
         share = Regulariser.of(bodies, v0, "euclidean") if entropic else near
+        if self.regularisation == "euclidean" and self.scale is None:
+            near = near.by_trust(freedom(bodies))
         return near, share.weighted(2 * TIE_BREAK * fit.reference / max(share.count, 1))
 
 

@@ -783,7 +783,8 @@ def _as_fit(
         band=None,
         options=options,
         held=found.held,
-        details=found.as_dict(),
+        solver_details=found.as_dict(),
+        fixed=tuple(name for name in found.held if name.endswith(".m") or "rotor" in name),
     )
 
 

@@ -156,7 +156,8 @@ class Choice:
 
     `point` is where `terms` are linearised, with the models' rows in `weighing`. `z` (k + m,) and
     its covariance `V` are the best model's: base parameters, then all columns of terms. Axes count
-    as at rest below `rest` (dof,) in rad/s. `level` (dof,) is the RMS torque.
+    as at rest below `rest` (dof,) in rad/s. `level` (dof,) is the RMS torque. `idle` are titles of
+    terms that were dropped from the best model, see `idle`.
     """
 
     robot: Robot
@@ -170,6 +171,7 @@ class Choice:
     level: FloatArray
     z: FloatArray
     V: FloatArray
+    idle: tuple[str, ...] = ()
 
     @property
     def best(self) -> Model:

@@ -109,6 +109,21 @@ class Terms:
     hull: Hull = field(repr=False)
     scatter: Scatter = field(repr=False)
     note: str = ""  # where they come from, if not from samples
+    idle: tuple[tuple[str, float], ...] = ()  # not carried, with their probability
+
+    @property
+    def idle_text(self) -> str:
+        """What was chosen and is not carried, in words; empty where there is nothing."""
+        if not self.idle:
+            return ""
+        parts = []
+        for title, share in self.idle:
+            words = NAMES.get(title) or NAMES[title.rstrip("0123456789")]
+            parts.append(f"{words} (probability {share:.2f})")
+        return (
+            f"Not carried: {', '.join(parts)}: every interval holds 0, and the error on unseen "
+            "motion falls by less than a tenth. The intervals count them."
+        )
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -140,6 +155,8 @@ class Terms:
             if share >= LIKELY:
                 names = ", ".join(titles) or "no term"
                 lines.append(f"  a rival with probability {share:.2f}: {names}")
+        if self.idle:
+            lines.append(self.idle_text)
         if "torque_ratio" in self.titles:
             lines.append(
                 "  Torque is in units of the mean torque constant: a common error of all drives "
@@ -154,6 +171,23 @@ class Terms:
             )
         if self.note:
             lines.append(self.note)
+        return "\n".join(lines)
+
+    @property
+    def short_text(self) -> str:
+        """The terms in a few lines: each with its probability, and how many rivals remain."""
+        if not self.found:
+            more = [text for text in (self.idle_text, self.note) if text]
+            return "\n".join([self.text.splitlines()[0], *more])
+        lines = [f"Terms of this machine (the set has probability {self.probability:.2f}):"]
+        lines += [f"  {term.text}" for term in self.found]
+        likely = sum(share >= LIKELY for _, share in self.rivals)
+        if likely:
+            lines.append(f"  {likely} rival sets of terms remain, counted in the intervals")
+        lines += [self.idle_text] if self.idle else []
+        if self.missing:
+            lines += [line for line in self.text.splitlines() if line.startswith("A term is")]
+        lines += [self.note] if self.note else []
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -184,6 +218,7 @@ class Terms:
             "unexplained": list(self.unexplained),
             "follows": self.follows,
             "missing": self.missing,
+            "not_carried": [{"term": t, "probability": p} for t, p in self.idle],
             "note": self.note,
         }
 
@@ -196,11 +231,11 @@ def found_terms(
     by_title: dict[str, float] = {}
     sets: dict[tuple[str, ...], float] = {}
     for model, weight in zip(choice.models, share, strict=True):
-        titles = choice.titles(model)
+        titles = tuple(title for title in choice.titles(model) if title not in choice.idle)
         sets[titles] = sets.get(titles, 0.0) + float(weight)
-        for title in set(titles):
+        for title in set(choice.titles(model)):
             by_title[title] = by_title.get(title, 0.0) + float(weight)
-    best, considered = choice.titles(), choice.terms
+    best, considered, idle = choice.titles(), choice.terms, choice.idle
     choice = settled or choice
     chosen = choice.best.candidates
     with_all = 100 * choice.unseen.error(chosen)
@@ -236,4 +271,5 @@ def found_terms(
         hull.missing,
         hull,
         scatter,
+        idle=tuple((title, by_title[title]) for title in idle),
     )

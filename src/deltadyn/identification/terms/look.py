@@ -14,6 +14,7 @@ from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.carry import Carried, carry
 from deltadyn.identification.terms.choose import Choice, Search, choose
 from deltadyn.identification.terms.found import CAUSES, NAMES, Terms, found_terms
+from deltadyn.identification.terms.idle import drop_idle_terms
 from deltadyn.identification.terms.intervals import hull, scatter
 from deltadyn.recording.prepare import gears
 from deltadyn.robot import Robot
@@ -83,7 +84,7 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
         refused.add("limbs")
     refused.update(without)
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
-    choice = choose(search)
+    choice = drop_idle_terms(choose(search), share)
     # Fitted as if its terms had been asked for by name: the same titles give the same fit.
     titles = choice.titles()
     named = replace(search, allowed=titles, asked=titles)

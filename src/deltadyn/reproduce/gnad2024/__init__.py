@@ -122,12 +122,12 @@ def _tables(found: Found) -> tuple[Table, ...]:
         *((name, it.worst, 1e3 * it.least_eigenvalue) for name, it in model.fits.items()),
     ]
     chart, base = model.fits[GEOMETRIC].fit, model.fits[surrogate.BASE].fit
-    evaluations = int(chart.details["evaluations"])
+    evaluations = int(chart.solver_details["evaluations"])
     size = [
         (
             "variables of the log-Cholesky fit",
             PAPER.numbers["variables"],
-            int(chart.details["variables"]),
+            int(chart.solver_details["variables"]),
         ),
         ("base parameters by QR", PAPER.numbers["base"], len(base.names)),
         ("evaluations of the log-Cholesky fit", None, evaluations),
@@ -260,7 +260,7 @@ def _checks(found: Found) -> tuple[Check, ...]:
     paper, free = (bench.errors(name).band[3] for name in (CHOLESKY, FREE))
     return checks + PAPER.checks(
         definite=min(model.fits[name].least_eigenvalue for name in REGULARISED),
-        variables=model.fits[GEOMETRIC].fit.details["variables"],
+        variables=model.fits[GEOMETRIC].fit.solver_details["variables"],
         base=len(model.fits[surrogate.BASE].fit.names),
         validation=ratio.max(),
         free=free / paper,
