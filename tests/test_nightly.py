@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tools import nightly
+from tools import nightly, roundings
 from tools.nightly import CAMPAIGNS, Campaign, Figure, junit, main, run, stated
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -164,3 +164,25 @@ def assert_exists(text: str) -> None:
         assert (ROOT / path).exists(), text
         if test:
             assert f"def {test}(" in (ROOT / path).read_text("utf-8"), text
+
+
+def test_a_rounding_whose_tests_fail_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests see the rounding's variables, and designs that are too far apart fail as well."""
+    path, out = tmp_path / "test_one.py", tmp_path / "a.json"
+    path.write_text("import os\ndef test_one():\n    assert os.environ['WORD'] == 'a'\n", "utf-8")
+    found = [roundings.Rounding(word, {"WORD": word}) for word in "ab"]
+    monkeypatch.setattr(roundings, "roundings", lambda: found)
+    numbers = {"a": 2.0, "b": 2.1}
+    monkeypatch.setattr(roundings, "designs", lambda given: [("one", numbers[given["WORD"]])])
+    words = ["--tests", str(path), "--json", str(out)]
+    assert roundings.main(words) == 1
+    text = "1 of 2 roundings pass (not b), designs at most 5.0 % apart"
+    assert json.loads(out.read_text()) == {"figure": text, "reached": False}
+    assert roundings.main([*words, "--only", "a"]) == 0
+    numbers["b"] = 3.0
+    path.write_text("def test_one():\n    pass\n", "utf-8")
+    assert roundings.main(words) == 1
+    with pytest.raises(SystemExit, match="no rounding 'c'"):
+        roundings.main(["--only", "c"])

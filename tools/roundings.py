@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from tools.dependencies import ROOT
@@ -82,8 +83,7 @@ def processor_flags() -> set[str]:
 
 def dispatched() -> list[str]:
     """The groups of vector instructions that NumPy chooses at run time and has here."""
-    from numpy._core import _multiarray_umath as core
-
+    core = import_module("numpy._core._multiarray_umath")
     return [name for name in core.__cpu_dispatch__ if core.__cpu_features__[name]]
 
 

@@ -40,9 +40,10 @@ P = [0.0, 0.0, -0.8]
 ROWS = [P, P]
 ANY: Any = None  # a value of a wrong type, past the type checker
 
-#: Level arms hold their elbows 1.075 m out, or have their struts folded back along them.
+#: Level arms hold their elbows 1.075 m out, or have their struts folded back along them: in sums of
+#: powers of two, which no processor rounds.
 WIDE = D3.replace(geometry=Geometry(0.75, 0.05, 0.375, 0.9))
-FOLDED = D3.replace(geometry=Geometry(0.625, 0.1, 0.375, 0.9))
+FOLDED = D3.replace(geometry=Geometry(0.625, 0.125, 0.375, 0.875))
 
 #: A platform of two halves, whose pose has no closed form.
 PAR4 = make("par4")

@@ -60,13 +60,13 @@ def test_one_stretched_limb_makes_the_jacobian_singular() -> None:
 
 
 def test_both_kinds_at_once() -> None:
-    folded = D3.replace(name="folded", geometry=Geometry(0.625, 0.1, 0.375, 0.9))
+    folded = D3.replace(name="folded", geometry=Geometry(0.625, 0.125, 0.375, 0.875))
     pose = singularity(folded, [0.0, 0.0, 0.0])  # level arms, struts folded back along them
     assert pose.status == "both kinds"
 
 
 def test_condition_is_infinite_rather_than_an_error() -> None:
-    geometry = Geometry(0.625, 0.1, 0.375, 0.9)
+    geometry = Geometry(0.625, 0.125, 0.375, 0.875)
     pose = singularity(D3.replace(geometry=geometry), [[0.0, 0.0, 0.0], [0.0, 0.0, -0.5]])
     assert np.isposinf(pose.condition[0])
     assert np.isfinite(pose.condition[1])
