@@ -42,7 +42,7 @@ def own_robot(dof: int, friction: Friction | None = None) -> Robot:
 @lru_cache(maxsize=16)
 def own_text(robot: Robot, rate: float = 2000.0) -> str:
     """The plain text of a robot's blocks, which are named FB_Own_..."""
-    return files(robot, Options(name="Own", rate=rate))["Own.st"]
+    return str(files(robot, Options(name="Own", rate=rate))["Own.st"])
 
 
 def controller_angles(robot: Robot, q: FloatArray) -> FloatArray:

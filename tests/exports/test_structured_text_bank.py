@@ -22,7 +22,7 @@ CLOSE = 1e-9  # kg
 
 
 def text_of(case: Case) -> str:
-    return files(case.robot, Options(name="Own", estimator=case.estimator))["Own.st"]
+    return str(files(case.robot, Options(name="Own", estimator=case.estimator))["Own.st"])
 
 
 def call(block: Instance, case: Case, k: int, holding: bool = False) -> None:

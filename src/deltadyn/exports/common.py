@@ -76,8 +76,11 @@ EXPORT_MARK = "@export_fingerprint@"
 MARK_GROUPS = tuple(f"@export_fingerprint_{k}@" for k in range(1, 5))  # of four digits each
 
 
-class ExportFiles(dict[str, "str | bytes"]):
-    """The files of an export by their names, their fingerprint, and the terms not in them."""
+class ExportFiles(dict[str, Any]):
+    """The files of an export by their names, their fingerprint, and the terms not in them.
+
+    A file is a text, or bytes.
+    """
 
     fingerprint: str
     left_out: tuple[Any, ...]  # of LeftOutTerm

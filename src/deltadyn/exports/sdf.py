@@ -48,7 +48,10 @@ def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The model, the same in a world with the robot's gravity, meshes and the README."""
     check_masses(robot, "sdf")
     own, scene = identifier(robot), robot_scene(robot)
-    lines, missing = provenance(robot, WHAT), [*left_out(robot), *_platform_friction(robot)]
+    lines, missing = (
+        provenance(robot, WHAT),
+        [*map(str, left_out(robot)), *_platform_friction(robot)],
+    )
     model = _model(robot, scene)
     note = [*lines, *(f"not in the model: {item}" for item in missing)]
     return stamp_fingerprint(

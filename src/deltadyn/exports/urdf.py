@@ -53,7 +53,7 @@ def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     package = _package(f"{own}_description" if chosen.package is None else chosen.package)
     scene = robot_scene(robot)
     lines = provenance(robot, WHAT)
-    missing = [*left_out(robot), *_weightless(scene), *_sums(robot)]
+    missing = [*map(str, left_out(robot)), *_weightless(scene), *_sums(robot)]
     root = _tree(robot, scene, package)
     note = [*lines, *(f"not in the model: {item}" for item in missing)]
     root.insert(0, ET.Comment("\n" + "\n".join(note).replace("--", "- -") + "\n"))

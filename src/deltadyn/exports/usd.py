@@ -58,7 +58,7 @@ def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     extra_module("pxr.Usd", "target 'usd'", "usd")
     check_masses(robot, "usd")
     scene, own = robot_scene(robot), identifier(robot)
-    missing = [*left_out(robot), *_friction(robot)]
+    missing = [*map(str, left_out(robot)), *_friction(robot)]
     stage = _Stage(robot, scene)
     note = [*provenance(robot, WHAT), *(f"not in the model: {item}" for item in missing)]
     return stamp_fingerprint(
