@@ -63,7 +63,7 @@ class _InOrder(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            error.message = readable(error.message)
+            vars(error)["message"] = readable(error.message)  # a value may have any length
             if not ctx.meta[AS_JSON]:
                 raise
             path = ctx.command_path if error.ctx is None else error.ctx.command_path

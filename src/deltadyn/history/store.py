@@ -212,7 +212,9 @@ class History:
                 "temperature": temperature,
                 "note": note,
             }
-            changes = {name: value for name, value in given.items() if value is not None}
+            changes: dict[str, Any] = {
+                name: value for name, value in given.items() if value is not None
+            }
             if serial is not None:
                 rows.plain("serial number", serial, rows.LONGEST)
             changed = replace(entry, **changes)
