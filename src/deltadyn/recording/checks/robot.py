@@ -92,9 +92,13 @@ def check_conventions(subject: Subject) -> Iterator[Finding]:
     for kind in found.changed:
         own = _convention(found, kind, tail)
         yield own if found.clear else replace(own, severity="warning")
-    if not found.decided and (found.changed or found.status):
+    if not found.settled and (found.changed or found.status):
         yield _undecided(found, before, after)
-    if found.as_logged and not found.status:
+    for item in found.doubts:
+        channel, text = channel_name("q", item["axis"] - 1), item["text"]
+        text = f"Not told by this log: {text}. {item['move']}"
+        yield finding("homing", channel, text, value=None, severity="info")
+    if found.as_logged and not found.status and not found.doubts:
         yield from _homing_hint(subject.machine, found)
 
 

@@ -36,6 +36,7 @@ from deltadyn.recording.conventions.result import (
     Alternative,
     Arms,
     Conventions,
+    Doubt,
     Offsets,
     TorqueUnit,
     as_read,
@@ -50,19 +51,23 @@ from deltadyn.recording.stretch import Stretch, smooth_stretch
 from deltadyn.robot import Robot
 
 FITS = 0.15  # cost of a log as it stands, below which no other convention is looked for
+FITS_WELL = 0.04  # and the same with a constant torque of each axis
+NO_CONSTANT = 100.0  # price of a constant torque with which there is none
 ODD = 0.03  # of the cost for masses out of proportion: above, others are looked for all the same
 STANDS = 1.3  # as logged stands below so many times the best cost
 POOR = 0.3  # a best cost above it asks for other orders of the torques
 NOTHING = 0.5  # a best residual above it: no convention explains the torque
 CLEAR = 1.2  # cost of the next candidate over the best: above, the best is decided
 CLOSE = 0.1  # readings whose factors differ by less are one: only a known turn tells them apart
+MANY = 1000  # samples on which offsets are judged
+SURE = 4.0  # deviations of an offset that is set
+LEAST_SET = math.radians(3.5)  # and the least one
+DOUBT = math.radians(2.5)  # an offset, or its deviation, from which it is told if it is not sure
 OUTSTANDING = math.radians(12.0)  # an arm's offset from the median arm that is set
 COMMON = math.radians(20.0)  # a common offset that is set
-HELPS = 1.04  # residual without the offsets over that with them, from which they are set,
-HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes moves offsets, too
-#: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
-#: from the others', and of the offset that all share.
-OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
+HELPS_MUCH = 1.5  # residual without the offsets over that with them, where the log fits badly
+#: Deviation in rad of an arm's offset by what the rich model lacks, too: geometry, gears, delay.
+OWN_DEVIATION = math.radians(0.8)
 PARALLEL = 1e-6  # of 1 - cos of the angle between rails
 DIGITS = 1  # of an offset in degrees, or in mm on rails
 CORRELATED = 10.0  # rows of a residual for one that is independent
@@ -113,13 +118,17 @@ def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> C
     with np.errstate(all="ignore"):
         as_it_is = fitted(some, fit_rows(robot, some, plain, np.zeros((1, robot.legs))))
         own = refine(robot, some, plain)
-        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
+        stiff = fitted(some, fit_rows(robot, some, plain, np.zeros((1, robot.legs)), NO_CONSTANT))
+        # large constants explain much of a wrong convention: they do not count here, or must do well
+        fits = as_it_is.cost < FITS_WELL or stiff.cost < FITS
+        if fits and as_it_is.cost - as_it_is.residual < ODD:
             ranked = [own]
         else:
             before, stated = as_read(robot, recording)
             readings = readings_of(robot, samples, before, stated)
             ranked = _search(robot, samples, some, readings, own)
-        return _judged(robot, recording, stretch, some, _Judged(as_it_is, own, ranked))
+        many = samples.thinned(MANY)
+        return _judged(robot, recording, stretch, (some, many), _Judged(as_it_is, own, ranked))
 
 
 def _search(
@@ -172,9 +181,14 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
+    robot: Robot,
+    recording: Recording,
+    stretch: Stretch,
+    samples: tuple[Samples, Samples],
+    found: _Judged,
 ) -> Conventions:
     as_it_is, own, ranked = found
+    some, many = samples
     stands = as_it_is.cost < STANDS * ranked[0].cost
     best = own if stands else ranked[0]
     others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
@@ -183,7 +197,7 @@ def _judged(
     margin = rivals[0].cost / max(best.cost, 1e-12) if rivals else math.inf
     if not stands:
         best = _again(robot, some, best)
-    offsets = _offsets(robot, some, best, as_it_is)
+    offsets, doubts = _offsets(robot, many, best)
     chosen = best.candidate.shifted(offsets.set)
     after = fitted(some, fit_rows(robot, some, chosen, offsets.set[None]))
     explains = after.residual < NOTHING
@@ -199,6 +213,7 @@ def _judged(
         residual_refined=best.fit.residual,
         margin=margin,
         decided=explains and not asked and (margin >= CLEAR or stands),
+        doubts=doubts if explains else (),
         alternatives=tuple(
             Alternative(item.candidate, item.fit.residual, item in twins)
             for item in others
@@ -243,35 +258,45 @@ def _known_offsets(robot: Robot, some: Samples, best: Found) -> FloatArray:
     Along parallel rails the robot is the same everywhere.
     """
     b = np.asarray(best.candidate.offset)
+    return b - float(np.median(b[some.moving])) if _common_unseen(robot) else b
+
+
+def _common_unseen(robot: Robot) -> bool:
     along = np.array([frame.z for frame in robot.geometry.frames])
-    unseen = robot.linear and bool(np.all(along @ along[0] > 1 - PARALLEL))
-    return b - float(np.median(b[some.moving])) if unseen else b
+    return robot.linear and bool(np.all(along @ along[0] > 1 - PARALLEL))
 
 
-def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
-    """The offsets to set, and all of them with their deviations.
+def _offsets(robot: Robot, many: Samples, best: Found) -> tuple[Offsets, tuple[Doubt, ...]]:
+    """The offsets to set, all of them with their deviations, and the doubtful ones.
 
-    Those that stand out are set, and where the log does not fit without the others, these too. They
-    have to help, and much where the log does not fit well with them.
+    They are judged beside a constant torque of each axis, arms that differ and friction that grows
+    with the load: whatever these explain as well is no offset. One that is set has to be many
+    deviations; one that is less is told with the constant torque that may stand in its place.
     """
-    b, wanted = _known_offsets(robot, some, best), _standing_out(robot, some, best)
-    common = float(np.median(b[some.moving]))
-    alone = best.candidate.discrete == as_logged(robot).discrete
-    fits = alone and as_it_is.cost < FITS
-    without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
-    if not fits and without.cost > STANDS * best.fit.cost:
-        wanted = b
-    none = np.zeros(robot.legs)
-    zero = as_it_is if alone else fitted(some, fit_rows(robot, some, best.candidate, none[None]))
-    helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
-    if zero.residual < helps * best.fit.residual:
-        wanted = none
-    else:
-        alone_set = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
-        if alone_set.residual >= zero.residual:
-            wanted = none  # those that stand out, without the others, explain nothing
+    rad, moving = robot.radian[0], many.moving
+    whole = refine(robot, many, best.candidate, moving, rich=True)
+    b = _known_offsets(robot, many, whole)
+    own, shared = _deviations(whole.covariance, rad)
+    spread = np.sqrt(CORRELATED * np.diag(whole.covariance) + (OWN_DEVIATION * rad) ** 2)
+    if _common_unseen(robot):
+        spread = own
+    sure = moving & (np.abs(b) > np.maximum(SURE * spread, LEAST_SET * rad))
+    zero = fitted(many, fit_rows(robot, many, best.candidate, np.zeros((1, robot.legs)), rich=True))
+    if whole.fit.residual > FITS and zero.residual < HELPS_MUCH * whole.fit.residual:
+        sure[:] = False
+    wanted = np.zeros(robot.legs)
+    if sure.any():
+        start = best.candidate.shifted(np.where(sure, b, 0.0))
+        wanted = np.asarray(refine(robot, many, start, sure, rich=True).candidate.offset)
     told = from_told(robot, np.round(as_told(robot, wanted), DIGITS))
-    return Offsets(told, b, common, *_deviations(best.covariance, robot.radian[0]))
+    rows = fit_rows(robot, many, best.candidate, told[None], rich=True)
+    open_axes = moving & ~sure & (np.maximum(np.abs(b), spread) > DOUBT * rad)
+    doubts = tuple(
+        Doubt(int(axis), float(b[axis]), float(spread[axis]), float(rows.constants[0, axis]))
+        for axis in np.flatnonzero(open_axes)
+    )
+    common = float(np.median(b[moving]))
+    return Offsets(told, b, common, spread, shared), doubts
 
 
 def _deviations(covariance: FloatArray, rad: float) -> tuple[FloatArray, float]:
@@ -284,5 +309,5 @@ def _deviations(covariance: FloatArray, rad: float) -> tuple[FloatArray, float]:
     apart = np.eye(n) - mean
     own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
     shared = CORRELATED * float(mean @ covariance @ mean)
-    usual, common = OWN_DEVIATION * rad, COMMON_DEVIATION * rad
-    return np.sqrt(own + usual**2), math.sqrt(shared + common**2)
+    usual = OWN_DEVIATION * rad
+    return np.sqrt(own + usual**2), math.sqrt(shared + usual**2)

@@ -9,6 +9,7 @@ wrong convention often fits with negative masses.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ RIDGE = 1e-7
 ROUNDS = 12  # of the active set
 PRIOR = 0.01  # of the torque that a parameter costs which vanishes
 SMALL = 0.4  # of the median ratio: a parameter below is pulled
+CONSTANT = 0.01  # of the torque that a constant torque costs which is as large as the torque
 
 
 class Fitted(NamedTuple):
@@ -106,15 +108,31 @@ def torques(samples: Samples, candidate: Candidate) -> FloatArray:
 
 
 class Rows(NamedTuple):
-    """Residuals (m, legs n) of fits at m offsets, their parameters (m, p) and the RMS torque."""
+    """Fits at m offsets: residuals (m, legs n + legs), parameters (m, p) and the RMS torque.
+
+    `constants` (m, legs) are the constant torques of the axes; their prior's residuals come last.
+    """
 
     residuals: FloatArray
     parameters: FloatArray
     size: float
+    constants: FloatArray
 
 
-def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: FloatArray) -> Rows:
-    """Fits of all samples at offsets (m, legs) of the arms' angles in rad (m)."""
+def fit_rows(
+    robot: Robot,
+    samples: Samples,
+    candidate: Candidate,
+    offsets: FloatArray,
+    constant: float = CONSTANT,
+    rich: bool = False,
+) -> Rows:
+    """Fits of all samples at offsets (m, legs) of the arms' angles in rad (m).
+
+    Each axis has a constant torque c: a current's zero, a spring, oil. It does not depend on the
+    pose, as what an offset changes does. It costs (constant c)^2 of the torque's mean square: much
+    where `constant` is large, and then there is none.
+    """
     m, n, arms = len(offsets), len(samples), samples.arms
     Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, arms, -1)
     k = Y.shape[-1]
@@ -131,11 +149,57 @@ def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: Floa
     lengths = np.sqrt(np.einsum("mij,mij->mj", X, X))
     lengths[lengths == 0] = 1.0
     X /= lengths[:, None]
+    count = max(1, int(samples.used.sum()))
+    Z = _signed(samples, candidate, Y, rich)
+    X, y, back = _without(X, y, Z, constant * math.sqrt(count))
     H = np.swapaxes(X, 1, 2) @ X
-    g = np.swapaxes(X, 1, 2) @ y
-    x = np.stack([_sensible(H[i], g[i], lengths[i], PRIOR * math.sqrt(y @ y)) for i in range(m)])
+    g = (np.swapaxes(X, 1, 2) @ y[..., None])[..., 0]
+    pull = PRIOR * size * math.sqrt(count)
+    x = np.stack([_sensible(H[i], g[i], lengths[i], pull) for i in range(m)])
     residuals = y - (X @ x[..., None])[..., 0]
-    return Rows(residuals, x / lengths, size)
+    return Rows(residuals, x / lengths, size, back(x)[:, :arms])
+
+
+def _signed(samples: Samples, candidate: Candidate, Y: FloatArray, rich: bool) -> FloatArray:
+    """Columns (m, legs n, z) that may be negative: a constant of each axis and, of a `rich` model,
+    what each arm's A and G are off the others', friction that grows with the load, and a spring.
+    """
+    m, n, arms = Y.shape[:3]
+    Z = np.zeros((m, n, arms, arms * (5 if rich else 1)))
+    load = np.abs(torques(samples, candidate)) * samples.friction * np.asarray(candidate.sign)
+    for arm in range(arms):
+        Z[:, :, arm, arm] = 1.0
+        if rich:
+            Z[:, :, arm, arms + arm] = Y[:, :, arm, 1]
+            Z[:, :, arm, 2 * arms + arm] = Y[:, :, arm, 2]
+            Z[:, :, arm, 3 * arms + arm] = load[:, arm]
+            Z[:, :, arm, 4 * arms + arm] = samples.x[:, arm] - samples.x[:, arm].mean()
+    Z *= samples.used[:, :, None]
+    return Z.reshape(m, n * arms, -1)
+
+
+def _without(
+    X: FloatArray, y: FloatArray, Z: FloatArray, weight: float
+) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Columns X and torque y less what Z explains of them, with the rows of Z's prior below.
+
+    A torque of the mean square s^2 costs (weight s)^2. The function gives the parameters of Z.
+    """
+    m, rows, z = Z.shape
+    length = np.sqrt(np.einsum("mij,mij->mj", Z, Z))
+    length[length == 0] = 1.0
+    scale = math.sqrt(max(rows, 1)) / length
+    whole = np.concatenate([Z * scale[:, None], np.tile(weight * np.eye(z), (m, 1, 1))], axis=1)
+    X = np.concatenate([X, np.zeros((m, z, X.shape[2]))], axis=1)
+    y = np.concatenate([y, np.zeros(z)])
+    Q, R = np.linalg.qr(whole)
+    inside, own = np.swapaxes(Q, 1, 2) @ X, np.swapaxes(Q, 1, 2) @ y
+
+    def back(x: FloatArray) -> FloatArray:
+        found = np.linalg.solve(R, own[..., None] - inside @ x[..., None])[..., 0]
+        return np.asarray(found * scale)
+
+    return X - Q @ inside, y - (Q @ own[..., None])[..., 0], back
 
 
 def fitted(samples: Samples, rows: Rows, index: int = 0) -> Fitted:

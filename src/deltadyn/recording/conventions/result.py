@@ -63,6 +63,18 @@ class Offsets(NamedTuple):
     shared: float
 
 
+class Doubt(NamedTuple):
+    """An arm's offset in rad (m) that is not sure, its deviation, and the constant torque instead.
+
+    The torque is that of the log.
+    """
+
+    axis: int
+    offset: float
+    deviation: float
+    constant: float
+
+
 class Arms(NamedTuple):
     """The candidate that was chosen for the arms, with the offsets to set, and all offsets."""
 
@@ -194,6 +206,8 @@ class Conventions:
     common_offset: float
     common_deviation: float
     linear: bool = False  # whether the arms are carriages
+    settled: bool = False  # all but the doubts below
+    doubts: tuple[dict[str, Any], ...] = ()  # homing of an axis, or a constant torque
     unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
@@ -224,7 +238,7 @@ class Conventions:
     @property
     def clear(self) -> bool:
         """Whether it is decided but for units that are almost the same."""
-        return self.decided or (not self.status and all(item["twin"] for item in self.alternatives))
+        return self.settled or (not self.status and all(item["twin"] for item in self.alternatives))
 
     @property
     def block(self) -> str:
@@ -261,7 +275,7 @@ class Conventions:
             ),
             *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
             *("offset_fit", "offset_deviation", "common_offset"),
-            *("common_deviation", "status"),
+            *("common_deviation", "status", "settled", "doubts"),
         )
         found = {
             f"{name}_{self.offset_unit}" if name in OFFSETS else name: getattr(self, name)
@@ -315,9 +329,11 @@ class Conventions:
         before, after = 100 * self.residual_before, 100 * self.residual_after
         if self.as_logged:
             tail = f"; {self.status}" if self.status else ""
+            tail += "".join(f"; {item['text']}" for item in self.doubts)
             return f"as logged, {before:.3g} % of the torque is left{tail}"
         told = ", ".join(self.changed)
-        sure = "" if self.decided else "; not decided"
+        sure = "" if self.settled else "; not decided"
+        sure += "".join(f"; {item['text']}" for item in self.doubts)
         return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
 
 
@@ -334,6 +350,7 @@ def conventions_of(
     margin: float | None = None,
     decided: bool = False,
     alternatives: tuple[Alternative, ...] = (),
+    doubts: tuple[Doubt, ...] = (),
     status: str = "",
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
@@ -367,7 +384,9 @@ def conventions_of(
         residual_after=residual_after,
         residual_refined=residual_refined,
         margin=None if margin is None or math.isinf(margin) else margin,
-        decided=decided,
+        decided=decided and not doubts,
+        settled=decided,
+        doubts=tuple(_doubt_told(robot, item) for item in doubts),
         alternatives=tuple(
             _told(robot, recording, item, candidate, fourth) for item in alternatives
         ),
@@ -580,6 +599,23 @@ def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> di
     if use is not None and use.offset:
         entry = entry | {"offset": use.offset}
     return entry | ({"sign": -1} if sign < 0 else {})
+
+
+def _doubt_told(robot: Robot, doubt: Doubt) -> dict[str, Any]:
+    """A doubt for JSON, in words, with the move that decides."""
+    value, spread = as_told(robot, np.array([doubt.offset, doubt.deviation]))
+    unit, word = ("mm", "N") if robot.linear else ("deg", "N m")
+    limb = "carriage" if robot.linear else "arm"
+    return {
+        "axis": doubt.axis + 1,
+        f"offset_{unit}": float(value),
+        f"deviation_{unit}": float(spread),
+        "constant": doubt.constant,
+        "text": f"homing of axis {doubt.axis + 1} by {value:+.2g} +- {spread:.2g} {unit}, or a "
+        f"constant torque of {doubt.constant:+.2g} {word}",
+        "move": f"Bring {limb} {doubt.axis + 1} to its home mark and read its angle, or log a "
+        "faster motion through the whole workspace.",
+    }
 
 
 def _told(
