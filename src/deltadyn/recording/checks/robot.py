@@ -94,11 +94,11 @@ def check_conventions(subject: Subject) -> Iterator[Finding]:
         yield own if found.clear else replace(own, severity="warning")
     if not found.settled and (found.changed or found.status):
         yield _undecided(found, before, after)
-    for item in found.doubts:
+    for item in found.uncertain_homing:
         channel, text = channel_name("q", item["axis"] - 1), item["text"]
         text = f"Not told by this log: {text}. {item['move']}"
         yield finding("homing", channel, text, value=None, severity="info")
-    if found.as_logged and not found.status and not found.doubts:
+    if found.as_logged and not found.status and not found.uncertain_homing:
         yield from _homing_hint(subject.machine, found)
 
 

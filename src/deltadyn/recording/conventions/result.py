@@ -19,6 +19,7 @@ from deltadyn.recording.conventions.candidates import (
     turns_words,
 )
 from deltadyn.recording.conventions.fourth import Fourth, axis_factor
+from deltadyn.recording.conventions.homing import Homing, UncertainOffset
 from deltadyn.recording.recording import ColumnUse, Recording, channel_name
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
@@ -50,36 +51,11 @@ def _told_factors(robot: Robot, axes: int) -> FloatArray:
 OFFSETS = ("offset", "offset_fit", "offset_deviation", "common_offset", "common_deviation")
 
 
-class Offsets(NamedTuple):
-    """Offsets b (legs,) of the arms in rad (m): those to set, all as fitted, their median.
-
-    `own` (legs,) is the deviation of an arm's offset from the others', `shared` that of the median.
-    """
-
-    set: FloatArray
-    fitted: FloatArray
-    common: float
-    own: FloatArray
-    shared: float
-
-
-class Doubt(NamedTuple):
-    """An arm's offset in rad (m) that is not sure, its deviation, and the constant torque instead.
-
-    The torque is that of the log.
-    """
-
-    axis: int
-    offset: float
-    deviation: float
-    constant: float
-
-
 class Arms(NamedTuple):
-    """The candidate that was chosen for the arms, with the offsets to set, and all offsets."""
+    """The candidate that was chosen for the arms, with the offsets to set, and their homing."""
 
     candidate: Candidate
-    offsets: Offsets
+    homing: Homing
 
 
 class TorqueUnit(NamedTuple):
@@ -176,8 +152,10 @@ class Conventions:
 
     `residual_before` and `residual_after` are RMS residual over RMS torque of the base parameters'
     fit as logged and under this convention; `margin` is the next candidate's cost over this one's,
-    None where no other was looked at. `decided` is False where others fit almost as well
-    (`alternatives`), or nothing fits.
+    None where no other was looked at. `settled` is False where others fit almost as well
+    (`alternatives`), or nothing fits; `decided` also where the log does not show whether an axis is
+    homed off or has a constant torque (`uncertain_homing`). Offsets to set are 0 then. `offset_fit`
+    is each arm's beside those that are set, with its deviation.
     """
 
     recording: str
@@ -201,13 +179,13 @@ class Conventions:
     decided: bool
     alternatives: tuple[dict[str, Any], ...]
     changed: tuple[str, ...]  # kinds of findings: "angle sign", "angle unit", ...
-    offset_fit: tuple[float, ...]  # of the arms' own angles, all as fitted
-    offset_deviation: tuple[float, ...]  # of an arm against the others
-    common_offset: float
+    offset_fit: tuple[float, ...]  # of each arm's own angle, beside those that are set
+    offset_deviation: tuple[float, ...]
+    common_offset: float  # that all arms share
     common_deviation: float
     linear: bool = False  # whether the arms are carriages
-    settled: bool = False  # all but the doubts below
-    doubts: tuple[dict[str, Any], ...] = ()  # homing of an axis, or a constant torque
+    settled: bool = False  # all but the homing of the axes below is decided
+    uncertain_homing: tuple[dict[str, Any], ...] = ()  # homing of an axis, or a constant torque
     unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
@@ -275,7 +253,7 @@ class Conventions:
             ),
             *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
             *("offset_fit", "offset_deviation", "common_offset"),
-            *("common_deviation", "status", "settled", "doubts"),
+            *("common_deviation", "status", "settled", "uncertain_homing"),
         )
         found = {
             f"{name}_{self.offset_unit}" if name in OFFSETS else name: getattr(self, name)
@@ -329,11 +307,11 @@ class Conventions:
         before, after = 100 * self.residual_before, 100 * self.residual_after
         if self.as_logged:
             tail = f"; {self.status}" if self.status else ""
-            tail += "".join(f"; {item['text']}" for item in self.doubts)
+            tail += "".join(f"; {item['text']}" for item in self.uncertain_homing)
             return f"as logged, {before:.3g} % of the torque is left{tail}"
         told = ", ".join(self.changed)
         sure = "" if self.settled else "; not decided"
-        sure += "".join(f"; {item['text']}" for item in self.doubts)
+        sure += "".join(f"; {item['text']}" for item in self.uncertain_homing)
         return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
 
 
@@ -348,18 +326,20 @@ def conventions_of(
     residual_after: float | None = None,
     residual_refined: float | None = None,
     margin: float | None = None,
-    decided: bool = False,
+    settled: bool = False,
     alternatives: tuple[Alternative, ...] = (),
-    doubts: tuple[Doubt, ...] = (),
     status: str = "",
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
     still = np.zeros(robot.legs)
-    candidate, offsets = arms or Arms(as_logged(robot), Offsets(still, still, 0.0, still, 0.0))
+    candidate, homing = arms or Arms(
+        as_logged(robot), Homing(still, still, still, 0.0, 0.0, ())
+    )
+    uncertain = () if status else homing.uncertain
     torque = torque or TorqueUnit(torque_word(robot), "output", 1.0, math.nan)
     axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
-    changed = _changed(robot, candidate, offsets, torque, fourth)
+    changed = _changed(robot, candidate, torque, fourth)
     angle = _of_numbers(robot, recording, candidate.reading)
     units = _torque_of_numbers(robot, recording, torque)
     sign = tuple(int(value) for value in controller.sign)
@@ -384,17 +364,17 @@ def conventions_of(
         residual_after=residual_after,
         residual_refined=residual_refined,
         margin=None if margin is None or math.isinf(margin) else margin,
-        decided=decided and not doubts,
-        settled=decided,
-        doubts=tuple(_doubt_told(robot, item) for item in doubts),
+        decided=settled and not uncertain,
+        settled=settled,
+        uncertain_homing=tuple(_uncertain_told(robot, torque, item) for item in uncertain),
         alternatives=tuple(
             _told(robot, recording, item, candidate, fourth) for item in alternatives
         ),
         changed=changed,
-        offset_fit=tuple(as_told(robot, offsets.fitted).tolist()),
-        offset_deviation=tuple(as_told(robot, offsets.own).tolist()),
-        common_offset=float(as_told(robot, [offsets.common])[0]),
-        common_deviation=float(as_told(robot, [offsets.shared])[0]),
+        offset_fit=tuple(as_told(robot, homing.each).tolist()),
+        offset_deviation=tuple(as_told(robot, homing.deviation).tolist()),
+        common_offset=float(as_told(robot, [homing.common])[0]),
+        common_deviation=float(as_told(robot, [homing.common_deviation])[0]),
         linear=robot.linear,
         unseen=_unseen(robot, recording, fourth),
         status=status,
@@ -406,7 +386,7 @@ def conventions_of(
 
 
 def _changed(
-    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
+    robot: Robot, candidate: Candidate, torque: TorqueUnit, fourth: Fourth
 ) -> tuple[str, ...]:
     """The kinds of findings by which a candidate differs from the log as it was read."""
     plain = as_logged(robot)
@@ -416,7 +396,7 @@ def _changed(
         "swapped axes": candidate.torque_order != plain.torque_order,
         "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
         "torque unit": torque.foreign,
-        "homing": bool(np.any(offsets.set)),
+        "homing": bool(np.any(candidate.offset)),
     }
     return tuple(kind for kind, there in kinds.items() if there)
 
@@ -601,20 +581,25 @@ def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> di
     return entry | ({"sign": -1} if sign < 0 else {})
 
 
-def _doubt_told(robot: Robot, doubt: Doubt) -> dict[str, Any]:
-    """A doubt for JSON, in words, with the move that decides."""
-    value, spread = as_told(robot, np.array([doubt.offset, doubt.deviation]))
+def _uncertain_told(robot: Robot, torque: TorqueUnit, item: UncertainOffset) -> dict[str, Any]:
+    """An uncertain offset for JSON, in words, with the motion that decides."""
+    value, deviation = as_told(robot, np.array([item.offset, item.deviation])).tolist()
     unit, word = ("mm", "N") if robot.linear else ("deg", "N m")
     limb = "carriage" if robot.linear else "arm"
+    constant: float | None = None  # in N m (N) where the unit of the torque is known
+    if not torque.foreign or torque.factor is not None:
+        constant = item.constant * torque.axis_factor(robot, item.axis)
+    size = "" if constant is None else f" of {constant:+.2g} {word}"
     return {
-        "axis": doubt.axis + 1,
-        f"offset_{unit}": float(value),
-        f"deviation_{unit}": float(spread),
-        "constant": doubt.constant,
-        "text": f"homing of axis {doubt.axis + 1} by {value:+.2g} +- {spread:.2g} {unit}, or a "
-        f"constant torque of {doubt.constant:+.2g} {word}",
-        "move": f"Bring {limb} {doubt.axis + 1} to its home mark and read its angle, or log a "
-        "faster motion through the whole workspace.",
+        "axis": item.axis + 1,
+        f"offset_{unit}": value,
+        f"deviation_{unit}": deviation,
+        "constant": constant,
+        "text": f"homing of axis {item.axis + 1} by {value:+.2g} +- {deviation:.2g} {unit}, or a "
+        f"constant torque{size}",
+        "move": f"Bring {limb} {item.axis + 1} to its home mark and read its "
+        f"{'place' if robot.linear else 'angle'}, or log a motion through the whole workspace, "
+        "fast, with all axes moving.",
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from deltadyn.recording.conventions.candidates import (
     limits_of,
 )
 from deltadyn.recording.conventions.fit import (
-    CONSTANT,
     RIDGE,
+    TERM_COST,
+    AxisTerms,
     Fitted,
     Rows,
     fit_rows,
@@ -46,11 +47,15 @@ PIECE = 60_000  # samples of the grid at a time
 
 
 class Found(NamedTuple):
-    """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone."""
+    """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone.
+
+    `constants` (legs,) are the constant torques of the axes, in the unit of the log.
+    """
 
     candidate: Candidate
     fit: Fitted
     covariance: FloatArray
+    constants: FloatArray
 
     @property
     def cost(self) -> float:
@@ -83,10 +88,11 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
 
 
 class _Common(NamedTuple):
-    """Columns (legs (n + 1), 1 + 3 legs) that no direction and no offset changes, as Q R, and torque y.
+    """Columns (legs (n + 1), 1 + 3 legs) that no direction and no offset changes, and torque y.
 
-    They are A, friction and a constant of each axis, with rows times the direction s: s tau = s Y x
-    + A f xdd + Fv xd + ... The rows of the constants' prior come last. Projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
+    They are A, friction and a constant of each axis, with rows times the direction s:
+    s tau = s Y x + A f xdd + Fv xd + ..., and a row for the price of each constant last. As Q R and
+    projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
     the torque to explain.
     """
 
@@ -120,7 +126,7 @@ def _common_columns(robot: Robot, few: Samples, factor: float) -> FloatArray:
         columns[:, arm, 1 + 2 * arms + arm] = 1.0
     columns *= few.used[:, :, None]
     prior = np.zeros((arms, 1 + 3 * arms))
-    prior[:, 1 + 2 * arms :] = CONSTANT * math.sqrt(max(1, int(few.used.sum()))) * np.eye(arms)
+    prior[:, 1 + 2 * arms :] = TERM_COST * math.sqrt(max(1, int(few.used.sum()))) * np.eye(arms)
     return np.concatenate([columns.reshape(n * arms, -1), prior])
 
 
@@ -171,7 +177,7 @@ def _costs(
     """Costs (m,) of offsets (m, legs): residual, negative parameters, spread."""
     Q, R, y, rest, size = common
     m, n = len(offsets), len(few)
-    whole = inertial(robot, *moved(few, candidate, offsets), joints=False)
+    whole = inertial(robot, *moved(few, candidate, offsets), friction=False)
     own = np.delete(whole.reshape(m, n, few.arms, -1), 1, axis=-1)  # A is among the common columns
     own *= (few.used * np.asarray(candidate.sign))[:, :, None]
     Y = own.reshape(m, n * few.arms, -1)
@@ -215,14 +221,13 @@ def refine(
     robot: Robot,
     samples: Samples,
     candidate: Candidate,
-    free: FloatArray | None = None,
-    constant: float = CONSTANT,
-    rich: bool = False,
+    free: Sequence[int] | None = None,
+    terms: AxisTerms = "constant",
 ) -> Found:
     """The offsets of the least residual, by variable projection.
 
     r(b) is the residual of the best parameters at the offsets b; Gauss-Newton steps with damping
-    use its differences.
+    use its differences. Only the offsets of the arms in `free` move, by default all.
     """
     low, high = offset_bounds(robot, samples, candidate)
     middle = (low + high) / 2
@@ -230,11 +235,11 @@ def refine(
     b = np.asarray(candidate.offset)
     low, high = np.minimum(low, b), np.maximum(high, b)
     damping, rad = 1e-3, robot.radian[0]
-    ways = np.eye(samples.arms) if free is None else np.eye(samples.arms)[np.flatnonzero(free)]
-    shifts = STEP * rad * ways
+    chosen = np.eye(samples.arms)[list(range(samples.arms) if free is None else free)]
+    shifts = STEP * rad * chosen
 
-    def fit_at(b: FloatArray) -> Rows:
-        return fit_rows(robot, samples, candidate, np.vstack([b, b + shifts]), constant, rich)
+    def fit_at(offsets: FloatArray) -> Rows:
+        return fit_rows(robot, samples, candidate, np.vstack([offsets, offsets + shifts]), terms)
 
     rows = fit_at(b)
     for _ in range(STEPS):
@@ -245,7 +250,7 @@ def refine(
         for _ in range(4):
             step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), J.T @ r)
             step *= min(1.0, FARTHEST * rad / max(float(np.abs(step).max()), 1e-12))
-            trial = np.clip(b + step @ ways, low, high)
+            trial = np.clip(b + step @ chosen, low, high)
             new = fit_at(trial)
             if float(new.residuals[0] @ new.residuals[0]) < float(r @ r):
                 nearer = bool(np.abs(trial - b).max() > ENOUGH * rad)
@@ -254,12 +259,12 @@ def refine(
             damping = max(damping, 1e-4) * 10
         if not nearer:
             break
-    own = _covariance(samples, rows, rad)
-    return Found(candidate.shifted(b), fitted(samples, rows), ways.T @ own @ ways)
+    covariance = chosen.T @ _covariance(samples, rows, rad) @ chosen
+    return Found(candidate.shifted(b), fitted(samples, rows), covariance, rows.constants[0])
 
 
 def _covariance(samples: Samples, rows: Rows, rad: float) -> FloatArray:
-    """Covariance (legs, legs) of the offsets in rad^2 (m^2), from the residual's differences."""
+    """Covariance (free, free) of the offsets in rad^2 (m^2), from the residual's differences."""
     r = rows.residuals[0]
     J = (rows.residuals[1:] - r).T / (STEP * rad)
     count = max(1, int(samples.used.sum()) - 12)
