@@ -7,8 +7,9 @@ well be 0:
 
     d(S) = b_R' C_RR^-1 b_R < sigmas^2,    C = alike cov + (model error)^2 I
 
-The smallest such set is what is homed off, if no other of its size comes near. An arm i is then
-judged beside S alone, by b_i and its deviation s_i in the set S + i:
+The smallest such set is what is homed off, if no other of its size comes near. Where that takes
+several arms, none is taken as right: all offsets are set as fitted, if what they share is known. An
+arm i is then judged beside S alone, by b_i and its deviation s_i in the set S + i:
 
     b_i | S + i = b_i - C_iR C_RR^-1 b_R,    s_i^2 = C_ii - C_iR C_RR^-1 C_Ri
 
@@ -131,10 +132,12 @@ def judge_homing(
     C = C + (settings.model_error_rad * rad) ** 2 * np.eye(len(moving))
     fit = _Offsets(b, C)
     chosen, rivals = _smallest_set(fit, settings)
+    if len(chosen) > 1 and _all_are_known(fit, settings, rad):
+        chosen, rivals = tuple(range(len(b))), []
     if not _offsets_help(robot, samples, none, found, settings):
         chosen, rivals = (), [chosen, *rivals]
-    small = [i for i in chosen if abs(fit.beside(i, chosen)[0]) < settings.smallest_rad * rad]
-    if small or rivals:
+    largest = max((abs(fit.beside(i, chosen)[0]) for i in chosen), default=math.inf)
+    if largest < settings.smallest_rad * rad or rivals:
         rivals = [chosen, *rivals]
         chosen = ()
     offsets = np.zeros(robot.legs)
@@ -178,6 +181,14 @@ def _smallest_set(
     best = min(alike, key=lambda chosen: alike[chosen])
     near = alike[best] + limit
     return best, [item for item, value in alike.items() if item != best and value < near]
+
+
+def _all_are_known(fit: _Offsets, settings: HomingSettings, rad: float) -> bool:
+    """Whether one arm alone surely does not explain the log, and all offsets together are known."""
+    arms = range(len(fit.b))
+    alone = min(fit.distance((i,)) for i in arms)
+    widest = 2 * math.sqrt(float(np.diag(fit.C).max()))
+    return alone > 2 * settings.sigmas**2 and widest < settings.harmful_rad * rad
 
 
 def _offsets_help(
