@@ -1,6 +1,7 @@
 """Constant torques and homing errors: does `check` tell one from the other, or say that it cannot?
 
-Run: OMP_NUM_THREADS=1 python -m benchmarks.homing [--cases N] [--first SEED] [--shape NAME] [--out FILE]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.homing [--cases N] [--first SEED] [--shape NAME]
+    [--jobs N] [--out FILE]
 
 N logs of the machines of tests/machines (a plant in C that shares no code with deltadyn) in the
 convention of their robot files, and as many in which one arm is homed 5 to 30 degrees off. Six

@@ -194,6 +194,8 @@ def _log_steps(log: LogCheck, source: str) -> Iterator[str]:
             yield "Write the column map with `--write-columns columns.yaml`."
     elif found is not None and not found.settled:
         yield from (item["move"] for item in found.alternatives)
+    if found is not None:
+        yield from (item["move"] for item in found.uncertain_homing if item["seen"])
     told = set(() if found is None else found.changed) | {"asked for"}
     for item in log.findings:
         if item.severity == "error" and item.kind not in told:

@@ -25,8 +25,8 @@ MOST_SAMPLES = 3000
 class Stretch:
     """Samples (n, dof) with rates by local cubics, and the rows they came from.
 
-    Torques are smoothed by the same cubics, and NaN where the recording has none. `step` is the time
-    between samples in s.
+    Torques are smoothed by the same cubics, and NaN where the recording has none. `step` is the
+    time between samples in s.
     """
 
     row: npt.NDArray[np.intp]

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.conventions.candidates import (
     Candidate,
@@ -34,7 +33,7 @@ from deltadyn.recording.conventions.candidates import (
 )
 from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted, torque_scale
 from deltadyn.recording.conventions.fourth import fourth_axis
-from deltadyn.recording.conventions.homing import Homing, judge_homing
+from deltadyn.recording.conventions.homing import judge_homing
 from deltadyn.recording.conventions.result import (
     Alternative,
     Arms,
@@ -44,6 +43,7 @@ from deltadyn.recording.conventions.result import (
     as_told,
     conventions_of,
     from_told,
+    unit_is_assumed,
 )
 from deltadyn.recording.conventions.samples import SOME, Samples, samples_of
 from deltadyn.recording.conventions.search import BEST, FOUR, Found, grid_points, refine
@@ -123,6 +123,7 @@ def _convention_of_samples(
     without = fitted(some, fit_rows(robot, some, plain, zero, "none"))
     # large constants explain much of a wrong convention: without them, or the fit must be better
     fits = as_it_is.cost < FITS_WELL or without.cost < FITS
+    fits &= not unit_is_assumed(recording)
     ranked = [own]
     if not (fits and as_it_is.cost - as_it_is.residual < ODD):
         before, stated = as_read(robot, recording)
@@ -186,13 +187,15 @@ def _judged(
     as_it_is, own, ranked = found
     some = samples.thinned(SOME)
     stands = as_it_is.cost < STANDS * ranked[0].cost
+    best, margin = (own if stands else ranked[0]), _margin(ranked)
     if not stands:
         ranked = _rank_beside_all_terms(robot, samples, ranked)
-    best = own if stands else ranked[0]
+        agree = ranked[0].candidate.discrete == best.candidate.discrete
+        # either of the two rankings may tell the best from the next, if both have the same best
+        margin = max(margin, _margin(ranked)) if agree else _margin(ranked)
+        best = ranked[0]
     others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
     twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
-    rivals = [item for item in others if item not in twins]
-    margin = rivals[0].cost / max(best.cost, 1e-12) if rivals else math.inf
     explains = best.fit.residual < NOTHING
     clear = explains and (stands or margin >= CLEAR)
     homing = judge_homing(robot, samples, best.candidate)
@@ -215,10 +218,20 @@ def _judged(
         alternatives=tuple(
             Alternative(item.candidate, item.fit.residual, item in twins)
             for item in others
-            if not stands and (item in twins or item.cost < CLEAR * best.cost)
+            if not stands and (item in twins or (margin < CLEAR and item.cost < CLEAR * best.cost))
         ),
         status="" if explains else "no convention explains the torque",
     )
+
+
+def _margin(ranked: list[Found]) -> float:
+    """The next candidate's cost over the best one's; units that are almost the same are one."""
+    best = ranked[0]
+    rivals = (item for item in ranked[1:] if not _same_but_close(item.candidate, best.candidate))
+    rival = next(
+        (item for item in rivals if item.candidate.discrete != best.candidate.discrete), None
+    )
+    return math.inf if rival is None else rival.cost / max(best.cost, 1e-12)
 
 
 def _rank_beside_all_terms(robot: Robot, samples: Samples, ranked: list[Found]) -> list[Found]:

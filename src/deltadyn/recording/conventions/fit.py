@@ -37,6 +37,8 @@ ROUNDS = 12  # of the active set
 PRIOR = 0.01  # of the torque that a parameter costs which vanishes
 SMALL = 0.4  # of the median ratio: a parameter below is pulled
 TERM_COST = 0.01  # of the torque that a term of an axis costs which is as large as the torque
+CONSTANT_USUAL = 0.5  # of the RMS torque: a larger constant of an axis is a sign of another torque
+CONSTANT_COST = 0.2  # per RMS torque beyond
 
 #: What each axis has beside the base parameters: nothing, a constant torque, or with the constant
 #: all that an offset of its angle can be confused with.
@@ -44,7 +46,10 @@ AxisTerms = Literal["none", "constant", "all"]
 
 
 class Fitted(NamedTuple):
-    """RMS residual over RMS torque, the same with the penalty, and M_P, A, G over the robot's."""
+    """RMS residual over RMS torque, the same with penalties, and M_P, A, G over the robot's.
+
+    Penalties are for parameters out of proportion, and for constant torques of unusual size.
+    """
 
     residual: float
     cost: float
@@ -282,7 +287,9 @@ def fitted(samples: Samples, rows: Rows, index: int = 0) -> Fitted:
     rest = math.sqrt(float(np.sum(rows.residuals[index] ** 2)) / count)
     residual = rest / rows.size if rows.size > 0 else 1.0
     ratios = rows.parameters[index, :3].copy()
-    return Fitted(residual, residual + penalty(ratios), ratios)
+    largest = float(np.abs(rows.constants[index]).max(initial=0.0)) / max(rows.size, 1e-300)
+    unusual = CONSTANT_COST * max(0.0, largest - CONSTANT_USUAL)
+    return Fitted(residual, residual + penalty(ratios) + unusual, ratios)
 
 
 def penalty(ratios: FloatArray) -> float:

@@ -13,8 +13,9 @@ arm i is then judged beside S alone, by b_i and its deviation s_i in the set S +
 
     b_i | S + i = b_i - C_iR C_RR^-1 b_R,    s_i^2 = C_ii - C_iR C_RR^-1 C_Ri
 
-It is uncertain where an offset of a harmful size cannot be excluded, or two sets stand side by
-side. What all arms share is weakly known; alone it makes no arm uncertain.
+It is uncertain where it is seen without being certain, where two sets stand side by side, or where
+no arm stands off and an offset of a harmful size cannot be excluded. What all arms share is weakly
+known; alone it makes no arm uncertain.
 """
 
 from __future__ import annotations
@@ -45,14 +46,17 @@ class HomingSettings:
     samples: int = 1000  # more cost time, fewer leave friction and springs unknown
     #: s in which a residual stays alike: a fit of n samples has fewer independent ones. More leaves
     #: short logs open, less trusts what friction does in a single move.
-    correlation_time: float = 0.1
+    correlation_time: float = 0.05
     #: Deviation by what no term has: lengths, gears, delay. Less sets errors of the model as
     #: offsets, more hides small offsets.
     model_error_rad: float = math.radians(0.8)
     sigmas: float = 4.0  # more leaves true offsets uncertain, fewer set false ones
     smallest_rad: float = math.radians(3.5)  # that is set
-    visible_rad: float = math.radians(2.5)  # that is reported, where it is two deviations
-    harmful_rad: float = math.radians(7.0)  # that must be excluded, by two deviations
+    seen_sigmas: float = 1.5  # from which an offset is reported: more hides errors of 5 degrees
+    seen_rad: float = math.radians(3.0)  # and the least one
+    #: A log that seems right must exclude this offset of an arm by two deviations, or says that it
+    #: does not show the arm's homing.
+    harmful_rad: float = math.radians(8.0)
     #: A log that fits worse than this residual, of the RMS torque, has offsets only where they
     #: lower it by the factor: a load that changes moves offsets, too.
     poor_residual: float = 0.15
@@ -62,13 +66,15 @@ class HomingSettings:
 class UncertainOffset(NamedTuple):
     """An arm's offset in rad (m) that is not certain, its deviation, and what may be instead.
 
-    `constant` is the constant torque of the axis that explains the log as well, in its unit.
+    `constant` is the constant torque of the axis that explains the log as well, in its unit. `seen`
+    says that the log shows one of both; else it shows neither.
     """
 
     axis: int
     offset: float
     deviation: float
     constant: float
+    seen: bool
 
 
 class Homing(NamedTuple):
@@ -127,8 +133,7 @@ def judge_homing(
         key=lambda item: item.cost,
     )
     b = np.asarray(found.candidate.offset)[moving]
-    alike = max(1.0, settings.correlation_time * len(samples) / samples.seconds)
-    C = alike * found.covariance[np.ix_(moving, moving)]
+    C = _residual_factor(samples, found, settings) * found.covariance[np.ix_(moving, moving)]
     C = C + (settings.model_error_rad * rad) ** 2 * np.eye(len(moving))
     fit = _Offsets(b, C)
     chosen, rivals = _smallest_set(fit, settings)
@@ -137,9 +142,10 @@ def judge_homing(
     if not _offsets_help(robot, samples, none, found, settings):
         chosen, rivals = (), [chosen, *rivals]
     largest = max((abs(fit.beside(i, chosen)[0]) for i in chosen), default=math.inf)
-    if largest < settings.smallest_rad * rad or rivals:
-        rivals = [chosen, *rivals]
-        chosen = ()
+    if largest < settings.seen_rad * rad:
+        chosen, rivals = (), []
+    elif largest < settings.smallest_rad * rad or rivals:
+        chosen, rivals = (), [chosen, *rivals]
     offsets = np.zeros(robot.legs)
     if chosen:
         start = candidate.shifted(_spread(b[list(chosen)], moving[list(chosen)], robot.legs))
@@ -149,13 +155,19 @@ def judge_homing(
     open_arms = {
         i
         for i, (x, s) in enumerate((pairs / rad).tolist())
-        if i not in chosen and _is_open(x, s, settings)
+        if i not in chosen
+        and (_is_seen(x, s, settings) or not (chosen or _excludes_harm(x, s, settings)))
     }.union(*rivals)
     if open_arms:  # an offset beside an uncertain one is uncertain
         open_arms = open_arms.union(chosen)
     constants = fit_rows(robot, samples, none, np.zeros((1, robot.legs)), "all").constants[0]
     uncertain = tuple(
-        UncertainOffset(int(moving[i]), *pairs[i].tolist(), float(constants[moving[i]]))
+        UncertainOffset(
+            int(moving[i]),
+            *pairs[i].tolist(),
+            float(constants[moving[i]]),
+            i in chosen or _is_seen(*(pairs[i] / rad).tolist(), settings),
+        )
         for i in sorted(open_arms)
     )
     mean = np.full(len(b), 1 / len(b))
@@ -168,6 +180,18 @@ def judge_homing(
         math.sqrt(float(mean @ C @ mean)),
         uncertain,
     )
+
+
+def _residual_factor(samples: Samples, found: Found, settings: HomingSettings) -> float:
+    """The offsets' variance over that by white residuals.
+
+    n samples of which each k are alike hold n / k independent ones, with p parameters
+    n / k - p degrees of freedom: k (n / k) / (n / k - p).
+    """
+    alike = max(1.0, settings.correlation_time * len(samples) / samples.seconds)
+    independent = float(samples.used.sum()) / alike
+    freedom = independent - found.parameters
+    return alike * independent / max(freedom, 1e-3 * independent)
 
 
 def _smallest_set(
@@ -201,10 +225,12 @@ def _offsets_help(
     return fitted(samples, rows).residual >= settings.poor_gain * found.fit.residual
 
 
-def _is_open(offset: float, deviation: float, settings: HomingSettings) -> bool:
-    """Whether an offset is seen without being certain, or a harmful one cannot be excluded."""
-    seen = abs(offset) > max(2 * deviation, settings.visible_rad)
-    return seen or abs(offset) + 2 * deviation > settings.harmful_rad
+def _is_seen(offset: float, deviation: float, settings: HomingSettings) -> bool:
+    return abs(offset) > max(settings.seen_sigmas * deviation, settings.seen_rad)
+
+
+def _excludes_harm(offset: float, deviation: float, settings: HomingSettings) -> bool:
+    return abs(offset) + 2 * deviation < settings.harmful_rad
 
 
 def _spread(values: FloatArray, arms: FloatArray, legs: int) -> FloatArray:

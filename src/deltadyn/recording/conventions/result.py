@@ -298,6 +298,7 @@ class Conventions:
                 lines += ["", "columns (column map):", self.column_map.rstrip()]
         for item in self.alternatives:
             lines.append(f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}")
+        lines += [f"either: {item['text']}. {item['move']}" for item in self.uncertain_homing]
         return "\n".join(lines)
 
     def summary(self) -> str:
@@ -305,14 +306,14 @@ class Conventions:
         if self.residual_before is None or self.residual_after is None:
             return f"conventions not found: {self.status}"
         before, after = 100 * self.residual_before, 100 * self.residual_after
+        axes = [str(item["axis"]) for item in self.uncertain_homing]
+        homing = f"; the homing of axis {', '.join(axes)} is not decided" if axes else ""
         if self.as_logged:
-            tail = f"; {self.status}" if self.status else ""
-            tail += "".join(f"; {item['text']}" for item in self.uncertain_homing)
+            tail = f"; {self.status}" if self.status else homing
             return f"as logged, {before:.3g} % of the torque is left{tail}"
         told = ", ".join(self.changed)
-        sure = "" if self.settled else "; not decided"
-        sure += "".join(f"; {item['text']}" for item in self.uncertain_homing)
-        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
+        tail = homing if self.settled else "; not decided"
+        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{tail}"
 
 
 def conventions_of(
@@ -332,9 +333,7 @@ def conventions_of(
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
     still = np.zeros(robot.legs)
-    candidate, homing = arms or Arms(
-        as_logged(robot), Homing(still, still, still, 0.0, 0.0, ())
-    )
+    candidate, homing = arms or Arms(as_logged(robot), Homing(still, still, still, 0.0, 0.0, ()))
     uncertain = () if status else homing.uncertain
     torque = torque or TorqueUnit(torque_word(robot), "output", 1.0, math.nan)
     axes = _axes(robot, candidate, fourth, torque)
@@ -489,6 +488,12 @@ def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
     return Reading(use.unit, side, unit.factor / unit.divisor / gear, words), not use.assumed
 
 
+def unit_is_assumed(recording: Recording) -> bool:
+    """Whether the unit of the file's angles was guessed from their size."""
+    use = _uses(recording, "q").get(0)
+    return use is not None and use.assumed
+
+
 def _of_numbers(robot: Robot, recording: Recording, reading: Reading) -> tuple[str, str]:
     """Unit and side of the log's own angles under a reading."""
     before, _ = as_read(robot, recording)
@@ -590,16 +595,17 @@ def _uncertain_told(robot: Robot, torque: TorqueUnit, item: UncertainOffset) -> 
     if not torque.foreign or torque.factor is not None:
         constant = item.constant * torque.axis_factor(robot, item.axis)
     size = "" if constant is None else f" of {constant:+.2g} {word}"
+    place = "place" if robot.linear else "angle"
     return {
         "axis": item.axis + 1,
         f"offset_{unit}": value,
         f"deviation_{unit}": deviation,
-        "constant": constant,
+        f"constant_{word.replace(' ', '')}": constant,
+        "seen": item.seen,
         "text": f"homing of axis {item.axis + 1} by {value:+.2g} +- {deviation:.2g} {unit}, or a "
         f"constant torque{size}",
-        "move": f"Bring {limb} {item.axis + 1} to its home mark and read its "
-        f"{'place' if robot.linear else 'angle'}, or log a motion through the whole workspace, "
-        "fast, with all axes moving.",
+        "move": f"Bring {limb} {item.axis + 1} to its home mark and read its {place}, or log a "
+        "fast motion through the whole workspace.",
     }
 
 

@@ -49,13 +49,15 @@ PIECE = 60_000  # samples of the grid at a time
 class Found(NamedTuple):
     """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone.
 
-    `constants` (legs,) are the constant torques of the axes, in the unit of the log.
+    `constants` (legs,) are the constant torques of the axes, in the unit of the log, `parameters`
+    the number of all parameters of the fit.
     """
 
     candidate: Candidate
     fit: Fitted
     covariance: FloatArray
     constants: FloatArray
+    parameters: int
 
     @property
     def cost(self) -> float:
@@ -260,7 +262,11 @@ def refine(
         if not nearer:
             break
     covariance = chosen.T @ _covariance(samples, rows, rad) @ chosen
-    return Found(candidate.shifted(b), fitted(samples, rows), covariance, rows.constants[0])
+    terms_of_axes = rows.residuals.shape[1] - samples.used.size
+    parameters = rows.parameters.shape[1] + terms_of_axes + len(chosen)
+    return Found(
+        candidate.shifted(b), fitted(samples, rows), covariance, rows.constants[0], parameters
+    )
 
 
 def _covariance(samples: Samples, rows: Rows, rad: float) -> FloatArray:
