@@ -119,6 +119,8 @@ def _convention_of_samples(
     some, plain = samples.thinned(SOME), as_logged(robot)
     zero = np.zeros((1, robot.legs))
     as_it_is = fitted(some, fit_rows(robot, some, plain, zero))
+    if not math.isfinite(as_it_is.cost):
+        return conventions_of(robot, recording, status=NO_FIT)
     own = refine(robot, some, plain)
     without = fitted(some, fit_rows(robot, some, plain, zero, "none"))
     # large constants explain much of a wrong convention: without them, or the fit must be better
@@ -162,7 +164,7 @@ def _refined(
     ]
     points.sort(key=lambda point: point.cost)
     best = BEST if samples.arms < FOUR else BEST_OF_FOUR
-    return [refine(robot, some, point.candidate) for point in points[:best]]
+    return _finite([refine(robot, some, point.candidate) for point in points[:best]])
 
 
 def _distinct(ranked: list[Found]) -> list[Found]:
@@ -241,8 +243,13 @@ def _rank_beside_all_terms(robot: Robot, samples: Samples, ranked: list[Found]) 
     """
     many = samples.thinned(RICH_SAMPLES)
     near = [item for item in ranked if item.cost < NEAR * ranked[0].cost]
-    near = [refine(robot, many, item.candidate, terms="all") for item in near]
-    return sorted(near, key=lambda item: item.cost)
+    rich = _finite([refine(robot, many, item.candidate, terms="all") for item in near])
+    return sorted(rich or near, key=lambda item: item.cost)
+
+
+def _finite(found: list[Found]) -> list[Found]:
+    """Those that a fit exists of: angles of 1e200 rad have none."""
+    return [item for item in found if math.isfinite(item.cost)]
 
 
 def _same_but_close(one: Candidate, two: Candidate) -> bool:
