@@ -5,7 +5,9 @@ All offsets b are fitted at once beside everything that an offset can be confuse
 springs. With their covariance C a set S of arms explains the log where the other offsets R may as
 well be 0:
 
-    d(S) = b_R' C_RR^-1 b_R < sigmas^2,    C = alike cov + (model error)^2 I
+    d(S) = b_R' C_RR^-1 b_R < sigmas^2,    C = factor cov + e^2 I + c^2 1 1'
+
+with model errors e of each arm and c of what all arms share.
 
 The smallest such set is what is homed off, if no other of its size comes near. Where that takes
 several arms, none is taken as right: all offsets are set as fitted, if what they share is known. An
@@ -50,6 +52,7 @@ class HomingSettings:
     #: Deviation by what no term has: lengths, gears, delay. Less sets errors of the model as
     #: offsets, more hides small offsets.
     model_error_rad: float = math.radians(0.8)
+    common_error_rad: float = math.radians(2.5)  # and of what all arms share
     sigmas: float = 4.0  # more leaves true offsets uncertain, fewer set false ones
     smallest_rad: float = math.radians(3.5)  # that is set
     seen_sigmas: float = 1.5  # from which an offset is reported: more hides errors of 5 degrees
@@ -135,6 +138,7 @@ def judge_homing(
     b = np.asarray(found.candidate.offset)[moving]
     C = _residual_factor(samples, found, settings) * found.covariance[np.ix_(moving, moving)]
     C = C + (settings.model_error_rad * rad) ** 2 * np.eye(len(moving))
+    C = C + (settings.common_error_rad * rad) ** 2
     fit = _Offsets(b, C)
     chosen, rivals = _smallest_set(fit, settings)
     if len(chosen) > 1 and _all_are_known(fit, settings, rad):
