@@ -60,6 +60,7 @@ class HomingSettings:
     #: A log that seems right must exclude this offset of an arm by two deviations, or says that it
     #: does not show the arm's homing.
     harmful_rad: float = math.radians(8.0)
+    known_rad: float = math.radians(10.0)  # two deviations of all offsets, where all are set
     #: A log that fits worse than this residual, of the RMS torque, has offsets only where they
     #: lower it by the factor: a load that changes moves offsets, too.
     poor_residual: float = 0.15
@@ -216,7 +217,7 @@ def _all_are_known(fit: _Offsets, settings: HomingSettings, rad: float) -> bool:
     arms = range(len(fit.b))
     alone = min(fit.distance((i,)) for i in arms)
     widest = 2 * math.sqrt(float(np.diag(fit.C).max()))
-    return alone > 2 * settings.sigmas**2 and widest < settings.harmful_rad * rad
+    return alone > 2 * settings.sigmas**2 and widest < settings.known_rad * rad
 
 
 def _offsets_help(
