@@ -93,7 +93,8 @@ def check_conventions(subject: Subject) -> Iterator[Finding]:
     if not found.settled and (found.changed or found.status):
         yield _undecided(found, before, after)
     for item in found.uncertain_homing:
-        if item["seen"]:
+        # a frozen or clipped channel moves the offsets: correct that first
+        if item["seen"] and not subject.has("frozen", "saturated"):
             channel = channel_name("q", item["axis"] - 1)
             text = f"The log does not show which it is: {item['text']}."
             yield replace(finding("homing", channel, text, severity="warning"), advice=item["move"])
